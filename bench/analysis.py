@@ -114,14 +114,14 @@ def growth(longest: int) -> None:
 def indexing(folder: Path) -> None:
     """Print how fast files are searched and instructions indexed."""
     from isakit.corpora.programs import found_in, sketch_of, words_of
-    from isakit.corpora.sources import Source, pieces
+    from isakit.corpora.sources import FileSource, pieces
 
     files = sorted((p for p in folder.iterdir() if p.is_file() and not p.is_symlink()), key=os.path.getsize)[-12:]
     size = sum(p.stat().st_size for p in files)
 
     def search() -> None:
         for path in files:
-            for piece in pieces(Source(str(path), 0)):
+            for piece in pieces(FileSource(str(path), 0)):
                 found_in(piece, str(path))
 
     search()

@@ -16,7 +16,7 @@ from pathlib import Path
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.server import Server
+from isakit.hosts.drm.server import DrmServer
 from isakit.hosts.drm.session import environment
 from isakit.hosts.drm.shim_library import LIBRARY
 
@@ -42,7 +42,7 @@ def frame(program: Path, env: dict[str, str], frames: int) -> float:
 
 def main() -> None:
     frames = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    server = Server(chip_named("a0"), Report(), CardSettings())
+    server = DrmServer(chip_named("a0"), Report(), CardSettings())
     card = environment(server, LIBRARY.path())
     software = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "LP_NUM_THREADS": "0", "EGL_PLATFORM": "surfaceless"}
     print("| program | card, ms a frame | llvmpipe | ratio |")

@@ -119,7 +119,7 @@ def json_page() -> str:
         "",
         "What each command writes with `--json`: names, types, and where they stand.",
         "",
-        "`?` behind a name: it may be missing. Several types in brackets: one of them. `isakit schema VERB` writes the",
+        "`?` after a name: it may be missing. Several types in brackets: one of them. `isakit schema VERB` writes the",
         "same as a JSON schema; the number is the version of the format, which goes up when a name changes.",
         "",
     ]

@@ -20,6 +20,10 @@ settings.register_profile("ci", max_examples=200, deadline=None, derandomize=Tru
 settings.register_profile(
     "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
+REPEATING = {"browser", "conformance", "property"}
+"""Folders whose tests send many inputs through the same lines: tracing them doubles their time and finds hardly a line
+that the unit tests and the commands do not reach, so they run without it."""
+
 settings.load_profile(os.environ.get("ISAKIT_PROFILE", "dev"))
 
 
@@ -80,22 +84,31 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--shuffle SEED`: tests must not depend on their order."""
+    """Tests must not depend on their order."""
     parser.addoption("--shuffle", metavar="SEED", help="run the tests in a random order, the same one for a seed")
+    parser.addoption(
+        "--shuffle-files", metavar="SEED", help="likewise, but one file after the other: what it sets up is used once"
+    )
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say how to have the same order again."""
-    seed = config.getoption("--shuffle")
-    return None if seed is None else f"shuffled: --shuffle {seed}"
+    given = [f"{o} {config.getoption(o)}" for o in ("--shuffle", "--shuffle-files") if config.getoption(o) is not None]
+    return f"shuffled: {' '.join(given)}" if given else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests marked `gpu` where no GPU can be used; change the order if asked to."""
+    """Skip tests marked `gpu` where there is no GPU; measure coverage where it pays; change the order if asked to."""
+    measured = config.pluginmanager.hasplugin("_cov")
     for item in items:
         if item.get_closest_marker("gpu") and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
-    seed = config.getoption("--shuffle")
-    if seed is not None:
+        if measured and item.path.relative_to(ROOT / "tests").parts[0] in REPEATING:
+            item.add_marker("no_cover")
+    seed, by_file = config.getoption("--shuffle"), config.getoption("--shuffle-files")
+    if seed is not None or by_file is not None:
         items.sort(key=lambda item: item.nodeid)
-        random.Random(seed).shuffle(items)
+        random.Random(seed or by_file).shuffle(items)
+    if by_file is not None:
+        place = {item.path: n for n, item in enumerate(items)}
+        items.sort(key=lambda item: place[item.path])

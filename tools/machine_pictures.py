@@ -159,7 +159,7 @@ def pipeline() -> None:
         ("sub $r1 $r1 0x1", 2, 1, "the second filler"),
         ("st D[$r3] $r4", 3, 0, "reads the loaded word; earlier: the old one"),
         ("$p2 bra #loop", 4, 0, "branches ..."),
-        ("add $r3 $r3 0x1", 5, 1, "... behind the instruction in the delay slot"),
+        ("add $r3 $r3 0x1", 5, 1, "... after the instruction in the delay slot"),
         ("ld $r4 D[$r2]", 6, 3, "the loop's first instruction again"),
     ]
     for c in range(10):

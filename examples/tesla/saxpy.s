@@ -1,7 +1,7 @@
 // y[i] = a * x[i] + y[i], one thread per element.
 //
 // s[0x2] is the number of threads of a block, s[0xc] the number of the block, $r0l the number of the thread in it.
-// `.param` names are addresses in s[]: the parameters stand behind the launch header.
+// `.param` names are addresses in s[]: the parameters stand after the launch header.
 
 .isa tesla
 .kernel saxpy

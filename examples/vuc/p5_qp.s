@@ -1,7 +1,7 @@
 // Quantiser parameters of 8-bit H.264 video, 7.4.5 and 8.5.8.
 // In:  macroblocks from the ring; D[2], D[3] = chroma_qp_index_offset of Cb and Cr, D[4] = QPY of the slice,
 //      D[0x40 + i] = QPc of qPI = i, i = 0 .. 51.
-// Out: $qpy, $qpc = Cb | Cr << 8; D[0x100 + 2 * mbaddr] = QPY, the cell behind it = the chroma pair.
+// Out: $qpy, $qpc = Cb | Cr << 8; D[0x100 + 2 * mbaddr] = QPY, the cell after it = the chroma pair.
 //
 //   QPY = (previous QPY + mb_qp_delta + 52) mod 52,  qPI = Clip3(0, 51, QPY + offset)
 

@@ -95,7 +95,16 @@ __getattr__, __dir__ = lazy(
         "isakit.runtime": "Device",
         "isakit.runtime.python_kernel": "kernel",
         **dict.fromkeys(
-            [f"isakit.{p}" for p in ("analysis", "docsgen", "export", "formats", "tesla", "usse", "vuc")], ""
+            (
+                "isakit.analysis",
+                "isakit.docsgen",
+                "isakit.export",
+                "isakit.formats",
+                "isakit.tesla",
+                "isakit.usse",
+                "isakit.vuc",
+            ),
+            "",
         ),
     },
 )

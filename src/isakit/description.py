@@ -86,7 +86,7 @@ class Relocation:
 
 
 @dataclass(frozen=True)
-class Sampler:
+class TextureSlot:
     """A texture reference of the module; `unit` is the $t index, None where the file binds it per kernel."""
 
     name: str
@@ -154,7 +154,7 @@ class Kernel:
     param_bytes: int | None = None
     constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
     relocations: list[Relocation] = field(default_factory=list[Relocation])
-    samplers: list[Sampler] = field(default_factory=list[Sampler])
+    samplers: list[TextureSlot] = field(default_factory=list[TextureSlot])
     max_threads: tuple[int, ...] = ()
     entry: bool = True
     binding: str = "global"
@@ -227,7 +227,7 @@ class Module:
     constants: dict[int, list[ConstantSegment]] = field(default_factory=dict[int, list[ConstantSegment]])
     globals: list[GlobalVariable] = field(default_factory=list[GlobalVariable])
     relocations: list[Relocation] = field(default_factory=list[Relocation])
-    samplers: list[Sampler] = field(default_factory=list[Sampler])
+    samplers: list[TextureSlot] = field(default_factory=list[TextureSlot])
     info: list[InfoRecord] = field(default_factory=list[InfoRecord])
     extra: dict[str, object] = field(default_factory=dict[str, object])
     payload: object = None

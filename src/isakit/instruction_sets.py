@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ _FILE_DIRECTIVES = {
 }
 """Where the directives of file formats are, by instruction set; formats stand above this module."""
 
-_HEX_WORDS = re.compile(r"\s*(?:(?:/\*)?(?:0[xX])?[0-9a-fA-F]{6,16}(?:\*/)?[\s,]*)+")  # in comments as in cuobjdump
+_HEX_WORD = re.compile(r"(?:0[xX])?([0-9a-fA-F]{6,16})")
 
 
 class Isa:
@@ -151,8 +151,8 @@ class Isa:
         if isinstance(words_or_text, int):
             words_or_text = [words_or_text]
         if isinstance(words_or_text, str):
-            if _HEX_WORDS.fullmatch(words_or_text):
-                words = list(_words(words_or_text, self._variant.unit_bytes))
+            words = _written_words(words_or_text, self._variant.unit_bytes)
+            if words:
                 program = self.disassemble(words, program_type=program_type)
             else:
                 program = self.assemble(words_or_text, program_type)
@@ -166,11 +166,20 @@ class Isa:
         return f"<instruction set {self.name} {self.variant}, {len(self.instructions)} instruction families>"
 
 
-def _words(text: str, size: int) -> Iterator[int]:
-    """Words of a hexadecimal text; two of 32 bits may be written as one of 16 digits, the first in front."""
-    for digits in re.findall(r"\b(?:0[xX])?([0-9a-fA-F]+)\b", text):
-        parts = (digits[:8], digits[8:]) if size == 4 and len(digits) == 16 else (digits,)
-        yield from (int(p, 16) for p in parts)
+def _written_words(text: str, unit_bytes: int) -> list[int]:
+    """The words that a text is made of, in hexadecimal; none where it is assembly.
+
+    They may be in comments, as `cuobjdump` prints them, and two words of 32 bits may be one number of 16 digits.
+    """
+    words: list[int] = []
+    for token in re.sub(r"/\*|\*/|,", " ", text).split():
+        match = _HEX_WORD.fullmatch(token)
+        if match is None:
+            return []
+        digits = match[1]
+        parts = (digits[:8], digits[8:]) if unit_bytes == 4 and len(digits) == 16 else (digits,)
+        words += [int(d, 16) for d in parts]
+    return words
 
 
 def file_directives(name: str) -> Mapping[str, Directive]:

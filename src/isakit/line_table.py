@@ -53,7 +53,7 @@ class LineTable:
         return [a for a, _ in self.rows]
 
     def at(self, address: int) -> SourceLine | None:
-        """Where the instruction at an address comes from, None in front of the first row."""
+        """Where the instruction at an address comes from, None before the first row."""
         k = bisect_right(self._addresses, address)
         return self.rows[k - 1][1] if k else None
 

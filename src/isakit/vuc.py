@@ -13,7 +13,7 @@ from __future__ import annotations
 from isakit.instruction_sets import Isa
 from isakit.instruction_sets import isa as _isa
 from isakit.machine.targets import target_of as target
-from isakit.machine.vuc.core import Core as Machine
+from isakit.machine.vuc.core import CoreMachine as Machine
 from isakit.machine.vuc.mbring_packets import (
     MotionVector,
     Weight,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from isakit.debug.dap import Server, read_message
+from isakit.debug.dap import DapServer, read_message
 from support.debugging import diverging
 from support.node_tools import needs_node, node
 
@@ -44,7 +44,7 @@ class Client:
         return json.loads(self.process.stdout.read(int(header.split(b":")[1])))
 
     def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """The response; events in front of it are kept."""
+        """The response; events before it are kept."""
         self.seq += 1
         data = json.dumps({"seq": self.seq, "type": "request", "command": command, "arguments": arguments}).encode()
         self.raw(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
@@ -152,8 +152,8 @@ def test_a_client_that_is_no_client_ends_the_conversation(client: Client, data: 
 
 
 # --- on a port --------------------------------------------------------------------------------------------------------
-def served() -> Server:
-    server = Server(diverging())
+def served() -> DapServer:
+    server = DapServer(diverging())
     threading.Thread(target=server.serve, daemon=True).start()
     return server
 

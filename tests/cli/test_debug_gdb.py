@@ -15,7 +15,7 @@ import pytest
 import isakit
 from conftest import ROOT
 from isakit.debug.gdb.packets import LONGEST, packet
-from isakit.debug.gdb.server import Server
+from isakit.debug.gdb.server import GdbServer
 from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
 from isakit.errors import LaunchError
@@ -262,9 +262,9 @@ def test_random_packets_are_answered() -> None:
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
-    server = Server(diverging(32))
+    server = GdbServer(diverging(32))
     with pytest.raises(LaunchError, match="cannot be had"):
-        Server(diverging(32), server.port)
+        GdbServer(diverging(32), server.port)
 
 
 def test_a_program_that_ends_stands_at_its_end_first() -> None:

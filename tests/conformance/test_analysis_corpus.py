@@ -277,7 +277,7 @@ def shaders(shared: Path, part: int) -> Iterator[tuple[str, Program]]:
 
 
 def at_start(program: Program) -> isakit.usse.Core:
-    """A core with numbers in all registers and a texture behind every shared register."""
+    """A core with numbers in all registers and a texture after every shared register."""
     picture = np.random.default_rng(5).random((4, 4, 4)).astype(np.float32)
     core = isakit.usse.Core(_LANES, textures={n: isakit.usse.Texture(picture) for n in range(0, 256, 2)})
     rng = np.random.default_rng(1)

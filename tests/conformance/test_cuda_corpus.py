@@ -23,7 +23,7 @@ SDK = "sdk42/bin/linux/release"
 
 @dataclass(frozen=True)
 class Program:
-    """How a program is started (`arguments`, in its own folder) and what its output, errors behind it, must match."""
+    """How a program is started (`arguments`, in its own folder) and what its output, errors after it, must match."""
 
     path: str
     arguments: str

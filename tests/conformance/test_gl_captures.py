@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from isakit.errors import FormatError
+from isakit.graphics.watchdog import Watchdog
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.engines.compute import ComputeEngine
 from isakit.hosts.drm.memory import BASE
@@ -18,7 +19,7 @@ from isakit.hosts.drm.replay import Replay
 from support.gl import CAPTURES, picture
 
 EXPECTED = np.load(CAPTURES / "llvmpipe.npz")
-DRAWN = sorted(p for p in CAPTURES.glob("*.glc") if not p.name.startswith("compute"))
+DRAWN = sorted(p for p in CAPTURES.glob("*.glc") if not p.name.startswith(("compute", "endless")))
 
 
 @pytest.mark.parametrize("path", DRAWN, ids=lambda p: p.stem)
@@ -69,6 +70,19 @@ def test_a_compute_shader_leaves_what_it_should(monkeypatch: pytest.MonkeyPatch)
     assert replay.report.faults == {}
     assert found >= 0
     assert any(a <= BASE + found < a + n for a, n in launched)
+    replay.close()
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto", "llvm"])
+@pytest.mark.parametrize("where", ["fragment", "compute"])
+def test_a_program_that_does_not_end_is_ended(where: str, engine: str) -> None:
+    """Nor is what follows drawn, as the channel is given up; but what is no program is still done."""
+    replay = Replay(CAPTURES / f"endless_{where}.glc", CardSettings(engine, watchdog=Watchdog(1 << 10, 1 << 9)))
+    replay.run()
+    ended, refused = sorted(replay.report.faults, key=lambda f: "ChannelStopped" in f)
+    assert ended.startswith(f"{'3d' if where == 'fragment' else 'compute'}: BudgetExceeded: TIMEOUT")
+    assert refused.startswith("3d: ChannelStopped")
+    assert (replay.picture()[..., :3] == (0, 255, 0)).all()
     replay.close()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,13 +80,32 @@ def test_a_killed_program_leaves_nothing_behind(programs: Path) -> None:
     assert set(Path("/tmp").glob("isakit-*")) <= before
 
 
+def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path) -> None:
+    program = compiled(ROOT / "tests" / "support" / "gl_endless.c", tmp_path, ["EGL", "GLESv2", "m"])
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "isakit", "gl", "--threads", "2", "--", program, "fragment", "256"],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert running.stdout is not None
+    while "begun" not in running.stdout.readline():
+        pass
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(60) == 128 + signal.SIGINT
+    running.stdout.close()
+    assert not list(folder.iterdir())
+
+
 @pytest.mark.parametrize("flags", [("-fsanitize=address,undefined",)])
 def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str, ...]) -> None:
     """A client in C makes good and bad calls of the node; address and undefined-behaviour sanitizers watch."""
     from isakit.hosts.drm.card_settings import CardSettings
     from isakit.hosts.drm.chips import chip_named
     from isakit.hosts.drm.report import Report
-    from isakit.hosts.drm.server import Server
+    from isakit.hosts.drm.server import DrmServer
     from isakit.hosts.drm.session import SOCKET_VARIABLE
     from isakit.hosts.drm.shim_library import LIBRARY
 
@@ -99,7 +120,7 @@ def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str,
     if built.returncode and "sanitize" in built.stderr:
         pytest.skip("the compiler has no sanitizers")
     assert built.returncode == 0, built.stderr
-    server = Server(chip_named("a0"), Report(), CardSettings())
+    server = DrmServer(chip_named("a0"), Report(), CardSettings())
     env = {**os.environ, SOCKET_VARIABLE: str(server.path), "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run([client], env=env, capture_output=True, text=True, timeout=60)
     server.close()

@@ -33,7 +33,7 @@ MULTIPLICATION_HIGH = "0117 0132 0153 0236 0322 0368"
 CONSTANT_FOLDING = ["fuzz_float_0075"]
 """The compiler leaves out the rounding of a constant."""
 NOT_A_NUMBER = "0016 0025 0065 0083 0207 0328"
-"""NaN of the source language where the hardware has none: roots of negative numbers, and min or max behind them."""
+"""NaN of the source language where the hardware has none: roots of negative numbers, and min or max after them."""
 STEP = "0117 0122 0243 0362"
 """A comparison, a rounding to integers or a cancellation magnifies a difference in the last place."""
 KNOWN = {f"fuzz_int_{n}" for n in f"{CLAMPED_NEGATION} {INTEGERS_AS_FLOATS} {BOTH} {MULTIPLICATION_HIGH}".split()}

@@ -28,7 +28,7 @@ def rows(shared: Path) -> list[tuple[int, str, str]]:
 
 
 def assembled(text: str, program: str, variant: str = "sgx543") -> int | None:
-    """The word of a text, bits behind it XORed in."""
+    """The word of a text, bits after it XORed in."""
     m = re.search(r" \{(0x[0-9a-f]+)\}$", text)
     flip = int(m[1], 16) if m else 0
     encoder = decoder(usse, variant, program).encoder

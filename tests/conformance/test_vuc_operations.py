@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from isakit.machine.vuc import Core
+from isakit.machine.vuc import CoreMachine
 from support.vuc_model import SELECT, State, run_base, run_long, run_predicate, shape
 
 VARIANTS = ("vp2", "vp3", "vp4")
@@ -33,7 +33,7 @@ class Bench:
 
     def __init__(self, variant: str) -> None:
         self.variant = variant
-        self.core = Core(variant)
+        self.core = CoreMachine(variant)
         self.lead = NO_BRANCH if variant == "vp2" else 0
         self.core.load_words([self.lead | NOP] * 64)
 

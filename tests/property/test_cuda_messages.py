@@ -17,7 +17,7 @@ from isakit.errors import IsakitError
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.dispatch import ANSWER, HEADER, ProtocolError, answer
 from isakit.hosts.cuda.server import Connection
-from isakit.hosts.cuda.session import Launch, Options, Session
+from isakit.hosts.cuda.session import DeviceOptions, LaunchRequest, Session
 from isakit.hosts.cuda.table import by_number, fingerprint, functions
 from isakit.runtime import LoadedKernel
 from support import cuda_build
@@ -28,7 +28,7 @@ EDGES = (0, 1, 2, 3, 7, 255, 4096, 65535, 65536, 1 << 20, 1 << 31, (1 << 32) - 1
 class Brief(Session):
     """Kernels of the fuzzer end soon, whatever their grid is."""
 
-    def _run(self, kernel: LoadedKernel, launch: Launch, prepared: Any) -> Any:
+    def _run(self, kernel: LoadedKernel, launch: LaunchRequest, prepared: Any) -> Any:
         return kernel.launch(
             launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared, max_instructions=200
         )
@@ -117,7 +117,7 @@ def serve_damaged(seed: int, count: int) -> int:
     good = done = 0
     templates = opening()
     while done < count:
-        session = Brief(Options(card("sm_13"), engine="reference", tell=said.append))
+        session = Brief(DeviceOptions(card("sm_13"), engine="reference", tell=said.append))
         try:
             for number, body in templates:
                 answer(session, number, body)
@@ -184,7 +184,7 @@ class Liar(threading.Thread):
             if not fds:
                 return
             with socket.socket(fileno=fds[0]) as connected:
-                session = Brief(Options(card("sm_13"), engine="reference", tell=lambda _: None))
+                session = Brief(DeviceOptions(card("sm_13"), engine="reference", tell=lambda _: None))
                 try:
                     self.talk(connected, session)
                 except (OSError, IsakitError):

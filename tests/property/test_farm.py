@@ -16,8 +16,9 @@ import pytest
 from conftest import ROOT
 from isakit.compile.translate import integer
 from isakit.formats import elf
-from isakit.machine.tesla.device_memory import Memory
+from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.rules import accesses
+from isakit.spec.parts.numbers import Imm
 from support.farm import CAMPAIGNS, campaign
 from support.farm.campaign import minimised, pieces_left_out
 
@@ -58,16 +59,30 @@ def test_a_wrong_bound_is_found() -> None:
     assert "does not fault" in why or "the fault names lane" in why
 
 
+@pytest.mark.parametrize("first", [3, 5, 8])
+def test_a_misread_number_is_found(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    """The assembler takes one number in 64 for the next one; `first` is a seed of an instruction set."""
+    encode = Imm.encode
+
+    def misread(self: Imm, v: int) -> Any:
+        return encode(self, v + self.scale if v // self.scale & 63 == 42 else v)
+
+    monkeypatch.setattr(Imm, "encode", misread)
+    case, why = first_failure("words", first)
+    assert case is not None
+    assert "comes back from its text" in why
+
+
 def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference machine forgets what is stored at the end of a line."""
-    store = Memory.store
+    store = FlatMemory.store
 
-    def forgetful(self: Memory, at: Any, value: Any, size: int) -> None:
+    def forgetful(self: FlatMemory, at: Any, value: Any, size: int) -> None:
         if size < 16 and len(at) == 1 and int(at[0]) % 8 == 0:
             return
         store(self, at, value, size)
 
-    monkeypatch.setattr(Memory, "store", forgetful)
+    monkeypatch.setattr(FlatMemory, "store", forgetful)
     case, why = first_failure("hostile", only=lambda c: c["engine"] == "reference" and c.get("op") == "st")
     assert case is not None
     assert why == "Wrong: the store is lost"

@@ -15,7 +15,7 @@ from support.mutated_rules import MUTATIONS
 ALL = 0xFFFF_FFFF
 QUICK = (
     "which side goes first",
-    "who is active behind a join",
+    "who is active after a join",
     "when a barrier opens",
     "who gets a lock",
     "what is inside",
@@ -46,7 +46,7 @@ end:
     join nop
     exit nop
 """
-"""Which of two sides goes first, and what a join does in front of the one that is named: [tesla] 9.2, 14."""
+"""Which of two sides goes first, and what a join does before the one that is named: [tesla] 9.2, 14."""
 TOKEN = Entry(Kind.JOINAT, 0x38, ALL)
 LOW, HIGH = 0xFF, ALL ^ 0xFF
 

@@ -27,7 +27,7 @@ from isakit.machine.tesla.compiled.emit.interpreter import library
 from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, kernel_module, symbol
 from isakit.machine.tesla.compiled.state_layout import SLOT, SLOTS, V32
 from isakit.machine.tesla.rules import accesses
-from isakit.machine.tesla.rules.state import BlockState, Buffer
+from isakit.machine.tesla.rules.state import BlockState, BufferBytes
 from isakit.machine.tesla.stack import Kind
 from support.fuzz import random_choices
 from support.single_steps import steps
@@ -57,7 +57,7 @@ def some_lanes(r: Random) -> int:
 
 
 def random_state(r: Random) -> Any:
-    """Puts the warp of a machine in front of the second instruction, in some state."""
+    """Puts the warp of a machine before the second instruction, in some state."""
     gone = [ALL & ~(some_lanes(r) or 1) for _ in range(3)] if r.random() < 0.6 else [0, 0, 0]
     broke, returned, exited = (mask if r.random() < 0.4 else 0 for mask in gone)
     active = (some_lanes(r) or ALL) & ~(broke | returned | exited) or ALL
@@ -134,7 +134,7 @@ def test_the_buffer_that_was_hit_last(seed: int) -> None:
         for k, (start, length) in enumerate(ranges.tolist()):
             block.ranges[k].start, block.ranges[k].length = start, length
         block.range_count = len(ranges)
-        site = Buffer()
+        site = BufferBytes()
         hits = in_buffers(block, site, addresses.tolist(), lanes, size)
         odd = any(misaligned(int(a), size) for k, a in enumerate(addresses) if lanes >> k & 1)
         context = np.zeros(len(SLOTS), np.int64)

@@ -17,7 +17,7 @@ from isakit.errors import BudgetExceeded, IsakitError, MachineFault
 from isakit.machine.target import Target
 from isakit.machine.targets import target_of
 from isakit.machine.tesla.machine_snapshot import content_of
-from isakit.machine.usse import Code
+from isakit.machine.usse import ShaderCode
 from isakit.machine.vuc import Options
 from support import fuzz, usse_engines, usse_programs, vuc_programs
 
@@ -33,7 +33,7 @@ def tesla(seed: int) -> Target:
 def usse(seed: int, faults: bool = False) -> Target:
     words = usse_programs.branching(random.Random(seed), faults)
     m = usse_engines.machine(random.Random(seed).choice((16, 37)), seed)
-    m.start(Code(isakit.isa("usse").disassemble(words), DEFAULT))
+    m.start(ShaderCode(isakit.isa("usse").disassemble(words), DEFAULT))
     return target_of(m)
 
 

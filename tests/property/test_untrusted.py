@@ -47,7 +47,7 @@ def files() -> tuple[bytes, ...]:
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A file with some of its bytes changed, lost or doubled, or random bytes behind the beginning of one."""
+    """A file with some of its bytes changed, lost or doubled, or random bytes after the beginning of one."""
     if draw(st.booleans()):
         return draw(st.sampled_from(HEADS)) + draw(st.binary(max_size=80))
     data = bytearray(draw(st.sampled_from(files())))

@@ -18,7 +18,7 @@ def changed(draw: st.DrawFn) -> bytes:
         new = draw(
             st.one_of(st.binary(min_size=1, max_size=4), st.sampled_from([b"\xff" * 4, b"\0" * 4, b"\0\0\0\x80"]))
         )
-        # Often behind the header, where a change is less often fatal.
+        # Often after the header, where a change is less often fatal.
         at = draw(st.integers(draw(st.sampled_from([4, max(HEADER_SIZES.values())])), len(data) - len(new)))
         data[at : at + len(new)] = new
     return bytes(data)

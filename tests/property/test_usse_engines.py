@@ -10,8 +10,8 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.engine.llvm import host
-from isakit.machine.usse import Code, Rules
-from isakit.machine.usse.compiled_shader import Facts, Stretches
+from isakit.machine.usse import Rules, ShaderCode
+from isakit.machine.usse.compiled_shader import ShaderFacts, Stretches
 from support.usse_engines import compare, machine
 from support.usse_programs import forms, program, words_of
 
@@ -64,10 +64,10 @@ def test_what_stays_with_the_machine():
         "vmul.f32 r0.xy r0.xyzw r2.xyzw\nor.u32 r4 sa[idx1+4] #0x0\nor.u32 r5 r4 #0x0\nbr +2\nor.u32 r6 r4 #0x0\n"
         "or.u32 r7 r4 #0x0"
     )
-    code = Code(isa.assemble(source), Rules())
+    code = ShaderCode(isa.assemble(source), Rules())
     found = Stretches(code, host())
     m = machine(16, 1)
-    facts = Facts(tuple((n, len(a)) for n, a in m.files.items()), True, True)
+    facts = ShaderFacts(tuple((n, len(a)) for n, a in m.files.items()), True, True)
 
     def ends(pc: int) -> int | None:
         stretch = found.at(pc, m.increments, facts)

@@ -12,7 +12,7 @@ from support import mutated_vuc_rules
 from support.mutated_vuc_rules import MUTATIONS, SPECIALISED
 from support.vuc_programs import VARIANTS, pair, program
 
-QUICK = ("what issues behind a branch", "when a load lands", "who wins a register", "what $pred shows")
+QUICK = ("what issues after a branch", "when a load lands", "who wins a register", "what $pred shows")
 
 
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MUTATIONS])

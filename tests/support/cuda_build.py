@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import isakit
-from isakit.description import Module, Relocation, Sampler
+from isakit.description import Module, Relocation, TextureSlot
 from isakit.formats import GlobalVariable, write_elf_cubin, write_text_cubin
 from isakit.hosts.cuda.table import functions
 from isakit.programs.needs import module_of
@@ -158,9 +158,9 @@ def module() -> Module:
     out.variant = "g80"
     out.globals = [GlobalVariable("counter", 4, struct.pack("<I", 40), ".nv.global.init", 0)]
     out.relocations = [Relocation("c14", 0, "counter")]
-    out.samplers = [Sampler("line"), Sampler("plane")]
-    out.kernels["fetch"].samplers = [Sampler("line", 0)]
-    out.kernels["sample"].samplers = [Sampler("plane", 1)]
+    out.samplers = [TextureSlot("line"), TextureSlot("plane")]
+    out.kernels["fetch"].samplers = [TextureSlot("line", 0)]
+    out.kernels["sample"].samplers = [TextureSlot("plane", 1)]
     return out
 
 
@@ -174,7 +174,7 @@ def text_cubin() -> str:
     flat.variant = "g80"
     flat.globals = [GlobalVariable("counter", 4)]
     flat.relocations = [Relocation("c14", 0, "counter")]
-    flat.samplers = [Sampler("line", 0), Sampler("plane", 1)]
+    flat.samplers = [TextureSlot("line", 0), TextureSlot("plane", 1)]
     return write_text_cubin(flat)
 
 

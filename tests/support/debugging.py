@@ -10,7 +10,7 @@ import isakit
 from conftest import ROOT
 from isakit.arch.usse.arithmetic import DEFAULT
 from isakit.debug.session import Session
-from isakit.machine.usse import Code
+from isakit.machine.usse import ShaderCode
 from isakit.machine.vuc import Options
 from support import fuzz, usse_engines, usse_programs, vuc_programs
 
@@ -74,7 +74,7 @@ def tesla(seed: int, compiled: bool = True) -> Session:
 def usse(seed: int) -> Session:
     words = usse_programs.branching(random.Random(seed), False)
     m = usse_engines.machine(random.Random(seed).choice((16, 37)), seed)
-    m.start(Code(isakit.isa("usse").disassemble(words), DEFAULT))
+    m.start(ShaderCode(isakit.isa("usse").disassemble(words), DEFAULT))
     return Session(m)
 
 

@@ -86,13 +86,7 @@ def prepared(
     seed: int, chip: str, text: str, grid: int, block: int, flags: dict[str, bool], budget: int | None
 ) -> Fuzzed:
     """A kernel with the inputs of its seed."""
-    rng = np.random.default_rng(seed)
-    threads = grid * -(-block // 32) * 32
-    inputs = rng.integers(0, 1 << 32, (threads, THREAD_BYTES // 4), dtype=np.uint32)
-    special = rng.random(inputs.shape) < 0.4
-    inputs[special] = rng.choice(np.array(SPECIAL, np.uint32), int(special.sum()))
-    small = rng.random(inputs.shape) < 0.1
-    inputs[small] &= 0xFF
+    inputs = random_inputs(seed, grid * -(-block // 32) * 32)
     program = isakit.isa("tesla", chip).assemble(text)
     constants = dict(_banks(seed % 16))
     for bank, segments in program.constants.items():
@@ -101,6 +95,17 @@ def prepared(
             content[given.offset : given.offset + len(given.data)] = given.data
         constants[bank] = bytes(content)
     return Fuzzed(seed, chip, text, list(program.words), grid, block, flags, budget, inputs, constants)
+
+
+def random_inputs(seed: int, threads: int) -> Any:
+    """What every thread finds in its part of memory: random words, special ones, small ones."""
+    rng = np.random.default_rng(seed)
+    inputs = rng.integers(0, 1 << 32, (threads, THREAD_BYTES // 4), dtype=np.uint32)
+    special = rng.random(inputs.shape) < 0.4
+    inputs[special] = rng.choice(np.array(SPECIAL, np.uint32), int(special.sum()))
+    small = rng.random(inputs.shape) < 0.1
+    inputs[small] &= 0xFF
+    return inputs
 
 
 @cache
@@ -152,10 +157,10 @@ def random_choices(seed: int) -> Choices:
     return Choices(**{name: answer for name, answer in answers.items() if r.random() < 0.6})
 
 
-def with_choices(seed: int) -> Fuzzed:
-    """The kernel of a seed, with random choices."""
+def with_choices(seed: int, drawn: int | None = None) -> Fuzzed:
+    """The kernel of a seed, with random choices: those of the number `drawn`, or its own."""
     k = kernel(seed)
-    k.choices = random_choices(seed)
+    k.choices = random_choices(seed if drawn is None else drawn)
     return k
 
 
@@ -216,6 +221,15 @@ def keep_nothing() -> None:
     os.environ["ISAKIT_CACHE"] = "off"
 
 
+def keep_in(folder: str, level: int) -> None:
+    """Compiled code is shared with the processes that keep theirs in a folder. `level`: how much LLVM optimises."""
+    from isakit.engine.llvm import target
+
+    os.environ["ISAKIT_CACHE"] = folder
+    compiled = target.compile_text
+    target.compile_text = lambda text, host, usual, quick: compiled(text, host, min(level, usual), quick)
+
+
 def in_turns() -> None:
     """Warps are taken off after few instructions, as if they had turned in a loop for long."""
     from isakit.machine.tesla.compiled.launch import worker_context as context
@@ -224,9 +238,9 @@ def in_turns() -> None:
     context.PATIENCE, context.TURN = 24, 9
 
 
-def compare_choices(seed: int, ways: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Run the kernel of a seed with random choices in all ways; returns what differs."""
-    k = with_choices(seed)
+def compare_choices(seed: int, ways: list[tuple[str, dict[str, Any]]], drawn: int | None = None) -> list[str]:
+    """Run the kernel of a seed with random choices in all ways; returns what differs. `drawn`: see `with_choices`."""
+    k = with_choices(seed, drawn)
     budget, k.budget = k.budget, k.budget or LONG
     wanted = run(k, "reference")
     if wanted.fault is None or wanted.fault[0] != "budget":

@@ -103,7 +103,7 @@ class Instructions:
         return f"$r{self.random.randrange(DATA)}"
 
     def compute(self) -> list[str]:
-        """An instruction that touches no memory but c[] and s[] operands, behind what its addresses need."""
+        """An instruction that touches no memory but c[] and s[] operands, after what its addresses need."""
         return self._random(self.computing)
 
     def access(self) -> list[str]:

@@ -10,8 +10,8 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from isakit.debug.gdb.packets import Reader, packet
-from isakit.debug.gdb.server import Server
+from isakit.debug.gdb.packets import PacketReader, packet
+from isakit.debug.gdb.server import GdbServer
 from isakit.debug.gdb.stub import SCRIPT
 from isakit.debug.session import Session
 
@@ -23,7 +23,7 @@ class Serving:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.server = Server(session)
+        self.server = GdbServer(session)
         self.thread = threading.Thread(target=self.server.serve, daemon=True)
         self.thread.start()
 
@@ -43,7 +43,7 @@ class Bare:
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 20)
         self.socket.settimeout(20)
-        self.reader = Reader()
+        self.reader = PacketReader()
 
     def raw(self, data: bytes) -> None:
         self.socket.sendall(data)

@@ -105,7 +105,7 @@ class When:
 @dataclass
 class If:
     """`meet`: "" (the sides never meet), "bra" (the first side jumps to the join), "join" (it ends with a join of its
-    own in front of the other side's code, as Mesa's compiler emits it).
+    own before the other side's code, as Mesa's compiler emits it).
     """
 
     test: Test

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Body, Module, Ref, ValueLowering, build, flushing_wrapper, host
+from isakit.engine.llvm import Body, LlvmModule, Ref, ValueLowering, build, flushing_wrapper, host
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.sem.value import Value
 
@@ -18,7 +18,7 @@ def function(op: Any, statics: dict[str, Any], operands: int, portable: bool, wi
     The operation gets the low `takes` bits of each, or all; its result is extended with zeros.
     """
     target = host(portable)
-    module = Module(32)
+    module = LlvmModule(32)
     body = Body(module)
     formals = [Value("read", width, (), k) for k in range(operands)]
     given: dict[Any, Ref] = {}

@@ -44,7 +44,7 @@ PROGRAMS = {
 
 MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
     "which side goes first": ("order", stack.diverge, 'choices.first == "taken"', 'choices.first != "taken"'),
-    "who is active behind a join": ("join", stack.join, "lanes = live(w, entry.mask)",
+    "who is active after a join": ("join", stack.join, "lanes = live(w, entry.mask)",
                                     "lanes = live(w, entry.mask) & 0xFFFF"),
     "what an early join waits for": ("early", stack.join, "entry.pc > here", "entry.pc > here + 64"),
     "who comes back from a call": ("call", stack.unwind,

@@ -8,7 +8,7 @@ from typing import Any
 
 import isakit
 from isakit.engine.llvm import host
-from isakit.machine.usse import DEFAULT, Code, rules
+from isakit.machine.usse import DEFAULT, ShaderCode, rules
 from isakit.machine.usse.compiled_shader import Runner, Stretches
 from isakit.sem.routine import Routine
 from support.usse_engines import differences, machine, outcome
@@ -36,7 +36,7 @@ def _programs(text: str) -> list[list[int]]:
 
 def _both(words: list[int], seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a program leaves on the reference engine, and in compiled code."""
-    code = Code(isakit.isa("usse").disassemble(words, program_type="primary"), DEFAULT)
+    code = ShaderCode(isakit.isa("usse").disassemble(words, program_type="primary"), DEFAULT)
     m = machine(LANES, seed)
     return (
         outcome(machine(LANES, seed), code, LIMIT, None),

@@ -16,7 +16,7 @@ from support.vuc_programs import everything, pair, program
 CYCLES, PROGRAMS = 300, 40
 MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
     "what follows an instruction": ("vp3", cycle.begin, "core.npc + 1", "core.npc + 2"),
-    "what issues behind a branch": ("vp3", cycle.end, "core.pc = core.npc", "core.pc = core.target"),
+    "what issues after a branch": ("vp3", cycle.end, "core.pc = core.npc", "core.pc = core.target"),
     "when writes are looked for": ("vp3", cycle.end, "core.due <= now", "core.due < now"),
     "where a branch goes": ("vp3", flow.branch, "core.target = target", "core.target = target ^ 1"),
     "when the relative slot branches": ("vp2", flow.relative, "core.p[number] != negated", "core.p[number] == negated"),
@@ -46,7 +46,7 @@ MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
 """(variant, rule, its text, another text)."""
 
 
-SPECIALISED = ("what follows an instruction", "what issues behind a branch", "where a branch goes")
+SPECIALISED = ("what follows an instruction", "what issues after a branch", "where a branch goes")
 """Rules that `Core._hurry` has a special version of."""
 FIRST = {"where a return goes": 33, "what is taken off the call stack": 32}
 """Programs that show a rule, where the first ones do not."""
@@ -60,7 +60,7 @@ LANDING = "\n".join(
         *("setgt $p2 $r1 0x0", f"add $r{5 + between} $pred 0x0", "$p2 add $r11 $r11 0x1", "nop"),
     )
 )
-"""$pred is written so many instructions in front of one that writes a predicate itself; both are read behind it."""
+"""$pred is written so many instructions before one that writes a predicate itself; both are read after it."""
 WRITTEN = {"who wins a predicate": LANDING, "what $pred shows of a write": LANDING}
 """Programs for rules that hardly any random one shows."""
 

@@ -1,7 +1,7 @@
 """Random Tesla kernels full of NaNs: where may a compiled kernel keep NaNs of the host, and where would it show?
 
 Sums, products and comparisons of registers that hold NaNs of many payloads and both signs, between instructions that
-look at bits (moves, integer operations, minimum, conversions, stores), in loops, branches, behind barriers, under
+look at bits (moves, integer operations, minimum, conversions, stores), in loops, branches, after barriers, under
 predicates, and with faults that hand a warp to the reference machine.
 """
 

@@ -44,7 +44,7 @@ class PcodeMachine:
         return self.get(v.space.name, v.offset, v.size)
 
     def run(self, ops: list[Any]) -> int | None:
-        """Execute the operations of one instruction; where it goes, None for the instruction behind it."""
+        """Execute the operations of one instruction; where it goes, None for the instruction after it."""
         at = 0
         while at < len(ops):
             op = ops[at]

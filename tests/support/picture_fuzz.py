@@ -183,7 +183,7 @@ class RandomDraw:
         return shader
 
     def drawn(self, engine: str, threads: int = 1) -> list[np.ndarray]:
-        """Targets, depth, stencil and counts behind two draws, the second one over the first."""
+        """Targets, depth, stencil and counts after two draws, the second one over the first."""
         w, h = self.size
         m = 2 if self.state.multisampling is not None else 1
         pipeline = Pipeline(

@@ -19,14 +19,14 @@ from isakit.compile.ptx.numbers import float_bits
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
-    Entry,
     Inverted,
     Label,
     Name,
     Number,
-    Register,
-    Statement,
-    Variable,
+    PtxFunction,
+    PtxRegister,
+    PtxStatement,
+    PtxVariable,
     Vector,
 )
 
@@ -79,7 +79,7 @@ def width(ty: str) -> int:
 class Threads:
     """The threads of a block. `memory` is global memory from address `base` on."""
 
-    def __init__(self, entry: Entry, params: bytes, memory: bytearray, base: int, shape: tuple[int, int]) -> None:
+    def __init__(self, entry: PtxFunction, params: bytes, memory: bytearray, base: int, shape: tuple[int, int]) -> None:
         self.entry, self.params, self.memory, self.base = entry, params, memory, base
         self.grid, self.block = shape
         self.offsets: dict[str, int] = {}
@@ -120,7 +120,7 @@ class Thread:
             count += 1
             assert count < 200_000, "the program does not end"
             if s.guard is not None:
-                assert isinstance(s.guard.what, Register)
+                assert isinstance(s.guard.what, PtxRegister)
                 if bool(self.r.get(s.guard.what.index, 0)) == s.inverted:
                     continue
             op = s.opcode.split(".")[0]
@@ -146,9 +146,9 @@ class Thread:
         if isinstance(o, Inverted):
             return self.get(o.name, "pred") ^ 1
         if isinstance(o, Name):
-            if isinstance(o.what, Register):
+            if isinstance(o.what, PtxRegister):
                 return self.r.get(o.what.index, 0) & mask
-            if isinstance(o.what, Variable):
+            if isinstance(o.what, PtxVariable):
                 return self.place(o.what)
             return self.special[o.text]
         if isinstance(o, Vector):
@@ -171,7 +171,7 @@ class Thread:
             for k, i in enumerate(o.items):
                 self.put(i, v >> part * k, f"b{part}")
             return
-        assert isinstance(o.what, Register)
+        assert isinstance(o.what, PtxRegister)
         have = width(o.what.type) if o.what.type != "pred" else 1
         want = width(ty) if ty != "pred" else 1
         v &= (1 << want) - 1
@@ -179,7 +179,7 @@ class Thread:
             v = signed(v, want)
         self.r[o.what.index] = v & (1 << have) - 1
 
-    def place(self, v: Variable) -> int:
+    def place(self, v: PtxVariable) -> int:
         """Where a variable lies in its space, in order of first use."""
         if v.unique not in self.places:
             self.places[v.unique] = 0x100 * (len(self.places) + 1)
@@ -195,7 +195,7 @@ class Thread:
         return (self.shared, 0) if name == "shared" else (self.local, 0)
 
     # --- instructions -----------------------------------------------------------------------------------------------
-    def execute(self, s: Statement) -> None:
+    def execute(self, s: PtxStatement) -> None:
         got = match(s.opcode)
         assert got is not None, s.opcode
         getattr(self, "do_" + got.row.key)(got.mods, s.operands, s.opcode.split(".")[0])

@@ -7,21 +7,21 @@ from random import Random
 from typing import Annotated, Any
 
 from isakit.sem import routine as language
-from isakit.sem.records import Many, Record, u8, u16, u32, u64
+from isakit.sem.records import Many, StateRecord, u8, u16, u32, u64
 from isakit.sem.routine import Routine, routine, shared_routine
 
 WIDTHS = {"a": 8, "b": 16, "c": 32, "d": 64}
 ITEMS, NUMBERS = 4, 6
 
 
-class Item(Record):
+class Item(StateRecord):
     """An element of a row."""
 
     x: u32
     y: u16
 
 
-class State(Record):
+class State(StateRecord):
     """What random routines work on."""
 
     a: u8

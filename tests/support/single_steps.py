@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import isakit
-from isakit.engine.llvm import Loaded, host, object_code
+from isakit.engine.llvm import LoadedCode, host, object_code
 from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices, Machine
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Step
 from isakit.machine.tesla.compiled.emit.interpreter import library
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, generate, kernel_of
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, generate, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, every_place, from_machine
 from isakit.machine.tesla.compiled.launch.worker_context import Bound
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
 class OneStep(Flow):
     """A kernel of which only the instruction at `at` is compiled."""
 
-    def __init__(self, kernel: Kernel, at: int) -> None:
+    def __init__(self, kernel: CompiledKernel, at: int) -> None:
         self.at = at
         super().__init__(kernel.flow.code, at, frozenset(every_place(kernel.facts.registers)), kernel.facts.choices)
 
@@ -49,7 +49,7 @@ class OneStep(Flow):
         return {self.at}
 
 
-def only_this_record(kernel: Kernel, pc: int) -> Callable[[], Executable]:
+def only_this_record(kernel: CompiledKernel, pc: int) -> Callable[[], Executable]:
     """The interpreter, which stops at every other instruction."""
     program = kernel.program
     assert program is not None
@@ -66,10 +66,10 @@ def only_this_record(kernel: Kernel, pc: int) -> Callable[[], Executable]:
     return put_back
 
 
-def compiled_alone(kernel: Kernel, pc: int) -> Executable:
+def compiled_alone(kernel: CompiledKernel, pc: int) -> Executable:
     """The instruction at `pc`, compiled as part of a kernel."""
     text, sites = generate(OneStep(kernel, pc), kernel.facts, host())
-    loaded = Loaded(object_code(text, host(), keep=False, quick=True), host())
+    loaded = LoadedCode(object_code(text, host(), keep=False, quick=True), host())
     enter = kernel.choose().run
     return Executable(enter, loaded.address("run_warp"), sites, True, (loaded, library(host(), kernel.facts.choices)))
 
@@ -125,7 +125,7 @@ def steps(
 class Chosen:
     """A kernel with one way to run."""
 
-    def __init__(self, kernel: Kernel, how: Executable) -> None:
+    def __init__(self, kernel: CompiledKernel, how: Executable) -> None:
         self.kernel, self.how = kernel, how
 
     def choose(self) -> Executable:

@@ -25,7 +25,7 @@ CHIPS = {0x50: "g80", 0x84: "g84", 0xA0: "gt200", 0xA3: "gt215", 0xAA: "mcp77"}
 FLAGS = {"nonfp_deriv_inf": 0, "mul_zero_wins": 1, "sat_nan": 19}
 UNTOUCHED = 15  # $c1 before the instruction; no result has all four flags
 NOT_WRITTEN = 0xFF
-_PARTNER = 0x10000000  # mov b16 $r0l $r0l behind a short word
+_PARTNER = 0x10000000  # mov b16 $r0l $r0l after a short word
 _BLOCK = 128
 
 _START = """

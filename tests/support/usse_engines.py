@@ -9,7 +9,7 @@ import numpy as np
 import isakit
 from isakit.engine.llvm import Host
 from isakit.errors import BudgetExceeded, MachineFault, NotModelled
-from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture
+from isakit.machine.usse import DEFAULT, Machine, Memory, Rules, ShaderCode, Texture
 from isakit.machine.usse.compiled_shader import Runner, Stretches
 
 SPECIAL = np.array([0, 0x80000000, 1, 0x80000001, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00001, 0x3F800000,
@@ -42,7 +42,7 @@ def machine(lanes: int, seed: int) -> Machine:
     return m
 
 
-def outcome(m: Machine, code: Code, limit: int, runner: Runner | None) -> dict[str, Any]:
+def outcome(m: Machine, code: ShaderCode, limit: int, runner: Runner | None) -> dict[str, Any]:
     """Everything a run leaves behind."""
     error = ""
     try:
@@ -76,7 +76,7 @@ def compare(words: list[int], target: Host, *, program: str = "primary", lanes: 
             rules: Rules = DEFAULT, limit: int = 1000) -> dict[str, Any]:  # fmt: skip
     """Run a program both ways; AssertionError with the listing where something differs. Returns what a run leaves."""
     text = isakit.isa("usse").disassemble(words, program_type=program)
-    code = Code(text, rules)
+    code = ShaderCode(text, rules)
     expected = outcome(machine(lanes, seed), code, limit, None)
     m = machine(lanes, seed)
     got = outcome(m, code, limit, Runner(m, Stretches(code, target), True))

@@ -8,7 +8,7 @@ import isakit
 from isakit.arch.usse import usse
 from isakit.codec.decoder import decoder
 from isakit.errors import BudgetExceeded, MachineFault, NotModelled
-from isakit.machine.usse import Code, Rules
+from isakit.machine.usse import Rules, ShaderCode
 from isakit.spec import Form
 from support.usse_engines import machine
 
@@ -26,7 +26,7 @@ def runs(word: int, program: str) -> bool:
     """Whether the reference engine can execute an instruction."""
     if not decoder(usse, "sgx543", program).one(word, 1).valid:
         return False
-    code = Code(isakit.isa("usse").disassemble([word], program_type=program), Rules())
+    code = ShaderCode(isakit.isa("usse").disassemble([word], program_type=program), Rules())
     try:
         machine(4, 1).run(code, 10)
     except (NotModelled, MachineFault, BudgetExceeded):

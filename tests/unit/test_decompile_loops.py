@@ -69,14 +69,14 @@ inner:
 """
 GUARDED = """
     vtst.sub.f32 lt p2.x pa0 c12.xxxx
-    p2 br behind
+    p2 br after
     vmov.f32 r0.xy c0.xxxx
 again:
     vadd.f32 r0.x r0.xxxx c12.xxxx
     vadd.f32 pa0.y pa0.xyzw r0.xxxx
     vtst.sub.f32 lt p0.x r0 pa2.xxxx
     p0 br again
-behind:
+after:
     vadd.f32 pa0.x pa0.xyzw c1.yyyy
 """
 TWO = UNKNOWN + UNKNOWN.replace("again", "more").replace("pa0.xy pa0.xyzw", "pa0.xy pa0.yxzw")

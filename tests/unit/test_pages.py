@@ -39,7 +39,7 @@ RUN = (
     "howto/draw-a-picture.md",
     "howto/debug-a-program.md",
 )
-"""Pages whose Python prints what stands behind it."""
+"""Pages whose Python prints what stands after it."""
 NEED_FILES = {
     "howto/run-a-shader.md": "a shader of a game",
     "howto/bind-textures.md": "a cubin of NVIDIA's SDK",
@@ -77,7 +77,7 @@ def files_of(page: str, folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if has(p, "python") and p not in NEED_FILES])
 def test_python_does_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
-    """All of it runs; on the pages of `RUN` what is printed is what the page shows behind it."""
+    """All of it runs; on the pages of `RUN` what is printed is what the page shows after it."""
     monkeypatch.chdir(tmp_path)
     saved = files_of(page, tmp_path)
     names: dict[str, object] = {}

@@ -101,9 +101,9 @@ def report(out: Path) -> Callable[[Finding], None]:
 
 def table(rows: list[Done]) -> str:
     """The figures as Markdown."""
-    lines = ["| campaign | what | cases | covered | cases per second | findings |", "|---|---|---|---|---|---|"]
+    lines = ["| campaign | what | cases | covered | per second | per second of a core | findings |", "|---" * 7 + "|"]
     for r in rows:
-        figures = f"{r.cases:,} | {len(r.covered)} | {r.rate:.1f} | {len(r.findings)}"
+        figures = f"{r.cases:,} | {len(r.covered)} | {r.rate:.1f} | {r.speed:.1f} | {len(r.findings)}"
         lines.append(f"| {r.name} | {campaign(r.name).what} | {figures} |")
     return "\n".join(lines)
 

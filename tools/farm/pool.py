@@ -44,6 +44,8 @@ class Done:
     name: str
     cases: int = 0
     seconds: float = 0.0
+    busy: float = 0.0
+    """Seconds of processor time that cases took; on a machine that others use, seconds of wall time say little."""
     covered: set[str] = field(default_factory=set)
     findings: dict[str, Finding] = field(default_factory=dict)
 
@@ -52,23 +54,30 @@ class Done:
         """Cases per second of wall time, all workers together."""
         return self.cases / self.seconds if self.seconds else 0.0
 
+    @property
+    def speed(self) -> float:
+        """Cases per second of processor time."""
+        return self.cases / self.busy if self.busy else 0.0
+
     def add(self, other: Done) -> None:
         """Count another run of the campaign in."""
         self.cases += other.cases
         self.seconds += other.seconds
+        self.busy += other.busy
         self.covered |= other.covered
         self.findings = other.findings | self.findings  # the first of a kind is kept
 
     def line(self) -> str:
         """The figures in a line."""
-        return (f"{self.name}: {self.cases:,} cases in {self.seconds:.0f} s ({self.rate:.1f} per second), "
+        return (f"{self.name}: {self.cases:,} cases in {self.seconds:.0f} s ({self.rate:.1f} per second, "
+                f"{self.speed:.1f} per second of a core), "
                 f"{len(self.covered)} items covered, {len(self.findings)} findings")  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
         found = [{"seed": f.seed, "kind": f.kind, "message": f.message} for f in self.findings.values()]
-        return {"campaign": self.name, "cases": self.cases, "seconds": self.seconds, "covered": sorted(self.covered),
-                "findings": found}  # fmt: skip
+        return {"campaign": self.name, "cases": self.cases, "seconds": self.seconds, "busy": self.busy,
+                "covered": sorted(self.covered), "findings": found}  # fmt: skip
 
 
 # --- in the worker ----------------------------------------------------------------------------------------------------
@@ -95,11 +104,14 @@ def remade(name: str, seed: int) -> Case:
 
 
 def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int], None] = lambda seed: None) -> tuple[
-    int, set[str], list[tuple[int, str, str, Case]]
+    int, float, set[str], list[tuple[int, str, str, Case]]
 ]:  # fmt: skip
-    """Run cases for a while: how many, what they covered, (seed, kind, message, case) of those that failed."""
+    """Run cases for a while.
+
+    Gives how many, in how much processor time, what they covered, and (seed, kind, message, case) of those that failed.
+    """
     covered, failed, count = set[str](), list[tuple[int, str, str, Case]](), 0
-    end = time.monotonic() + seconds
+    end, busy = time.monotonic() + seconds, _processor_time()
     for seed in seeds:
         began(seed)
         case = remade(name, seed)
@@ -110,7 +122,12 @@ def batch(name: str, seeds: Iterable[int], seconds: float, began: Callable[[int]
             failed.append((seed, kind, message, case))
         if time.monotonic() > end:
             break
-    return count, covered, failed
+    return count, _processor_time() - busy, covered, failed
+
+
+def _processor_time() -> float:
+    """Seconds of processor time of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 def limit_memory(most: int | None) -> None:
@@ -231,8 +248,9 @@ def _harvest(w: Worker, done: Done, report: Callable[[Finding], None], patience:
     count = 0
     try:
         if w.pipe.poll():
-            count, covered, failed = w.pipe.recv()
+            count, busy, covered, failed = w.pipe.recv()
             w.next_seed, w.busy = w.next_seed + w.step * count, False
+            done.busy += busy
             _count(done, count, covered, failed, report)
             return count
     except (EOFError, OSError):

@@ -5,7 +5,7 @@ writes and where it goes comes from its operands and its record.
 """
 
 from isakit.analysis.chains import START, Chains
-from isakit.analysis.control_flow import Block, ControlFlow, Edge, EdgeKind, Function, control_flow
+from isakit.analysis.control_flow import CodeBlock, ControlFlow, Edge, EdgeKind, FlowFunction, control_flow
 from isakit.analysis.dominators import Loop, dominators, loops, post_dominators
 from isakit.analysis.liveness import Liveness, liveness
 from isakit.analysis.names import KernelNames
@@ -13,17 +13,17 @@ from isakit.analysis.notes import Notes, Phase, delay_slots, phases, repeats
 from isakit.analysis.picture import dot, svg, text
 from isakit.analysis.search import Pattern
 from isakit.analysis.uniformity import Uniformity, dead_code
-from isakit.analysis.values import Access, Loaded, Pointer, Values
+from isakit.analysis.values import Access, Loaded, PlaceOffset, Values
 
 __all__ = [
     "START",
     "Access",
-    "Block",
     "Chains",
+    "CodeBlock",
     "ControlFlow",
     "Edge",
     "EdgeKind",
-    "Function",
+    "FlowFunction",
     "KernelNames",
     "Liveness",
     "Loaded",
@@ -31,7 +31,7 @@ __all__ = [
     "Notes",
     "Pattern",
     "Phase",
-    "Pointer",
+    "PlaceOffset",
     "Uniformity",
     "Values",
     "control_flow",

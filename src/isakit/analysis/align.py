@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.analysis.shapes import Shape
+from isakit.analysis.shapes import InstructionShape
 from isakit.codec import Instruction
 
 _GAP = 2
@@ -29,7 +29,9 @@ Row = tuple[int | None, int | None]
 class _Side:
     """A sequence as numbers that are equal where the instructions are, at each level."""
 
-    def __init__(self, code: Sequence[Instruction], shapes: Sequence[Shape], known: list[dict[Any, int]]) -> None:
+    def __init__(
+        self, code: Sequence[Instruction], shapes: Sequence[InstructionShape], known: list[dict[Any, int]]
+    ) -> None:
         keys = [
             ((s.frame, i.words if s.address is None else (s.registers, s.numbers)), (s.frame, s.numbers), s.frame,
              i.mnemonic if i.error is None else i.words)
@@ -42,12 +44,15 @@ class _Side:
 
 
 def align(
-    a: Sequence[Instruction], a_shapes: Sequence[Shape], b: Sequence[Instruction], b_shapes: Sequence[Shape]
+    a: Sequence[Instruction],
+    a_shapes: Sequence[InstructionShape],
+    b: Sequence[Instruction],
+    b_shapes: Sequence[InstructionShape],
 ) -> list[Row]:
     """Pair the instructions of two programs, in their order.
 
     The result is the cheapest one for up to 16 million pairs; longer programs are cut first where an instruction and
-    the one behind it occur once in each.
+    the one after it occur once in each.
     """
     known: list[dict[Any, int]] = [{}, {}, {}, {}]
     left, right = _Side(a, a_shapes, known), _Side(b, b_shapes, known)

@@ -13,7 +13,7 @@ from isakit.codec import Instruction
 class LiveColumns:
     """A column per register: `^` written, `v` read, `x` both, `:` live, blank where its content is of no use.
 
-    In front of each register file stands how many of its registers are live there. A register that is written and never
+    Before each register file stands how many of its registers are live there. A register that is written and never
     read is shown where it is written only.
     """
 
@@ -62,7 +62,7 @@ class LiveColumns:
 
 
 class BlockHeadings:
-    """A blank line and a comment in front of each block: its number, where it comes from, what it is."""
+    """A blank line and a comment before each block: its number, where it comes from, what it is."""
 
     def __init__(self, flow: ControlFlow) -> None:
         self._lines: dict[int, tuple[str, ...]] = {}
@@ -84,5 +84,5 @@ class BlockHeadings:
             self._lines[b.address] = (head,) if not b.number else ("", head)
 
     def of(self, i: Instruction) -> tuple[str, ...]:
-        """The lines in front of an instruction."""
+        """The lines before an instruction."""
         return self._lines.get(i.address, ())

@@ -17,14 +17,14 @@ from typing import Any
 
 from isakit.asm import Program
 from isakit.codec import Instruction, Memory
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 
 class EdgeKind(StrEnum):
     """Why a lane goes from one block to another."""
 
     NEXT = "next"
-    """The code goes on behind the block."""
+    """The code goes on after the block."""
     BRANCH = "branch"
     """A branch to an address in the instruction."""
     BREAK = "break"
@@ -34,7 +34,7 @@ class EdgeKind(StrEnum):
     CALL = "call"
     """Into a function."""
     RETURN = "return"
-    """Back behind a call."""
+    """Back after a call."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Edge:
 
 
 @dataclass
-class Block:
+class CodeBlock:
     """Instructions that are executed one after the other.
 
     Attributes:
@@ -69,7 +69,7 @@ class Block:
 
     @property
     def end(self) -> int:
-        """Byte address behind the last instruction."""
+        """Byte address past the last instruction."""
         return self.instructions[-1].address + self.instructions[-1].size
 
     def at(self, address: int) -> Instruction:
@@ -85,7 +85,7 @@ def _address(i: Instruction) -> int:
 
 
 @dataclass
-class Function:
+class FlowFunction:
     """An entry point or the target of a call, and the blocks reached from it without following calls.
 
     `calls` are the numbers of the functions it calls. A block that several functions share belongs to the first.
@@ -111,9 +111,9 @@ class ControlFlow:
     """
 
     program: Program
-    blocks: list[Block]
+    blocks: list[CodeBlock]
     edges: list[Edge]
-    functions: list[Function]
+    functions: list[FlowFunction]
     unresolved: tuple[int, ...] = ()
 
     @cached_property
@@ -136,7 +136,7 @@ class ControlFlow:
     def _starts(self) -> list[int]:
         return [b.address for b in self.blocks]
 
-    def block_at(self, address: int) -> Block:
+    def block_at(self, address: int) -> CodeBlock:
         """The block with the instruction at a byte address. Raises KeyError where there is none."""
         k = bisect_right(self._starts, address) - 1
         if k < 0 or not self.blocks[k].address <= address < self.blocks[k].end:
@@ -148,7 +148,7 @@ class ControlFlow:
         """Whether each block is reached from an entry point."""
         return [b.function is not None for b in self.blocks]
 
-    def within(self, function: Function) -> Iterator[Edge]:
+    def within(self, function: FlowFunction) -> Iterator[Edge]:
         """The edges between blocks of a function; calls are stepped over."""
         inside = set(function.blocks)
         for n in function.blocks:
@@ -182,7 +182,7 @@ def control_flow(program: Program, entries: Sequence[int] = ()) -> ControlFlow:
     return _Reader(program, entries).graph()
 
 
-_ENDS_BLOCK = {Kind.BRANCH, Kind.CALL, Kind.RETURN, Kind.EXIT}
+_ENDS_BLOCK = {InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN, InstructionKind.EXIT}
 
 
 class _Reader:
@@ -197,7 +197,9 @@ class _Reader:
         self.breaks = self._named_by("break_target")
         self.joins = self._named_by("join_target")
         self.calls = {
-            k: t for k, i in enumerate(self.code) if i.group is Kind.CALL and (t := self._target(i)) is not None
+            k: t
+            for k, i in enumerate(self.code)
+            if i.group is InstructionKind.CALL and (t := self._target(i)) is not None
         }
         self.unresolved: list[int] = []
         self.flow = [self._moves(k) for k in range(len(self.code))]
@@ -211,13 +213,13 @@ class _Reader:
         return None if i.target is None else self.place.get(i.target)
 
     def _behind(self, k: int) -> int | None:
-        """The instruction behind, if the code goes on without a gap."""
+        """The instruction after, if the code goes on without a gap."""
         i = self.code[k]
         return self.place.get(i.address + i.size)
 
     # --- one instruction --------------------------------------------------------------------------------------
     def _moves(self, k: int) -> list[tuple[int, EdgeKind]]:
-        """Where a lane may go behind instruction `k` of its own, without what a delay slot adds."""
+        """Where a lane may go after instruction `k` of its own, without what a delay slot adds."""
         i = self.code[k]
         out: list[tuple[int, EdgeKind]] = []
         behind = self._behind(k)
@@ -225,7 +227,7 @@ class _Reader:
             out.append((behind, EdgeKind.NEXT))
         if i.record is not None and "breaks" in i.record.facts:
             out += [(t, EdgeKind.BREAK) for t in self.breaks]
-        elif i.group is Kind.BRANCH:
+        elif i.group is InstructionKind.BRANCH:
             targets = [t for a in i.targets if (t := self.place.get(a)) is not None]
             out += [(t, EdgeKind.BRANCH) for t in targets]
             if not i.targets:
@@ -233,13 +235,13 @@ class _Reader:
                 out += [(t, EdgeKind.INDIRECT) for t in found]
                 if not found:
                     self.unresolved.append(i.address)
-        elif len(i.targets) and i.group not in (Kind.CALL, Kind.CONTROL):
+        elif len(i.targets) and i.group not in (InstructionKind.CALL, InstructionKind.CONTROL):
             # A branch that stands beside another operation.
             out += [(t, EdgeKind.BRANCH) for a in i.targets if (t := self.place.get(a)) is not None]
         return out
 
     def _next_phase(self, i: Instruction, behind: int) -> bool:
-        """Whether an instruction that ends the program ends only a part of it, and the next part begins behind it."""
+        """Whether an instruction that ends the program ends only a part of it, and the next part begins after it."""
         record = self.code[behind].record
         return i.facts.ends and record is not None and "begins_phase" in record.facts
 
@@ -264,12 +266,14 @@ class _Reader:
 
     # --- delay slots ------------------------------------------------------------------------------------------
     def _delayed(self, k: int) -> bool:
-        """Whether what instruction `k` does to the flow happens behind its delay slot."""
+        """Whether what instruction `k` does to the flow happens after its delay slot."""
         i = self.code[k]
-        return bool(self.slots) and (i.group in (Kind.BRANCH, Kind.CALL, Kind.RETURN) or bool(i.targets))
+        return bool(self.slots) and (
+            i.group in (InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN) or bool(i.targets)
+        )
 
     def _edges_behind(self, k: int) -> list[tuple[int, EdgeKind]]:
-        """Edges behind instruction `k`, calls stepped over."""
+        """Edges after instruction `k`, calls stepped over."""
         if not self.slots:
             return self.flow[k]
         out: list[tuple[int, EdgeKind]] = []
@@ -301,7 +305,7 @@ class _Reader:
         self._call_edges(blocks, number, functions, found)
         return ControlFlow(self.program, blocks, list(found), functions, tuple(self.unresolved))
 
-    def _blocks(self, edges: list[list[tuple[int, EdgeKind]]]) -> tuple[list[Block], dict[int, tuple[int, int]]]:
+    def _blocks(self, edges: list[list[tuple[int, EdgeKind]]]) -> tuple[list[CodeBlock], dict[int, tuple[int, int]]]:
         """The blocks, and for each instruction's address (number of its block, its place)."""
         leaders = {*self.entries, *self.breaks, *self.joins, *self.calls.values()}
         for k, out in enumerate(edges):
@@ -310,23 +314,23 @@ class _Reader:
             plain = out == [(behind, EdgeKind.NEXT)] if behind is not None else False
             if behind is not None and (not plain or self._ends_block(k)):
                 leaders.add(behind)
-        blocks: list[Block] = []
+        blocks: list[CodeBlock] = []
         number: dict[int, tuple[int, int]] = {}
         current: list[Instruction] = []
         for k, i in enumerate(self.code):
             if current and (k in leaders or self._behind(k - 1) != k):
-                blocks.append(Block(len(blocks), current))
+                blocks.append(CodeBlock(len(blocks), current))
                 current = []
             current.append(i)
             number[i.address] = len(blocks), k
         if current:
-            blocks.append(Block(len(blocks), current))
+            blocks.append(CodeBlock(len(blocks), current))
         for t in self.joins:
             blocks[number[self.code[t].address][0]].joins = True
         return blocks, number
 
     def _ends_block(self, k: int) -> bool:
-        """Instructions behind which a block ends although the code only goes on: calls, and returns under a guard."""
+        """Instructions after which a block ends although the code only goes on: calls, and returns under a guard."""
         if self.slots:
             before = self._before(k)
             return before is not None and self._delayed(before)
@@ -334,12 +338,12 @@ class _Reader:
 
     def _functions(
         self,
-        blocks: list[Block],
+        blocks: list[CodeBlock],
         number: dict[int, tuple[int, int]],
         edges: list[list[tuple[int, EdgeKind]]],
-    ) -> list[Function]:
+    ) -> list[FlowFunction]:
         heads = [number[self.code[k].address][0] for k in dict.fromkeys((*self.entries, *self.calls.values()))]
-        functions = [Function(n, blocks[b].address) for n, b in enumerate(heads)]
+        functions = [FlowFunction(n, blocks[b].address) for n, b in enumerate(heads)]
         by_head = {b: n for n, b in enumerate(heads)}
         for f, head in zip(functions, heads, strict=True):
             waiting = [head]
@@ -360,14 +364,16 @@ class _Reader:
 
     def _call_edges(
         self,
-        blocks: list[Block],
+        blocks: list[CodeBlock],
         number: dict[int, tuple[int, int]],
-        functions: list[Function],
+        functions: list[FlowFunction],
         found: dict[Edge, None],
     ) -> None:
         returns: dict[int, list[int]] = {}
         for f in functions:
-            returns[f.entry] = [n for n in f.blocks if any(i.group is Kind.RETURN for i in blocks[n].instructions)]
+            returns[f.entry] = [
+                n for n in f.blocks if any(i.group is InstructionKind.RETURN for i in blocks[n].instructions)
+            ]
         for k, t in self.calls.items():
             end = k + self.slots
             caller = number[self.code[k].address][0]

@@ -18,7 +18,7 @@ from isakit.analysis.align import Row, align
 from isakit.analysis.chains import START, Chains
 from isakit.analysis.control_flow import control_flow
 from isakit.analysis.names import KernelNames
-from isakit.analysis.shapes import Shape, shape_of
+from isakit.analysis.shapes import InstructionShape, shape_of
 from isakit.asm import Program
 from isakit.codec import Instruction, Register
 from isakit.description import Kernel
@@ -170,7 +170,9 @@ class _Side:
 class _Judge:
     """Says for each pair whether it is the same thing."""
 
-    def __init__(self, a: Program, b: Program, shapes: tuple[list[Shape], list[Shape]], rows: Sequence[Row]) -> None:
+    def __init__(
+        self, a: Program, b: Program, shapes: tuple[list[InstructionShape], list[InstructionShape]], rows: Sequence[Row]
+    ) -> None:
         self.a, self.b, self.shapes, self.pairs = _Side(a), _Side(b), shapes, rows
         self.partner: dict[int, int] = {x: y for x, y in rows if x is not None and y is not None}
         handed = a.decoder.isa.results
@@ -186,7 +188,7 @@ class _Judge:
             yield DiffRow(*self._pair(a, b, self.shapes[0][x], self.shapes[1][y]))
 
     def _pair(
-        self, a: Instruction, b: Instruction, one: Shape, two: Shape
+        self, a: Instruction, b: Instruction, one: InstructionShape, two: InstructionShape
     ) -> tuple[Change, Instruction, Instruction, tuple[str, ...]]:
         if a.words == b.words and one.address is None:
             return Change.SAME, a, b, ()
@@ -222,7 +224,9 @@ class _Judge:
         mapped = [(start, frozenset(self.partner.get(k, -1) for k in written)) for start, written in first]
         return mapped == second
 
-    def _numbers(self, a: Instruction, b: Instruction, one: Shape, two: Shape) -> Iterator[tuple[str, bool]]:
+    def _numbers(
+        self, a: Instruction, b: Instruction, one: InstructionShape, two: InstructionShape
+    ) -> Iterator[tuple[str, bool]]:
         for (space, x), (_, y) in zip(one.numbers, two.numbers, strict=True):
             if x != y:
                 where = (f"{space}[{n:#x}]" if space else f"{n:#x}" for n in (x, y))
@@ -252,7 +256,7 @@ class _Judge:
                 return False
         return True
 
-    def _address(self, one: Shape, two: Shape) -> Iterator[tuple[str, bool]]:
+    def _address(self, one: InstructionShape, two: InstructionShape) -> Iterator[tuple[str, bool]]:
         if one.address is None or two.address is None:
             return
         from isakit.asm.printer import address_scale

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from isakit.analysis.control_flow import ControlFlow, Function
+from isakit.analysis.control_flow import ControlFlow, FlowFunction
 
 Graph = Mapping[int, Sequence[int]]
-"""Block -> blocks behind it."""
+"""Block -> blocks after it."""
 
 
 def _preorder(graph: Graph, root: int) -> tuple[list[int], list[int]]:
@@ -81,19 +81,19 @@ def immediate_dominators(graph: Graph, root: int) -> dict[int, int]:
     return {n: order[found[k]] for k, n in enumerate(order)}
 
 
-def _graph_of(flow: ControlFlow, function: Function) -> dict[int, list[int]]:
+def _graph_of(flow: ControlFlow, function: FlowFunction) -> dict[int, list[int]]:
     graph: dict[int, list[int]] = {n: [] for n in function.blocks}
     for e in flow.within(function):
         graph[e.source].append(e.target)
     return graph
 
 
-def dominators(flow: ControlFlow, function: Function) -> dict[int, int]:
+def dominators(flow: ControlFlow, function: FlowFunction) -> dict[int, int]:
     """Block -> its immediate dominator: the last block that every way from the function's entry to it goes through."""
     return immediate_dominators(_graph_of(flow, function), flow.block_at(function.entry).number)
 
 
-def post_dominators(flow: ControlFlow, function: Function) -> dict[int, int | None]:
+def post_dominators(flow: ControlFlow, function: FlowFunction) -> dict[int, int | None]:
     """Block -> its immediate post-dominator: the first block that every way from it to the function's end goes through.
 
     None: the end itself. Blocks from which no way leads to an end are missing.
@@ -126,7 +126,7 @@ class Loop:
     exits: list[int] = field(default_factory=list[int])
 
 
-def loops(flow: ControlFlow, function: Function) -> list[Loop]:
+def loops(flow: ControlFlow, function: FlowFunction) -> list[Loop]:
     """The natural loops of a function by the address of their heads; those with the same head are one.
 
     A cycle with several ways in is not among them.
@@ -159,7 +159,7 @@ def loops(flow: ControlFlow, function: Function) -> list[Loop]:
 
 
 def _spans(above: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-    """Node of a tree -> (its number, the number behind the last node below it); numbers count from above."""
+    """Node of a tree -> (its number, the number after the last node below it); numbers count from above."""
     below: dict[int, list[int]] = {}
     roots: list[int] = []
     for n, parent in above.items():

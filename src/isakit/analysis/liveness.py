@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from isakit.analysis.control_flow import Block, ControlFlow
+from isakit.analysis.control_flow import CodeBlock, ControlFlow
 from isakit.codec import Instruction
 from isakit.codec.facts import Facts, Place
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 
 class Numbers:
@@ -69,7 +69,7 @@ class Liveness:
         return frozenset(self.numbers.names(self._before[address]))
 
     def after(self, address: int) -> frozenset[Place]:
-        """The registers live behind the instruction at a byte address."""
+        """The registers live after the instruction at a byte address."""
         block = self.flow.block_at(address)
         i = block.at(address)
         behind = address + i.size
@@ -99,7 +99,7 @@ class Liveness:
         return found[address], address
 
     def ranges(self) -> dict[Place, list[tuple[int, int]]]:
-        """Register -> stretches of code where it is live, as (address of the first instruction, address behind)."""
+        """Register -> stretches of code where it is live, as (address of the first instruction, address past)."""
         out: dict[Place, list[tuple[int, int]]] = {}
         open_since: dict[Place, int] = {}
         previous, end = 0, self.flow.program.address
@@ -190,11 +190,13 @@ def only_computes(i: Instruction) -> bool:
     isa = i.decoder.isa
     handed = isa.results.get(i.decoder.view.program, frozenset[str]())
     return (
-        i.group in (Kind.ARITHMETIC, Kind.MOVE) and not any(file in handed for file, _ in i.defs) and not i.facts.stores
+        i.group in (InstructionKind.ARITHMETIC, InstructionKind.MOVE)
+        and not any(file in handed for file, _ in i.defs)
+        and not i.facts.stores
     )
 
 
-def _summary(block: Block, facts: dict[int, tuple[int, int]]) -> tuple[int, int]:
+def _summary(block: CodeBlock, facts: dict[int, tuple[int, int]]) -> tuple[int, int]:
     """(registers read before they are written as a whole, registers written as a whole), as bits."""
     used = killed = 0
     for i in reversed(block.instructions):

@@ -11,14 +11,14 @@ from isakit.analysis.uniformity import Uniformity, dead_code
 from isakit.asm import Program
 from isakit.codec import Instruction
 from isakit.lean import dataclass
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 
 @dataclass(frozen=True)
 class Phase:
     """A stretch of a shader that runs as a whole, between two `phas`.
 
-    `address` and `end` are byte addresses, of its first instruction and behind its last; `text` is its `phas`, which
+    `address` and `end` are byte addresses, of its first instruction and after its last; `text` is its `phas`, which
     says what it waits for, empty where none begins it.
     """
 
@@ -49,12 +49,12 @@ def repeats(i: Instruction) -> int:
 
 
 def delay_slots(program: Program) -> dict[int, int]:
-    """Address of an instruction in a delay slot -> address of the branch, call or return in front of it."""
+    """Address of an instruction in a delay slot -> address of the branch, call or return before it."""
     slots = program.decoder.isa.delay_slots
     out: dict[int, int] = {}
     code: Sequence[Instruction] = program.instructions if slots else ()
     for k, i in enumerate(code):
-        if i.group in (Kind.BRANCH, Kind.CALL, Kind.RETURN) or i.targets:
+        if i.group in (InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN) or i.targets:
             for behind in code[k + 1 : k + 1 + slots]:
                 if behind.valid:
                     out[behind.address] = i.address

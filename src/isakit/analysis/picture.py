@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 
-from isakit.analysis.control_flow import Block, ControlFlow, EdgeKind
+from isakit.analysis.control_flow import CodeBlock, ControlFlow, EdgeKind
 from isakit.analysis.dominators import depth_of, loops
 from isakit.codec import Instruction
 from isakit.errors import IsakitError
@@ -51,7 +51,7 @@ def text(flow: ControlFlow, note: Note | None = None) -> str:
     return "\n".join(out).rstrip() + "\n"
 
 
-def _lines(block: Block, note: Note | None) -> Iterator[str]:
+def _lines(block: CodeBlock, note: Note | None) -> Iterator[str]:
     for i in block.instructions:
         line = f"{i.address:#06x}  {i.text}"
         said = ", ".join(note(i)) if note is not None else ""
@@ -61,7 +61,7 @@ def _lines(block: Block, note: Note | None) -> Iterator[str]:
 def dot(flow: ControlFlow, name: str = "program", note: Note | None = None) -> str:
     """The graph in Graphviz's language."""
 
-    def shown(block: Block) -> str:
+    def shown(block: CodeBlock) -> str:
         return "".join(f"{line}\n" for line in _lines(block, note))
 
     lines = [f"digraph {_quoted(name)} {{", '  node [shape=box, fontname="monospace", fontsize=10];']
@@ -101,7 +101,7 @@ def _depths(flow: ControlFlow) -> dict[int, int]:
     return out
 
 
-def _fill(block: Block) -> str:
+def _fill(block: CodeBlock) -> str:
     return ', style=filled, fillcolor="#fff2cc"' if block.joins else ""
 
 

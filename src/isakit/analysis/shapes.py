@@ -20,7 +20,7 @@ from isakit.lean import dataclass
 
 
 @dataclass(frozen=True)
-class Shape:
+class InstructionShape:
     """An instruction taken apart.
 
     Attributes:
@@ -36,10 +36,10 @@ class Shape:
     address: int | None
 
 
-def shape_of(i: Instruction) -> Shape:
+def shape_of(i: Instruction) -> InstructionShape:
     """Take an instruction apart; words that are none are all frame."""
     if i.error is not None:
-        return Shape((".word", i.words), (), (), None)
+        return InstructionShape((".word", i.words), (), (), None)
     frame: list[Any] = [i.mnemonic]
     registers: list[Register] = []
     numbers: list[tuple[str, int]] = []
@@ -59,7 +59,7 @@ def shape_of(i: Instruction) -> Shape:
             else:
                 frame.append(piece)
     odd = i.unknown_bits
-    return Shape((*frame, odd) if odd else tuple(frame), tuple(registers), tuple(numbers), address)
+    return InstructionShape((*frame, odd) if odd else tuple(frame), tuple(registers), tuple(numbers), address)
 
 
 def _pieces(o: Operand) -> Iterator[Register | CodeAddress | tuple[str, int] | str]:

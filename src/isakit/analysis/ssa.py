@@ -74,7 +74,7 @@ class Ssa:
         return found
 
     def _graph(self) -> tuple[dict[int, list[int]], set[int]]:
-        """The blocks behind each block and behind the root; blocks that control comes to from nowhere, not even START.
+        """The blocks after each block and after the root; blocks that control comes to from nowhere, not even START.
 
         The latter stand for cycles that nothing leads to.
         """
@@ -163,7 +163,7 @@ class Ssa:
         return self._numbers.mask(p for p in found if self._only is None or p == self._only)
 
     def _rename(self, block: int, state: dict[Place, int]) -> None:
-        """Give the registers in a block their values; `state` is what they are in front of it, then behind it."""
+        """Give the registers in a block their values; `state` is what they are before it, then after it."""
         only = self._only
         for i in self.flow.blocks[block].instructions:
             facts = i.facts

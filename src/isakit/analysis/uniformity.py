@@ -13,7 +13,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from isakit.analysis.chains import START, Chains
-from isakit.analysis.control_flow import ControlFlow, Function
+from isakit.analysis.control_flow import ControlFlow, FlowFunction
 from isakit.analysis.dominators import post_dominators
 from isakit.analysis.liveness import only_computes
 from isakit.analysis.ssa import MERGE
@@ -23,7 +23,7 @@ from isakit.errors import IsakitError
 from isakit.sem.semantics import trace_of
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value
-from isakit.spec import InstructionSet, Kind
+from isakit.spec import InstructionKind, InstructionSet
 
 
 class Uniformity:
@@ -137,10 +137,9 @@ class Uniformity:
         out = {e.target for e in self.flow.successors[n]}
         last = self.flow.blocks[n].instructions[-1]
         slots = self._isa.delay_slots
-        controls = i.group in (Kind.BRANCH, Kind.RETURN, Kind.CALL) or bool(i.targets) or (
-            i.record is not None and "breaks" in i.record.facts
-        )  # fmt: skip
-        if not controls or (i is not last and not slots) or (len(out) < 2 and i.group is not Kind.RETURN):
+        jumps = i.group in (InstructionKind.BRANCH, InstructionKind.RETURN, InstructionKind.CALL)
+        controls = jumps or bool(i.targets) or (i.record is not None and "breaks" in i.record.facts)
+        if not controls or (i is not last and not slots) or (len(out) < 2 and i.group is not InstructionKind.RETURN):
             return
         self.branches.add(i.address)
         meeting = self._meeting(n)
@@ -160,7 +159,7 @@ class Uniformity:
             todo += [e.target for e in self.flow.successors[t] if e.target != meeting]
 
     def _meeting(self, n: int) -> int | None:
-        """The block where lanes that part behind a block surely are together again, None where there is none."""
+        """The block where lanes that part after a block surely are together again, None where there is none."""
         function = self.flow.blocks[n].function
         if function is None:
             return None
@@ -169,7 +168,7 @@ class Uniformity:
             known = self._meetings[function] = self._all_meetings(self.flow.functions[function])
         return known.get(n)
 
-    def _all_meetings(self, function: Function) -> dict[int, int | None]:
+    def _all_meetings(self, function: FlowFunction) -> dict[int, int | None]:
         above = post_dominators(self.flow, function)
         out: dict[int, int | None] = {}
         for n in above:
@@ -188,7 +187,7 @@ def _asks_lanes(i: Instruction, isa: InstructionSet) -> bool:
     """Whether the meaning of an instruction has parts that are a lane's own, or is not known."""
     if i.form is None or i.error is not None:
         return True
-    if not i.defs and i.group is not Kind.BRANCH:
+    if not i.defs and i.group is not InstructionKind.BRANCH:
         return False
     try:
         trace = trace_of(i.form, i.word)

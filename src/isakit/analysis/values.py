@@ -1,7 +1,7 @@
 """What registers hold, as far as the code alone tells: numbers, and addresses that come from a parameter or a constant.
 
 Works on the traced meaning of the instructions, so it knows no instruction set. What is loaded from a place with a
-known address is `Loaded`; adding something to that is a `Pointer`, whose offset may be unknown.
+known address is `Loaded`; adding something to that is a `PlaceOffset`, whose offset may be unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isakit.sem.value import INTEGER_MEANING, Value
 from isakit.spec.fields import Field
 
 _DEEPEST = 120
-"""Instructions one behind the other that a value is followed through."""
+"""Instructions one after the other that a value is followed through."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Loaded:
 
 
 @dataclass(frozen=True)
-class Pointer:
+class PlaceOffset:
     """The content of a place plus a number, None where that is not known."""
 
     base: Loaded
     offset: int | None
 
 
-Known = int | Loaded | Pointer | None
+Known = int | Loaded | PlaceOffset | None
 
 
 @dataclass(frozen=True)
@@ -163,13 +163,13 @@ def _sum(op: str, attr: object, args: list[Known], value: Value) -> Known:
         return args[0]
     if op not in ("add", "sub"):
         return None
-    pointers = [a for a in args if isinstance(a, (Loaded, Pointer))]
+    pointers = [a for a in args if isinstance(a, (Loaded, PlaceOffset))]
     if len(pointers) != 1 or (op == "sub" and args[0] is not pointers[0]):
         return None
     (pointer,) = pointers
     base, offset = (pointer, 0) if isinstance(pointer, Loaded) else (pointer.base, pointer.offset)
     other = next(a for a in args if a is not pointer)
     if offset is None or not isinstance(other, int):
-        return Pointer(base, None)
+        return PlaceOffset(base, None)
     total = offset + (other if op == "add" else -other) & 0xFFFFFFFF
-    return Pointer(base, total - (1 << 32) if total >> 31 else total)
+    return PlaceOffset(base, total - (1 << 32) if total >> 31 else total)

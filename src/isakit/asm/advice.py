@@ -112,7 +112,7 @@ def _resized(tokens: list[Token], suffix: str) -> list[Token] | None:
 
 
 def _memory_moved(tokens: list[Token]) -> Iterator[list[Token]]:
-    """A last operand in brackets, moved before each of the operands in front of it."""
+    """A last operand in brackets, put before each of the other operands."""
     texts = [t.text for t in tokens]
     if not texts or texts[-1] != "]" or texts.count("[") != 1:
         return

@@ -15,7 +15,7 @@ from isakit.asm.layout import Placement, Slot, place
 from isakit.asm.names import Names
 from isakit.asm.program import Program
 from isakit.asm.reader import Directive, Reader
-from isakit.asm.sections import Bank, Code, Data, Fill, Section
+from isakit.asm.sections import Bank, CodeStatement, Data, Fill, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
 from isakit.codec import Decoder, Miss, Stream
@@ -131,7 +131,7 @@ class _Resolver:
         """Encode what depends on no name, and find out what does."""
         known: set[str] = set(self.section.scope.all_names())
         for k, item in enumerate(self.section.items):
-            if not isinstance(item, Code):
+            if not isinstance(item, CodeStatement):
                 continue
             try:
                 text = item.statement.text
@@ -170,7 +170,7 @@ class _Resolver:
 
     def _encode(self, k: int, before: Placement | None, grow: bool) -> None:
         item, parsed = self.section.items[k], self.parsed[k]
-        assert isinstance(item, Code)
+        assert isinstance(item, CodeStatement)
         at = before.positions[k] if before else self.start
         item.choices = self.encoder.encode(parsed, self.names.here(at * self.scale), at)
         sizes = tuple(e.units for e in item.choices)
@@ -192,7 +192,7 @@ class _Resolver:
         misfits = set[int]() if any(_failed(item) for item in self.section.items) else set(placement.misfits)
         for k, item in enumerate(self.section.items):
             size = placement.sizes[k]
-            if isinstance(item, Code):
+            if isinstance(item, CodeStatement):
                 chosen = next((e for e in item.choices if e.units == size), None)
                 if chosen is None:
                     self._complain(k, item, names, placement.positions[k])
@@ -210,7 +210,7 @@ class _Resolver:
                 units.extend(item.values)
         return units
 
-    def _misfit(self, item: Code, size: int, at: int) -> None:
+    def _misfit(self, item: CodeStatement, size: int, at: int) -> None:
         unit = self.variant.unit_bytes
         self.source.error(
             item.statement.place(),
@@ -218,7 +218,7 @@ class _Resolver:
             "the preceding instruction has no long form",
         )
 
-    def _complain(self, k: int, item: Code, names: Names, at: int) -> None:
+    def _complain(self, k: int, item: CodeStatement, names: Names, at: int) -> None:
         parsed = self.parsed.get(k)
         if parsed is None:
             return  # reported when it was read
@@ -292,12 +292,12 @@ class _Resolver:
         return got[0], got[1] & (1 << bits) - 1
 
 
-def _failed(item: Code | Data | Fill) -> bool:
-    return isinstance(item, Code) and not item.choices
+def _failed(item: CodeStatement | Data | Fill) -> bool:
+    return isinstance(item, CodeStatement) and not item.choices
 
 
-def _slot(item: Code | Data | Fill) -> Slot:
-    if isinstance(item, Code):
+def _slot(item: CodeStatement | Data | Fill) -> Slot:
+    if isinstance(item, CodeStatement):
         return Slot(item.sizes) if item.sizes else Slot((1,), aligned=False)
     if isinstance(item, Fill):
         return Slot((), align=item.align)

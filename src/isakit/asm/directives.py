@@ -62,7 +62,7 @@ def _numbers(
 ) -> list[tuple[int, T]]:
     """(token it starts with, value) of every argument; nothing after a complaint about one of them.
 
-    `read` gives the token behind a value that starts at a token, and the value.
+    `read` gives the token after a value that starts at a token, and the value.
     """
     if not args:
         _usage(r, s, None, "at least one number was expected")
@@ -80,7 +80,7 @@ def _numbers(
 
 def _kernel_of(r: Reader, s: Statement) -> Kernel | None:
     if r.section.kernel is None:
-        _usage(r, s, None, "this belongs behind a `.kernel`")
+        _usage(r, s, None, "this belongs after a `.kernel`")
     return r.section.kernel
 
 
@@ -113,7 +113,7 @@ def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
 def _program(r: Reader, s: Statement, args: list[Token]) -> None:
     """The program type, which decides what instructions there are; stands before the first instruction.
 
-    Behind instructions that belong to no kernel it begins another program, with its own addresses and labels.
+    After instructions that belong to no kernel it begins another program, with its own addresses and labels.
     """
     programs = r.decoder.isa.programs
     if len(args) != 1 or args[0].text not in programs:
@@ -198,7 +198,7 @@ def _bars(r: Reader, s: Statement, args: list[Token]) -> None:
 def _param(r: Reader, s: Statement, args: list[Token]) -> None:
     """A parameter. Its name becomes its address in shared memory: `s[NAME]`.
 
-    It stands behind the one before, aligned to the size of its type, unless an offset from the first one is given.
+    It stands after the one before, aligned to the size of its type, unless an offset from the first one is given.
     """
     kernel = _kernel_of(r, s)
     texts = [t.text for t in args]

@@ -1,6 +1,6 @@
 """Where instructions stand: chooses sizes so that every instruction of n units starts at a multiple of n units.
 
-The first size of an instruction that lets everything behind it find a place is taken, so code is as short as the
+The first size of an instruction that lets everything after it find a place is taken, so code is as short as the
 alignment allows.
 """
 
@@ -56,7 +56,7 @@ def place(slots: Sequence[Slot], start: int = 0) -> Placement:
         else:
             fitting = [s for s in slot.sizes if not slot.aligned or at % s == 0]
             good = [s for s in fitting if possible[k + 1] >> (at + s) % modulus & 1]
-            if not good and k < last:  # everything behind is lost anyway; at least the next one shall fit
+            if not good and k < last:  # everything after is lost anyway; at least the next one shall fit
                 good = [s for s in fitting if _fits(slots[k + 1], at + s)]
             size = (good or fitting or slot.sizes)[0]
             if not fitting:

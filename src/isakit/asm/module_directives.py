@@ -23,7 +23,7 @@ from isakit.description import (
     Kernel,
     Module,
     Relocation,
-    Sampler,
+    TextureSlot,
     named_segments,
 )
 
@@ -81,7 +81,7 @@ def module_lines(module: Module) -> Iterator[str]:
 
 
 def kernel_lines(kernel: Kernel) -> Iterator[str]:
-    """What stands behind the parameters in the listing of a kernel that came from a file."""
+    """What stands after the parameters in the listing of a kernel that came from a file."""
     if not kernel.entry:
         yield ".function"
     if kernel.binding != "global":
@@ -192,7 +192,7 @@ def _count(words: list[str], low: int, high: int) -> None:
 
 def _kernel(r: Reader) -> Kernel:
     if r.section.kernel is None:
-        raise _Wrong("this belongs behind a `.kernel`")
+        raise _Wrong("this belongs after a `.kernel`")
     return r.section.kernel
 
 
@@ -246,7 +246,7 @@ def _sampler(r: Reader, s: Statement, words: list[str]) -> None:
     samplers = kernel.samplers if kernel is not None else file_of(r).samplers
     if any(old.name == words[0] for old in samplers):
         raise _Wrong(f"second sampler {words[0]!r}")
-    samplers.append(Sampler(words[0], unit, sizes))
+    samplers.append(TextureSlot(words[0], unit, sizes))
 
 
 @_directive("info FORM ATTRIBUTE [BYTE ...]")

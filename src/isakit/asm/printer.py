@@ -36,7 +36,7 @@ def lines(
 ) -> Iterator[str]:
     """The lines of `listing`, made as they are asked for.
 
-    `notes` gives what else is said of an instruction, behind its words; `before` lines in front of it. Without `header`
+    `notes` gives what else is said of an instruction, after its words; `before` lines before it. Without `header`
     they say neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of
     equal words are one line.
     """
@@ -169,7 +169,7 @@ class _Rows:
 
     @property
     def column(self) -> int:
-        """Where notes stand behind words."""
+        """Where notes stand after words."""
         return len(_INDENT) + _COLUMN + len(" // : ") + self.width + self.room + 2
 
     def in_front(self, i: Instruction, before: Before | None) -> Iterator[str]:

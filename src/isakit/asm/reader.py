@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from isakit.asm.names import Names
-from isakit.asm.sections import Bank, Code, Data, Item, Scope, Section
+from isakit.asm.sections import Bank, CodeStatement, Data, Item, Scope, Section
 from isakit.asm.source import Place, Source, Statement, stray
 from isakit.codec import Decoder, Stream, Token, decoder
 from isakit.description import GlobalVariable, Kernel
@@ -77,7 +77,7 @@ class Reader:
                     self.bank = None
                 self.started = True
                 for real in self._real(s):
-                    self.add(Code(real))
+                    self.add(CodeStatement(real))
         self._flush()
 
     def _real(self, s: Statement) -> list[Statement]:

@@ -11,7 +11,7 @@ from isakit.lean import dataclass
 
 
 @dataclass(slots=True)
-class Code:
+class CodeStatement:
     """A statement that becomes an instruction.
 
     `choices` are its encodings, one per size, smallest first; `symbolic` ones depend on names or on the address and are
@@ -43,7 +43,7 @@ class Fill:
     align: int
 
 
-Item = Code | Data | Fill
+Item = CodeStatement | Data | Fill
 
 
 @dataclass

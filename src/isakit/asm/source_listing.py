@@ -11,11 +11,11 @@ from isakit.line_table import SourceLine
 
 _WIDTH = 100
 _ADDRESS = re.compile(r"// ([0-9a-f]{4,8}): [0-9a-f ]+$")
-"""What the printer puts behind an instruction: its address and its words."""
+"""What the printer puts after an instruction: its address and its words."""
 
 
 def source_listing(program: Program, *, labels: bool = True, header: bool = True) -> Iterator[str]:
-    """The lines of a listing, each instruction behind comments that say where it comes from if that is news.
+    """The lines of a listing, each instruction after comments that say where it comes from if that is news.
 
     Programs that know no lines are listed without. `header` as for `printer.lines`.
     """

@@ -49,7 +49,7 @@ PLACES = {"web": "isakit.web.command"}
 """Verbs whose module is not in this package, because it uses other verbs."""
 
 
-class Commands(click.Group):
+class LazyCommands(click.Group):
     """Loads a command's module when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -131,7 +131,7 @@ def message(error: IsakitError) -> list[str]:
 
 
 @click.group(
-    cls=Commands,
+    cls=LazyCommands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: isakit dis kernel.cubin",
 )

@@ -96,17 +96,17 @@ def command(
         Adapter(session, open(sys.stdin.fileno(), "rb", closefd=False), sys.stdout.buffer).serve()  # noqa: SIM115
         return
     if dap_port is not None:
-        from isakit.debug.dap import Server as Editors
+        from isakit.debug.dap import DapServer as Editors
 
         editors = Editors(session, dap_port)
         click.echo(f"the Debug Adapter Protocol is spoken at 127.0.0.1:{editors.port}", err=True)
         editors.serve()
         return
     if gdb_port is not None:
-        from isakit.debug.gdb.server import Server
+        from isakit.debug.gdb.server import GdbServer
         from isakit.debug.gdb.stub import SCRIPT
 
-        server = Server(session, gdb_port)
+        server = GdbServer(session, gdb_port)
         click.echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote 127.0.0.1:{server.port}'", err=True)
         server.serve()
         return

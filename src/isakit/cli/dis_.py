@@ -164,7 +164,7 @@ def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
 
 
 class _Heads:
-    """What stands in front of the kernels of each file, once."""
+    """What stands before the kernels of each file, once."""
 
     def __init__(self, files: list[Module]) -> None:
         self.files = files
@@ -270,7 +270,7 @@ class _Beside:
         self._headings = BlockHeadings(flow) if blocks else None
 
     def heads(self) -> Iterator[str]:
-        """Comments in front of the program."""
+        """Comments before the program."""
         kernel = self.program.kernel
         if self._demangle and kernel is not None:
             from isakit.analysis.cpp_names import demangled
@@ -284,7 +284,7 @@ class _Beside:
 
     @property
     def notes(self) -> Callable[[Instruction], str] | None:
-        """What stands behind the words of an instruction."""
+        """What stands after the words of an instruction."""
         live, names = self._live, self._names
         if live is None:
             return None if names is None else lambda i: ", ".join(names.of(i.address))
@@ -294,7 +294,7 @@ class _Beside:
 
     @property
     def before(self) -> Callable[[Instruction], Iterable[str]] | None:
-        """Lines in front of an instruction."""
+        """Lines before an instruction."""
         return None if self._headings is None else self._headings.of
 
 

@@ -60,7 +60,7 @@ def command(
 
 
 def _behind(lines: list[str]) -> list[str]:
-    """Lines with an empty one behind them, if there are any."""
+    """Lines with an empty one after them, if there are any."""
     return [*lines, ""] if lines else []
 
 

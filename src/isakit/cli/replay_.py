@@ -29,8 +29,8 @@ Examples:
 @click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
 @click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
-@click.option("--frame", type=click.IntRange(0), metavar="N", help="Of a GL capture: stop behind this frame.")
-@click.option("--draw", type=click.IntRange(1), metavar="K", help="Of a GL capture: stop behind this draw.")
+@click.option("--frame", type=click.IntRange(0), metavar="N", help="Of a GL capture: stop after this frame.")
+@click.option("--draw", type=click.IntRange(1), metavar="K", help="Of a GL capture: stop after this draw.")
 @click.option("--chip", metavar="CHIP", help="Of a GL capture: another chip than the one it was made on.")
 @click.option("-o", "--output", metavar="PNG", help="Of a GL capture: where the picture of render target 0 goes.")
 @json_option

@@ -48,7 +48,7 @@ class CompiledForm:
     def facts(self, decoder: Decoder) -> FormFacts:
         """What words of the form do; `decoder` is the one the form was found by."""
         if self._facts is None:
-            self._facts = FormFacts(decoder, self.form)
+            self._facts = FormFacts(decoder.isa, self.form)
         return self._facts
 
     @cached_property

@@ -140,7 +140,7 @@ class Decoder:
     def _iterate(
         self, units: Sequence[int], address: int, first: int = 0, before: int | None = None
     ) -> Iterator[Instruction]:
-        """The instructions that start from unit `first` on, in front of unit `before`."""
+        """The instructions that start in units from `first` up to `before`, exclusive."""
         isa, variant = self.isa, self.view.variant
         length, bits, size = isa.length, variant.unit_bits, variant.unit_bytes
         find = self.find
@@ -205,12 +205,12 @@ def _depends_on_place(i: Instruction) -> bool:
 
 
 def _runs(units: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, behind the last) of the runs of equal units that are long enough."""
+    """(first, after the last) of the runs of equal units that are long enough."""
     k, end = 0, len(units)
     while k + SHORTEST_RUN <= end:
         last = k + SHORTEST_RUN - 1
         unit = units[last]
-        if unit != units[k]:  # no run begins in front of the last unit that differs from `unit`
+        if unit != units[k]:  # no run begins before the last unit that differs from `unit`
             while units[last - 1] == unit:
                 last -= 1
             k = last

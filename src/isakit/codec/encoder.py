@@ -88,7 +88,7 @@ class Encoder:
         return out
 
     def _names(self, tokens: list[Token]) -> list[str]:
-        """The mnemonics among the tokens, outside parentheses and behind what stands in front of an instruction."""
+        """The mnemonics among the tokens, outside parentheses and after what stands before an instruction."""
         depth, out = 0, list[str]()
         for t in tokens:
             if t.text == "(":
@@ -205,7 +205,7 @@ class Encoder:
     def _without_name(self, tokens: list[Token]) -> Miss:
         prefixes = self.view.isa.prefixes
         depth = 0
-        # What stands in front of an instruction ends in an operand.
+        # What stands before an instruction ends in an operand.
         start = max((k + 2 for k, t in enumerate(tokens) if t.text in self.view.isa.in_front), default=0)
         for k, t in enumerate(tokens[start:], start):
             depth += (t.text == "(") - (t.text == ")")
@@ -240,7 +240,7 @@ class Conflict:
 
 
 Trail = tuple[tuple[str, int, int, Bits], ...]
-"""What was read so far: part, first token, token behind, bits."""
+"""What was read so far: part, first token, token after, bits."""
 
 
 def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -> Iterator[Bits]:

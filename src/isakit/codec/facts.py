@@ -14,7 +14,7 @@ from isakit.spec.parts import Part
 from isakit.spec.record import Form
 
 if TYPE_CHECKING:
-    from isakit.codec.decoder import Decoder
+    from isakit.spec.isa import InstructionSet
 
 Place = tuple[str, int]
 """A register: file and index."""
@@ -55,9 +55,9 @@ NOTHING = Facts()
 """Of words that are no instruction."""
 
 
-def places(registers: Iterable[Register], decoder: Decoder) -> tuple[Place, ...]:
+def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[Place, ...]:
     """Registers as (file, index), wide ones spelled out, without those that are constants."""
-    files = decoder.isa.registers
+    files = isa.registers
     out: dict[Place, None] = {}
     for r in registers:
         file = files.get(r.file)
@@ -81,13 +81,11 @@ def guards(form: Form, name: str, operand: Operand, word: int) -> bool:
 class FormFacts:
     """Gives the facts of the words of one form."""
 
-    def __init__(self, decoder: Decoder, form: Form) -> None:
+    def __init__(self, isa: InstructionSet, form: Form) -> None:
         shown = {item[1:-1] for item in form.syntax if item[0] == "{"} - {"name"}
-        self._parts = [
-            (p.describing(), _OfPart(decoder, form, name, p, name in shown)) for name, p in form.parts.items()
-        ]
+        self._parts = [(p.describing(), _OfPart(isa, form, name, p, name in shown)) for name, p in form.parts.items()]
         self._known: dict[int, Facts] = {}
-        self._decoder = decoder
+        self._isa = isa
 
     def of(self, word: int) -> Facts:
         """The facts of a word that this form describes."""
@@ -118,7 +116,7 @@ class FormFacts:
 
     def _files(self, found: tuple[Place, ...]) -> tuple[Place, ...]:
         """All registers of the files."""
-        files = self._decoder.isa.registers
+        files = self._isa.registers
         return tuple(
             (name, n)
             for name in dict.fromkeys(file for file, _ in found)
@@ -137,23 +135,23 @@ def _joined(found: list[tuple[Place, ...]]) -> tuple[Place, ...]:
 class _OfPart(dict[int, Facts]):
     """The facts of one part by the value of its bits."""
 
-    def __init__(self, decoder: Decoder, form: Form, name: str, part: Part, shown: bool) -> None:
+    def __init__(self, isa: InstructionSet, form: Form, name: str, part: Part, shown: bool) -> None:
         super().__init__()
-        self.decoder, self.form, self.name, self.part, self.shown = decoder, form, name, part, shown
+        self.isa, self.form, self.name, self.part, self.shown = isa, form, name, part, shown
 
     def __missing__(self, word: int) -> Facts:
-        isa, record = self.decoder.isa, self.form.record
+        isa, record = self.isa, self.form.record
         reads, writes = self.part.accesses(word, self.name in isa.outputs, isa.outputs)
         whole = [r for r in writes if not r.partial and r.index_register is None]
         operand: Any = self.part.operand_at(word, 0) if self.shown else None
         guarded = operand is not None and guards(self.form, self.name, operand, word)
         found = Facts(
-            places(reads, self.decoder), places(writes, self.decoder), places(whole, self.decoder), guarded,
+            places(reads, isa), places(writes, isa), places(whole, isa), guarded,
             isinstance(operand, CodeAddress),
             operand is not None and operand in isa.ends_with,
             record is not None and bool(record.links) and operand == record.links,
             isinstance(operand, Memory | SpecialRegister) and self.name in isa.outputs,
-            self.name == "rpt" and int(getattr(operand, "value", None) or 1) > 1,
+            self.name == isa.repeats_with and int(getattr(operand, "value", None) or 1) > 1,
         )  # fmt: skip
         if not any(getattr(found, name) for name in Facts.__slots__):
             found = NOTHING

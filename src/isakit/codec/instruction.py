@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isakit.codec.compiled import CompiledForm
 from isakit.codec.facts import NOTHING, Facts, Place, guards, places
 from isakit.spec.operands import CodeAddress, Operand, Register
-from isakit.spec.record import Form, Kind, Record
+from isakit.spec.record import Form, InstructionKind, Record
 
 if TYPE_CHECKING:
     from isakit.codec.decoder import Decoder
@@ -232,7 +232,7 @@ class Instruction:
 
     def places(self, registers: Iterable[Register]) -> tuple[Place, ...]:
         """Registers of the instruction as (file, index), without those that are constants."""
-        return places(registers, self.decoder)
+        return places(registers, self.decoder.isa)
 
     @property
     def guarded(self) -> bool:
@@ -248,12 +248,12 @@ class Instruction:
         return next((o for o in self.operands if guards(form, o.name, o, self.word)), None)
 
     @property
-    def group(self) -> Kind | None:
+    def group(self) -> InstructionKind | None:
         """What the instruction is for, None for data."""
         record = self.record
         if record is None or self.error is not None:
             return None
-        return Kind.CALL if self.facts.links else record.group
+        return InstructionKind.CALL if self.facts.links else record.group
 
     @property
     def code_address(self) -> CodeAddress | None:

@@ -126,7 +126,7 @@ class Stream:
     def number(self, k: int) -> tuple[int, int] | None:
         """A constant expression: numbers, symbols, parentheses, unary - ~ and the C operators.
 
-        An operator with a blank before but none behind starts a new operand (`5 -3` is two numbers, `5 - 3` is one).
+        An operator with a blank before but none after starts a new operand (`5 -3` is two numbers, `5 - 3` is one).
         """
         try:
             return self._expression(k, 0, 0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.ir import NOWHERE, Block, Const, Function, Ins, Loc, Value
+from isakit.compile.ir import NOWHERE, Block, Const, Function, Ins, IrValue, Loc
 from isakit.compile.ops import OPS
 from isakit.compile.simplify import simplify
 
 
-class Builder:
+class IrBuilder:
     """Appends operations to `block`."""
 
     def __init__(self, function: Function, block: Block) -> None:
@@ -22,21 +22,21 @@ class Builder:
         self.block = block
         self.shared = {}
 
-    def emit(self, op: str, args: list[Value], kinds: str, /, **attrs: Any) -> Ins:
+    def emit(self, op: str, args: list[IrValue], kinds: str, /, **attrs: Any) -> Ins:
         """An operation as it is."""
         i = Ins(op, args, kinds, attrs, self.loc)
         i.block = self.block
         self.block.ins.append(i)
         return i
 
-    def op(self, op: str, /, *given: Value, kinds: str = "", **attrs: Any) -> Value:
+    def op(self, op: str, /, *given: IrValue, kinds: str = "", **attrs: Any) -> IrValue:
         """The (first) result of an operation without effects, as simple as it gets."""
         args = list(given)
         for _ in range(8):
             better = simplify(op, args, attrs)
             if better is None:
                 break
-            if isinstance(better, Value):
+            if isinstance(better, IrValue):
                 return better
             op, args, attrs = better[0], better[1], better[2]
         key = (op, *((a.value, a.kind) if isinstance(a, Const) else a for a in args), *sorted(attrs.items()))
@@ -48,13 +48,13 @@ class Builder:
                 self.shared[key] = old
         return old.outs[0]
 
-    def both(self, op: str, *args: Value) -> tuple[Value, Value]:
+    def both(self, op: str, *args: IrValue) -> tuple[IrValue, IrValue]:
         """Both results of an operation that has two."""
         i = self.emit(op, list(args), OPS[op].outs)
         return i.outs[0], i.outs[1]
 
     # --- 64-bit integers as pairs of words ---------------------------------------------------------------------------
-    def add64(self, a: tuple[Value, Value], b: tuple[Value, Value]) -> tuple[Value, Value]:
+    def add64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue]) -> tuple[IrValue, IrValue]:
         """Sum of pairs."""
         if all(isinstance(v, Const) for v in (*a, *b)):
             return words64(value64(a) + value64(b))
@@ -65,14 +65,14 @@ class Builder:
         low, carry = self.both("addx", a[0], b[0])
         return low, self.both("adc", a[1], b[1], carry)[0]
 
-    def sub64(self, a: tuple[Value, Value], b: tuple[Value, Value]) -> tuple[Value, Value]:
+    def sub64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue]) -> tuple[IrValue, IrValue]:
         """Difference of pairs."""
         if isinstance(b[0], Const) and isinstance(b[1], Const):
             return self.add64(a, words64(-value64(b)))
         low, carry = self.both("subx", a[0], b[0])
         return low, self.both("adc", a[1], self.op("not", b[1]), carry)[0]
 
-    def less64(self, a: tuple[Value, Value], b: tuple[Value, Value], signed: bool, equal: bool) -> Value:
+    def less64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue], signed: bool, equal: bool) -> IrValue:
         """Whether a pair is less than (or equal to) another."""
         ty = "s32" if signed else "u32"
         high = self.op("cmp", a[1], b[1], cond="l", ty=ty)
@@ -80,18 +80,18 @@ class Builder:
         low = self.op("cmp", a[0], b[0], cond="le" if equal else "l", ty="u32")
         return self.op("por", high, self.op("pand", same, low))
 
-    def same64(self, a: tuple[Value, Value], b: tuple[Value, Value], cond: str = "e") -> Value:
+    def same64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue], cond: str = "e") -> IrValue:
         """Whether two pairs are equal (`e`) or not (`lg`)."""
         d = self.op("or", self.op("xor", a[0], b[0]), self.op("xor", a[1], b[1]))
         return self.op("cmp", d, Const(0), cond=cond, ty="u32")
 
 
-def words64(value: int) -> tuple[Value, Value]:
+def words64(value: int) -> tuple[IrValue, IrValue]:
     """A constant as a pair."""
     return Const(value), Const(value >> 32)
 
 
-def value64(pair: tuple[Value, Value]) -> int:
+def value64(pair: tuple[IrValue, IrValue]) -> int:
     """The number of a pair of constants."""
     low, high = pair
     assert isinstance(low, Const)

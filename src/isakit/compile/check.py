@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.ops import OPS
 
 
@@ -14,7 +14,7 @@ class BrokenForm(Exception):
 
 def verify(f: Function, after: str) -> None:
     """Raise BrokenForm for the first thing that is wrong. Takes time linear in the size of the function."""
-    where: dict[Value, Block] = {}
+    where: dict[IrValue, Block] = {}
 
     def bad(block: Block, what: object) -> BrokenForm:
         return BrokenForm(f"{f.name} after {after}: {block}: {what}")
@@ -42,11 +42,11 @@ def verify(f: Function, after: str) -> None:
             for a in i.args:
                 if not isinstance(a, Const) and a not in where:
                     raise bad(b, f"{i} uses what is not defined")
-        seen: set[Value] = {o for i in b.phis for o in i.outs}
+        seen: set[IrValue] = {o for i in b.phis for o in i.outs}
         for i in b.ins:
             for a in i.args:
                 if where.get(a) is b and a not in seen:
-                    raise bad(b, f"{i} uses what is defined behind it")
+                    raise bad(b, f"{i} uses what is defined after it")
             seen.update(i.outs)
         if b.term[0] == "branch" and (
             b.term[1].kind != "p" or not (isinstance(b.term[1], Const) or b.term[1] in where)

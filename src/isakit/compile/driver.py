@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from isakit.compile.check import verify
 from isakit.compile.ir import Function
-from isakit.compile.layout import ConstantBank, Layout
+from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
 from isakit.compile.lower.emit import Emitter, OutOfConstantsError
@@ -24,8 +24,8 @@ from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
 from isakit.compile.ptx.parser import parse
-from isakit.compile.ptx.syntax import SIZES, Entry, Initial, PtxModule, PtxSyntaxError, Variable
-from isakit.compile.target import Target, target
+from isakit.compile.ptx.syntax import SIZES, Initial, PtxFunction, PtxModule, PtxSyntaxError, PtxVariable
+from isakit.compile.target import CompileTarget, target
 from isakit.compile.translate import translate
 from isakit.description import (
     ConstantSegment,
@@ -34,7 +34,7 @@ from isakit.description import (
     Module,
     Param,
     Relocation,
-    Sampler,
+    TextureSlot,
 )
 from isakit.errors import CompileError, Diagnostic
 from isakit.line_table import LineTable, SourceLine
@@ -55,13 +55,13 @@ PASSES: tuple[Callable[[Function], None], ...] = (
     no_value_unused,
     edges_have_room,
 )
-"""What is done to a function before instructions are selected, in this order; each pass says what holds behind it."""
+"""What is done to a function before instructions are selected, in this order; each pass says what holds after it."""
 
 CHECK_EVERY_PASS = False
-"""Whether the form is verified behind every pass and not behind the last one only; tests want to know which was it."""
+"""Whether the form is verified after every pass and not after the last one only; tests want to know which was it."""
 
 Watch = Callable[[str, str], None]
-"""Called with the name of a pass and the function behind it as text."""
+"""Called with the name of a pass and the function after it as text."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ def compile_ptx(
         path: name of the text in messages.
         max_registers: registers per thread to use at most; 0 for all there are.
         kernels: names of the kernels to compile (default: all).
-        watch: called behind every pass with its name and what it left, for people.
+        watch: called after every pass with its name and what it left, for people.
 
     Returns:
         The kernels that compile; a kernel compiles as a whole or not at all.
@@ -152,21 +152,21 @@ def compile_ptx(
     if out.failures and not out.module.kernels:
         raise CompileError(out.diagnostics)
     _globals(out.module)
-    out.module.samplers = [Sampler(name, k) for k, name in enumerate(textures)]
+    out.module.samplers = [TextureSlot(name, k) for k, name in enumerate(textures)]
     return out
 
 
 def compile_entry(
     ptx: PtxModule,
-    entry: Entry,
-    chip: Target,
+    entry: PtxFunction,
+    chip: CompileTarget,
     bank: ConstantBank,
     textures: list[str],
     max_registers: int = 0,
     watch: Watch | None = None,
 ) -> Kernel:
     """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
-    layout = Layout(ptx, entry, bank)
+    layout = VariableLayout(ptx, entry, bank)
     f = translate(ptx, entry, chip, layout)
     f.globals = [v.unique for v in ptx.variables.values() if v.space == "global"]
     for step in PASSES:
@@ -217,14 +217,14 @@ def compile_entry(
     )
     if emitted.pool:
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
-    kernel.samplers = [Sampler(name, textures.index(name)) for name in f.textures]
+    kernel.samplers = [TextureSlot(name, textures.index(name)) for name in f.textures]
     rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
     kernel.lines = LineTable(rows, ptx.source.text)
     return kernel
 
 
 # --- variables -------------------------------------------------------------------------------------------------------
-def _content(v: Variable, resolve: Callable[[Initial], int]) -> bytes:
+def _content(v: PtxVariable, resolve: Callable[[Initial], int]) -> bytes:
     size = SIZES[v.type]
     data = b"".join((resolve(i) & (1 << 8 * size) - 1).to_bytes(size, "little") for i in v.initial)
     return data.ljust(v.size, b"\0")
@@ -234,7 +234,7 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
     """Constant variables and their content."""
     segments: list[ConstantSegment] = []
 
-    def number(v: Variable) -> Callable[[Initial], int]:
+    def number(v: PtxVariable) -> Callable[[Initial], int]:
         def resolve(i: Initial) -> int:
             if i.symbol:
                 known = ptx.variables.get(i.symbol)

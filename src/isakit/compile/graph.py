@@ -9,7 +9,7 @@ N = TypeVar("N")
 
 
 def postorder(root: N, succs: Callable[[N], Sequence[N]]) -> list[N]:
-    """All nodes that can be reached, each behind those it leads to (as far as there are no loops)."""
+    """All nodes that can be reached, each after those it leads to (as far as there are no loops)."""
     out: list[N] = []
     seen = {root}
     stack = [(root, iter(succs(root)))]

@@ -16,7 +16,7 @@ Loc = tuple[int, int, int]
 NOWHERE: Loc = (0, 0, 0)
 
 
-class Value:
+class IrValue:
     """A value: the result `index` of `ins`."""
 
     __slots__ = ("index", "ins", "kind")
@@ -28,7 +28,7 @@ class Value:
         return f"%{id(self) >> 4 & 0xFFFFF:x}:{self.kind}"
 
 
-class Const(Value):
+class Const(IrValue):
     """A constant: 32 bits, or 0 and 1 of kind `p`."""
 
     __slots__ = ("value",)
@@ -46,13 +46,13 @@ class Ins:
 
     __slots__ = ("args", "attrs", "block", "loc", "op", "outs")
 
-    def __init__(self, op: str, args: list[Value], kinds: str, attrs: dict[str, Any], loc: Loc) -> None:
+    def __init__(self, op: str, args: list[IrValue], kinds: str, attrs: dict[str, Any], loc: Loc) -> None:
         self.op, self.args, self.attrs, self.loc = op, args, attrs, loc
-        self.outs = [Value(k, self, i) for i, k in enumerate(kinds)]
+        self.outs = [IrValue(k, self, i) for i, k in enumerate(kinds)]
         self.block: Block | None = None
 
     @property
-    def out(self) -> Value:
+    def out(self) -> IrValue:
         """The first result."""
         return self.outs[0]
 
@@ -82,8 +82,8 @@ class Block:
         self.term: tuple[Any, ...] = ("exit",)
         self.loc: Loc = NOWHERE
         self.uniform = False
-        self.live_in: dict[int, Value] = {}
-        self.env: dict[int, Value] = {}
+        self.live_in: dict[int, IrValue] = {}
+        self.env: dict[int, IrValue] = {}
 
     @property
     def succs(self) -> list[Block]:
@@ -152,9 +152,9 @@ class Function:
 
     def dump(self) -> str:
         """The function as text, for people."""
-        names: dict[Value, str] = {}
+        names: dict[IrValue, str] = {}
 
-        def name(v: Value) -> str:
+        def name(v: IrValue) -> str:
             return repr(v) if isinstance(v, Const) else names.setdefault(v, f"%{len(names)}")
 
         lines = [f"{self.name}:"]
@@ -164,5 +164,5 @@ class Function:
                 attrs = "".join(f" {k}={v}" for k, v in i.attrs.items() if v not in ("", False, None))
                 outs = ", ".join(f"{name(o)}:{o.kind}" for o in i.outs)
                 lines.append(f"    {outs + ' = ' if outs else ''}{i.op}{attrs} {', '.join(map(name, i.args))}")
-            lines.append("    " + " ".join(name(t) if isinstance(t, Value) else str(t) for t in b.term))
+            lines.append("    " + " ".join(name(t) if isinstance(t, IrValue) else str(t) for t in b.term))
         return "\n".join(lines)

@@ -1,8 +1,8 @@
-"""Where variables live: shared memory behind the parameters, constant bank 0, local memory, and a table of globals."""
+"""Where variables live: shared memory past the parameters, constant bank 0, local memory, and a table of globals."""
 
 from __future__ import annotations
 
-from isakit.compile.ptx.syntax import Entry, PtxModule, PtxSyntaxError, Variable
+from isakit.compile.ptx.syntax import PtxFunction, PtxModule, PtxSyntaxError, PtxVariable
 from isakit.description import PARAM_BASE
 
 CONSTANT_BYTES = 0x10000
@@ -24,14 +24,14 @@ class ConstantBank:
                 self.size = at + v.size
 
 
-class Layout:
+class VariableLayout:
     """The variables of one kernel.
 
     Attributes: `params` (name to offset in the parameter area), `param_bytes`, `shared` (bytes, launch header and
     parameters included), `local` (bytes per thread), `globals` (variables whose addresses are needed, in order).
     """
 
-    def __init__(self, module: PtxModule, entry: Entry, bank: ConstantBank) -> None:
+    def __init__(self, module: PtxModule, entry: PtxFunction, bank: ConstantBank) -> None:
         self.module, self.bank = module, bank
         self.params: dict[str, int] = {}
         at = 0
@@ -41,13 +41,13 @@ class Layout:
             at += p.size
         self.param_bytes = at
         self.shared = PARAM_BASE + at
-        self.open_shared: list[Variable] = []
+        self.open_shared: list[PtxVariable] = []
         self.local = 0
         self.globals: list[str] = []
         self._placed: dict[str, int] = {}
 
-    def place(self, used: list[Variable]) -> None:
-        """Give the variables a kernel uses their addresses: declared sizes first, arrays of open size behind them."""
+    def place(self, used: list[PtxVariable]) -> None:
+        """Give the variables a kernel uses their addresses: declared sizes first, arrays of open size after them."""
         for v in sorted(used, key=lambda v: v.open):
             if v.unique in self._placed:
                 continue
@@ -65,7 +65,7 @@ class Layout:
                 if self.local > LOCAL_BYTES:
                     raise PtxSyntaxError(v.pos, f"`{v.name}` does not fit into local memory", len(v.name))
 
-    def address(self, v: Variable) -> int | str:
+    def address(self, v: PtxVariable) -> int | str:
         """The address of a variable; for one in global memory its name, since only loading it decides."""
         if v.space == "const":
             return self.bank.offsets[v.unique]

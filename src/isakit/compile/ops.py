@@ -20,7 +20,7 @@ def signed(v: int, bits: int = 32) -> int:
 
 
 @dataclass(frozen=True)
-class Op:
+class IrOp:
     """One operation.
 
     `args` and `outs` are kinds, `*` any number of any kind. `effect`: "" none, "read" reads memory (may go if unused,
@@ -35,7 +35,7 @@ class Op:
     fold: Fold | None = None
 
 
-OPS: dict[str, Op] = {}
+OPS: dict[str, IrOp] = {}
 
 
 def _op(
@@ -50,7 +50,7 @@ def _op(
     effect: str = "",
     commutes: bool = False,
 ) -> None:
-    OPS[name] = Op(name, args, outs, effect, commutes, fold or f1 or f2 or f3)
+    OPS[name] = IrOp(name, args, outs, effect, commutes, fold or f1 or f2 or f3)
 
 
 def _shift(a: int, n: int, kind: str) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.ir import Const, Ins, Value
+from isakit.compile.ir import Const, Ins, IrValue
 from isakit.compile.ops import OPS, fold
 
-Better = Value | tuple[str, list[Value], dict[str, Any]]
+Better = IrValue | tuple[str, list[IrValue], dict[str, Any]]
 
 FLUSHING = frozenset({"fadd", "fmul", "fmad", "fmin", "fmax", "rcp", "rsqrt", "lg2", "sin", "cos", "ex2"})
 """Operations whose results are no denormals and whose NaN is the chip's own one."""
@@ -18,11 +18,11 @@ FLOAT_INVERTED = {"l": "geu", "le": "gu", "g": "leu", "ge": "lu", "e": "lgu", "l
                   "gu": "le", "leu": "g", "lu": "ge", "lgu": "e", "eu": "lg", "u": "lge"}  # fmt: skip
 
 
-def _constant(v: Value) -> int | None:
+def _constant(v: IrValue) -> int | None:
     return v.value if isinstance(v, Const) else None
 
 
-def simplify(op: str, args: list[Value], attrs: dict[str, Any]) -> Better | None:
+def simplify(op: str, args: list[IrValue], attrs: dict[str, Any]) -> Better | None:
     """A value that is equal, or an operation that is; None where there is nothing better."""
     values = [_constant(a) for a in args]
     if args and all(v is not None for v in values):
@@ -35,12 +35,12 @@ def simplify(op: str, args: list[Value], attrs: dict[str, Any]) -> Better | None
     return None
 
 
-def _commuted(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _commuted(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     """Constants stand second."""
     return (op, [args[1], args[0]], attrs) if values[0] is not None and values[1] is None else None
 
 
-def _add(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _add(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     a = args[0]
     if values[1] == 0:
         return a
@@ -50,13 +50,13 @@ def _add(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     return _commuted(op, args, values, attrs)
 
 
-def _sub(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _sub(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     if values[1] is not None:
         return "add", [args[0], Const(-values[1])], attrs
     return Const(0) if args[0] is args[1] else None
 
 
-def _mul(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _mul(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     v = values[1]
     if v is None:
         return _commuted(op, args, values, attrs) or _narrow_product(args)
@@ -69,7 +69,7 @@ def _mul(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     return _narrow_product(args)
 
 
-def _narrow_product(args: list[Value]) -> Better | None:
+def _narrow_product(args: list[IrValue]) -> Better | None:
     """Factors that are known to be narrow: one instruction does it, and takes a sum with it."""
     known = upper_bits(args[0]) & upper_bits(args[1])
     if known >> 16 == 0xFFFF:
@@ -77,7 +77,7 @@ def _narrow_product(args: list[Value]) -> Better | None:
     return ("mul24", args, {"sign": False, "high": False}) if known >> 24 == 0xFF else None
 
 
-def _mul16(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _mul16(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     """Only the low halves count, so an extension of them does nothing."""
     new = [_low_half(a) for a in args]
     if new != args:
@@ -90,13 +90,13 @@ def _mul16(op: str, args: list[Value], values: list[int | None], attrs: dict[str
     return None
 
 
-def _low_half(v: Value) -> Value:
+def _low_half(v: IrValue) -> IrValue:
     while v.ins is not None and v.ins.op in ("zext16", "sext16"):
         v = v.ins.args[0]
     return v
 
 
-def _and(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _and(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     v = values[1]
     if v == 0:
         return args[1]
@@ -113,13 +113,13 @@ def _and(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     return _commuted(op, args, values, attrs)
 
 
-def _or(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _or(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     if values[1] == 0 or args[0] is args[1]:
         return args[0]
     return _commuted(op, args, values, attrs)
 
 
-def _xor(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _xor(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     if values[1] == 0:
         return args[0]
     if values[1] == 0xFFFF_FFFF:
@@ -127,12 +127,12 @@ def _xor(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     return Const(0) if args[0] is args[1] else _commuted(op, args, values, attrs)
 
 
-def _not(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _not(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     inner = args[0].ins
     return inner.args[0] if inner is not None and inner.op == op else None
 
 
-def _shift(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _shift(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     n = values[1]
     if n == 0 or values[0] == 0:
         return args[0]
@@ -146,7 +146,7 @@ def _shift(op: str, args: list[Value], values: list[int | None], attrs: dict[str
     return None
 
 
-def upper_bits(v: Value) -> int:
+def upper_bits(v: IrValue) -> int:
     """Bits that are known to be zero."""
     if isinstance(v, Const):
         return ~v.value & 0xFFFF_FFFF
@@ -164,7 +164,7 @@ def upper_bits(v: Value) -> int:
     return 0
 
 
-def _zext(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _zext(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     keep = 0xFF if op == "zext8" else 0xFFFF
     if upper_bits(args[0]) | keep == 0xFFFF_FFFF:
         return args[0]
@@ -176,7 +176,7 @@ def _zext(op: str, args: list[Value], values: list[int | None], attrs: dict[str,
     return None
 
 
-def _sext(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _sext(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     limit = 0xFFFF_FF80 if op == "sext8" else 0xFFFF_8000
     if upper_bits(args[0]) & limit == limit:
         return args[0]
@@ -194,7 +194,7 @@ def _sext(op: str, args: list[Value], values: list[int | None], attrs: dict[str,
     return None
 
 
-def _cmp(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _cmp(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     if values[0] is not None and values[1] is None:
         cond = attrs["cond"]
         return op, [args[1], args[0]], attrs | {"cond": _SWAPPED.get(cond, cond)}
@@ -224,7 +224,7 @@ def _cmp(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     return None
 
 
-def _pnot(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _pnot(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     i = args[0].ins
     if i is None:
         return None
@@ -237,7 +237,7 @@ def _pnot(op: str, args: list[Value], values: list[int | None], attrs: dict[str,
     return None
 
 
-def _logic(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _logic(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     if args[0] is args[1]:
         return Const(0, "p") if op == "pxor" else args[0]
     v = values[1]
@@ -250,7 +250,7 @@ def _logic(op: str, args: list[Value], values: list[int | None], attrs: dict[str
     return ("pnot", [args[0]], {}) if v & 1 else args[0]
 
 
-def _sel(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _sel(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     p, a, b = args
     if isinstance(p, Const):
         return a if p.value & 1 else b
@@ -263,7 +263,7 @@ def _sel(op: str, args: list[Value], values: list[int | None], attrs: dict[str, 
     return None
 
 
-def _absorbed(v: Value, neg: bool) -> tuple[Value, bool]:
+def _absorbed(v: IrValue, neg: bool) -> tuple[IrValue, bool]:
     """A source of an operation that flushes and has a sign modifier, with what such a modifier can do taken out."""
     while v.ins is not None and v.ins.op == "cvt":
         a = v.ins.attrs
@@ -274,7 +274,7 @@ def _absorbed(v: Value, neg: bool) -> tuple[Value, bool]:
     return v, neg
 
 
-def _float_sum(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _float_sum(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     a, n1 = _absorbed(args[0], bool(attrs.get("neg1")))
     b, n2 = _absorbed(args[1], bool(attrs.get("neg2")))
     if values[0] is not None and values[1] is None:
@@ -286,7 +286,7 @@ def _float_sum(op: str, args: list[Value], values: list[int | None], attrs: dict
     return None
 
 
-def _float_product(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _float_product(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     a, neg = _absorbed(args[0], bool(attrs.get("neg")))
     b, neg = _absorbed(args[1], neg)
     rest = list(args[2:])
@@ -301,7 +301,7 @@ def _float_product(op: str, args: list[Value], values: list[int | None], attrs: 
     return (op, [a, b, *rest], new) if [a, b, *rest] != args else None
 
 
-def _float_function(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _float_function(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     """Minima, maxima and functions flush their sources: a conversion that only does that says nothing new."""
     new = [_absorbed(a, False) for a in args]
     if any(v is not a and not n for (v, n), a in zip(new, args, strict=True)):
@@ -309,8 +309,8 @@ def _float_function(op: str, args: list[Value], values: list[int | None], attrs:
     return None
 
 
-def _cvt(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
-    """A conversion of f32 to itself does nothing behind an operation that already cleans its result."""
+def _cvt(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+    """A conversion of f32 to itself does nothing after an operation that already cleans its result."""
     plain = attrs.get("to") == attrs.get("from") == "f32" and not any(
         attrs.get(k) for k in ("rnd", "sat", "neg", "abs")
     )
@@ -345,13 +345,13 @@ def clean_float(bits: int) -> bool:
     return exponent not in (0, 255) or not bits & 0x7F_FFFF
 
 
-def _word(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _word(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     i = args[0].ins
     index: int = attrs["i"]
     return i.args[index] if i is not None and i.op in ("pack", "pack4") else None
 
 
-def _pack(op: str, args: list[Value], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
+def _pack(op: str, args: list[IrValue], values: list[int | None], attrs: dict[str, Any]) -> Better | None:
     a, b = args[0].ins, args[1].ins
     words = a and b and a.op == b.op == "word" and a.args[0] is b.args[0] and a.args[0].kind == "d"
     if a and b and words and a.attrs["i"] == 0 and b.attrs["i"] == 1:

@@ -8,7 +8,7 @@ from isakit.arch.tesla.tesla import tesla
 
 
 @dataclass(frozen=True)
-class Target:
+class CompileTarget:
     """A variant: `features` are those of its records.
 
     Source: [tesla] 1.
@@ -29,8 +29,8 @@ class Target:
     """$a1 to $a4. Source: [tesla] 2.5."""
 
 
-def target(variant: str | None = None) -> Target:
+def target(variant: str | None = None) -> CompileTarget:
     """The target for a variant (default: the one with the most instructions)."""
     name = tesla.variant(variant or tesla.default_variant or "gt200").name
     late = name in ("gt200", "gt215", "mcp77")
-    return Target(name, name == "gt200", late, name != "g80", name == "gt200", late, name != "g80")
+    return CompileTarget(name, name == "gt200", late, name != "g80", name == "gt200", late, name != "g80")

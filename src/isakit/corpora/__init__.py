@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from isakit.lazy import lazy
 
 if TYPE_CHECKING:
-    from isakit.corpora.query import Hit, Relative, find, similar
+    from isakit.corpora.query import FoundInstruction, SimilarKernel, find, similar
     from isakit.corpora.scanning import ScanReport, scan
     from isakit.corpora.sweeping import Job, SweepResult, sweep
 
-__all__ = ["Hit", "Job", "Relative", "ScanReport", "SweepResult", "find", "scan", "similar", "sweep"]
+__all__ = ["FoundInstruction", "Job", "ScanReport", "SimilarKernel", "SweepResult", "find", "scan", "similar", "sweep"]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "isakit.corpora.query": "Hit Relative find similar",
+        "isakit.corpora.query": "FoundInstruction SimilarKernel find similar",
         "isakit.corpora.scanning": "ScanReport scan",
         "isakit.corpora.sweeping": "Job SweepResult sweep",
     },

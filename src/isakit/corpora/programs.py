@@ -65,10 +65,10 @@ class CodeRows:
 
     address: NDArray[np.uint32]
     word: NDArray[np.int32]
-    table: Words
+    table: WordTable
 
 
-class Words:
+class WordTable:
     """What is known of the distinct words of one instruction set, variant and program type, by number."""
 
     def __init__(self, coder: Decoder) -> None:
@@ -131,11 +131,11 @@ class Words:
 
 
 @lru_cache(maxsize=32)
-def _words(coder: Decoder) -> Words:
-    return Words(coder)
+def _words(coder: Decoder) -> WordTable:
+    return WordTable(coder)
 
 
-def words_of(coder: Decoder) -> Words:
+def words_of(coder: Decoder) -> WordTable:
     """What is known of words so far; forgotten now and then, so that memory stays bounded."""
     found = _words(coder)
     if len(found.words) > _MOST_WORDS:

@@ -20,7 +20,7 @@ _MOST_KNOWN = 1 << 20
 
 
 @dataclass(frozen=True)
-class Hit:
+class FoundInstruction:
     """An instruction that was found, and a program that has it.
 
     `path` and `member` name the file, `offset` is where the program starts in it, `kernel` its kernel.
@@ -34,7 +34,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Relative:
+class SimilarKernel:
     """A kernel like another one; `likeness` estimates the share of runs of three operations both have, 0 to 1."""
 
     likeness: float
@@ -44,7 +44,7 @@ class Relative:
     kernel: str
 
 
-def find(index: str, pattern: Pattern) -> Iterator[Hit]:
+def find(index: str, pattern: Pattern) -> Iterator[FoundInstruction]:
     """The instructions of an index that match a pattern, once for each program that has the code.
 
     Every distinct word is looked at once. Raises IsakitError for what is no index.
@@ -74,7 +74,7 @@ def find(index: str, pattern: Pattern) -> Iterator[Hit]:
                     known[key] = verdict
             if verdict:
                 for path, member, offset, kernel in places[codes[int(code)]][1]:
-                    yield Hit(path, member, offset, kernel, i)
+                    yield FoundInstruction(path, member, offset, kernel, i)
 
 
 def _instruction(coder: Decoder, word: int, size: int, address: int, error: str) -> Instruction:
@@ -104,13 +104,13 @@ def _kernels(index: str) -> dict[str, tuple[tuple[str, str, str], list[_Place]]]
     return out
 
 
-def similar(index: str, program: Program, *, least: float = 0.5) -> list[Relative]:
+def similar(index: str, program: Program, *, least: float = 0.5) -> list[SimilarKernel]:
     """The kernels of an index that do much the same as a program, the most alike first.
 
     The likeness comes from sketches of 64 numbers: it is right to about 0.06. Raises IsakitError for what is no index.
     """
     wanted = sketch_of_program(program)
-    out: list[Relative] = []
+    out: list[SimilarKernel] = []
     columns = ("sketch", "path", "member", "offset", "name", "isa")
     for batch in read_batches(index, "kernels", columns):
         rows: list[list[Any]] = [batch.column(c).to_pylist() for c in columns]
@@ -119,5 +119,5 @@ def similar(index: str, program: Program, *, least: float = 0.5) -> list[Relativ
                 continue
             likeness = int(np.count_nonzero(np.array(sketch, np.uint32) == wanted)) / SKETCH
             if likeness >= least:
-                out.append(Relative(likeness, path, member, offset, name))
+                out.append(SimilarKernel(likeness, path, member, offset, name))
     return sorted(out, key=lambda r: (-r.likeness, r.path, r.member, r.offset, r.kernel))

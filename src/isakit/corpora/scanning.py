@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from isakit.corpora.sources import Source, sources
+from isakit.corpora.sources import FileSource, sources
 from isakit.corpora.tables import IndexWriter, Rows, arrow
 from isakit.corpora.workers import work
 from isakit.lean import dataclass
@@ -13,7 +13,7 @@ from isakit.lean import dataclass
 _BATCH_FILES, _BATCH_BYTES = 128, 1 << 25
 """Files that are looked at in one piece of work, and their bytes together."""
 
-Batch = tuple[Source, ...]
+Batch = tuple[FileSource, ...]
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def scan(
     return ScanReport(rows["files"], rows["kernels"], rows["instructions"], rows["strings"], size)
 
 
-def _batches(found: Iterable[Source]) -> Iterator[Batch]:
-    batch: list[Source] = []
+def _batches(found: Iterable[FileSource]) -> Iterator[Batch]:
+    batch: list[FileSource] = []
     size = 0
     for s in found:
         if batch and (len(batch) == _BATCH_FILES or size + s.size > _BATCH_BYTES):

@@ -22,7 +22,7 @@ from isakit.lean import dataclass
 WINDOW = 1 << 26
 """Bytes of a file that are searched at once."""
 OVERLAP = 1 << 23
-"""Bytes behind a window that are searched with it: a program that begins in one is whole up to this size."""
+"""Bytes after a window that are searched with it: a program that begins in one is whole up to this size."""
 _DEEPEST = 3
 """Archives inside archives."""
 _MOST_MEMBERS = 1 << 20
@@ -35,7 +35,7 @@ READ_ERRORS = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
 
 
 @dataclass(frozen=True)
-class Source:
+class FileSource:
     """A file to look at: a path or a URL, and its size in bytes where the listing says it, else 0."""
 
     path: str
@@ -63,7 +63,7 @@ class Piece:
     error: str = ""
 
 
-def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[Source]:
+def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[FileSource]:
     """All files below some paths or URLs, in the order given, folders in alphabetical order.
 
     Links to folders are not followed, folders to leave out not entered. Raises IsakitError for a path that does not
@@ -76,12 +76,12 @@ def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[S
         elif os.path.isdir(path):
             yield from _folder(path, left_out)
         elif os.path.exists(path):
-            yield Source(path, os.path.getsize(path))
+            yield FileSource(path, os.path.getsize(path))
         else:
             raise IsakitError(f"{path}: no such file or folder")
 
 
-def _folder(path: str, left_out: Collection[str]) -> Iterator[Source]:
+def _folder(path: str, left_out: Collection[str]) -> Iterator[FileSource]:
     for folder, names, files in os.walk(path):
         names[:] = sorted(n for n in names if os.path.abspath(os.path.join(folder, n)) not in left_out)
         for name in sorted(files):
@@ -91,16 +91,16 @@ def _folder(path: str, left_out: Collection[str]) -> Iterator[Source]:
             except OSError:
                 continue
             if os.path.isfile(full):  # no pipes, no devices
-                yield Source(full, found.st_size)
+                yield FileSource(full, found.st_size)
 
 
-def _remote(url: str, left_out: Collection[str]) -> Iterator[Source]:
+def _remote(url: str, left_out: Collection[str]) -> Iterator[FileSource]:
     """Of a web server, what ends in `/` is a page that lists files; elsewhere the store says what is a folder."""
     fs, root = filesystem(url)
     web = url.startswith(("http://", "https://"))
     try:
         if fs.isfile(root) and not (web and url.endswith("/")):
-            yield Source(url, int(fs.size(root) or 0))
+            yield FileSource(url, int(fs.size(root) or 0))
             return
         found: dict[str, dict[str, Any]] = fs.find(root, detail=True)
         if not found:
@@ -115,7 +115,7 @@ def _remote(url: str, left_out: Collection[str]) -> Iterator[Source]:
     for name in sorted(found):
         full = str(fs.unstrip_protocol(name))
         if not full.startswith(tuple(left_out)):
-            yield Source(full, int(found[name].get("size") or 0))
+            yield FileSource(full, int(found[name].get("size") or 0))
 
 
 def filesystem(url: str) -> tuple[Any, str]:
@@ -137,7 +137,7 @@ def _opened(path: str) -> IO[bytes]:
     return open(path, "rb")
 
 
-def pieces(source: Source) -> Iterator[Piece]:
+def pieces(source: FileSource) -> Iterator[Piece]:
     """The content of a file, and of the members of archives in it. Never raises for what a file holds."""
     try:
         with _opened(source.path) as f:

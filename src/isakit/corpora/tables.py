@@ -26,7 +26,7 @@ from isakit.corpora.programs import (
     texts_of,
     words_of,
 )
-from isakit.corpora.sources import Piece, Source, pieces
+from isakit.corpora.sources import FileSource, Piece, pieces
 from isakit.description import Kernel, Module
 from isakit.errors import IsakitError
 
@@ -78,7 +78,7 @@ class Rows:
         self._code: dict[str, CodeRows] = {}
         self.bytes = 0
 
-    def add_source(self, source: Source) -> None:
+    def add_source(self, source: FileSource) -> None:
         """Everything that is in a file. Never raises for what a file holds."""
         from hashlib import sha256
 
@@ -101,7 +101,7 @@ class Rows:
                 state.errors.append(f"{type(e).__name__}: {e}")
         self._close(state, digest.hexdigest())
 
-    def add_failure(self, source: Source, why: str) -> None:
+    def add_failure(self, source: FileSource, why: str) -> None:
         """A file that could not be looked at."""
         self.files.append((source.path, "", source.size, "", 0, 0, [why]))
 
@@ -267,7 +267,7 @@ class IndexWriter:
         }
 
     def add(self, tables: dict[str, Any]) -> None:
-        """Put rows behind those there are; instructions of code that is there already are left out."""
+        """Put rows after those there are; instructions of code that is there already are left out."""
         for name, table in tables.items():
             if name == "instructions":
                 table = self._fresh(table)

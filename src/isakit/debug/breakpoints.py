@@ -7,13 +7,13 @@ from functools import reduce
 
 from isakit.codec import Instruction
 from isakit.debug.execution import Point, Touch
-from isakit.debug.expressions import TYPES, Binary, Constant, Load, Node, Variable, evaluate
-from isakit.debug.expressions import Register as Named
+from isakit.debug.expressions import TYPES, Binary, Load, Node, NumberTerm, Variable, evaluate
+from isakit.debug.expressions import NamedRegister as Named
 from isakit.debug.standing import Standing
 from isakit.debug.stops import Breakpoint, Cell, Range, Watched
 from isakit.debug.views import ThreadView, holds, parsed, place
 from isakit.errors import LaunchError, NotModelled, did_you_mean
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 from isakit.spec.operands import Compound, Memory, Operand, Register
 
 
@@ -41,15 +41,17 @@ def addresses(session: Standing, where: str | int) -> list[int]:
         return addresses(session, int(name, 0))
     except ValueError:
         pass
-    if name in tuple(Kind):
-        # `exit` also stands in front of other instructions, which end their lanes then.
-        found = [i.address for i in code if i.group == name or (name == Kind.EXIT and i.text.startswith("exit "))]
+    if name in tuple(InstructionKind):
+        # `exit` also stands before other instructions, which end their lanes then.
+        found = [
+            i.address for i in code if i.group == name or (name == InstructionKind.EXIT and i.text.startswith("exit "))
+        ]
     elif name == "join":
         found = [i.address for i in code if joins(i)]
     else:
         found = [i.address for i in code if i.mnemonic == name]
     if not found:
-        known = [*session.labels, *Kind, *{i.mnemonic for i in code}]
+        known = [*session.labels, *InstructionKind, *{i.mnemonic for i in code}]
         (hint,) = did_you_mean(name, known) or ("give an address, a label, an instruction or a group of them",)
         raise LaunchError(f"no place {where!r} in this program; {hint}")
     return found
@@ -127,7 +129,7 @@ def _register_point(session: Standing, cell: Cell) -> Point:
         return Point({}, lambda thread: True, every=True, sure=False)
     place_ = cell.file, cell.number
     facts = execution.facts(cell.thread)
-    same = _all(Binary("==", Variable(n), Constant(facts[n])) for n in ("block", "warp"))
+    same = _all(Binary("==", Variable(n), NumberTerm(facts[n])) for n in ("block", "warp"))
     found = [i.address for i in session.program if i.valid and place_ in i.defs]
 
     def check(thread: int) -> bool:
@@ -147,14 +149,14 @@ def execution_point(session: Standing, watched: Range, access: Watched) -> Point
     for i in session.program:
         if i.valid and _touches(i, watched.space, reads=access in ("read", "access"), writes=access != "read"):
             node = _in_range(i, watched)
-            if node != Constant(0):
+            if node != NumberTerm(0):
                 found[i.address] = node
     facts = session.execution.facts(session.focus)
     if watched.space.startswith("g"):
         return Point(found, lambda thread: True, sure=False)
     # Shared memory is that of the focused block, local memory that of the focused thread.
     names = ("block", "warp") if watched.space == "l" else ("block",)
-    own: Node = _all(Binary("==", Variable(n), Constant(facts[n])) for n in names)
+    own: Node = _all(Binary("==", Variable(n), NumberTerm(facts[n])) for n in names)
 
     def check(thread: int) -> bool:
         mine = session.execution.facts(thread)
@@ -207,14 +209,14 @@ def _in_range(i: Instruction, watched: Range) -> Node | None:
     m, size = found[0], found[0].size or 16  # no access is wider
     if not isinstance(m.base, Register):
         inside = watched.address - size < m.offset < watched.address + watched.size
-        return None if inside else Constant(0)
+        return None if inside else NumberTerm(0)
     node: Node = Named(f"${m.base.file}{m.base.index}")
     if not m.post_increment:
-        node = Binary("+", node, Constant(m.offset))
+        node = Binary("+", node, NumberTerm(m.offset))
     mask = 0xFFFF if m.base.file == "a" else 0xFFFF_FFFF
-    address = Binary("&", node, Constant(mask))
-    low = Binary(">", address, Constant(watched.address - size))
-    return Binary("&&", low, Binary("<", address, Constant(watched.address + watched.size)))
+    address = Binary("&", node, NumberTerm(mask))
+    low = Binary(">", address, NumberTerm(watched.address - size))
+    return Binary("&&", low, Binary("<", address, NumberTerm(watched.address + watched.size)))
 
 
 def watched_through(session: Standing, watched: Sequence[Breakpoint]) -> list[tuple[Breakpoint, str]]:

@@ -38,7 +38,7 @@ class Parting:
     """Where two executions part.
 
     `program` is the program's name, `pcs` the numbers of the instructions (None: that program has ended), `registers`
-    what differs behind them: (register, value in the first, value in the second).
+    what differs after them: (register, value in the first, value in the second).
     """
 
     program: str

@@ -12,7 +12,7 @@ from isakit.debug.compare import Comparison, Parting, differences, side_by_side
 from isakit.errors import LaunchError
 from isakit.formats import Shader
 from isakit.formats.gxp import ATTRIBUTE, READS_COLOR, SAMPLER, TYPES, UNIFORM, FragmentVaryings, GxpParameter
-from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Rules, Texture
+from isakit.machine.usse import DEFAULT, Cube, Machine, Rules, ShaderCode, Texture
 from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
 from isakit.runtime.usse_layout import fragment_inputs
@@ -214,7 +214,7 @@ def _parting(a: _Run, b: _Run, lane: int) -> Parting | None:
 
 
 def _side_by_side(name: str, programs: Any, machines: list[Machine], rules: Rules, limit: int) -> Parting | None:
-    steps = [m.steps(Code(p, rules), limit) for m, p in zip(machines, programs, strict=True)]
+    steps = [m.steps(ShaderCode(p, rules), limit) for m, p in zip(machines, programs, strict=True)]
     return side_by_side(name, programs, (steps[0], steps[1]), [lambda m=m: _state(m) for m in machines])
 
 

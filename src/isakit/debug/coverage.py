@@ -47,7 +47,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Condition:
+class WordCondition:
     """The words that have an item: the bits `need` and none of `avoid`."""
 
     need: Bits
@@ -75,7 +75,7 @@ def _submasks(mask: int) -> Iterator[int]:
 
 def _part_items(
     part: Part, path: str, need: Bits, avoid: tuple[Bits, ...]
-) -> Iterator[tuple[Kind, str, str, Condition]]:
+) -> Iterator[tuple[Kind, str, str, WordCondition]]:
     """(kind, path, what, condition) of a part. Alternatives that no word can select are not among them.
 
     Spellings of one meaning are no alternatives: what counts is the bits its meaning depends on.
@@ -87,7 +87,7 @@ def _part_items(
             if both is not None and not isinstance(a.part, Illegal) and not any(_covers(e, both) for e in earlier):
                 rest = (*avoid, *earlier, *([a.unless] if a.unless else []))
                 what = f"{a.part.accepts() or 'nothing'} where {a.when.mask:#x} is {a.when.value:#x}"
-                yield "alternative", path, what, Condition(both, rest)
+                yield "alternative", path, what, WordCondition(both, rest)
                 yield from _part_items(a.part, f"{path}/{what}", both, rest)
             if a.unless is None:
                 earlier.append(a.when)
@@ -103,7 +103,7 @@ def _part_items(
         both = need.join(Bits(mask, value))
         if both is None or (isinstance(part, Enum) and part.error(value)) or any(_covers(a, both) for a in avoid):
             continue
-        yield "value", path, part.text(value) or "(not printed)", Condition(both, avoid)
+        yield "value", path, part.text(value) or "(not printed)", WordCondition(both, avoid)
 
 
 def _has_illegal(part: Part) -> bool:
@@ -136,9 +136,9 @@ def only_errors(form: Form) -> bool:
 
 
 @cache
-def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
+def items_of(view: View) -> dict[Form, dict[Item, WordCondition]]:
     """The items of every form that exists in a variant and program type, and how a word has them."""
-    out: dict[Form, dict[Item, Condition]] = {}
+    out: dict[Form, dict[Item, WordCondition]] = {}
     positions = ((r.name, i, f) for r in view.records for i, f in enumerate(r.forms))
     for (name, i, original), form in zip(positions, view.forms, strict=True):
         if view.available(form) and not only_errors(form):
@@ -147,15 +147,15 @@ def items_of(view: View) -> dict[Form, dict[Item, Condition]]:
 
 
 @cache
-def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, Condition]:
+def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, WordCondition]:
     """The items of form `i` of a record as it is in some contexts; `original` is the form before that."""
     risky = [(p.possible() & ~form.fixed.mask, p) for p in form.parts.values() if _has_illegal(p)]
-    items = {Item(record, i, "form"): Condition(form.fixed, form.unless)}
+    items = {Item(record, i, "form"): WordCondition(form.fixed, form.unless)}
     for n, p in form.parts.items():
         asked = original.parts[n]
         if isinstance(asked, HasFeature) and isinstance(p, Nothing):
             what = f"{asked.name} is {p.value}"
-            items[Item(record, i, "feature", n, what)] = Condition(form.fixed)
+            items[Item(record, i, "feature", n, what)] = WordCondition(form.fixed)
         for kind, path, what, condition in _part_items(p, n, form.fixed, form.unless):
             need = condition.need
             if not any(bits & need.mask and _surely_illegal(other, need) for bits, other in risky):

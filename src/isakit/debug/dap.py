@@ -35,7 +35,7 @@ REGISTERS, FACTS, STACK = 1, 2, 3
 Message = Mapping[str, Any]
 
 
-class Output(Protocol):
+class MessageSink(Protocol):
     """What messages are written to."""
 
     def write(self, data: bytes, /) -> object:
@@ -47,7 +47,7 @@ class Output(Protocol):
         ...
 
 
-class ProtocolError(IsakitError):
+class DapError(IsakitError):
     """Bytes that are no message of the protocol."""
 
 
@@ -65,27 +65,27 @@ def read_message(stream: BinaryIO) -> Message | None:
             try:
                 length = int(value)
             except ValueError:
-                raise ProtocolError("Content-Length is no number") from None
+                raise DapError("Content-Length is no number") from None
         if not line.endswith(b"\n"):
-            raise ProtocolError("a header without an end")
+            raise DapError("a header without an end")
     if length is None or not 0 <= length <= LONGEST:
-        raise ProtocolError(f"a message of {length} bytes; at most {LONGEST} are taken")
+        raise DapError(f"a message of {length} bytes; at most {LONGEST} are taken")
     data = stream.read(length)
     if len(data) < length:
         return None
     try:
         message = json.loads(data)
     except (ValueError, RecursionError):
-        raise ProtocolError("a message that is no JSON") from None
+        raise DapError("a message that is no JSON") from None
     if not isinstance(message, dict):
-        raise ProtocolError("a message that is no object")
+        raise DapError("a message that is no object")
     return cast(Message, message)
 
 
 class Adapter:
     """One conversation about one session; `serve` carries it on to its end."""
 
-    def __init__(self, session: Session, source: BinaryIO, to: Output) -> None:
+    def __init__(self, session: Session, source: BinaryIO, to: MessageSink) -> None:
         self.session, self._source, self._to = session, source, to
         self._sent = 0
         self._inbox: queue.Queue[Any] = queue.Queue(1000)
@@ -336,7 +336,7 @@ _MOVES: dict[str, Callable[[Session], Stop]] = {
 }  # fmt: skip
 
 
-class Server:
+class DapServer:
     """A session on a port: one editor at a time, until one disconnects. Raises LaunchError for a port not to be had."""
 
     def __init__(self, session: Session, port: int = 0) -> None:
@@ -349,7 +349,7 @@ class Server:
 
         def one(client: socket.socket) -> bool:
             with client.makefile("rb") as source:
-                done = Adapter(self.session, source, loopback.Writer(client)).serve()
+                done = Adapter(self.session, source, loopback.SocketWriter(client)).serve()
                 with suppress(OSError):
                     client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
                 return done
@@ -357,4 +357,4 @@ class Server:
         loopback.TurningAway(self._listening, one).run()
 
 
-__all__ = ["Adapter", "ProtocolError", "Server", "read_message"]
+__all__ = ["Adapter", "DapError", "DapServer", "read_message"]

@@ -42,11 +42,11 @@ class Frame(NamedTuple):
 
 @dataclass(eq=False)
 class Point:
-    """Something a run stops at, in front of an instruction.
+    """Something a run stops at, before an instruction.
 
     Attributes: `addresses`: byte addresses, each with the condition that compiled code may look at first (None:
     always); `check`: asked where such a condition holds, of the thread whose group executes next; `skip`: hits that are
-    let pass; `hits`: how often it was met; `every`: it is checked in front of every instruction, wherever; `lanes`: the
+    let pass; `hits`: how often it was met; `every`: it is checked before every instruction, wherever; `lanes`: the
     lanes of a warp that conditions are asked of; `sure`: a condition that holds is a hit, `check` need not be asked.
     """
 
@@ -62,7 +62,7 @@ class Point:
 
 
 class Hit(NamedTuple):
-    """Points that were met in front of the next instruction."""
+    """Points that were met before the next instruction."""
 
     points: list[Point]
 
@@ -180,7 +180,7 @@ class Execution(ABC):
 
     # --- running ---
     def run(self, until: int, points: Sequence[Point], record: bool = False) -> Hit | Ended:
-        """Run to a position at most, or until a point is met in front of an instruction.
+        """Run to a position at most, or until a point is met before an instruction.
 
         `record`: points are not stopped at; their `last` says where they were met last, `until` excluded, or where
         compiled code could not tell that they were not. Raises

@@ -80,7 +80,7 @@ class VucExecution(SteppedExecution):
         while self.position < until:
             if self.following is None:
                 return "finished"
-            # A cycle in which the core waits is in front of no instruction.
+            # A cycle in which the core waits is before no instruction.
             if not self._core.waiting and self.address in stops:
                 met = self.met(points, 0, record)
                 if met and not record:

@@ -35,14 +35,14 @@ class ExpressionError(IsakitError):
 
 
 @dataclass(frozen=True)
-class Constant:
+class NumberTerm:
     """A number."""
 
     value: Number
 
 
 @dataclass(frozen=True)
-class Register:
+class NamedRegister:
     """The content of a register, by its name in listings."""
 
     name: str
@@ -89,10 +89,10 @@ class Binary:
     right: Node
 
 
-Node = Constant | Register | Variable | Load | Cast | Unary | Binary
+Node = NumberTerm | NamedRegister | Variable | Load | Cast | Unary | Binary
 
 
-class View(Protocol):
+class ThreadFacts(Protocol):
     """What expressions see of a thread. Raises LaunchError or MachineFault for what is not there."""
 
     def register(self, name: str) -> int:
@@ -178,8 +178,8 @@ class _Parser:
             self.k += 1
             with _deeper(self):
                 operand = self._unary()
-            if operator == "-" and isinstance(operand, Constant):
-                return Constant(-operand.value)
+            if operator == "-" and isinstance(operand, NumberTerm):
+                return NumberTerm(-operand.value)
             return operand if operator == "+" else Unary(operator, operand)
         return self._primary()
 
@@ -190,7 +190,9 @@ class _Parser:
         self.k += 1
         with _deeper(self):
             if kind == "number":
-                return Constant(float(text) if re.search(r"[.eE]", text) and text[:2].lower() != "0x" else int(text, 0))
+                return NumberTerm(
+                    float(text) if re.search(r"[.eE]", text) and text[:2].lower() != "0x" else int(text, 0)
+                )
             if text == "(":
                 node = self.level(0)
                 self._take(")")
@@ -201,7 +203,7 @@ class _Parser:
                 return self._load(text, at)
             if self._next() == "(":
                 return self._cast(text, at)
-        return Register(text) if text.startswith("$") else Variable(text)
+        return NamedRegister(text) if text.startswith("$") else Variable(text)
 
     def _load(self, space: str, at: int) -> Node:
         if self.spaces is not None and not self.spaces(space):
@@ -264,12 +266,12 @@ def wrapped(value: int) -> int:
     return value - (value >> 63 << 64)
 
 
-def evaluate(node: Node, view: View) -> Number:
+def evaluate(node: Node, view: ThreadFacts) -> Number:
     """The value for a thread. Raises ExpressionError for a name there is not, and what the view raises."""
     match node:
-        case Constant(value):
+        case NumberTerm(value):
             return wrapped(value) if isinstance(value, int) else value
-        case Register(name):
+        case NamedRegister(name):
             return view.register(name)
         case Variable(name):
             try:
@@ -298,7 +300,7 @@ def evaluate(node: Node, view: View) -> Number:
 
 
 def _whole(value: Number) -> int:
-    """A number without what stands behind the point, as 64 bits; one that is too large or no number is 0."""
+    """A number without what stands after the point, as 64 bits; one that is too large or no number is 0."""
     if isinstance(value, int):
         return value
     return int(value) if math.isfinite(value) and abs(value) < 2**63 else 0

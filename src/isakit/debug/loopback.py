@@ -30,7 +30,7 @@ def listener(port: int) -> socket.socket:
     return made
 
 
-class Writer:
+class SocketWriter:
     """Sends to a socket, and gives up on a client that does not read. `write` raises OSError then."""
 
     def __init__(self, client: socket.socket) -> None:
@@ -91,4 +91,4 @@ class TurningAway:
                 self._free.set()
 
 
-__all__ = ["LOOPBACK", "TurningAway", "Writer", "listener"]
+__all__ = ["LOOPBACK", "SocketWriter", "TurningAway", "listener"]

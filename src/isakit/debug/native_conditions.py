@@ -11,7 +11,7 @@ import re
 import struct
 from typing import NamedTuple
 
-from isakit.debug.expressions import TYPES, Binary, Cast, Constant, Load, Node, Register, Unary, Variable, walk
+from isakit.debug.expressions import TYPES, Binary, Cast, Load, NamedRegister, Node, NumberTerm, Unary, Variable, walk
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT
 from isakit.machine.tesla.launch import Launch
@@ -29,14 +29,14 @@ class _NoCode(Exception):
     """There is no machine code for the expression."""
 
 
-class Condition(NamedTuple):
+class CompiledCondition(NamedTuple):
     """IR of a function, and whether it says exactly when the condition holds."""
 
     ir: str
     exact: bool
 
 
-def condition(name: str, node: Node, launch: Launch, lanes: int | None = None) -> Condition | None:
+def condition(name: str, node: Node, launch: Launch, lanes: int | None = None) -> CompiledCondition | None:
     """`i1 @NAME(ptr %ctx, ptr %ws)`: whether the condition may hold for some active lane; None without code.
 
     `lanes`: a mask of the lanes that are asked.
@@ -60,13 +60,13 @@ def condition(name: str, node: Node, launch: Launch, lanes: int | None = None) -
         + f"  br i1 {result}, label %maybe, label %no\nno:\n  br label %next\nmaybe:\n  ret i1 true\n"
         "false:\n  ret i1 false\n}\n"
     )
-    return Condition(ir, code.exact)
+    return CompiledCondition(ir, code.exact)
 
 
 def _uniform(node: Node) -> bool:
     """Whether all lanes of a warp see the same value."""
     per_lane = ("lane", "tid", "tid.x", "tid.y", "tid.z")
-    return not any(isinstance(n, Register) or (isinstance(n, Variable) and n.name in per_lane) for n in walk(node))
+    return not any(isinstance(n, NamedRegister) or (isinstance(n, Variable) and n.name in per_lane) for n in walk(node))
 
 
 _Value = tuple[str, bool]
@@ -99,12 +99,12 @@ class _Code:
     # --- values ---
     def value(self, node: Node) -> _Value:
         match node:
-            case Constant(number):
+            case NumberTerm(number):
                 if isinstance(number, float):
                     bits = struct.pack(">d", number).hex()
                     return self.put(f"fadd double 0x{bits}, 0.0"), True
                 return str(((number + (1 << 63)) & (1 << 64) - 1) - (1 << 63)), False
-            case Register(name):
+            case NamedRegister(name):
                 return self._register(name), False
             case Variable(name):
                 return self._variable(name), False
@@ -302,4 +302,4 @@ class _Code:
         return self.put(f"select i1 {odd}, i64 {special}, i64 {q}"), False
 
 
-__all__ = ["DECLARATIONS", "Condition", "condition"]
+__all__ = ["DECLARATIONS", "CompiledCondition", "condition"]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.address_spaces import Placed, Space
+from isakit.machine.tesla.address_spaces import AddressSpace, Placed
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.kernel_code import Op
@@ -72,7 +72,7 @@ class ObservedMachine(Machine):
 class _Watched:
     """A memory space that tells of every access."""
 
-    def __init__(self, machine: ObservedMachine, name: str, space: Space) -> None:
+    def __init__(self, machine: ObservedMachine, name: str, space: AddressSpace) -> None:
         self._machine, self._name, self._space = machine, name, space
         self.writable = space.writable
 
@@ -80,7 +80,7 @@ class _Watched:
         return getattr(self._space, name)
 
     def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
-        """See `Space`."""
+        """See `AddressSpace`."""
         placed = self._space.place(address, size, lanes, chosen)
         self._machine.accessed(self._name, address, size, lanes, chosen, placed)
         return placed

@@ -181,7 +181,7 @@ class _WatchedEngine(StageEngine):
 
     def __init__(self, inner: StageEngine, pipeline: WatchedPipeline) -> None:
         self._inner, self._pipeline = inner, pipeline
-        self.name = inner.name
+        self.name, self.watchdog = inner.name, inner.watchdog
 
     def prepared(self, *_: Any, **__: Any) -> None:
         """Every run is watched: draws go batch by batch through `run`."""
@@ -195,6 +195,10 @@ class _WatchedEngine(StageEngine):
     def interrupt(self) -> None:
         """See `StageEngine`."""
         self._inner.interrupt()
+
+    def cancel(self) -> None:
+        """See `StageEngine`."""
+        self._inner.cancel()
 
 
 __all__ = ["Pixel", "PixelFragment", "WatchedPipeline", "pixel"]

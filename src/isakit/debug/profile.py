@@ -35,7 +35,7 @@ from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.occupancy import Occupancy, occupancy
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 KEPT = 1 << 16
 """Patterns of half-warps whose costs are remembered."""
@@ -267,7 +267,7 @@ class _ProfiledMachine(ObservedMachine):
         line.executions += len(gang)
         line.lanes += executing.count if executing.active is None else int(np.count_nonzero(executing.active))
         line.possible += 32 * len(gang)
-        if op.instruction is not None and op.instruction.group is Kind.BRANCH:
+        if op.instruction is not None and op.instruction.group is InstructionKind.BRANCH:
             taken = executing.mask.reshape(-1, 32).any(axis=1)
             stay = (lanes.mask & ~executing.mask).reshape(-1, 32).any(axis=1)
             line.divergent += int(np.count_nonzero(taken & stay))

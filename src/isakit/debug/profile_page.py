@@ -10,7 +10,7 @@ from isakit.debug.profile_blocks import BlockCounts
 from isakit.machine.tesla.occupancy import Occupancy
 
 
-class Row(Protocol):
+class ProfileRow(Protocol):
     """The counts of an instruction."""
 
     address: int
@@ -53,7 +53,7 @@ class Profiled(Protocol):
         """What of each chip the kernel takes."""
         ...
 
-    def __iter__(self) -> Iterator[Row]: ...
+    def __iter__(self) -> Iterator[ProfileRow]: ...
 
 
 _STYLE = """\

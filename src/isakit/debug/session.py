@@ -14,14 +14,14 @@ from isakit.codec import Instruction
 from isakit.debug import breakpoints
 from isakit.debug.execution import Execution, Frame, Hit, Point
 from isakit.debug.executions import execution_of
-from isakit.debug.expressions import Binary, Constant, Load, Node, Number, Variable, evaluate
+from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable, evaluate
 from isakit.debug.panes import html
 from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, TracepointHit, Watched
 from isakit.debug.timeline import MEMORY, Timeline
 from isakit.debug.views import ThreadView, packed, parsed, place
 from isakit.errors import LaunchError, MachineFault, NotModelled
 from isakit.machine.target import Target
-from isakit.spec import Kind
+from isakit.spec import InstructionKind
 
 RECORDS = 100_000
 """Notes of tracepoints that are kept."""
@@ -47,7 +47,7 @@ class Session:
         stop: why it stands where it stands.
         timeline, execution, target: what it is made of.
 
-    The methods that move return a `Stop`; a program that faults stops in front of the instruction. They raise
+    The methods that move return a `Stop`; a program that faults stops before the instruction. They raise
     LaunchError for what cannot be done; KeyboardInterrupt ends a run as a stop with the reason `interrupt`.
     """
 
@@ -123,7 +123,7 @@ class Session:
         return out
 
     def label_at(self, address: int) -> str:
-        """The label at or in front of an address, with the distance; empty where there is none."""
+        """The label at or before an address, with the distance; empty where there is none."""
         found = [(a, name) for name, a in self.labels.items() if a <= address]
         if not found:
             return ""
@@ -146,12 +146,12 @@ class Session:
         """As `step`, but a call is executed as a whole."""
         for _ in range(count):
             i = self.instruction
-            if i is None or i.group is not Kind.CALL:
+            if i is None or i.group is not InstructionKind.CALL:
                 stop = self.step()
             else:
                 self._prefer_focus()
                 after = i.address + i.size * (1 + self._delay)
-                stop = self._until([after], self._no_deeper(), "step", "behind the call")
+                stop = self._until([after], self._no_deeper(), "step", "after the call")
             if stop.reason != "step" or self.finished:
                 break
         return self.stop
@@ -166,11 +166,13 @@ class Session:
         calls = self._calls(self.focus)
         if not calls:
             raise LaunchError("no call is on the stack")
-        return self._until([calls[0].address], lambda t: len(self._calls(t)) < len(calls), "step", "behind the call")
+        return self._until([calls[0].address], lambda t: len(self._calls(t)) < len(calls), "step", "after the call")
 
     def to_join(self) -> Stop:
         """Run until the focused group is about to execute an instruction at which lanes meet, or a barrier."""
-        found = [i.address for i in self.program if i.valid and (i.group is Kind.BARRIER or breakpoints.joins(i))]
+        found = [
+            i.address for i in self.program if i.valid and (i.group is InstructionKind.BARRIER or breakpoints.joins(i))
+        ]
         if not found:
             raise LaunchError("the program has no join and no barrier")
         return self._until(found, None, "step", "at a join or barrier")
@@ -211,7 +213,7 @@ class Session:
     def reverse_cont(self) -> Stop:
         """Go back to the last place where a breakpoint would have stopped, or to the start.
 
-        A watchpoint stops in front of the instruction that touched what it watches.
+        A watchpoint stops before the instruction that touched what it watches.
         """
         return self._move(self._backward, "history", "this is where the program began")
 
@@ -278,7 +280,7 @@ class Session:
               ignore: int = 0) -> Breakpoint:  # fmt: skip
         """A watchpoint on a register of the focused thread or on memory (`s[0x40]`, `g14[$r2]`, `s[0x40]:u8`).
 
-        It stops behind the instruction. `size`: bytes, for ranges.
+        It stops after the instruction. `size`: bytes, for ranges.
         """
         return self._add(breakpoints.watchpoint(self, self._number(), what, access, condition, size, ignore))
 
@@ -382,7 +384,7 @@ class Session:
         return [(b.point, b) for b in self.breakpoints.values() if b.enabled]
 
     def _through(self, met: list[Point]) -> Stop | None:
-        """Execute the next instruction, looking at what points were met in front of it; a stop if one counts."""
+        """Execute the next instruction, looking at what points were met before it; a stop if one counts."""
         chosen = [b for b in self.breakpoints.values() if b.point in met]
         watched = [b for b in chosen if b.kind == "watchpoint"]
         for b in chosen:
@@ -470,7 +472,7 @@ class Session:
         facts = execution.facts(focus)
         node: Node | None = None
         if "warp" in facts:
-            same = [Binary("==", Variable(n), Constant(facts[n])) for n in ("block", "warp")]
+            same = [Binary("==", Variable(n), NumberTerm(facts[n])) for n in ("block", "warp")]
             node = Binary("&&", *same)
 
         def met(thread: int) -> bool:
@@ -511,7 +513,7 @@ class Session:
         return self._stopped(cast(Reason, b.kind), f"{b.kind} {b.number}: {text}", (b.number,))
 
     def _last_match(self, stops: list[Breakpoint], before: int) -> tuple[int, Breakpoint, str] | None:
-        """The last position in front of `before` where one of the stops would have stopped."""
+        """The last position before `before` where one of the stops would have stopped."""
         end: int | None = before
         while True:
             end = self.timeline.last([b.point for b in stops], end, self.asked)
@@ -528,7 +530,7 @@ class Session:
                 return end, found[0][0], found[0][1]
 
     def _to_points(self, position: int, points: list[Point]) -> None:
-        """Be where points were met at a position: behind joins that are not counted, maybe."""
+        """Be where points were met at a position: after joins that are not counted, maybe."""
         self.timeline.seek(position)
         addresses = {a for p in points for a in p.addresses}
         while addresses and self.execution.address not in addresses and self.execution.may_not_count:

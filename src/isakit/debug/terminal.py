@@ -330,12 +330,12 @@ def number(value: Number, how: str = "") -> str:
     if isinstance(value, float):
         return repr(value)
     if how == "f":
-        from isakit.debug.expressions import Cast, Constant
+        from isakit.debug.expressions import Cast, NumberTerm
 
         class Nothing:
             register = variable = memory = None
 
-        return repr(evaluate(Cast("f32", Constant(value)), cast(Any, Nothing)))
+        return repr(evaluate(Cast("f32", NumberTerm(value)), cast(Any, Nothing)))
     if how == "x":
         return hex(value & (1 << 64) - 1)
     if how == "u":

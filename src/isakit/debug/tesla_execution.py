@@ -17,7 +17,7 @@ from isakit.debug.expressions import Node
 from isakit.debug.native_conditions import DECLARATIONS, condition
 from isakit.errors import LaunchError
 from isakit.machine.snapshot import Snapshot
-from isakit.machine.tesla.block import READY, Block, Warp
+from isakit.machine.tesla.block import READY, ThreadBlock, Warp
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.stack import Kind
@@ -170,7 +170,7 @@ class TeslaExecution(Execution):
             raise LaunchError(f"no lane {lane}; a warp has 32")
         return 32 * number + lane
 
-    def _block(self, said: Any) -> Block:
+    def _block(self, said: Any) -> ThreadBlock:
         """A resident block by its number, or by x and y."""
         number = said if isinstance(said, int) else said[0] + self.machine.launch.grid[0] * said[1]
         resident = {b.number: b for b in self.machine.blocks}

@@ -1,8 +1,8 @@
 """Time that goes both ways: an execution with checkpoints, and a journal of what was done to it from outside.
 
-A state of the past is the last checkpoint in front of it and what was executed since, because an execution is
+A state of the past is the last checkpoint before it and what was executed since, because an execution is
 deterministic. What is not (a register that was set, a warp that was preferred) stands in the journal and is done again
-at its position. Checkpoints lie far apart where the program ran fast, and close together in front of the position that
+at its position. Checkpoints lie far apart where the program ran fast, and close together before the position that
 was last asked for, so that going back step by step costs little.
 """
 
@@ -25,7 +25,7 @@ SECONDS = 0.2
 SLICE = 1 << 16, 1 << 22
 """Fewest and most positions that are run at once."""
 NEAR = (4096, 256, 16)
-"""Distances of the checkpoints that are made in front of a position of the past."""
+"""Distances of the checkpoints that are made before a position of the past."""
 
 
 @dataclass(frozen=True)
@@ -189,12 +189,12 @@ class Timeline:
     def seek(self, to: int | tuple[int, int], asked: Callable[[], bool] | None = None) -> None:
         """Be at a position, or exactly at a moment, of the past or the future.
 
-        Raises LaunchError for one in front of the start, MachineFault where the program faults on the way.
+        Raises LaunchError for one before the start, MachineFault where the program faults on the way.
         """
         moment = (to, 0) if isinstance(to, int) else to
         position = moment[0]
         if position < 0:
-            raise LaunchError("nothing lies in front of the start")
+            raise LaunchError("nothing lies before the start")
         event = self._next_event()
         if moment < self.moment or (moment == self.moment and event == moment):
             self._back_to(moment)
@@ -225,7 +225,7 @@ class Timeline:
                 return
 
     def _back_to(self, moment: tuple[int, int]) -> None:
-        """Be at the last checkpoint that is not behind a moment."""
+        """Be at the last checkpoint that is not after a moment."""
         k = bisect_right(self.checkpoints, moment, key=lambda c: c.moment)
         c = self.checkpoints[k - 1]
         self.execution.load(c.saved, c.moment[0])
@@ -233,7 +233,7 @@ class Timeline:
         self._catch_up()
 
     def last(self, points: Sequence[Point], before: int, asked: Callable[[], bool] | None = None) -> int | None:
-        """The last position in front of `before` at which a point is met; None where there is none.
+        """The last position before `before` at which a point is met; None where there is none.
 
         The execution is somewhere in the past then.
         """

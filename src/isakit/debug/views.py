@@ -11,15 +11,15 @@ from isakit.debug.expressions import (
     TYPES,
     ExpressionError,
     Load,
+    NamedRegister,
     Node,
     Number,
-    Register,
     Variable,
     evaluate,
     parse,
 )
 from isakit.errors import IsakitError, LaunchError
-from isakit.machine.target import Register as Reference
+from isakit.machine.target import RegisterRef as Reference
 
 _FLAG = re.compile(r"(\$c\d+)\.([zsco])")
 
@@ -77,7 +77,7 @@ def evaluate_names(execution: Execution, node: Node) -> None:
     view = ThreadView(execution, thread)
     for n in walk(node):
         try:
-            if isinstance(n, Register):
+            if isinstance(n, NamedRegister):
                 view.register(n.name)
             elif isinstance(n, Variable):
                 view.variable(n.name)
@@ -100,7 +100,7 @@ def place(execution: Execution, text: str) -> Load | Reference:
     node = parsed(execution, text)
     if isinstance(node, Load):
         return node
-    if isinstance(node, Register | Variable):
+    if isinstance(node, NamedRegister | Variable):
         try:
             return execution.target.register(node.name)
         except LaunchError:

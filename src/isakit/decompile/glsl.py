@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
 from isakit.decompile.interface import WIDTHS, Fetch, Interface, Output, Symbol
-from isakit.decompile.loops import Loop, variable
+from isakit.decompile.loops import SymbolicLoop, variable
 from isakit.decompile.paths import ALWAYS
-from isakit.decompile.symbolic import Execution, Outcome, bits
+from isakit.decompile.symbolic import ProgramOutcome, SymbolicExecution, bits
 from isakit.decompile.terms import Term, Terms, every
 from isakit.decompile.typed import Typing
 from isakit.decompile.vectors import Folding
@@ -50,7 +50,7 @@ _RESERVED = {"attribute", "const", "uniform", "varying", "buffer", "shared", "in
 
 
 @dataclass(frozen=True)
-class Result:
+class ShaderResult:
     """A result of a shader by name, as a term."""
 
     output: Output
@@ -58,8 +58,8 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Variable:
-    """A register that a loop changes: its name behind the loop and inside of it, its value before, and after a turn."""
+class LoopVariable:
+    """A register that a loop changes: its name after the loop and inside of it, its value before, and after a turn."""
 
     name: str
     inside: str
@@ -72,7 +72,7 @@ class LoopTerms:
     """A loop: whether it begins, its variables, the loops inside of it, whether there is another iteration."""
 
     entered: Term
-    variables: list[Variable]
+    variables: list[LoopVariable]
     inner: list[LoopTerms]
     again: Term
 
@@ -83,7 +83,7 @@ class LoopTerms:
 
     @property
     def outside(self) -> list[Term]:
-        """What is computed in front of it."""
+        """What is computed before it."""
         return [self.entered, *(v.before for v in self.variables)]
 
     @property
@@ -92,8 +92,8 @@ class LoopTerms:
         return [*self.outside, *self.body, *(t for x in self.inner for t in x.everything)]
 
     def used(self, names: set[str]) -> LoopTerms:
-        """With those variables only that `names`, read behind the loop, depend on; adds to `names` what they read."""
-        chosen: dict[str, Variable] = {}
+        """With those variables only that `names`, read after the loop, depend on; adds to `names` what they read."""
+        chosen: dict[str, LoopVariable] = {}
         terms = [self.again]
         inner: list[LoopTerms] = []
         count = -1
@@ -122,9 +122,9 @@ class Decompiled:
     def __init__(self, shader: Shader, exact: bool, rules: Rules = DEFAULT) -> None:
         self.shader = shader
         self.interface = Interface(shader)
-        execution = Execution(self.interface, rules)
+        execution = SymbolicExecution(self.interface, rules)
         registers = self.interface.registers()
-        before = execution.run(shader.secondary, registers) if len(shader.secondary) else Outcome(registers)
+        before = execution.run(shader.secondary, registers) if len(shader.secondary) else ProgramOutcome(registers)
         given = {k: v for k, v in before.registers.items() if k[0] == "sa"}
         given |= {k: v for k, v in registers.items() if k[0] == "pa"}
         self.outcome = execution.run(shader.primary, given)
@@ -145,18 +145,20 @@ class Decompiled:
         folding = Folding(self.terms)
         everything = [*components, [self.discard], *([t] for loop in used for t in loop.everything)]
         folding.learn(everything)
-        self.results = [Result(o, folding.fold(c)) for o, c in zip(outputs, components, strict=True)]
+        self.results = [ShaderResult(o, folding.fold(c)) for o, c in zip(outputs, components, strict=True)]
         self.discard = folding.fold([self.discard])
         self.loops = [_folded(loop, folding) for loop in used if loop.variables]
 
-    def _typed(self, loop: Loop, typing: Typing, execution: Execution) -> LoopTerms:
+    def _typed(self, loop: SymbolicLoop, typing: Typing, execution: SymbolicExecution) -> LoopTerms:
         """A loop as terms."""
-        variables: list[Variable] = []
+        variables: list[LoopVariable] = []
         for key, after in loop.after.items():
             read = typing.float if key in loop.floats else typing.uint
             before, after = (v.zext(32) if v.width < 32 else v for v in (loop.before[key], after))
             out, inside = (variable(loop.number, key, k, key in loop.floats).name for k in (False, True))
-            variables.append(Variable(out, inside, read(before), read(execution.pruned(execution.one(after), ALWAYS))))
+            variables.append(
+                LoopVariable(out, inside, read(before), read(execution.pruned(execution.one(after), ALWAYS)))
+            )
         inner = [self._typed(x, typing, execution) for x in loop.inner]
         return LoopTerms(typing.condition(loop.entered), variables, inner, typing.condition(loop.again))
 
@@ -178,7 +180,7 @@ def _folded(loop: LoopTerms, folding: Folding) -> LoopTerms:
     def one(t: Term) -> Term:
         return folding.fold([t])
 
-    variables = [Variable(v.name, v.inside, one(v.before), one(v.after)) for v in loop.variables]
+    variables = [LoopVariable(v.name, v.inside, one(v.before), one(v.after)) for v in loop.variables]
     inner = [_folded(x, folding) for x in loop.inner if x.variables]
     return LoopTerms(one(loop.entered), variables, inner, one(loop.again))
 

@@ -52,7 +52,7 @@ class Symbol:
 
 
 @dataclass(frozen=True)
-class TextureState:
+class TextureStateWord:
     """The first state word of a texture: stands for the sampler."""
 
     unit: int
@@ -139,10 +139,10 @@ class Interface:
             yield data + info.ldst_base_offset, Value("symbol", 32, (), symbol)
         for d in (*gxp.dependent_samplers, *(() if in_memory else gxp.texture_buffer_samplers)):
             if d.resource % 4 == 0:
-                yield data + d.sa_offset, Value("symbol", 32, (), TextureState(d.resource // 4))
+                yield data + d.sa_offset, Value("symbol", 32, (), TextureStateWord(d.resource // 4))
 
     def buffer_word(self, address: BufferAddress, offset: int) -> Value:
-        """The word of a uniform buffer in memory, `offset` bytes behind its biased address."""
+        """The word of a uniform buffer in memory, `offset` bytes after its biased address."""
         at = (offset + address.bias) & 0xFFFFFFFF
         for p in self._parameters(UNIFORM):
             if p.container_index != address.number or at % 4:

@@ -1,7 +1,7 @@
 """Loops of a program, and what is known of one that was executed on symbols.
 
 A loop is what lies between the target of a branch back and that branch. It begins with its first instruction only, and
-ends behind its last one: then its registers are variables, and one execution of its instructions on symbols says what
+ends after its last one: then its registers are variables, and one execution of its instructions on symbols says what
 each becomes in an iteration, and whether there is another one.
 """
 
@@ -47,13 +47,13 @@ def loop_ends(jumps: Sequence[tuple[int, int]]) -> dict[int, int]:
 
 
 @dataclass
-class Loop:
+class SymbolicLoop:
     """A loop on symbols.
 
     Attributes:
         number: tells its variables from those of other loops.
         entered: whether it begins at all.
-        before: values of the registers that change, in front of it.
+        before: values of the registers that change, before it.
         after: what they become in an iteration.
         again: whether there is another iteration.
         floats: registers that hold floats.
@@ -66,11 +66,11 @@ class Loop:
     after: Mapping[Key, Value]
     again: Value
     floats: frozenset[Key]
-    inner: list[Loop]
+    inner: list[SymbolicLoop]
 
 
 def variable(number: int, key: Key, inside: bool, is_float: bool) -> Symbol:
-    """The symbol of a register that a loop changes: inside of it what the last iteration left, or behind it."""
+    """The symbol of a register that a loop changes: inside of it what the last iteration left, or after it."""
     stem = f"{'was' if inside else 'loop'}{number}_{key[0]}{key[1]}"
     return Symbol(stem, None, 1, 0, "f32" if is_float else "u32")
 

@@ -16,12 +16,12 @@ from isakit.arch.usse import requests
 from isakit.arch.usse.arithmetic import DEFAULT, Rules, using
 from isakit.arch.usse.registers import ROLES
 from isakit.decompile.float_tests import zero_comparison
-from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureState, texel_words
+from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureStateWord, texel_words
 from isakit.decompile.loops import (
     MOST_INSTRUCTIONS,
     MOST_TURNS,
     Key,
-    Loop,
+    SymbolicLoop,
     floating,
     loop_ends,
     value_of,
@@ -30,7 +30,7 @@ from isakit.decompile.loops import (
 from isakit.decompile.paths import ALWAYS, NEVER, Path, without
 from isakit.engine.graph import postorder
 from isakit.errors import MachineFault, NotModelled
-from isakit.machine.usse.shader_code import Binding, Code, Increments, Step, check_modelled
+from isakit.machine.usse.shader_code import BoundFields, Increments, ShaderCode, ShaderStep, check_modelled
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node, on, select, u1
@@ -41,7 +41,7 @@ MOST_PRUNED = 50_000
 
 
 @dataclass
-class Outcome:
+class ProgramOutcome:
     """What a program leaves: registers, whether the pixel is discarded, its depth (None where it is not set).
 
     `path` is the one of invocations that come to the end.
@@ -53,7 +53,7 @@ class Outcome:
     path: Path = ALWAYS
 
 
-class Execution:
+class SymbolicExecution:
     """Runs programs of one shader; equal values are one object. `loops` are those with an expression, in order."""
 
     def __init__(self, interface: Interface, rules: Rules = DEFAULT) -> None:
@@ -64,24 +64,24 @@ class Execution:
         self._paths: dict[int, Path] = {}
         self._path = ALWAYS
         self._pruned: dict[object, Value] = {}
-        self.now: Outcome = Outcome({})
-        self.loops: list[Loop] = []
-        self._steps: list[Step | None] = []
+        self.now: ProgramOutcome = ProgramOutcome({})
+        self.loops: list[SymbolicLoop] = []
+        self._steps: list[ShaderStep | None] = []
         self._ends: dict[int, int] = {}
         self._increments = Increments()
         self._head, self._again = -1, NEVER
         self._written: set[Key] = set()
         self._number = 0
 
-    def run(self, program: Any, registers: dict[tuple[str, int], Value]) -> Outcome:
+    def run(self, program: Any, registers: dict[tuple[str, int], Value]) -> ProgramOutcome:
         """Execute a program from its first instruction.
 
         Raises NotModelled for what has no expression (registers chosen at run time, stores, some loops) and for
         instructions of unknown meaning; MachineFault for words that are no instruction.
         """
-        self.now = Outcome(dict(registers))
+        self.now = ProgramOutcome(dict(registers))
         self._increments = Increments()
-        self._steps = Code(program, self.rules).steps
+        self._steps = ShaderCode(program, self.rules).steps
         self._ends = loop_ends([j for pc, step in enumerate(self._steps) for j in self._jumps(pc, step)])
         pending: dict[int, Path] = {}
         path = self._through(0, len(self._steps), ALWAYS, pending)
@@ -111,7 +111,7 @@ class Execution:
         return path
 
     # --- loops -------------------------------------------------------------------------------------------------------
-    def _jumps(self, pc: int, step: Step | None) -> Iterator[tuple[int, int]]:
+    def _jumps(self, pc: int, step: ShaderStep | None) -> Iterator[tuple[int, int]]:
         """The branch at an instruction and its target."""
         if step is None or step.name not in ("br", "bra") or step.status is Status.UNKNOWN:
             return
@@ -182,7 +182,7 @@ class Execution:
         zero = {k: const(0, _width(k)) for k in after}
         entered = self.one(path.value())
         old = {k: self.now.registers.get(k, zero[k]) for k in after}
-        self.loops.append(Loop(number, entered, old, after, again.value(), floats, inner))
+        self.loops.append(SymbolicLoop(number, entered, old, after, again.value(), floats, inner))
         self._paths[id(entered)] = path
         for k in after:
             new = self.one(value_of(variable(number, k, False, k in floats), _width(k)))
@@ -190,7 +190,7 @@ class Execution:
         self._written = written | keys
         return path
 
-    def _step(self, pc: int, step: Step, path: Path, pending: dict[int, Path]) -> Path:
+    def _step(self, pc: int, step: ShaderStep, path: Path, pending: dict[int, Path]) -> Path:
         check_modelled(step)
         active = path
         self._path = path
@@ -229,7 +229,7 @@ class Execution:
         return value
 
     # --- effects -----------------------------------------------------------------------------------------------------
-    def _effect_values(self, e: Effect, binding: Binding, done: dict[int, Value]) -> tuple[list[Value], Value]:
+    def _effect_values(self, e: Effect, binding: BoundFields, done: dict[int, Value]) -> tuple[list[Value], Value]:
         args = [self.rebuilt(v, binding, done) for v in e.args] if e.kind != "load" else []
         return args, u1(1) if e.when is None else self.rebuilt(e.when, binding, done)
 
@@ -321,7 +321,7 @@ class Execution:
         a, b = (self.pruned(x, path.both(condition, k == 0)) for k, x in enumerate(values))
         return self.one(chosen(self.pruned(condition, path), a, b))
 
-    def rebuilt(self, v: Value, binding: Binding, done: dict[int, Value]) -> Value:
+    def rebuilt(self, v: Value, binding: BoundFields, done: dict[int, Value]) -> Value:
         """A traced graph with the state's values for what it reads."""
         for n in postorder(v, done):
             args = tuple(done[id(a)] for a in n.args)
@@ -360,7 +360,7 @@ class Execution:
         if name not in (requests.SAMPLE.name, requests.SAMPLE_HAS.name):
             return Value("machine", n.width, args, n.attr)
         state, count, ty = args[1], facts["count"], facts["conv"]
-        if state.op != "symbol" or not isinstance(state.attr, TextureState):
+        if state.op != "symbol" or not isinstance(state.attr, TextureStateWord):
             raise NotModelled("an expression for a sample", "its texture state is computed")
         if facts["mode"] != "sample":
             raise NotModelled(f"an expression for a sample with {facts['mode']}")

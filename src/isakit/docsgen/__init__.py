@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from isakit.docsgen.bit_picture import bit_picture
+from isakit.docsgen.effects import faults_page
 from isakit.docsgen.find import find_pages, known_names
 from isakit.docsgen.instruction import instruction_page
 from isakit.docsgen.overview import assembler_page, index_page, isa_page, mnemonics_page, registers_page
@@ -29,6 +30,7 @@ def write(folder: Path | str) -> None:
     for isa in isas:
         _write(folder / isa.name / "index.md", isa_page(isa, toctree=True))
         _write(folder / isa.name / "registers.md", registers_page(isa))
+        _write(folder / isa.name / "faults.md", faults_page(isa))
         unit_bits = next(iter(isa.variants.values())).unit_bits
         for record in isa.records:
             _write(folder / isa.name / f"{record.name}.md", instruction_page(isa, record, pictures=True))

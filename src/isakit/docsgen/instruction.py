@@ -8,10 +8,10 @@ from typing import Any
 
 from isakit.codec.explain import bit_names
 from isakit.codec.syntax import spellings, syntax_line
+from isakit.docsgen.effects import flags_and_faults
 from isakit.docsgen.figures import rates, usage
-from isakit.docsgen.pseudocode import operations, pseudocode
+from isakit.docsgen.pseudocode import example_word, operations, pseudocode
 from isakit.errors import NotModelled
-from isakit.export.json_ import legal_word
 from isakit.spec import Enum, Field, Form, InstructionSet, Record
 
 _VALUES = 32
@@ -50,6 +50,9 @@ def _lines(isa: InstructionSet, record: Record, pictures: bool) -> Iterator[str]
     yield "## Meaning"
     yield ""
     yield from meaning(isa, record)
+    yield "## Flags and faults"
+    yield ""
+    yield from flags_and_faults(isa, record, pictures)
     yield "## In real programs"
     yield ""
     yield from usage(isa, record)
@@ -197,7 +200,7 @@ def meaning(isa: InstructionSet, record: Record) -> Iterator[str]:
     rules: dict[str, None] = {}
     for form in record.forms:
         try:
-            word = legal_word(form)
+            word = example_word(form)
         except NotModelled:
             continue
         try:

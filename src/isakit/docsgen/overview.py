@@ -77,7 +77,7 @@ def _isa_lines(isa: InstructionSet, toctree: bool) -> Iterator[str]:
         programs = ", ".join(f"`{p}`" + (" (default)" if p == isa.default_program else "") for p in isa.programs)
         yield f"Program types: {programs}."
         yield ""
-    yield "Registers and memory: [](registers.md)." if toctree else ""
+    yield "Registers and memory: [](registers.md). Faults: [](faults.md)." if toctree else ""
     yield ""
     yield "## Instructions"
     yield ""
@@ -95,7 +95,7 @@ def _isa_lines(isa: InstructionSet, toctree: bool) -> Iterator[str]:
         yield f"- [{key}]: {title}"
     yield ""
     if toctree:
-        yield from _toctree(["registers", *sorted(r.name for r in isa.records)])
+        yield from _toctree(["registers", "faults", *sorted(r.name for r in isa.records)])
 
 
 def registers_page(isa: InstructionSet) -> str:
@@ -130,7 +130,7 @@ def assembler_page() -> str:
         "the statement. Expressions have the operators and precedences of C.",
         "",
         "Of the encodings of a statement the shortest one is chosen that lets what follows be aligned; `long` in front",
-        "forces a longer one. `{0x...}` behind a statement flips those bits of the encoding.",
+        "forces a longer one. `{0x...}` after a statement flips those bits of the encoding.",
         "",
     ]
     for d in DIRECTIVES.values():

@@ -2,7 +2,7 @@
 
 The graph is the one every engine runs (`isakit.sem`), so that what is read here is what happens. Registers carry their
 names, fields of the word their values. `u32(x)` and `s32(x)` widen with zeros and with the sign, `x[7:0]` are bits,
-`{a, b}` puts bits one behind the other, `a <s b` compares as signed numbers; values used twice have names.
+`{a, b}` puts bits one after the other, `a <s b` compares as signed numbers; values used twice have names.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
+from isakit.export.json_ import legal_word
 from isakit.sem.operation import Operation
 from isakit.sem.semantics import trace_of
 from isakit.sem.trace import Effect
@@ -42,6 +43,33 @@ def operations(form: Form, word: int) -> dict[str, str]:
     return found
 
 
+def example_word(form: Form) -> int:
+    """A word of a form whose operands name different registers, as far as the form allows it.
+
+    Raises NotModelled for a form of which no word is found to be an instruction.
+    """
+    word = legal_word(form)
+    number = 4  # every fourth register, so that pairs and quads are ones, too
+    for name, part in form.parts.items():
+        if name in form.control:
+            continue
+        free = part.possible() & ~part.static_mask() & ~form.fixed.mask & ~word
+        low = max((free & -free).bit_length() - 1, 0)
+        other = word | number << low & free
+        if other != word and form.matches(other) and form.error(other) is None:
+            word = other
+            number += 4
+    return word
+
+
+def flag_values(isa: InstructionSet, form: Form, word: int) -> list[str]:
+    """How each flag is computed that the instruction writes; `result` is what it writes to other registers.
+
+    Raises NotModelled for an instruction whose meaning is not known.
+    """
+    return list(_Writer(isa, form, word).flags())
+
+
 def _values(effects: list[Effect]) -> Iterator[Value]:
     """All nodes the effects rest on, each once, arguments first."""
     seen: set[int] = set()
@@ -59,6 +87,7 @@ class _Writer:
         self.names: dict[int, str] = {}
         self.uses: dict[int, int] = {}
         self.out: list[str] = []
+        self.result: Value | None = None
 
     def lines(self) -> Iterator[str]:
         effects = self.trace.effects
@@ -74,6 +103,51 @@ class _Writer:
             line = self.effect(e, args)
             yield from self._taken()
             yield guard + line
+
+    def flags(self) -> Iterator[str]:
+        writes = [(e, f) for e in self.trace.of_kind("write") if (f := self.isa.registers.get(e.name)) is not None]
+        bits: list[tuple[str, Value]] = []
+        for e, file in writes:
+            value = self.concrete(e.args[1])
+            for k, name in enumerate(file.flags):
+                register = self.register(e.name, self.concrete(e.args[0]))
+                bits.append((register if "{n}" in name else name, self.concrete(value.bit(k))))
+        for _, bit in bits:
+            self._count(bit)
+        used = {id(v) for _, bit in bits for v in postorder(bit, set())}
+        self.result = self._result([self.concrete(e.args[1]) for e, file in writes if not file.flags], used)
+        for name, bit in bits:
+            text = self.text(bit)
+            yield from self._taken()
+            yield f"{name} = {text}"
+
+    @staticmethod
+    def _result(left: list[Value], used: set[int]) -> Value | None:
+        """The widest part of what other registers get on which the flags rest."""
+        found: list[Value] = []
+        while left:
+            v = left.pop(0)
+            if v.op in ("extract", "concat", "zext"):
+                left += v.args
+            rests = id(v) in used or (v.op == "extract" and id(v.args[0]) in used)
+            if rests and v.op not in ("const", "read", "load"):
+                found.append(v)
+        return max(found, key=lambda v: v.width, default=None)
+
+    def _of_result(self, v: Value) -> str | None:
+        """The text of a value that is the result, or bits of it."""
+        whole = self.result
+        if whole is None:
+            return None
+        if v is whole:
+            return "result"
+        source, first = (whole.args[0], int(whole.attr)) if whole.op == "extract" else (whole, 0)
+        if v.op != "extract" or v.args[0] is not source or v.attr < first:
+            return None
+        low, high = v.attr - first, v.attr - first + v.width
+        if high > whole.width:
+            return None
+        return "result" if v.width == whole.width else f"result[{low if v.width == 1 else f'{high - 1}:{low}'}]"
 
     def _taken(self) -> list[str]:
         out, self.out = self.out, []
@@ -141,6 +215,8 @@ class _Writer:
     def text(self, v: Value, strength: int = 0) -> str:
         if id(v) in self.names:
             return self.names[id(v)]
+        if (named := self._of_result(v)) is not None:
+            return named
         text, own = self._expression(v)
         repeated = self.uses.get(id(v), 0) > 1 and v.op not in ("const", "read") and len(text) > 12
         if repeated or len(text) > _LONGEST:

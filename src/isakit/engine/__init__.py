@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from isakit.engine.protocol import Control, Lanes, LaneState
-from isakit.engine.reference import Compiled, compile_trace, evaluate
+from isakit.engine.reference import CompiledTrace, compile_trace, evaluate
 
-__all__ = ["Compiled", "Control", "LaneState", "Lanes", "compile_trace", "evaluate"]
+__all__ = ["CompiledTrace", "Control", "LaneState", "Lanes", "compile_trace", "evaluate"]

@@ -1,4 +1,4 @@
-"""Python source from a graph: one `Writer` collects the statements of one generated function.
+"""Python source from a graph: one `FunctionWriter` collects the statements of one generated function.
 
 Nodes used once become part of the expression that uses them, others get a variable. Uniform nodes are computed with
 plain ints in both styles; a lane operation that needs one gets it as a zero-dimensional array.
@@ -31,7 +31,7 @@ class EngineError(IsakitError):
     """A graph an engine cannot run, with the reason."""
 
 
-class Writer:
+class FunctionWriter:
     """Statements, names and constants of one generated function.
 
     `sizes` says how many registers files have at least. `body` holds the statements so far; `fields`, `parameters` and
@@ -276,7 +276,7 @@ def compiled_operation(
     """The integer definition of a named operation as a function of ints (scalar) or of arrays (NumPy)."""
     formals, body = expansion(op, statics, widths)
     plan = Plan([body], wide=style == "scalar")
-    writer = Writer(plan, style)
+    writer = FunctionWriter(plan, style)
     names = [f"a{i}" for i in range(len(formals))]
     writer.reserve(names)
     for formal, name in zip(formals, names, strict=True):

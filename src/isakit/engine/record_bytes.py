@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from struct import Struct
 from typing import Any
 
-from isakit.sem.records import Record, layout_of
+from isakit.sem.records import StateRecord, layout_of
 
 _CODES = {1: "B", 8: "B", 16: "H", 32: "I", 64: "Q"}
 
@@ -17,7 +17,7 @@ class Bytes:
     Both ways are functions made once from the declaration, because a copy is a large part of a short run.
     """
 
-    def __init__(self, record: type[Record], without: Collection[str] = ()) -> None:
+    def __init__(self, record: type[StateRecord], without: Collection[str] = ()) -> None:
         layout = layout_of(record)
         text, end, at = "=", 0, 0
         given: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.codegen import EngineError, Style, Writer, bare
+from isakit.engine.codegen import EngineError, FunctionWriter, Style, bare
 from isakit.engine.graph import Plan
 from isakit.engine.lower_numpy import dtype_of, kind_of
 from isakit.engine.numpy_helpers import as_width
@@ -23,7 +23,7 @@ from isakit.sem.value import Value
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class CompiledTrace:
     """A trace ready to run.
 
     `fields`: the instruction fields whose values `run` wants, in this order; `source`: the generated Python.
@@ -41,7 +41,7 @@ class Compiled:
         return self.function(state, lanes, params)
 
 
-def compile_trace(trace: Trace, style: Style = "numpy", sizes: Mapping[str, int] | None = None) -> Compiled:
+def compile_trace(trace: Trace, style: Style = "numpy", sizes: Mapping[str, int] | None = None) -> CompiledTrace:
     """Generate the function of a trace; raises `EngineError` for what the style cannot do.
 
     `sizes`: how many registers the files have at least; registers beyond read as 0 and writes to them are lost.
@@ -50,14 +50,14 @@ def compile_trace(trace: Trace, style: Style = "numpy", sizes: Mapping[str, int]
 
 
 class _TraceWriter:
-    """Turns the effects of one trace into statements of a `Writer`."""
+    """Turns the effects of one trace into statements of a `FunctionWriter`."""
 
     def __init__(self, trace: Trace, style: Style, sizes: Mapping[str, int]) -> None:
         self.scalar = style == "scalar"
         self.effects = [self._split_wide(e) for e in trace.effects] if not self.scalar else list(trace.effects)
         roots = [v for e in self.effects for v in (*e.args, e.when, e.result) if v is not None]
         self.plan = Plan(roots, wide=self.scalar)
-        self.w = Writer(self.plan, style, sizes)
+        self.w = FunctionWriter(self.plan, style, sizes)
         self.w.reserve(["state", "lanes", "params", "sel", "active", "count", "out", "Control"])
         self.w.space["Control"] = Control
         self.writes = [e for e in self.effects if e.kind == "write"]
@@ -70,7 +70,7 @@ class _TraceWriter:
             return Effect(e.kind, e.name, (e.args[0], value.bits(0, 64), value.bits(64, 64)), e.when, e.attr)
         return e
 
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledTrace:
         """Write everything and build the function."""
         w = self.w
         for e in self.effects:
@@ -94,7 +94,7 @@ class _TraceWriter:
         if has_controls:
             prologue.append("out = []")
         source, function = w.build("instruction", "state, lanes, params", prologue)
-        return Compiled(tuple(w.fields), source, function)
+        return CompiledTrace(tuple(w.fields), source, function)
 
     def _canonical(self, v: Value) -> Value:
         return self.plan.canonical(v)
@@ -241,7 +241,7 @@ def evaluate(values: Sequence[Value], bindings: Mapping[Any, Any] | None = None,
     nodes = {k: v for k, v in bound.items() if isinstance(k, Value)}
     lanes = {k for k, v in bound.items() if isinstance(v, np.ndarray)}
     plan = Plan(values, style == "scalar", lambda attr: attr in lanes, {n: n in lanes for n in nodes})
-    w = Writer(plan, style)
+    w = FunctionWriter(plan, style)
     w.reserve(["params", "given", "count"])
     for i, n in enumerate(nodes):
         w.preset(n, f"given[{i}]")

@@ -19,11 +19,11 @@ from isakit.sem.routine_code import (
     Do,
     If,
     Let,
-    Point,
+    PointAt,
     Raise,
     Return,
     RoutineCode,
-    Row,
+    RowArgument,
     Statement,
     Store,
     Text,
@@ -116,7 +116,7 @@ class _Writer:
         match s:
             case Let(name, value):
                 self._line(f"{name} = {self._bare(value)}", depth)
-            case Point(name, base, within, _, index):
+            case PointAt(name, base, within, _, index):
                 row = base if within is None else f"{base}.{within.name}"
                 self._line(f"{name} = {row}" if index is None else f"{name} = {row}[{self._bare(index)}]", depth)
             case Store(base, within, value, index):
@@ -159,7 +159,7 @@ class _Writer:
         match a:
             case str():
                 return a
-            case Row(base, within):
+            case RowArgument(base, within):
                 return base if within is None else f"{base}.{within.name}"
             case _:
                 return self._bare(a)

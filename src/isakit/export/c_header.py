@@ -21,11 +21,11 @@ from isakit.export.texts import (
     Mask,
     Model,
     Node,
-    Number,
+    NumberText,
     Same,
     Select,
     Switch,
-    Table,
+    TextTable,
     Within,
     Words,
     runs,
@@ -109,12 +109,12 @@ class _Writer:
         if isinstance(node, Words):
             return ["(void)w; (void)a;", f"memcpy(o, {_quoted(node.text)}, {len(node.text)});",
                     f"return o + {len(node.text)};"]  # fmt: skip
-        if isinstance(node, Table):
+        if isinstance(node, TextTable):
             values = tuple(v if isinstance(v, str) else UNREADABLE for v in node.values)
             table = self.table("string", values)
             return ["(void)a;", f"const {self.name}_str *s = &{table}[{_field(Field(tuple(runs(node.mask))))}];",
                     "memcpy(o, s->text, sizeof s->text);", "return o + s->length;"]  # fmt: skip
-        if isinstance(node, Number):
+        if isinstance(node, NumberText):
             return self._number(node)
         if isinstance(node, Join):
             return self._joined(node)
@@ -162,7 +162,7 @@ class _Writer:
     def _number_of(self, node: Switch) -> str:
         return f"{self.table('number', node.indices)}[{_field(Field(tuple(runs(node.mask))))}]"
 
-    def _value(self, node: Number) -> str:
+    def _value(self, node: NumberText) -> str:
         v = _field(node.field)
         if node.signed:
             n = 64 - node.field.width
@@ -171,7 +171,7 @@ class _Writer:
             v = f"(int64_t)({v})"
         return f"({v} * {node.scale})"
 
-    def _number(self, node: Number) -> list[str]:
+    def _number(self, node: NumberText) -> list[str]:
         v = self._value(node)
         lines = [] if node.relative else ["(void)a;"]
         lines.append(f"int64_t v = {v}{' + (int64_t)a' if node.relative else ''};")
@@ -193,7 +193,7 @@ class _Writer:
         return [(_test(when, (unless,) if unless is not None else ()), n) for when, unless, n in node.cases]
 
     def _bits(self, node: Node) -> list[str]:
-        if isinstance(node, Table):
+        if isinstance(node, TextTable):
             table = self.table("number", tuple(int(v) for v in node.values))
             return [f"return {table}[{_field(Field(tuple(runs(node.mask))))}];"]
         if isinstance(node, Either):
@@ -365,9 +365,9 @@ class _Writer:
             if found is None:
                 if isinstance(node, Words):
                     found = len(node.text)
-                elif isinstance(node, Table):
+                elif isinstance(node, TextTable):
                     found = max(len(str(v)) for v in node.values)
-                elif isinstance(node, Number):
+                elif isinstance(node, NumberText):
                     found = 24 + len(node.prefix)
                 elif isinstance(node, Join):
                     found = sum(map(size, node.nodes)) + sum(map(len, node.glues))

@@ -41,7 +41,7 @@ class CannotSay(IsakitError):
 
 
 @dataclass(frozen=True)
-class Machine:
+class PcodeReferences:
     """What statements refer to, collected while they are written: user-defined operations, sizes of scratch registers.
 
     `files` are the register files, `spaces` the memory spaces by the name that the semantics uses.
@@ -99,13 +99,13 @@ def _plain(attr: Any) -> str:
     return str(attr) if isinstance(attr, (int, str, bool)) or attr is None else f"{attr}@{id(attr)}"
 
 
-class Statements:
+class PcodeStatements:
     """The statements of one constructor.
 
     Attributes: `lines`; `operands`: fields and tables that the pattern has to name.
     """
 
-    def __init__(self, tables: Tables, machine: Machine, holes: Mapping[str, str] | None = None) -> None:
+    def __init__(self, tables: Tables, machine: PcodeReferences, holes: Mapping[str, str] | None = None) -> None:
         self.tables, self.machine = tables, machine
         self.lines: list[str] = []
         self.operands: dict[str, None] = {}

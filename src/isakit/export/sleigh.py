@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, others, without
-from isakit.export.pcode import Machine, Statements, register_name
+from isakit.export.pcode import PcodeReferences, PcodeStatements, register_name
 from isakit.export.sleigh_limits import check_room
 from isakit.export.sleigh_meaning import Meanings, cubes_of
-from isakit.export.sleigh_tables import MISPLACED, PLACED, Atom, Atoms, Operand, quoted
+from isakit.export.sleigh_tables import MISPLACED, PLACED, Atom, Atoms, SleighOperand, quoted
 from isakit.export.sleigh_text import DIGITS, ODD_HIGH, ODD_LOW, VALUE, Tables, sum_of_masks
 from isakit.export.texts import Either, FormModel, Join, Model, Node, Words, alternatives, subsets
 from isakit.lean import dataclass
@@ -33,7 +33,7 @@ _CONTEXT = {ODD_LOW: (0, 32), ODD_HIGH: (32, 32), VALUE: (64, 24), MISPLACED: (8
 _CONTEXT_DIGIT = 96
 _FLOWING = ("branch", "call", "return")
 _GO, _TAKEN = "going", "taken"
-"""Registers that say, behind a delay slot, whether the branch and the one beside an instruction are taken."""
+"""Registers that say, after a delay slot, whether the branch and the one beside an instruction are taken."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class _Writer:
         }
         isa = view.isa
         files = {f.name: f for f in isa.registers.values()}
-        self.machine = Machine(files, {s: f"mem_{s}" for s in memory_cells(isa.spaces)}, {}, {}, {})
+        self.machine = PcodeReferences(files, {s: f"mem_{s}" for s in memory_cells(isa.spaces)}, {}, {}, {})
         self.meanings = {u: Meanings(t, self.machine, isa.delay_slots) for u, t in self.sizes.items()}
         self._conditions: dict[int, tuple[Cubes, str]] = {}
         self._keep: list[object] = []
@@ -101,7 +101,7 @@ class _Writer:
         used: list[str] = []
         tail: Atoms = ()
         if open_bits:
-            tail = (Operand(tables.odd(claims, open_bits)),)
+            tail = (SleighOperand(tables.odd(claims, open_bits)),)
             for name, low in ((ODD_LOW, 0), (ODD_HIGH, 32)):
                 part, base = open_bits >> low & 0xFFFFFFFF, f.base >> low & 0xFFFFFFFF
                 if part:
@@ -171,7 +171,7 @@ class _Writer:
         if id(part) not in self._conditions:
             mask = part.possible()
             always: list[int] = []
-            cases: dict[object, tuple[list[int], Statements, str]] = {}
+            cases: dict[object, tuple[list[int], PcodeStatements, str]] = {}
             for word in subsets(mask):
                 if part.error(word) is not None:
                     continue
@@ -179,7 +179,7 @@ class _Writer:
                 if guard is None:
                     always.append(word)
                     continue
-                statements = Statements(tables, self.machine)
+                statements = PcodeStatements(tables, self.machine)
                 if isinstance(guard, int):
                     value = register_name(self.machine.files["p"], guard)
                 else:
@@ -243,7 +243,7 @@ class _Writer:
         reach = f" & {part.modulus - 1:#x}" if part.modulus else ""
         action = f"{name} = (inst_start + {field}){reach};"
         body = f"export *[ram]:4 {name};"
-        row = tables.constructor((Operand(name),), EVERYTHING, used=fields, actions=[action], body=body)
+        row = tables.constructor((SleighOperand(name),), EVERYTHING, used=fields, actions=[action], body=body)
         return tables.table([row])
 
     # --- text -----------------------------------------------------------------------------------------------------

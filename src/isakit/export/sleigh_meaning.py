@@ -12,8 +12,8 @@ from typing import Any
 from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
-from isakit.export.pcode import CannotSay, Machine, Statements, canonical, size_of
-from isakit.export.sleigh_tables import Operand
+from isakit.export.pcode import CannotSay, PcodeReferences, PcodeStatements, canonical, size_of
+from isakit.export.sleigh_tables import SleighOperand
 from isakit.export.sleigh_text import Tables
 from isakit.export.texts import runs, subsets
 from isakit.lean import dataclass
@@ -88,7 +88,7 @@ class _StandIn:
 class Meanings:
     """The tables of what the instructions of one size do."""
 
-    def __init__(self, tables: Tables, machine: Machine, delay_slots: int) -> None:
+    def __init__(self, tables: Tables, machine: PcodeReferences, delay_slots: int) -> None:
         self.tables, self.machine, self.delay_slots = tables, machine, delay_slots
         self._operands: dict[tuple[Any, ...], str] = {}
         self._classes: dict[int, list[_Class]] = {}
@@ -221,7 +221,7 @@ class Meanings:
         marks = [x for root in _roots(trace) for x in postorder(root, seen) if x.op == "hole"]
         wanted = read | {m.attr for m in marks}
         holes = {n: self._source(form.parts[n], c) for n, c in chosen.items() if n in wanted}
-        statements = Statements(self.tables, self.machine, holes)
+        statements = PcodeStatements(self.tables, self.machine, holes)
         for m in marks:  # an operand may be written before its value is used
             statements.value(m)
         for name in holes:  # reading may have an effect even where the value is not used
@@ -242,7 +242,7 @@ class Meanings:
         body = statements.text()
         return self.tables.constructor((), cubes, hidden=[*statements.operands, *written], body=body)
 
-    def _transfer(self, statements: Statements, e: Effect) -> None:
+    def _transfer(self, statements: PcodeStatements, e: Effect) -> None:
         kind = _FLOW[e.name]
         if kind == "return":
             name = statements.fresh(f"{self.machine.operation('return_address')}()", 4)
@@ -258,7 +258,7 @@ class Meanings:
         expression = f"{action.expression(value)} + 0"  # a field alone makes the compiler crash
         name = f"{self.tables.prefix}_to{len(self._operands)}"
         row = self.tables.constructor(
-            (Operand(name),), EVERYTHING, used=list(action.fields), actions=[f"{name} = {expression};"],
+            (SleighOperand(name),), EVERYTHING, used=list(action.fields), actions=[f"{name} = {expression};"],
             body=f"export *[ram]:4 {name};",
         )  # fmt: skip
         self._operands["target", len(self._operands)] = name
@@ -277,7 +277,7 @@ class Meanings:
                 cases.setdefault(canonical(trace.effects, [value]), ([], trace, value))[0].append(word)
             rows: list[str] = []
             for words, trace, value in cases.values():
-                statements = Statements(self.tables, self.machine)
+                statements = PcodeStatements(self.tables, self.machine)
                 statements.run(trace.effects)
                 name = statements.value(value)
                 if ":" in name:
@@ -303,7 +303,7 @@ class Meanings:
             rows: list[str] = []
             for words, trace in cases.values():
                 scratch = self.machine.scratch_of(size_of(width))
-                statements = Statements(self.tables, self.machine, {"value": scratch})
+                statements = PcodeStatements(self.tables, self.machine, {"value": scratch})
                 statements.run(trace.effects)
                 cubes = cubes_of(mask, words)
                 body = statements.text()

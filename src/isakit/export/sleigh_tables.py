@@ -15,13 +15,13 @@ _MOST_OPERANDS = 8
 
 
 @dataclass(frozen=True)
-class Operand:
+class SleighOperand:
     """A field or a table that prints a piece of the text."""
 
     name: str
 
 
-Atom = str | Operand
+Atom = str | SleighOperand
 Atoms = tuple[Atom, ...]
 
 
@@ -34,7 +34,7 @@ def quoted(text: str) -> str:
 
 def display(atoms: Iterable[Atom]) -> str:
     """Pieces without blanks between them."""
-    return "^".join(a.name if isinstance(a, Operand) else quoted(a) for a in atoms) or '""'
+    return "^".join(a.name if isinstance(a, SleighOperand) else quoted(a) for a in atoms) or '""'
 
 
 def _merged(atoms: Iterable[Atom]) -> list[Atom]:
@@ -69,12 +69,12 @@ class Constructors:
         self.fields[name] = low, n, signed
         return name
 
-    def names(self, low: int, n: int, values: tuple[str, ...]) -> Operand:
+    def names(self, low: int, n: int, values: tuple[str, ...]) -> SleighOperand:
         """A field that prints a text for each of its values."""
         key = low, n, values
         if key not in self.attached:
             self.attached[key] = self.field(low, n, kind=f"n{len(self.attached)}_")
-        return Operand(self.attached[key])
+        return SleighOperand(self.attached[key])
 
     def pattern(self, cubes: Cubes) -> str:
         """Text of a pattern; the empty text for all words."""
@@ -107,7 +107,7 @@ class Constructors:
         if operands is not None and isinstance(shown[0][-1], str) and isinstance(shown[1][0], str):
             shown[1].insert(0, self.names(0, 1, ("", "")))  # two literals with a blank between them are no syntax
         computed = {a.split(" = ", 1)[0] for a in actions}
-        names = [a.name for part in shown for a in part if isinstance(a, Operand) and a.name not in computed]
+        names = [a.name for part in shown for a in part if isinstance(a, SleighOperand) and a.name not in computed]
         terms = dict.fromkeys(t for t in (self.pattern(cubes), *names, *hidden, *used) if t)
         pattern = " & ".join(terms) or "epsilon"
         acts = f" [ {' '.join(actions)} ]" if actions else ""
@@ -115,10 +115,10 @@ class Constructors:
 
     def _folded(self, atoms: Atoms) -> Atoms:
         """Many pieces with the last ones in a table: Ghidra's library has room for 20 operands of a constructor."""
-        if sum(isinstance(a, Operand) for a in atoms) <= _MOST_OPERANDS or not atoms:
+        if sum(isinstance(a, SleighOperand) for a in atoms) <= _MOST_OPERANDS or not atoms:
             return atoms
-        at = [k for k, a in enumerate(atoms) if isinstance(a, Operand)][_MOST_OPERANDS - 1]
-        return (*atoms[:at], Operand(self.table([self.constructor(atoms[at:], EVERYTHING)])))
+        at = [k for k, a in enumerate(atoms) if isinstance(a, SleighOperand)][_MOST_OPERANDS - 1]
+        return (*atoms[:at], SleighOperand(self.table([self.constructor(atoms[at:], EVERYTHING)])))
 
     def _together(self, hidden: Sequence[str]) -> Sequence[str]:
         """The same operands, those that only check made one table where there are several."""
@@ -135,18 +135,18 @@ class Constructors:
         for a in _merged(atoms):
             if a == " ":  # the compiler drops a literal blank at the end
                 a = self.names(0, 1, (" ", " "))
-            if isinstance(a, Operand):
+            if isinstance(a, SleighOperand):
                 if a.name in seen:
                     a = self._copy(a)
                 seen.add(a.name)
             out.append(a)
         return out
 
-    def _copy(self, operand: Operand) -> Operand:
+    def _copy(self, operand: SleighOperand) -> SleighOperand:
         self._copies += 1
         name = f"{self.prefix}_copy{self._copies}"
         self.lines.append(f"{name}: {operand.name} is {operand.name} {{ }}")
-        return Operand(name)
+        return SleighOperand(name)
 
     def table(self, constructors: Sequence[str]) -> str:
         """Name of a table with these constructors: the same one for the same constructors."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, equal, first_matching, of_values, others, within
-from isakit.export.sleigh_tables import Atom, Atoms, Constructors, Operand, stretches
+from isakit.export.sleigh_tables import Atom, Atoms, Constructors, SleighOperand, stretches
 from isakit.export.texts import (
     AFTER_NUMBER,
     UNREADABLE,
@@ -21,11 +21,11 @@ from isakit.export.texts import (
     Join,
     Mask,
     Node,
-    Number,
+    NumberText,
     Same,
     Select,
     Switch,
-    Table,
+    TextTable,
     Within,
     Words,
     runs,
@@ -66,9 +66,9 @@ class Tables(Constructors):
         """The words for which the text of a node passes a test."""
         if isinstance(node, Words):
             return EVERYTHING if test(node.text) else []
-        if isinstance(node, Number):
+        if isinstance(node, NumberText):
             return EVERYTHING if test(node.prefix or "0") else []
-        if isinstance(node, Table):
+        if isinstance(node, TextTable):
             return of_values(node.mask, [k for k, v in enumerate(node.values) if test(str(v))])
         if isinstance(node, Select | Switch):
             return [c for cubes, n in self.cases(node) for c in both(cubes, self._where(n, test))]
@@ -127,28 +127,28 @@ class Tables(Constructors):
     def _text(self, node: Node, before: str, after: str) -> Atoms:
         if isinstance(node, Words):
             return (before + node.text + after,) if node.text else ()
-        if isinstance(node, Table):
+        if isinstance(node, TextTable):
             return self._values(node, before, after)
-        if isinstance(node, Number):
+        if isinstance(node, NumberText):
             return (before, *self._number(node), after)
         if isinstance(node, Select | Switch):
             rows = [self.constructor(self.text(n, before, after), cubes) for cubes, n in self.cases(node)]
-            return (Operand(self.table(rows)),)
+            return (SleighOperand(self.table(rows)),)
         if isinstance(node, Join):
             return self._joined(node.nodes, node.glues, before, after)
         raise TypeError(type(node).__name__)
 
-    def _values(self, node: Table, before: str, after: str) -> Atoms:
+    def _values(self, node: TextTable, before: str, after: str) -> Atoms:
         texts = [str(v) if isinstance(v, str) else UNREADABLE for v in node.values]
         texts = [before + t + after if t else "" for t in texts]
         pieces = stretches(node.mask)
         widest = max(pieces, key=lambda p: p[1])
         named = [k for k, t in enumerate(texts) if t == BAD_NAME]
         if named:  # this name would mean that the value is none
-            plain = Table(node.mask, tuple("" if t == BAD_NAME else t for t in texts))
+            plain = TextTable(node.mask, tuple("" if t == BAD_NAME else t for t in texts))
             cubes = of_values(node.mask, named)
             rows = [self.constructor((BAD_NAME,), cubes), self.constructor(self.text(plain), others(cubes))]
-            return (Operand(self.table(rows)),)
+            return (SleighOperand(self.table(rows)),)
         whole = Field(tuple(runs(node.mask)))
         rest = node.mask & ~(((1 << widest[1]) - 1) << widest[0])
         choices: dict[tuple[str, ...], list[int]] = {}
@@ -163,7 +163,7 @@ class Tables(Constructors):
         for row, ks in choices.items():
             shown: Atoms = (row[0],) if len(set(row)) == 1 else (self.names(*widest, row),)
             lines.append(self.constructor(shown, of_values(rest, ks)))
-        return (Operand(self.table(lines)),)
+        return (SleighOperand(self.table(lines)),)
 
     def _joined(self, nodes: Sequence[Node], glues: Sequence[str], before: str, after: str) -> Atoms:
         if not nodes:
@@ -198,7 +198,7 @@ class Tables(Constructors):
                 else:
                     tail += self.text(nodes[k], glues[k - 1])
             rows.append(self.constructor((*self.text(nodes[0], before), *tail, after), there))
-        return (Operand(self.table(rows)),)
+        return (SleighOperand(self.table(rows)),)
 
     def _blank_after_number(self, nodes: Sequence[Node]) -> Atoms:
         cubes: Cubes = []
@@ -209,15 +209,15 @@ class Tables(Constructors):
         rest = others(cubes)
         if not rest:
             return (" ",)
-        return (Operand(self.table([self.constructor((" ",), cubes), self.constructor((), rest)])),)
+        return (SleighOperand(self.table([self.constructor((" ",), cubes), self.constructor((), rest)])),)
 
     # --- numbers ----------------------------------------------------------------------------------------------------
 
-    def _number(self, node: Number) -> Atoms:
+    def _number(self, node: NumberText) -> Atoms:
         pieces = [p for low, n in node.field.slices for p in stretches(((1 << n) - 1) << low)]
         plain = len(pieces) == 1 and node.scale == 1 and not node.relative
         if plain and node.form == "#x":
-            return node.prefix, Operand(self.field(*pieces[0], signed=node.signed, kind="v"))
+            return node.prefix, SleighOperand(self.field(*pieces[0], signed=node.signed, kind="v"))
         expression, used = self._expression(node.field, node.signed)
         if node.scale != 1:
             expression = f"({expression}) * {node.scale}"
@@ -229,9 +229,9 @@ class Tables(Constructors):
                 expression = f"({expression}) & {node.modulus - 1:#x}"
         if node.form == "#x":
             name = f"{self.prefix}_value{len(self._made)}"
-            row = self.constructor((node.prefix, Operand(name)), EVERYTHING, used=used,
+            row = self.constructor((node.prefix, SleighOperand(name)), EVERYTHING, used=used,
                                    actions=[f"{name} = {expression};"])  # fmt: skip
-            return (Operand(self.table([row])),)
+            return (SleighOperand(self.table([row])),)
         return self._decimal(node, expression, used)
 
     def _expression(self, field: Field, signed: bool) -> tuple[str, list[str]]:
@@ -248,23 +248,23 @@ class Tables(Constructors):
             shift += n
         return " | ".join(terms), used
 
-    def _decimal(self, node: Number, expression: str, used: list[str]) -> Atoms:
+    def _decimal(self, node: NumberText, expression: str, used: list[str]) -> Atoms:
         if node.form not in ("d", "+d", "") or node.field.width * max(node.scale, 1) > 23:
             raise IsakitError(f"numbers of {node.field.width} bits printed as {node.form!r} cannot be exported")
         self.uses.add(VALUE)
         plus = "+" if node.form == "+d" else ""
         if not node.signed:
-            row = self.constructor((node.prefix + plus, Operand("digits")), EVERYTHING, used=used,
+            row = self.constructor((node.prefix + plus, SleighOperand("digits")), EVERYTHING, used=used,
                                    actions=[f"{VALUE} = {expression};"])  # fmt: skip
-            return (Operand(self.table([row])),)
+            return (SleighOperand(self.table([row])),)
         low, n = node.field.slices[-1]
         sign = 1 << low + n - 1
         rows = [
-            self.constructor((node.prefix + shown, Operand("digits")), [Bits(sign, value)], used=used,
+            self.constructor((node.prefix + shown, SleighOperand("digits")), [Bits(sign, value)], used=used,
                              actions=[f"{VALUE} = {term};"])
             for shown, value, term in ((plus, 0, expression), ("-", sign, f"-({expression})"))
         ]  # fmt: skip
-        return (Operand(self.table(rows)),)
+        return (SleighOperand(self.table(rows)),)
 
     # --- flags ------------------------------------------------------------------------------------------------------
 
@@ -317,7 +317,7 @@ class Tables(Constructors):
             for cubes, n in self.cases(node):
                 if no is not None or not (isinstance(n, Mask) and not n.value):
                     rows.append(self.constructor(self.flag(n, yes, no), cubes))
-            return (Operand(self.table(rows)),)
+            return (SleighOperand(self.table(rows)),)
         found = _plain_set(node)
         if found is None:
             raise TypeError(type(node).__name__)
@@ -328,7 +328,7 @@ class Tables(Constructors):
         rows = [self.constructor(yes, cubes)] if cubes else []
         if no is not None and rest:
             rows.append(self.constructor(no, rest))
-        return (Operand(self.table(rows)),)
+        return (SleighOperand(self.table(rows)),)
 
     def valid(self, error: Node) -> list[str] | None:
         """Hidden operands that match the words without an error, None where there are no such words."""
@@ -363,7 +363,7 @@ class Tables(Constructors):
                     hidden = self.valid(n)
                     if hidden is not None:
                         rows.append(self.constructor((), cubes, hidden=hidden))
-            elif isinstance(node, Table):
+            elif isinstance(node, TextTable):
                 allowed = of_values(node.mask, [k for k, v in enumerate(node.values) if not v])
                 rows += [self.constructor((), allowed)] if allowed else []
             else:
@@ -416,7 +416,7 @@ class Tables(Constructors):
         return [(cubes, claimed, [*further, *claims[k:]]) for cubes, claimed, further in rows]
 
     def _options(self, claim: Node) -> list[tuple[Cubes, int, list[Node]]]:
-        if isinstance(claim, Table):
+        if isinstance(claim, TextTable):
             return [
                 (of_values(claim.mask, [k for k, v in enumerate(claim.values) if v == value]), value, [])
                 for value in sorted({int(v) for v in claim.values})
@@ -435,7 +435,7 @@ class Tables(Constructors):
             for name, part in ((ODD_LOW, claimed & 0xFFFFFFFF), (ODD_HIGH, claimed >> 32))
             if part
         ]
-        return self.constructor((Operand(further),), cubes, actions=actions)
+        return self.constructor((SleighOperand(further),), cubes, actions=actions)
 
     def _agreeing(self, node: Same, open_bits: int, further: str) -> str:
         actions: list[str] = []
@@ -446,7 +446,7 @@ class Tables(Constructors):
                 word = self.field(low, 32, kind="v")
                 used.append(word)
                 actions.append(f"{name} = {name} & ~({mask:#x} & ~({value:#x} ^ {word}));")
-        return self.constructor((Operand(further),), EVERYTHING, actions=actions, used=used)
+        return self.constructor((SleighOperand(further),), EVERYTHING, actions=actions, used=used)
 
 
 def sum_of_masks(nodes: Iterable[Node]) -> int:
@@ -462,7 +462,7 @@ def _plain_set(node: Node) -> Cubes | None:
     """The words for which a flag that makes no choice is set, None for other nodes."""
     if isinstance(node, Mask):
         return EVERYTHING if node.value else []
-    if isinstance(node, Table):
+    if isinstance(node, TextTable):
         return of_values(node.mask, [k for k, v in enumerate(node.values) if v])
     if isinstance(node, Within):
         return _multiples(node)

@@ -45,7 +45,7 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TextTable:
     """`values[k]` for the value k of the bits of `mask`, lowest bit first: texts, flags or masks."""
 
     mask: int
@@ -53,7 +53,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Number:
+class NumberText:
     """The number of a field as text: signed or not, times `scale`, behind `prefix`; `form` is `#x`, `d` or `+d`.
 
     `relative`: the address of the instruction is added, modulo `modulus` unless that is 0.
@@ -94,7 +94,7 @@ class All:
 class Within:
     """A flag: whether the number of a field is a multiple of `step` from `low` to `high`."""
 
-    number: Number
+    number: NumberText
     low: int
     high: int
     step: int
@@ -138,7 +138,7 @@ class Mask:
     value: int
 
 
-Node = Words | Table | Number | Join | Either | All | Within | Equal | Same | Select | Switch | Mask
+Node = Words | TextTable | NumberText | Join | Either | All | Within | Equal | Same | Select | Switch | Mask
 NO, YES = Mask(0), Mask(1)
 
 
@@ -213,11 +213,11 @@ class Model:
             return Words(part.text(0))
         if isinstance(part, Relative):
             form = "+d" if part.as_distance else "#x"
-            return Number(part.field, part.signed, part.scale, form, "", not part.as_distance, part.modulus)
+            return NumberText(part.field, part.signed, part.scale, form, "", not part.as_distance, part.modulus)
         if not part.addressed and _small(part):
             return self._tabulated(part, part.text)
         if type(part).text is Imm.text and isinstance(part, Imm):
-            return Number(part.field, part.signed, part.scale, part.form, part.prefix)
+            return NumberText(part.field, part.signed, part.scale, part.form, part.prefix)
         if isinstance(part, Template):
             nodes = tuple(Words(token) if p is None else self.text(p) for _, token, p in part.items)
             glues = (AFTER_NUMBER if p is None and token == "." else blank for blank, token, p in part.items[1:])
@@ -235,7 +235,7 @@ class Model:
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:
             return Words(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
-        return Table(mask, values)
+        return TextTable(mask, values)
 
     def _select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Node:
         cases: list[tuple[Bits, Bits | None, Node]] = []
@@ -366,8 +366,8 @@ class Model:
         node = self.text(part)
         if isinstance(node, Words):
             return NO if node.text else YES
-        if isinstance(node, Table):
-            return Table(node.mask, tuple(int(not v) for v in node.values))
+        if isinstance(node, TextTable):
+            return TextTable(node.mask, tuple(int(not v) for v in node.values))
         if isinstance(part, Choice):
             return self._select(part, self._is_empty, NO)
         return NO
@@ -480,7 +480,7 @@ def _can_read(part: Part, text: str) -> bool:
 
 
 def _fits(node: Node, part: Imm, other: Imm) -> Node:
-    assert isinstance(node, Number)
+    assert isinstance(node, NumberText)
     if part.prefix != other.prefix:
         return NO
     n = other.field.width
@@ -520,9 +520,9 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
         return node.text
     if isinstance(node, Mask):
         return node.value
-    if isinstance(node, Table):
+    if isinstance(node, TextTable):
         return node.values[Field(tuple(runs(node.mask))).get(word)]
-    if isinstance(node, Number):
+    if isinstance(node, NumberText):
         value = number(node, word)
         if node.relative:
             value += address
@@ -561,7 +561,7 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
     return evaluate(node.otherwise, word, address)
 
 
-def number(node: Number, word: int) -> int:
+def number(node: NumberText, word: int) -> int:
     """The number of a field, before an address is added."""
     value = node.field.get(word)
     if node.signed and value >> node.field.width - 1:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
         Module,
         Param,
         Relocation,
-        Sampler,
+        TextureSlot,
         bytes_of,
         merge_segments,
         words_of,
     )
     from isakit.formats.cubin_elf import read_elf_cubin
     from isakit.formats.cubin_elf_write import write_elf_cubin
-    from isakit.formats.cubin_text import Block, Pair, parse_tree, read_text_cubin, write_text_cubin, write_tree
+    from isakit.formats.cubin_text import Pair, TextBlock, parse_tree, read_text_cubin, write_text_cubin, write_tree
     from isakit.formats.detect import load_image, load_images
     from isakit.formats.embedded import Found, c_arrays, find_embedded, find_in_source
     from isakit.formats.fatbin import FatEntry, parse_fatbin, parse_old_fatbin
@@ -58,7 +58,6 @@ __all__ = [
     "PARAM_BASE",
     "VARIANT_TO_ARCH",
     "AttributeDescriptor",
-    "Block",
     "ConstantSegment",
     "ExtraSection",
     "FatEntry",
@@ -78,8 +77,9 @@ __all__ = [
     "Pair",
     "Param",
     "Relocation",
-    "Sampler",
     "Shader",
+    "TextBlock",
+    "TextureSlot",
     "VertexVaryings",
     "VucImage",
     "bytes_of",
@@ -121,12 +121,12 @@ __getattr__, __dir__ = lazy(
         "isakit.description": """
             PARAM_BASE ConstantSegment ExtraSection GlobalVariable
             InfoRecord Kernel Module Param
-            Relocation Sampler bytes_of merge_segments
+            Relocation TextureSlot bytes_of merge_segments
             words_of
         """,
         "isakit.formats.cubin_elf": "read_elf_cubin",
         "isakit.formats.cubin_elf_write": "write_elf_cubin",
-        "isakit.formats.cubin_text": "Block Pair parse_tree read_text_cubin write_text_cubin write_tree",
+        "isakit.formats.cubin_text": "TextBlock Pair parse_tree read_text_cubin write_text_cubin write_tree",
         "isakit.formats.detect": "load_image load_images",
         "isakit.formats.embedded": "Found c_arrays find_embedded find_in_source",
         "isakit.formats.fatbin": "FatEntry parse_fatbin parse_old_fatbin",

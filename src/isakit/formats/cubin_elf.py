@@ -18,7 +18,7 @@ from isakit.description import (
     Kernel,
     Module,
     Relocation,
-    Sampler,
+    TextureSlot,
 )
 from isakit.errors import FormatError
 from isakit.formats import nvinfo
@@ -143,7 +143,7 @@ class _Reader:
             if texture is None:
                 kernel.info.append(record)
             else:
-                kernel.samplers.append(Sampler(texture.name, int.from_bytes(record.data[4:], "little")))
+                kernel.samplers.append(TextureSlot(texture.name, int.from_bytes(record.data[4:], "little")))
         for limit in nvinfo.take(kernel.info, nvinfo.MAX_THREADS, 12):
             kernel.max_threads = tuple(int.from_bytes(limit[i : i + 4], "little") for i in (0, 4, 8))
         return kernel
@@ -204,7 +204,7 @@ class _Reader:
                 sizes[texture.name] = tuple(int.from_bytes(record.data[i : i + 4], "little") for i in (4, 8, 12))
         for s in self.elf.symbols:
             if s.type == STT_TEXTURE:
-                module.samplers.append(Sampler(s.name, None, sizes.get(s.name, ())))
+                module.samplers.append(TextureSlot(s.name, None, sizes.get(s.name, ())))
 
     def relocations(self, module: Module) -> None:
         for section in self.elf.sections:

@@ -17,7 +17,7 @@ from isakit.description import (
     Kernel,
     Module,
     Relocation,
-    Sampler,
+    TextureSlot,
     bytes_of,
     words_of,
 )
@@ -47,14 +47,14 @@ class Pair:
 
 
 @dataclass
-class Block:
+class TextBlock:
     """`name { ... }`; `items` in file order.
 
     `offset` is where its brace opens in the text, `end` where it closes; they are not part of equality.
     """
 
     name: str
-    items: Items = field(default_factory=list["Pair | Block | str"])
+    items: Items = field(default_factory=list["Pair | TextBlock | str"])
     offset: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
 
@@ -62,20 +62,20 @@ class Block:
         """Value of the first pair with that key."""
         return next((i.value for i in self.items if isinstance(i, Pair) and i.key == key), default)
 
-    def blocks(self, name: str | None = None) -> Iterator[Block]:
+    def blocks(self, name: str | None = None) -> Iterator[TextBlock]:
         """Child blocks, all of them or those of one name."""
-        return (i for i in self.items if isinstance(i, Block) and name in (None, i.name))
+        return (i for i in self.items if isinstance(i, TextBlock) and name in (None, i.name))
 
 
-Items: TypeAlias = list[Pair | Block | str]
+Items: TypeAlias = list[Pair | TextBlock | str]
 
 
-def parse_tree(text: str, path: str | None = None, offset: int = 0) -> Block:
+def parse_tree(text: str, path: str | None = None, offset: int = 0) -> TextBlock:
     """Parse the text into a nameless root block; takes time linear in its length.
 
     `offset` is added to the offsets in error messages. Raises FormatError.
     """
-    root = Block("")
+    root = TextBlock("")
     stack = [root]
     pending: str | None = None  # a word that may turn out to be a key, a block name or a bare value
     pos = 0
@@ -87,7 +87,7 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> Block:
                 raise FormatError(path, at, "'{' without a name before it")
             if len(stack) > _MAX_DEPTH:
                 raise FormatError(path, at, f"blocks are nested deeper than {_MAX_DEPTH}")
-            block = Block(pending, offset=at)
+            block = TextBlock(pending, offset=at)
             top.items.append(block)
             pending = None
             # Most of a file is words between braces: take them at once instead of token by token.
@@ -101,7 +101,7 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> Block:
         elif token == "=":
             match = _TOKEN.search(text, pos)
             if pending is None or match is None or match[0] in "{}=":
-                raise FormatError(path, at, "'=' needs a key before it and a value behind it")
+                raise FormatError(path, at, "'=' needs a key before it and a value after it")
             top.items.append(Pair(pending, match[0], offset + match.start()))
             pending, pos = None, match.end()
         else:
@@ -121,14 +121,14 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> Block:
     return root
 
 
-def write_tree(root: Block) -> str:
+def write_tree(root: TextBlock) -> str:
     """Text of a tree; parsing it gives an equal tree."""
     out: list[str] = []
     _write_items(root, "", out)
     return "".join(out)
 
 
-def _write_items(block: Block, indent: str, out: list[str]) -> None:
+def _write_items(block: TextBlock, indent: str, out: list[str]) -> None:
     row: list[str] = []
 
     def flush() -> None:
@@ -170,7 +170,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
     module = Module("text-cubin", path=path, offset=offset, size=len(text))
     rest: Items = []
     for item in root.items:
-        if not isinstance(item, Block):
+        if not isinstance(item, TextBlock):
             rest.append(item)
         elif item.name in _INLINE:
             if item.name in module.extra:
@@ -186,7 +186,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
         elif item.name == "reloc":
             reader.global_variable(item, module)
         elif item.name == "sampler":
-            module.samplers.append(Sampler(item.get("name", "") or "", reader.number(item, "texunit")))
+            module.samplers.append(TextureSlot(item.get("name", "") or "", reader.number(item, "texunit")))
         else:
             rest.append(item)
     arch = str(module.extra.pop("architecture", ""))
@@ -203,10 +203,10 @@ class _Reader:
     path: str | None
     base: int
 
-    def error(self, block: Block, reason: str) -> FormatError:
+    def error(self, block: TextBlock, reason: str) -> FormatError:
         return FormatError(self.path, block.offset, reason)
 
-    def number(self, block: Block, key: str, limit: int = 1 << 32) -> int:
+    def number(self, block: TextBlock, key: str, limit: int = 1 << 32) -> int:
         text = block.get(key, "0") or ""
         if not _NUMBER.fullmatch(text) or len(text) > 12:
             raise self.error(block, f"{key} = {text[:40]} is not a number")
@@ -215,7 +215,7 @@ class _Reader:
             raise self.error(block, f"{key} = {text} is out of range (limit {limit:#x})")
         return value
 
-    def words(self, block: Block) -> bytes:
+    def words(self, block: TextBlock) -> bytes:
         # Zero is printed without 0x ("0000000000"), so every word is taken as hexadecimal.
         values: list[int] = []
         for item in block.items:
@@ -225,11 +225,11 @@ class _Reader:
             values.append(value)
         return bytes_of(values)
 
-    def memory(self, block: Block) -> bytes | None:
+    def memory(self, block: TextBlock) -> bytes | None:
         parts = [self.words(mem) for mem in block.blocks("mem")]
         return b"".join(parts) if parts else None
 
-    def constant(self, block: Block, banks: dict[int, list[ConstantSegment]]) -> None:
+    def constant(self, block: TextBlock, banks: dict[int, list[ConstantSegment]]) -> None:
         data = self.memory(block) or b""
         offset = self.number(block, "offset", MAX_BANK_BYTES)
         # `mem` is whole words, `bytes` may end inside the last one.
@@ -239,7 +239,7 @@ class _Reader:
         segment = ConstantSegment(offset, size, data[:size], block.get("name", "") or "")
         banks.setdefault(self.number(block, "segnum", 16), []).append(segment)
 
-    def global_variable(self, block: Block, module: Module) -> None:
+    def global_variable(self, block: TextBlock, module: Module) -> None:
         name = block.get("name")
         if not name:
             raise self.error(block, "a reloc block has no name")
@@ -252,7 +252,7 @@ class _Reader:
         segnum, offset = self.number(block, "segnum", 16), self.number(block, "offset", MAX_BANK_BYTES)
         module.relocations.append(Relocation(f"c{segnum}", offset, name))
 
-    def kernel(self, block: Block) -> Kernel:
+    def kernel(self, block: TextBlock) -> Kernel:
         name = block.get("name")
         if not name:
             raise self.error(block, "a code block has no name")
@@ -266,9 +266,9 @@ class _Reader:
         )
         rest: Items = []
         for item in block.items:
-            if isinstance(item, Block) and item.name == "const":
+            if isinstance(item, TextBlock) and item.name == "const":
                 self.constant(item, kernel.constants)
-            elif not (isinstance(item, Block) and item.name == "bincode") and not (
+            elif not (isinstance(item, TextBlock) and item.name == "bincode") and not (
                 isinstance(item, Pair) and item.key in _CODE_KEYS
             ):
                 rest.append(item)
@@ -286,17 +286,17 @@ def write_text_cubin(module: Module) -> str:
     Raises FormatError for what the format cannot say: a variant without an sm number, relocations in code,
     names with blanks or braces, or a variable without a place in the address table.
     """
-    root = Block("")
+    root = TextBlock("")
     arch = VARIANT_TO_ARCH.get(module.variant)
     if arch is None:
         raise FormatError(module.path, 0, f"a text cubin cannot be for variant {module.variant!r}")
-    root.items.append(Block("architecture", [arch]))
-    root.items.append(Block("abiversion", [_name(module, str(module.extra.get("abiversion", "0")))]))
+    root.items.append(TextBlock("architecture", [arch]))
+    root.items.append(TextBlock("abiversion", [_name(module, str(module.extra.get("abiversion", "0")))]))
     if "modname" in module.extra or not module.extra:
-        root.items.append(Block("modname", [_name(module, str(module.extra.get("modname", "cubin")))]))
+        root.items.append(TextBlock("modname", [_name(module, str(module.extra.get("modname", "cubin")))]))
     for sampler in module.samplers:
         unit = Pair("texunit", str(sampler.unit or 0))
-        root.items.append(Block("sampler", [_pair(module, "name", sampler.name), unit]))
+        root.items.append(TextBlock("sampler", [_pair(module, "name", sampler.name), unit]))
     for bank, segments in module.constants.items():
         root.items += [_constant(module, "consts", bank, s) for s in segments]
     root.items += _globals(module)
@@ -310,7 +310,7 @@ def write_text_cubin(module: Module) -> str:
 
 def _rest(extra: dict[str, object]) -> Items:
     rest = extra.get("text")
-    return [i for i in rest if isinstance(i, Pair | Block | str)] if isinstance(rest, list) else []  # pyright: ignore[reportUnknownVariableType]
+    return [i for i in rest if isinstance(i, Pair | TextBlock | str)] if isinstance(rest, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 def _name(module: Module, text: str) -> str:
@@ -323,9 +323,9 @@ def _pair(module: Module, key: str, value: str) -> Pair:
     return Pair(key, _name(module, value))
 
 
-def _words(name: str, data: bytes) -> Block:
+def _words(name: str, data: bytes) -> TextBlock:
     data += bytes(-len(data) % 4)
-    return Block(name, [f"0x{w:08x}" for w in words_of(data)])
+    return TextBlock(name, [f"0x{w:08x}" for w in words_of(data)])
 
 
 def _segment_head(module: Module, name: str, segname: str, segnum: int, offset: int, size: int) -> Items:
@@ -334,9 +334,9 @@ def _segment_head(module: Module, name: str, segname: str, segnum: int, offset: 
     return [*head, Pair("segname", segname), *(Pair(key, str(value)) for key, value in numbers.items())]
 
 
-def _constant(module: Module, kind: str, bank: int, segment: ConstantSegment) -> Block:
+def _constant(module: Module, kind: str, bank: int, segment: ConstantSegment) -> TextBlock:
     size = max(segment.size, len(segment.data))
-    block = Block(kind, _segment_head(module, segment.name, "const", bank, segment.offset, size))
+    block = TextBlock(kind, _segment_head(module, segment.name, "const", bank, segment.offset, size))
     if segment.data:
         block.items.append(_words("mem", segment.data))
     return block
@@ -353,16 +353,16 @@ def _globals(module: Module) -> Items:
             raise FormatError(module.path, 0, f"variable {variable.name!r} has no slot in a table of addresses")
         _name(module, variable.name)
         head = _segment_head(module, variable.name, "reloc", int(slot.target[1:]), slot.offset, variable.size)
-        out.append(Block("reloc", head if variable.data is None else [*head, _words("mem", variable.data)]))
+        out.append(TextBlock("reloc", head if variable.data is None else [*head, _words("mem", variable.data)]))
     if slots:
         raise FormatError(module.path, 0, f"relocations for unknown variables: {', '.join(sorted(slots))}")
     return out
 
 
-def _code(module: Module, kernel: Kernel) -> Block:
+def _code(module: Module, kernel: Kernel) -> TextBlock:
     if (kernel.barriers or 0) > _MAX_BARRIERS:
         raise FormatError(module.path, 0, f"kernel {kernel.name!r}: {kernel.barriers} barriers")
-    block = Block("code", [
+    block = TextBlock("code", [
         _pair(module, "name", kernel.name),
         Pair("lmem", str(kernel.local_bytes or 0)),
         Pair("smem", str(kernel.shared_bytes or 0)),

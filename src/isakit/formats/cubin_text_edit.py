@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from isakit.description import words_of
 from isakit.errors import FormatError
-from isakit.formats.cubin_text import Block, Pair, parse_tree
+from isakit.formats.cubin_text import Pair, TextBlock, parse_tree
 from isakit.formats.edits import Edits, KernelEdit
 
 _WORD = re.compile(r"[^\s{}=]+")
@@ -32,7 +32,7 @@ def edit_text_cubin(data: bytes, edits: Edits, path: str | None = None) -> bytes
 
 
 class _Editor:
-    def __init__(self, text: str, root: Block, path: str | None) -> None:
+    def __init__(self, text: str, root: TextBlock, path: str | None) -> None:
         self.text, self.root, self.path = text, root, path
         self.changes: list[tuple[int, int, str]] = []
 
@@ -47,13 +47,13 @@ class _Editor:
             done = end
         return "".join([*out, self.text[done:]])
 
-    def named(self, kind: str, name: str) -> Block:
+    def named(self, kind: str, name: str) -> TextBlock:
         found = next((b for b in self.root.blocks(kind) if b.get("name") == name), None)
         if found is None:
             raise self.error(f"the file has no {kind} block {name!r}")
         return found
 
-    def number(self, block: Block, key: str, value: int) -> None:
+    def number(self, block: TextBlock, key: str, value: int) -> None:
         """Change `key = value`; a key the block does not have is put in front."""
         pair = next((i for i in block.items if isinstance(i, Pair) and i.key == key), None)
         if pair is not None:
@@ -86,8 +86,8 @@ class _Editor:
         for sampler, unit in edit.units.items():
             self.number(self.named("sampler", sampler), "texunit", unit)
 
-    def new_bank(self, block: Block, bank: int, content: bytes) -> None:
-        """Put a bank in front of the code."""
+    def new_bank(self, block: TextBlock, bank: int, content: bytes) -> None:
+        """Put a bank before the code."""
         code = next(block.blocks("bincode"), None)
         at = self.text.rfind("\n", 0, code.offset) + 1 if code else block.end
         rows = "".join(f"\t\t\t0x{w:08x}\n" for w in words_of(content + bytes(-len(content) % 4)))
@@ -96,7 +96,7 @@ class _Editor:
             f"\t\tmem {{\n{rows}\t\t}}\n\t}}\n"
         )))  # fmt: skip
 
-    def constants(self, owner: Block, kind: str, bank: int, content: bytes, what: str) -> None:
+    def constants(self, owner: TextBlock, kind: str, bank: int, content: bytes, what: str) -> None:
         """Change the words of the segments of a bank, which keep their places."""
         blocks = [b for b in owner.blocks(kind) if b.get("segnum") == str(bank)]
         spans = [(_int(b, "offset"), _int(b, "bytes"), b) for b in blocks]
@@ -109,7 +109,7 @@ class _Editor:
         if any(value and not there for value, there in zip(content, covered, strict=True)):
             raise self.error(f"{what}: no segment has the bytes that changed")
 
-    def memory(self, block: Block, content: bytes, what: str) -> None:
+    def memory(self, block: TextBlock, content: bytes, what: str) -> None:
         parts = list(block.blocks("mem"))
         room = sum(4 * len(b.items) for b in parts)
         if room < len(content) and any(content[room:]):
@@ -117,7 +117,7 @@ class _Editor:
         sizes = [4 * len(b.items) for b in parts]
         for b, at, size in zip(parts, _starts(sizes), sizes, strict=True):
             piece = content[at : at + size]
-            # Bytes behind the end of the segment fill its last word; they stay.
+            # Bytes past the end of the segment fill its last word; they stay.
             tail = _bytes(b)[len(piece) :]
             self.words(b, piece + tail)
 
@@ -127,7 +127,7 @@ class _Editor:
             raise self.error(f"the file has no content of {name!r} that could be replaced")
         self.memory(block, content, name)
 
-    def words(self, block: Block, content: bytes) -> None:
+    def words(self, block: TextBlock, content: bytes) -> None:
         """Give a block of words other words: those that stay keep their spelling, the layout stays."""
         new = words_of(content + bytes(-len(content) % 4))
         places = [(block.offset + 1 + m.start(), m[0]) for m in _WORD.finditer(self.text[block.offset + 1 : block.end])]
@@ -150,12 +150,12 @@ class _Editor:
             self.changes.append((at, at, "".join(more)))
 
 
-def _int(block: Block, key: str) -> int:
+def _int(block: TextBlock, key: str) -> int:
     text = block.get(key) or "0"
     return int(text, 16 if text[:2] in ("0x", "0X") else 10)
 
 
-def _bytes(block: Block) -> bytes:
+def _bytes(block: TextBlock) -> bytes:
     """The words of a block as bytes."""
     return b"".join(int(w, 16).to_bytes(4, "little") for w in block.items if isinstance(w, str))
 

@@ -20,7 +20,7 @@ SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 3, 4
 IDENT_BYTES = 16
 """Length of e_ident, with which the header begins."""
 HEADERS = {32: struct.Struct("<HHIIIIIHHHHHH"), 64: struct.Struct("<HHIQQQIHHHHHH")}
-"""The header behind e_ident by class, from e_type to e_shstrndx."""
+"""The header after e_ident by class, from e_type to e_shstrndx."""
 SECTIONS = {32: struct.Struct("<10I"), 64: struct.Struct("<IIQQQQIIQQ")}
 """A section header by class, from sh_name to sh_entsize."""
 SYMBOLS = {32: struct.Struct("<IIIBBH"), 64: struct.Struct("<IBBHQQ")}

@@ -1,4 +1,4 @@
-"""Changing an ELF file in place: every byte that no change asks for stays, and what lies behind a change moves along.
+"""Changing an ELF file in place: every byte that no change asks for stays, and what lies past a change moves along.
 
 Only the tables that hold places (section headers, program headers, the symbol table) follow a change of size.
 """
@@ -77,7 +77,7 @@ class ElfPatch:
         s[_SIZE] = len(content)
 
     def add(self, name: str, kind: int, flags: int, info: int, align: int, content: bytes, size: int) -> int:
-        """Add a section behind the others, its content at the end of the file; returns its number."""
+        """Add a section after the others, its content at the end of the file; returns its number."""
         strings = self.head[12]
         start = len(self.content(strings))
         self.replace(strings, self.content(strings) + name.encode() + b"\0")
@@ -137,7 +137,7 @@ class ElfPatch:
                 layout.pack_into(self.data, at, *fields)
 
     def _step(self, end: int) -> int:
-        """Of what number of bytes what lies behind `end` may be moved: as its alignment, where the file keeps that."""
+        """Of what number of bytes what lies past `end` may be moved: as its alignment, where the file keeps that."""
         step = 1
         for s in self.sections:
             if s[_TYPE] and s[_OFFSET] >= end and 1 < s[_ALIGN] <= _MAX_ALIGN and s[_OFFSET] % s[_ALIGN] == 0:
@@ -150,7 +150,7 @@ class ElfPatch:
         return step if aligned else 1
 
     def _splice(self, at: int, end: int, content: bytes, grown: int | None = None) -> None:
-        """Put bytes in place of those from `at` to `end`, and move every place behind."""
+        """Put bytes in place of those from `at` to `end`, and move every place after."""
         shift = len(content) - (end - at)
         self.data[at:end] = content
         for k, s in enumerate(self.sections):

@@ -126,7 +126,7 @@ def _ptx_texts(data: bytes, path: str | None) -> Iterator[Found]:
             continue
         body = _PTX_BODY.match(data, at, following)
         text = body[0].rstrip() if body else b""
-        if not text.endswith(b"}"):  # what is no PTX behind it: bytes of the host up to the next zero
+        if not text.endswith(b"}"):  # what is no PTX after it: bytes of the host up to the next zero
             text = text[: text.rfind(b"}") + 1]
         if text:
             yield Found("ptx", at, len(text), text=text.decode("utf-8", "replace"))

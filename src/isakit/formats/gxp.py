@@ -146,7 +146,7 @@ class FragmentVaryings:
 
 
 @dataclass(frozen=True)
-class Piece:
+class GxpPiece:
     """One part of the file in file order: what it is, the unexplained bytes before it, whether it was aligned."""
 
     kind: str
@@ -159,7 +159,7 @@ class Piece:
 class GxpFile:
     """The whole content of a GXP file. Programs are lists of 64-bit instruction words; sizes are 32-bit words.
 
-    `phases` are the numbers of the instructions that phases begin with: the table in front of the primary program. In
+    `phases` are the numbers of the instructions that phases begin with: the table before the primary program. In
     all known files they are the places of its `phas` instructions. `layout`, `tail` and `padding` only serve to write
     the same bytes again: leave `layout` empty for a new file.
     """
@@ -190,7 +190,7 @@ class GxpFile:
     texture_buffer_samplers: list[GxpDependentSampler] = field(default_factory=list[GxpDependentSampler])
     containers: list[GxpContainer] = field(default_factory=list[GxpContainer])
     sampler_query: tuple[int, ...] = ()
-    layout: list[Piece] = field(default_factory=list[Piece])
+    layout: list[GxpPiece] = field(default_factory=list[GxpPiece])
     tail: bytes = b""
     padding: bytes = b""
     stored_size: int = 0
@@ -379,15 +379,15 @@ class _Parser:
         """Turn the places of the parts into the order in which to write them, with the bytes between them."""
         end, last = 0, "file"
         gxp.phases = ()
-        # Of empty parts in the same place the program is the first: the table of phases stands in front of it.
+        # Of empty parts in the same place the program is the first: the table of phases stands before it.
         for start, stop, kind, index in sorted(self.spans, key=lambda s: (s[0], s[1], s[2] != "primary", *s[2:])):
             if start < end:
                 raise self.error(start, f"{kind} overlaps {last}")
             if kind == "primary" and start > end and end % 4 == start % 4 == 0:
                 gxp.phases = tuple(words_of(self.data[end:start]))
-                gxp.layout.append(Piece("phases"))
+                gxp.layout.append(GxpPiece("phases"))
                 end = start
-            gxp.layout.append(Piece(kind, index, self.data[end:start], start % alignment(kind) == 0))
+            gxp.layout.append(GxpPiece(kind, index, self.data[end:start], start % alignment(kind) == 0))
             end, last = stop, kind
         gxp.tail, gxp.padding = self.data[end : self.size], self.data[self.size :]
         gxp.stored_size = self.size

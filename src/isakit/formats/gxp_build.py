@@ -29,8 +29,8 @@ from isakit.formats.gxp import (
     GxpFile,
     GxpLiteral,
     GxpParameter,
+    GxpPiece,
     GxpUniformBuffer,
-    Piece,
     VertexVaryings,
 )
 from isakit.formats.gxp_write import write_gxp
@@ -175,9 +175,7 @@ class GxpBuilder:
             and self._containers is None
             and at + p.words > self._base
         ):
-            raise FormatError(
-                None, 0, f"uniform {name!r} comes behind literals and textures, which follow the uniforms"
-            )
+            raise FormatError(None, 0, f"uniform {name!r} comes after literals and textures, which follow the uniforms")
         self.parameter(p)
         return at
 
@@ -220,7 +218,7 @@ class GxpBuilder:
     # --- shared registers --------------------------------------------------------------------------------------------
     @property
     def _base(self) -> int:
-        """First sa register behind the default uniforms."""
+        """First sa register after the default uniforms."""
         return rules.uniform_end(self._file.parameters)
 
     def _allocate(self, count: int, align: int = 1) -> int:
@@ -301,7 +299,7 @@ class GxpBuilder:
 
         `source` is texcoord0 to texcoord9, color0, color1, fog or position; None for nothing but a texel. `fetch`: the
         unit of a texel fetched at texture coordinate `coordinate` before the program starts, as `texel` (native, f16,
-        f32); it lies behind the interpolated value. `change` flips bits of the stored words.
+        f32); it lies after the interpolated value. `change` flips bits of the stored words.
         """
         self._need("fragment", "varyings")
         if source is not None and source not in rules.SOURCES:
@@ -488,23 +486,23 @@ class GxpBuilder:
         a, b, c, d, e, f = sizes
         gxp.buffer_sizes = (a, b, c, d, e, f)
 
-    def _pieces(self, gxp: GxpFile) -> list[Piece]:
+    def _pieces(self, gxp: GxpFile) -> list[GxpPiece]:
         pieces = rules.standard_layout(gxp)
         if self._layout is not None:
-            pieces = list[Piece]()
+            pieces = list[GxpPiece]()
             for kind in self._layout:
                 if m := re.fullmatch(r"name(\d+)", kind):
                     if int(m[1]) >= len(gxp.parameters):
                         raise FormatError(None, 0, f"the layout has the name of parameter {m[1]}, which is not there")
-                    pieces.append(Piece("name", int(m[1])))
+                    pieces.append(GxpPiece("name", int(m[1])))
                 elif kind == "names":
                     pieces += [p for p in rules.standard_layout(gxp) if p.kind == "name"]
                 else:
-                    pieces.append(Piece(kind))
-        out: list[Piece] = []
+                    pieces.append(GxpPiece(kind))
+        out: list[GxpPiece] = []
         for p in pieces:
             key = f"name{p.index}" if p.kind == "name" else p.kind
-            out.append(Piece(p.kind, p.index, self._gaps.get(key, b""), key not in self._unaligned))
+            out.append(GxpPiece(p.kind, p.index, self._gaps.get(key, b""), key not in self._unaligned))
         return out
 
 

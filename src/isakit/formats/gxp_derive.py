@@ -29,7 +29,7 @@ from isakit.formats.gxp import (
     GxpContainer,
     GxpFile,
     GxpParameter,
-    Piece,
+    GxpPiece,
     VertexVaryings,
 )
 from isakit.formats.gxp_write import ORDER
@@ -251,7 +251,7 @@ def uniform_end(parameters: list[GxpParameter], container: int = DEFAULT_BUFFER)
 
 
 def derived_containers(gxp: GxpFile, data_end: int) -> list[GxpContainer]:
-    """The default uniforms from sa0 on and, behind them, the data up to sa register `data_end`."""
+    """The default uniforms from sa0 on and, after them, the data up to sa register `data_end`."""
     words = uniform_end(gxp.parameters)
     out = [GxpContainer(DEFAULT_BUFFER, 0, 0, words)] if words else []
     if data_end > words:
@@ -366,9 +366,9 @@ def sampled_as(gxp: GxpFile, code: CodeFacts, unit: int) -> int:
     return NATIVE
 
 
-def standard_layout(gxp: GxpFile) -> list[Piece]:
+def standard_layout(gxp: GxpFile) -> list[GxpPiece]:
     """The order of the parts in a new file."""
-    pieces: list[Piece] = []
+    pieces: list[GxpPiece] = []
     for kind in ORDER:
         if kind == "inputs" and not isinstance(gxp.varyings, FragmentVaryings):
             continue
@@ -376,12 +376,12 @@ def standard_layout(gxp: GxpFile) -> list[Piece]:
             continue
         if kind == "varyings" and gxp.varyings is None:
             continue
-        pieces.append(Piece(kind))
+        pieces.append(GxpPiece(kind))
     stored = {""}
     for index, p in enumerate(gxp.parameters):
         if p.name not in stored:
             stored.add(p.name)
-            pieces.append(Piece("name", index))
+            pieces.append(GxpPiece("name", index))
     return pieces
 
 

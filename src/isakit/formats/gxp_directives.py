@@ -30,7 +30,7 @@ class _Bad(Exception):
 
 
 class Arguments:
-    """The words behind a directive, taken one after the other."""
+    """The words after a directive, taken one after the other."""
 
     def __init__(self, tokens: list[Token], symbol: Callable[[str], int | None]) -> None:
         self.tokens, self.k = tokens, 0
@@ -131,7 +131,7 @@ def _directive(name: str, usage: str) -> Callable[[Run], None]:
         def act(r: Reader, s: Statement, tokens: list[Token]) -> None:
             builder: Any = r.file
             if not isinstance(builder, GxpBuilder):
-                r.source.error(s.place(), f"`{name}` belongs behind a `.gxp`", "usage: " + GXP_DIRECTIVES[".gxp"].usage)
+                r.source.error(s.place(), f"`{name}` belongs after a `.gxp`", "usage: " + GXP_DIRECTIVES[".gxp"].usage)
                 return
             _run(r, s, tokens, lambda a: run(builder, a), f"{name} {usage}")
 
@@ -326,7 +326,7 @@ def _address(b: GxpBuilder, a: Arguments) -> None:
 def _container(b: GxpBuilder, a: Arguments) -> None:
     """Where a buffer lies in registers sa: default, data, literal, texture, scratch, thread, or a number; or `none`.
 
-    Left out, the default uniforms lie at sa0 and the data (literals, texture states, addresses) behind them.
+    Left out, the default uniforms lie at sa0 and the data (literals, texture states, addresses) after them.
     """
     if a.key("none"):
         b.no_containers()
@@ -394,7 +394,7 @@ def _result(b: GxpBuilder, a: Arguments) -> None:
 def _outputs(b: GxpBuilder, a: Arguments) -> None:
     """The outputs of a vertex program: position, color0, color1, fog, texcoord0.xy ..., pointsize, clip0 ... clip7.
 
-    A texture coordinate has .xy, .xyz or .xyzw, and .f16 behind it where it is packed. They lie in o0 and following in
+    A texture coordinate has .xy, .xyz or .xyzw, and .f16 after it where it is packed. They lie in o0 and following in
     this order, whatever the order here.
     """
     lengths = {"xy": 2, "xyz": 3, "xyzw": 4}
@@ -513,24 +513,24 @@ def _layout(b: GxpBuilder, a: Arguments) -> None:
 
 @_directive(".gap", "PART BYTE, ...")
 def _gap(b: GxpBuilder, a: Arguments) -> None:
-    """Bytes in front of a part that belong to nothing known."""
+    """Bytes before a part that belong to nothing known."""
     part = a.word("a part")
     b.gap(part, bytes(a.numbers("a byte", 0, 255)))
 
 
 @_directive(".unaligned", "PART")
 def _unaligned(b: GxpBuilder, a: Arguments) -> None:
-    """The part stands right behind what comes before it, without alignment."""
+    """The part stands right after what comes before it, without alignment."""
     b.unaligned(a.word("a part"))
 
 
 @_directive(".tail", "BYTE, ...")
 def _tail(b: GxpBuilder, a: Arguments) -> None:
-    """Bytes behind the last part that count as part of the file."""
+    """Bytes after the last part that count as part of the file."""
     b.append("tail", bytes(a.numbers("a byte", 0, 255)))
 
 
 @_directive(".padding", "BYTE, ... | none")
 def _padding(b: GxpBuilder, a: Arguments) -> None:
-    """Bytes behind the file; left out, zeros up to a multiple of four."""
+    """Bytes after the file; left out, zeros up to a multiple of four."""
     b.append("padding", b"" if a.key("none") else bytes(a.numbers("a byte", 0, 255)))

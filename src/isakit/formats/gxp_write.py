@@ -21,7 +21,7 @@ from isakit.formats.gxp import (
     FragmentVaryings,
     GxpFile,
     GxpParameter,
-    Piece,
+    GxpPiece,
     VertexVaryings,
     alignment,
 )
@@ -45,7 +45,7 @@ ORDER = (
     "header", "varyings", "inputs", "secondary", "phases", "primary", "literals", "literal_buffer",
     "dependent_samplers", "texture_buffer_samplers", "containers", "uniform_buffers", "parameters", "sampler_query",
 )  # fmt: skip
-"""Order of the parts in a new file, the names of parameters behind them; compilers used several orders."""
+"""Order of the parts in a new file, the names of parameters after them; compilers used several orders."""
 
 
 class _Writer:
@@ -107,23 +107,23 @@ class _Writer:
             content["inputs"] = _records("<4I", v.inputs)
         return content
 
-    def pieces(self, content: dict[str, bytes]) -> list[Piece]:
+    def pieces(self, content: dict[str, bytes]) -> list[GxpPiece]:
         """The stored order without the parts that are gone, then the parts that are new."""
         gxp = self.gxp
         pieces = [p for p in gxp.layout if (p.index < len(gxp.parameters) if p.kind == "name" else p.kind in content)]
         have = {p.kind for p in pieces}
         if pieces and "phases" not in have and "phases" in content:
             first = next((k for k, p in enumerate(pieces) if p.kind == "primary"), len(pieces))
-            pieces.insert(first, Piece("phases"))
+            pieces.insert(first, GxpPiece("phases"))
             have.add("phases")
         for kind in ORDER:
             if kind not in have and kind in content and (content[kind] or not gxp.layout):
-                pieces.append(Piece(kind))
+                pieces.append(GxpPiece(kind))
         stored = {"", *(gxp.parameters[p.index].name for p in pieces if p.kind == "name")}
         for index, parameter in enumerate(gxp.parameters):
             if parameter.name not in stored:
                 stored.add(parameter.name)
-                pieces.append(Piece("name", index))
+                pieces.append(GxpPiece("name", index))
         return pieces
 
     def name(self, index: int) -> bytes:

@@ -15,7 +15,7 @@ def unpack_block(data: bytes, limit: int, path: str | None = None, at: int = 0) 
     """What a block was made from.
 
     Args:
-        data: the block; bytes behind the last sequence are an error.
+        data: the block; bytes after the last sequence are an error.
         limit: bytes the result may have at most: 255 times as many as `data` are possible.
         path: for messages.
         at: where the block begins, for messages.
@@ -55,7 +55,7 @@ def unpack_block(data: bytes, limit: int, path: str | None = None, at: int = 0) 
             offset = data[pos] | data[pos + 1] << 8
             pos += 2
             if not 0 < offset <= len(out):
-                raise wrong("an offset points in front of the data")
+                raise wrong("an offset points before the data")
             size = length(token & _LONGEST_NIBBLE) + _SHORTEST
             if len(out) + size > limit:
                 raise wrong(f"more than {limit} bytes come out")

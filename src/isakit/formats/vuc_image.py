@@ -2,7 +2,7 @@
 
 VP2: two little-endian 32-bit words per instruction, the low 32 bits and then the high 8.
 VP3 and VP4: one little-endian 32-bit word per instruction (30 bits used); a user firmware may carry the initial
-content of D[] behind the code. Source: [vuc] 12.
+content of D[] after the code. Source: [vuc] 12.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PADDING = 0x100
 
 @dataclass(frozen=True)
 class VucImage:
-    """Instruction words (40 or 30 bits), the D[] tail of a VP3/VP4 firmware, and zero bytes behind both."""
+    """Instruction words (40 or 30 bits), the D[] tail of a VP3/VP4 firmware, and zero bytes after both."""
 
     variant: str
     words: tuple[int, ...]
@@ -70,8 +70,8 @@ def recognise_vuc(data: bytes) -> tuple[str, int] | None:
     """(variant, length of the D[] tail) of microcode that says so by its shape, None for other data.
 
     VP3 and VP4 images begin with words that every known firmware has; which of the two it is cannot be seen unless it
-    divides (`ldivu` exists on VP4 only), so vp3 is answered. Their tail is the known length (`TAILS`) in front of which
-    every word has 30 bits; where several do, the file's size decides: a multiple of 0x100 with zeros behind. A VP2
+    divides (`ldivu` exists on VP4 only), so vp3 is answered. Their tail is the known length (`TAILS`) before which
+    every word has 30 bits; where several do, the file's size decides: a multiple of 0x100 with zeros after. A VP2
     image is pairs of words of which the second has eight bits, at least eight pairs, not all zero.
     """
     if len(data) % 4 or len(data) < 16:
@@ -109,7 +109,7 @@ def pack_vuc(image: VucImage) -> bytes:
 
 
 def replaced(image: VucImage, words: Sequence[int]) -> VucImage:
-    """The image with other instructions in front of its D[] content; padding grows or shrinks to where it ended."""
+    """The image with other instructions before its D[] content; padding grows or shrinks to where it ended."""
     padding = image.padding
     if padding:
         used = _unit(image.variant, None) * len(words) + len(image.data)

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +20,7 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.compiled_inputs import InputQuestion, inputs_function, put_columns
 from isakit.graphics.compiled_merge import MergeQuestion, fits, merge_function, put_state, stencil_names
-from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled
+from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
 from isakit.graphics.compiled_stage import StageWarps, spare_states, start_warps
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
 from isakit.graphics.merge import DepthBuffer, RenderTarget
@@ -30,10 +29,10 @@ from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
-from isakit.graphics.stage_engine import no_memory
+from isakit.graphics.stage_engine import StageEngine, no_memory
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
@@ -44,7 +43,7 @@ Merged = Callable[[StageState, int, int], int]
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DrawArguments:
     """What is drawn, and to what.
 
     Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
@@ -54,7 +53,7 @@ class Drawing:
 
     shader: FragmentShader
     launch: Launch
-    kernel: Kernel
+    kernel: CompiledKernel
     corners: Corners
     quads: Quads
     fragments: Callable[[], Fragments]
@@ -69,17 +68,17 @@ class Drawing:
     whole: bool
 
 
-def draw(d: Drawing, running: Callable[[Bound], AbstractContextManager[None]], stats: DrawStats) -> bool:
+def draw(d: DrawArguments, engine: StageEngine, stats: DrawStats) -> bool:
     """Run and merge all fragments; False where the array code must do it, and nothing has been done.
 
-    `running` is told what to set for an interrupt. Raises MachineFault.
+    `engine` can interrupt it, and has the watchdog. Raises MachineFault, BudgetExceeded.
     """
     functions = _functions(d)
     if functions is None:
         return False
     started = time.perf_counter()
-    work = _Work(d, *functions)
-    with running(work.bound):
+    work = _Work(d, engine, *functions)
+    with engine.running(work.bound):
         interruptible(work.run, work.bound.stop)
     if work.bound.stop[0]:
         raise KeyboardInterrupt
@@ -116,7 +115,7 @@ def merge_question(
     )
 
 
-def _functions(d: Drawing) -> tuple[Compiled, InputQuestion, Compiled, MergeQuestion] | None:
+def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputQuestion, CompiledFunction, MergeQuestion] | None:
     """The functions of the inputs and of the merger, with their questions; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
     if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
@@ -203,12 +202,17 @@ class _Batches:
         masks[: state.stage.warps] = state.stage.masks()
         states.clear()
         start_warps(states, d.launch, masks, masks_of(state.visible))
+        watchdog = work.engine.watchdog
+        if watchdog is not None:
+            self.stage_warps.bound_by(watchdog)
         if self.stage_warps.run():
             return None
         if work.bound.stop[0]:
             raise KeyboardInterrupt
+        if watchdog is not None:
+            self.stage_warps.check_ended()
         machine = StageMachine(d.launch, Stage(stop - start, varyings=later, visible=covered, choices=d.choices))
-        machine.run()
+        work.engine.finish(machine, machine.stage)
         return machine
 
     def merge(self, start: int, stop: int) -> None:
@@ -222,8 +226,15 @@ class _Work:
     """The batches of a draw, and what has been done of it."""
 
     def __init__(
-        self, d: Drawing, inputs: Compiled, asked: InputQuestion, merger: Compiled, question: MergeQuestion
+        self,
+        d: DrawArguments,
+        engine: StageEngine,
+        inputs: CompiledFunction,
+        asked: InputQuestion,
+        merger: CompiledFunction,
+        question: MergeQuestion,
     ) -> None:
+        self.engine = engine
         self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question
         self.bound = Bound(d.launch, no_memory())
         self.words = asked.words
@@ -314,4 +325,4 @@ def _padded(a: Array, room: int) -> Array:
     return out
 
 
-__all__ = ["Drawing", "draw", "merge_question"]
+__all__ = ["DrawArguments", "draw", "merge_question"]

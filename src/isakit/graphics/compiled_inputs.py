@@ -14,8 +14,8 @@ import numpy as np
 
 from isakit.engine.llvm import Host
 from isakit.engine.llvm.array_tracer import TracedArray
-from isakit.graphics.compiled_quads import Compiled, Job, Name, QuadFunction, function_of
-from isakit.graphics.planes import Column, Corners, FragmentInput, Interpolation, Shape
+from isakit.graphics.compiled_quads import CompiledFunction, JobSlots, Name, QuadFunction, function_of
+from isakit.graphics.planes import Column, Corners, FragmentInput, Interpolation, PrimitiveFacts
 
 Word = tuple[int, bool]
 """A word of v[], and whether it is read without interpolation."""
@@ -33,7 +33,7 @@ class InputQuestion:
     inputs: tuple[FragmentInput, ...]
     words: tuple[Word, ...]
     depth: bool
-    shape: Shape
+    shape: PrimitiveFacts
     shown: float
 
 
@@ -79,12 +79,12 @@ def written(q: InputQuestion) -> QuadFunction:
     return f
 
 
-def inputs_function(q: InputQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
+def inputs_function(q: InputQuestion, target: Host, pixels: int | None = None) -> CompiledFunction | None:
     """The function of a question; see `function_of`."""
     return function_of(q, lambda: written(q), target, pixels)
 
 
-def put_columns(job: Job, slots: Sequence[Name], corners: Corners) -> None:
+def put_columns(job: JobSlots, slots: Sequence[Name], corners: Corners) -> None:
     """Fill the slots of a job that are columns of primitives."""
     for name in slots:
         if isinstance(name, tuple):

@@ -17,7 +17,7 @@ from isakit.engine.llvm import Host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
 from isakit.engine.protocol import Array
 from isakit.graphics.color_formats import ColorFormat
-from isakit.graphics.compiled_quads import GROUP_QUADS, Compiled, Job, QuadFunction, function_of
+from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction, JobSlots, QuadFunction, function_of
 from isakit.graphics.draw_state import DrawState, Stencil
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
@@ -239,7 +239,7 @@ def _packing(form: ColorFormat) -> tuple[Any, int, Any, int, int]:
     return dtype, count, unsigned, 8 * size, np.dtype(dtype).itemsize // size
 
 
-def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> Compiled | None:
+def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> CompiledFunction | None:
     """The function of a question; see `function_of`.
 
     It returns how many lanes were visible, times 2**32, and how many passed all tests.
@@ -255,7 +255,7 @@ def fits(image: Array, nbytes: int, width: int, height: int) -> bool:
 
 
 def put_state(
-    job: Job, q: MergeQuestion, state: DrawState, targets: list[RenderTarget], depth: DepthBuffer | None
+    job: JobSlots, q: MergeQuestion, state: DrawState, targets: list[RenderTarget], depth: DepthBuffer | None
 ) -> None:
     """Fill the slots of a job that are the same for all batches of a draw."""
     for k, target in enumerate(targets):

@@ -1,7 +1,7 @@
 """Loops over the pixels of quads as machine code: what `compiled_inputs` and `compiled_merge` have in common.
 
 A group is four quads, 16 lanes, as long as a vector of traced code. A function works on the groups of a batch: some of
-the quads of a draw, whose first lane is lane 0 of the batch. Numbers and addresses are in a record (`Job`).
+the quads of a draw, whose first lane is lane 0 of the batch. Numbers and addresses are in a record (`JobSlots`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, Module, object_code, read_object, write_object
+from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code, read_object, write_object
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
@@ -28,10 +28,10 @@ METADATA = '!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
 Name = str | tuple[Any, ...]
 """Of a slot."""
 Run = Callable[[int, int, int, int], int]
-"""(address of the job, first group, group behind the last, first quad of the batch) -> what the function counts."""
+"""(address of the job, first group, group after the last, first quad of the batch) -> what the function counts."""
 
 
-class Job:
+class JobSlots:
     """A record of 8-byte slots, by name, at `address`. Arrays that were put into it live as long as it does."""
 
     def __init__(self, slots: Sequence[Name]) -> None:
@@ -62,7 +62,7 @@ class QuadFunction:
     """
 
     def __init__(self) -> None:
-        self.module = Module(LANES)
+        self.module = LlvmModule(LANES)
         self.code = Tracer(self.module)
         self.slots: list[Name] = []
         self._head: list[str] = []
@@ -123,19 +123,19 @@ class QuadFunction:
         return f"{self.module}\n{METADATA}"
 
 
-class Compiled:
+class CompiledFunction:
     """A function and the names of the slots of its job."""
 
     def __init__(self, run: Run, slots: Sequence[Name], keep: object) -> None:
         self.run, self.slots, self._keep = run, tuple(slots), keep
 
-    def job(self) -> Job:
+    def job(self) -> JobSlots:
         """A record for it, all zero."""
-        return Job(self.slots)
+        return JobSlots(self.slots)
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
-_made: dict[tuple[Any, Host], Compiled | None] = {}
+_made: dict[tuple[Any, Host], CompiledFunction | None] = {}
 _pixels: dict[tuple[Any, Host], int] = {}
 _lock = threading.Lock()
 MAKING = 1 << 17
@@ -158,7 +158,9 @@ def _sources() -> str:
     return content_key("graphics", "engine/llvm", "texture")
 
 
-def function_of(question: Any, write: Callable[[], QuadFunction], target: Host, pixels: int | None) -> Compiled | None:
+def function_of(
+    question: Any, write: Callable[[], QuadFunction], target: Host, pixels: int | None
+) -> CompiledFunction | None:
     """The function that answers a question (anything hashable whose `repr` tells all).
 
     `write` makes its text, and raises NotImplementedError where that cannot be traced: then, and while a question has
@@ -168,6 +170,10 @@ def function_of(question: Any, write: Callable[[], QuadFunction], target: Host, 
     with _lock:
         if key in _made:
             return _made[key]
+        so_far = _pixels.get(key)
+        if so_far is not None and pixels is not None and so_far + pixels < MAKING:  # it is not on disk
+            _pixels[key] = so_far + pixels
+            return None
         name = hashlib.sha256("\0".join([_sources(), target.key, repr(question)]).encode()).hexdigest()
         data = None
         if key not in _pixels:  # not looked for yet
@@ -184,7 +190,7 @@ def function_of(question: Any, write: Callable[[], QuadFunction], target: Host, 
 
 
 def _compile(write: Callable[[], QuadFunction], target: Host) -> bytes:
-    """Names of slots in a line, then machine code; nothing behind the line where there is none."""
+    """Names of slots in a line, then machine code; nothing after the line where there is none."""
     try:
         made = write()
         text = made.text("run")
@@ -194,13 +200,13 @@ def _compile(write: Callable[[], QuadFunction], target: Host) -> bytes:
         return repr(made.slots).encode() + b"\n" + object_code(text, target, keep=False, quick=True)
 
 
-def _load(data: bytes, target: Host) -> Compiled | None:
+def _load(data: bytes, target: Host) -> CompiledFunction | None:
     slots, _, code = data.partition(b"\n")
     if not code:
         return None
-    loaded = Loaded(code, target)
+    loaded = LoadedCode(code, target)
     run = loaded.function("run", ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)
-    return Compiled(run, literal_eval(slots.decode()), loaded)
+    return CompiledFunction(run, literal_eval(slots.decode()), loaded)
 
 
-__all__ = ["GROUP_QUADS", "Compiled", "Job", "QuadFunction", "Run", "function_of"]
+__all__ = ["GROUP_QUADS", "CompiledFunction", "JobSlots", "QuadFunction", "Run", "function_of"]

@@ -13,7 +13,7 @@ import numpy as np
 from isakit.engine.llvm import Host, host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
 from isakit.engine.protocol import Array
-from isakit.graphics.compiled_quads import GROUP_QUADS, METADATA, Compiled, QuadFunction, function_of
+from isakit.graphics.compiled_quads import GROUP_QUADS, METADATA, CompiledFunction, QuadFunction, function_of
 from isakit.graphics.raster import SUBPIXEL, Bounds, Quads, Setup, covers, edges_of, in_order, quads_of
 
 _EDGES = tuple(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3))
@@ -81,12 +81,12 @@ class _Loop(QuadFunction):
         return f"{self.module}\n{METADATA}"
 
     def _append(self, got: TracedArray, x: str, y: str, number: str, outs: list[str], covered: str) -> None:
-        """Put the quads of a group that have covered pixels behind the others."""
+        """Put the quads of a group that have covered pixels after the others."""
         code, b = self.code, self.code.body
         bits = b(f"bitcast {code.type(bool)} {got.text} to i16")
         four = b(f"bitcast <{LANES} x i8> {b(f'zext {code.type(bool)} {got.text} to <{LANES} x i8>')} to <4 x i32>")
         b.do(f"br i1 {b(f'icmp eq i16 {bits}, 0')}, label %empty, label %some")
-        # Triangles are convex: where both rows of pixels have had covered ones, none come behind a group without.
+        # Triangles are convex: where both rows of pixels have had covered ones, none come after a group without.
         b.label("empty")
         seen = b("load i16, ptr %seen_v")
         rows = [b(f"icmp ne i16 {b(f'and i16 {seen}, {row}')}, 0") for row in (0x3333, -0x3334)]
@@ -133,7 +133,7 @@ def rasterize(
     return _looped(made, table, int(sizes[some].max()), int(sizes[some].sum()))
 
 
-def _looped(made: Compiled, table: Array, largest: int, total: int) -> Quads:
+def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Quads:
     """The quads of all triangles of a table; `largest` and `total` number of them that there may be."""
     count = table.shape[1]
     room = min(total, max(largest, _AT_ONCE))

@@ -12,11 +12,13 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
+from isakit.errors import BudgetExceeded
 from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
+from isakit.graphics.watchdog import Watchdog
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
@@ -33,7 +35,7 @@ class StageWarps(ServedWarps):
     state: StageState
 
     def __init__(
-        self, bound: Bound, kernel: Kernel, state: StageState, states: WarpStates, table: Array | None = None
+        self, bound: Bound, kernel: CompiledKernel, state: StageState, states: WarpStates, table: Array | None = None
     ) -> None:
         """`table`: see `_table`; made here if it is not given."""
         super().__init__(bound, kernel, state, states, state.stage.warps)
@@ -61,23 +63,44 @@ class StageWarps(ServedWarps):
                 table[word + VARYING_WORDS * (flat + 2 * centroid)] = row.ctypes.data
         return table
 
+    def bound_by(self, watchdog: Watchdog) -> None:
+        """Execute no more than a watchdog allows. Programs without loops end by themselves."""
+        if self.kernel.known.has_loops:
+            self.context.allow(watchdog.allowed(self.per_block, reference=False))
+            self.context.put("reserve", self.kernel.reserve)
+
+    def check_ended(self) -> None:
+        """Compiled code has stopped. Raises BudgetExceeded if a watchdog is why."""
+        stopped = np.flatnonzero(self.states.column(state_layout.STATUS) == state_layout.INTERRUPTED)
+        if len(stopped):
+            warp = int(stopped[0])
+            pc = int(self.states.column(state_layout.PC)[warp])
+            raise BudgetExceeded("TIMEOUT", pc, warp=warp, detail="the allowed number of instructions is used up")
+
     def _before(self, warps: Array | slice) -> None:
         lanes = lanes_of(self.states.column(state_layout.VISIBLE)[warps])
         self.state.visible.reshape(-1, 32)[warps] = lanes
 
 
-def run_stage(bound: Bound, kernel: Kernel, stage: Stage) -> StageRun | None:
-    """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning."""
+def run_stage(bound: Bound, kernel: CompiledKernel, stage: Stage, watchdog: Watchdog | None = None) -> StageRun | None:
+    """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning.
+
+    Raises BudgetExceeded where the watchdog allows no more.
+    """
     launch = bound.launch
     state = StageState(launch, stage)
     states = spare_states(stage.warps, kernel.state_bytes)
     states.clear()
     start_warps(states, launch, stage.masks(), masks_of(state.visible))
     warps = StageWarps(bound, kernel, state, states)
+    if watchdog is not None:
+        warps.bound_by(watchdog)
     finished = interruptible(warps.run, bound.stop)
     if bound.stop[0]:
         raise KeyboardInterrupt
     if not finished:
+        if watchdog is not None:
+            warps.check_ended()
         return None
     state.visible[:] = lanes_of(states.column(state_layout.VISIBLE)).ravel()
     states.to_files(state.files, kernel.flow.results, slice(None))

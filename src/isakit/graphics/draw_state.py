@@ -97,7 +97,8 @@ class Multisampling(Settings):
     Attributes: `positions`: x and y of each sample in sixteenths of a pixel; `places`: where it is stored inside the
     pixel's rectangle of `across` by `down` stored pixels; `mask`: samples that are written; `alpha_to_coverage`,
     `alpha_to_one`: what the alpha of the first target does; `enabled`: coverage is tested at the samples, otherwise all
-    samples of a pixel are what its centre is.
+    samples of a pixel are what its centre is; `shading`: programs run for every sample, and inputs that they read at
+    the centroid are evaluated there.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -108,6 +109,7 @@ class Multisampling(Settings):
     alpha_to_coverage: bool = False
     alpha_to_one: bool = False
     enabled: bool = True
+    shading: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class DrawState(Settings):
         alpha_test: (comparison, reference) for the alpha of the first target.
         logic_op: what joins the bits of colour and target, in place of blending.
         clamp_fragment: targets whose colours are clamped to 0 to 1 before they are blended.
-        clamp_vertex: output words that are clamped to 0 to 1 behind the last vertex stage.
+        clamp_vertex: output words that are clamped to 0 to 1 after the last vertex stage.
         polygon_mode: of front and back faces.
         offset: depth added to polygons.
         polygon_stipple: 32 rows of 32 bits, row 0 the lowest, the highest bit at the left; None for none.

@@ -30,7 +30,7 @@ from isakit.graphics.vertices import Fetched, Vertices
 from isakit.machine.usse import DEFAULT, Rules
 from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
-from isakit.runtime.usse_layout import Input, fragment_inputs
+from isakit.runtime.usse_layout import ShaderInput, fragment_inputs
 from isakit.runtime.usse_output import OutputRegister
 from isakit.runtime.vertex_streams import fractions
 
@@ -316,7 +316,7 @@ def _reads_target(shader: BoundShader) -> bool:
     )
 
 
-def _wanted(shader: BoundShader) -> list[Input]:
+def _wanted(shader: BoundShader) -> list[ShaderInput]:
     """What the fragment shader has interpolated."""
     v: Any = shader.gxp.varyings
     return fragment_inputs(v.inputs) if isinstance(v, FragmentVaryings) else []

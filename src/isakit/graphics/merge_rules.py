@@ -176,7 +176,7 @@ class ColorMerge:
         old: Sequence[Array] | None,
         constant: Sequence[Any],
     ) -> list[Array]:
-        """The stored numbers of pixels behind a fragment.
+        """The stored numbers of pixels after a fragment.
 
         Args:
             bits: R, G, B and A as u32 register bits.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.graphics.array_fragments import ArrayFragments, Shaded, registers
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
 from isakit.graphics.framebuffer import Framebuffer
@@ -26,6 +27,7 @@ from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageStat
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Fetched, Vertices, emitted_vertices
+from isakit.graphics.watchdog import Watchdog
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -33,9 +35,6 @@ from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 CONSTANTS = 0x40
 """Result map entries from here on are constants, not output words."""
-_Shaded = tuple[Array, list[Array], Array | None, int]
-"""Positions of the fragments that are left, their colours and depth, instructions."""
-
 MAX_VERTICES = 1 << 24
 """Vertices of a draw, all instances together: their outputs are kept until it is done."""
 
@@ -53,6 +52,7 @@ class Pipeline(Framebuffer):
         threads: fragments run in this many threads.
         engine: what executes programs: auto, reference or llvm.
         tier: of the llvm engine: auto, interp or jit.
+        watchdog: ends programs that run for ever; None lets them.
 
     Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`), `make_all` (machine code for inputs and merger is
     made for small draws too, not only where it pays); of the last draw: `vertices` (outputs of the last
@@ -72,10 +72,11 @@ class Pipeline(Framebuffer):
         threads: int = 1,
         engine: str = "auto",
         tier: str = "auto",
+        watchdog: Watchdog | None = None,
     ) -> None:
         super().__init__(width, height, targets, depth, choices)
         self.texturing, self.threads = texturing, threads
-        self.engine = StageEngine(engine, tier)
+        self.engine = StageEngine(engine, tier, watchdog)
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
         self._fragments_of: Callable[[], Fragments] | None = None
@@ -318,70 +319,11 @@ class Pipeline(Framebuffer):
             return
         varyings = self.fragments
         assert varyings is not None
-        x, y = (p.ravel() for p in pixels(quads))
-        covered, primitive = quads.covered.ravel(), varyings.primitive
         started = time.perf_counter()
-
-        def shaded(start: int) -> _Shaded:
-            stop = min(len(x), start + LANES)
-            part = Stage(
-                stop - start,
-                varyings=varyings.part(start, stop),
-                visible=covered[start:stop],
-                choices=self.choices,
-            )
-            done = self.engine.run(launch, part, results)
-            s = done.state
-            alive = np.flatnonzero(s.visible)
-            colors = [_registers(s.files["r"], c, alive) for c in wanted]
-            depth = None if fragment.depth is None else s.files["r"][fragment.depth, alive].view(np.float32)
-            if fragment.sample_mask is not None:
-                colors.append(_registers(s.files["r"], (fragment.sample_mask,), alive))
-            return alive + start, colors, depth, done.stats.instructions
-
-        parts = self._mapped(shaded, range(0, len(x), LANES))
-        alive = np.concatenate([p[0] for p in parts])
-        colors = [np.concatenate([p[1][k] for p in parts]) for k in range(len(parts[0][1]))]
-        written = None if fragment.depth is None else np.concatenate([p[2] for p in parts if p[2] is not None])
-        sample_mask = colors.pop()[:, 0] if fragment.sample_mask is not None else None
-        second = colors.pop() if fragment.second is not None else None
-        stats.instructions += sum(p[3] for p in parts)
-        stats.fragments += len(alive)
+        ArrayFragments(
+            self.engine, self._mapped, fragment, launch, results, corners, quads, state, view, merger, self.choices
+        ).shade(varyings, stats)
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
-        front = corners.front[primitive[alive]]
-        m = state.multisampling
-        if m is None or quads.samples is None:
-            z = varyings.depth()[alive] if written is None else written
-            merger.write(x[alive], y[alive], ranged(z, view), front, colors, second)
-            stats.samples += merger.passed
-            return
-        samples = quads.samples.reshape(-1, len(m.positions))[alive]
-        if m.alpha_to_coverage and colors:
-            samples = samples & _alpha_mask(colors[0], len(m.positions))
-        if m.alpha_to_one and colors:
-            colors = [np.concatenate((c[:, :3], np.full((len(c), 1), 0x3F80_0000, np.uint32)), axis=1) for c in colors]
-        for k, ((dx, dy), (px, py)) in enumerate(zip(m.positions, m.places, strict=True)):
-            some = samples[:, k] & bool(m.mask >> k & 1)
-            if sample_mask is not None:
-                some = some & (sample_mask >> np.uint32(k) & 1).astype(bool)
-            here = np.flatnonzero(some)
-            if not len(here):
-                continue
-            lanes = alive[here]
-            if written is None:
-                at = Fragments((), corners, x[lanes], y[lanes], primitive[lanes], shift=(dx / 16, dy / 16))
-                z = at.depth()
-            else:
-                z = written[here]
-            merger.write(
-                x[lanes] * m.across + px,
-                y[lanes] * m.down + py,
-                ranged(z, view),
-                front[here],
-                [c[here] for c in colors],
-                None if second is None else second[here],
-            )
-        stats.samples += merger.passed
 
     def _compiled(
         self, fragment: FragmentShader, corners: Corners, quads: Quads, state: DrawState, view: Viewport,
@@ -391,7 +333,7 @@ class Pipeline(Framebuffer):
         ready = self.engine.prepared(launch, 4 * len(quads), results, self.choices)
         if ready is None:
             return False
-        from isakit.graphics.compiled_draw import Drawing, draw
+        from isakit.graphics.compiled_draw import DrawArguments, draw
 
         def fragments() -> Fragments:
             made = self.fragments
@@ -403,24 +345,24 @@ class Pipeline(Framebuffer):
             part = fragments()
             alive = np.flatnonzero(s.visible)
             place = alive + start
-            colors = [_registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
-            second = None if fragment.second is None else _registers(s.files["r"], fragment.second, alive)
+            colors = [registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
+            second = None if fragment.second is None else registers(s.files["r"], fragment.second, alive)
             if fragment.depth is None:
                 z = part.part(start, stop).depth()[alive]
             else:
-                z = _registers(s.files["r"], (fragment.depth,), alive)[:, 0].view(np.float32)
+                z = registers(s.files["r"], (fragment.depth,), alive)[:, 0].view(np.float32)
             merger = Merger(self.targets, self.depth_buffer, state, self.choices)
             x, y = (p.ravel()[place] for p in pixels(quads))
             merger.write(x, y, ranged(z, view), corners.front[part.primitive[place]], colors, second)
             return merger.passed
 
-        drawing = Drawing(
+        drawing = DrawArguments(
             fragment, *ready, corners, quads, fragments, state, view.depth_range, self.choices, self.targets,
             self.depth_buffer, (self.width, self.height), merged, self.threads, self.make_all,
         )  # fmt: skip
-        return draw(drawing, self.engine.running, stats)
+        return draw(drawing, self.engine, stats)
 
-    def _mapped(self, function: Callable[[int], _Shaded], items: range) -> list[_Shaded]:
+    def _mapped(self, function: Callable[[int], Shaded], items: range) -> list[Shaded]:
         """Results in order. The first item goes alone: it prepares the program's code for the others."""
         first = [function(n) for n in items[:1]]
         if self.threads < 2 or len(items) < 2:
@@ -431,15 +373,6 @@ class Pipeline(Framebuffer):
             except BaseException:
                 self.engine.interrupt()
                 raise
-
-
-def _registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
-    """Registers of lanes as u32 [lanes, len(numbers)]; registers that are not allocated read 0."""
-    out = np.zeros((len(lanes), 4), np.uint32)
-    for k, n in enumerate(numbers):
-        if n < len(file):
-            out[:, k] = file[n, lanes]
-    return out
 
 
 def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]]:
@@ -470,12 +403,6 @@ def _inside(quads: Quads, state: DrawState) -> Quads:
     for left, low, width, height in rectangles:
         found |= (x >= left) & (x < left + width) & (y >= low) & (y < low + height)
     return kept_pixels(quads, found if inside else ~found)
-
-
-def _alpha_mask(color: Array, samples: int) -> Array:
-    """Samples that alpha covers, bool [n, samples]: as many as its share, the first ones (inferred)."""
-    alpha = np.clip(np.nan_to_num(np.ascontiguousarray(color).view(np.float32)[:, 3]), 0, 1)
-    return np.arange(samples) < np.floor(alpha * samples + 0.5)[:, None]
 
 
 __all__ = ["Pipeline"]

@@ -192,14 +192,14 @@ class Corners:
         return corners * self.over_w if kind in ("perspective", "constant") else corners
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> PrimitiveFacts:
         """What the text of interpolation depends on."""
-        return Shape(self.planes is None, self.points is not None, self.upper, self.whole is not None,
+        return PrimitiveFacts(self.planes is None, self.points is not None, self.upper, self.whole is not None,
                      bool(self.front.all()))  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Shape:
+class PrimitiveFacts:
     """Facts about all primitives of a draw.
 
     Attributes: whether values are `constant`, they are `points` whose places begin at the `upper` edge, triangles were
@@ -234,12 +234,19 @@ class Fragments:
         self.inputs, self.corners = inputs, corners
         self.x, self.y, self.primitive = x + shift[0], y + shift[1], primitive
         self.shown = shown
+        self.samples: Fragments | None = None
+
+    def with_samples(self, samples: Fragments) -> Fragments:
+        """What is read at the centroid comes from others: the same lanes, at the samples that they run for."""
+        self.samples = samples
+        return self
 
     def part(self, start: int, stop: int) -> Fragments:
         """The lanes from `start` to `stop`."""
         out = Fragments.__new__(Fragments)
         out.inputs, out.corners, out.shown = self.inputs, self.corners, self.shown
         out.x, out.y, out.primitive = (a[start:stop] for a in (self.x, self.y, self.primitive))
+        out.samples = None if self.samples is None else self.samples.part(start, stop)
         return out
 
     def _at(self, here: slice | Array) -> Interpolation:
@@ -265,7 +272,9 @@ class Fragments:
         return self._at(slice(None)).word([what], 0, False).view(np.float32)
 
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
-        """See `Varyings`. Without multisampling the centroid is the centre."""
+        """See `Varyings`. The centroid is the centre, but where programs run for every sample."""
+        if centroid and self.samples is not None:
+            return self.samples.read(word, flat, False, lanes)
         total = len(self.x)
         sel = lanes.sel
         if isinstance(sel, slice):
@@ -288,7 +297,7 @@ class Interpolation:
     `x`, `y`: f64, where the inputs are evaluated; `of(column)`: a number of each lane's primitive (`Corners.column`).
     """
 
-    def __init__(self, shape: Shape, x: Array, y: Array, of: Callable[[Column], Array], shown: float) -> None:
+    def __init__(self, shape: PrimitiveFacts, x: Array, y: Array, of: Callable[[Column], Array], shown: float) -> None:
         self.shape, self.x, self.y, self.of, self.shown = shape, x, y, of, shown - 0.5
 
     def over(self, what: Column) -> Array:

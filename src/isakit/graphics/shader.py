@@ -20,7 +20,7 @@ from isakit.machine.tesla.choices import DEFAULT, Choices
 Code = str | Path | Program | Sequence[int]
 
 
-class Shader:
+class PipelineShader:
     """A program and its interface; the base of the three kinds.
 
     Args:
@@ -79,7 +79,7 @@ def _banks(constants: Any) -> dict[int, bytes]:
     return {k: v if isinstance(v, bytes) else np.ascontiguousarray(v).tobytes() for k, v in banks.items()}
 
 
-class VertexShader(Shader):
+class VertexShader(PipelineShader):
     """A vertex program.
 
     Attributes:
@@ -110,7 +110,7 @@ class VertexShader(Shader):
         self.position, self.point_size = _position(position), point_size
 
 
-class GeometryShader(Shader):
+class GeometryShader(PipelineShader):
     """A geometry program: works on whole primitives, emits the vertices of new ones.
 
     Attributes:
@@ -141,7 +141,7 @@ class GeometryShader(Shader):
         self.position, self.point_size = _position(position), point_size
 
 
-class FragmentShader(Shader):
+class FragmentShader(PipelineShader):
     """A fragment program.
 
     Attributes:

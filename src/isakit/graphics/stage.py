@@ -21,9 +21,9 @@ from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
 from isakit.graphics.stage_spaces import RowSpace
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import OwnSpace
-from isakit.machine.tesla.block import Block, Warp
+from isakit.machine.tesla.block import ThreadBlock, Warp
 from isakit.machine.tesla.choices import Choices, StageChoices
-from isakit.machine.tesla.device_memory import DeviceMemory, Memory
+from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State, Trap, ValueHandler
 from isakit.machine.tesla.kernel_code import Op
@@ -131,10 +131,10 @@ class StageState(State):
         local = launch.local_limit
         if local:
             bases = np.arange(n) * local
-            self.spaces["l"] = OwnSpace("l", Memory(local * n), local, bases, launch.choices)
+            self.spaces["l"] = OwnSpace("l", FlatMemory(local * n), local, bases, launch.choices)
         for k, data in launch.constants.items():
             self.spaces[f"c{k}"] = OwnSpace(
-                f"c{k}", Memory.holding(data), len(data), None, launch.choices, writable=False
+                f"c{k}", FlatMemory.holding(data), len(data), None, launch.choices, writable=False
             )
         words = OUTPUT_WORDS if stage.varyings is None else 0
         outputs = RowSpace("o", words, n, launch.choices, writable=True)
@@ -229,6 +229,19 @@ def answered(launch: Launch, answers: GraphicsChoices) -> Launch:
     return launch if wanted == launch.choices else replace(launch, choices=wanted)
 
 
+def at_sample(launch: Launch, answers: GraphicsChoices, sample: int) -> Launch:
+    """The same for one sample of the pixels: $sampleid reads its number."""
+    launch = answered(launch, answers)
+    return replace(launch, choices=_sampled(launch.choices, sample))
+
+
+@lru_cache(maxsize=256)
+def _sampled(choices: Choices, sample: int) -> Choices:
+    known: dict[str, Any] = {f.name: getattr(choices, f.name) for f in fields(StageChoices)}
+    known["sample"] = sample
+    return StageChoices(**known)
+
+
 @lru_cache(maxsize=256)
 def _choices(choices: Choices, discarded: Literal["run", "end"], vstride: int) -> Choices:
     if (choices.discarded, choices.vstride) == (discarded, vstride):
@@ -293,7 +306,7 @@ class StageMachine(Machine):
         self._next_block = self._end_block
         self.state = state = StageState(launch, stage)
         masks = stage.masks()
-        block = Block(launch, 0, np.zeros(0, np.uint8))
+        block = ThreadBlock(launch, 0, np.zeros(0, np.uint8))
         for i, m in enumerate(masks.tolist()):
             block.add(Warp(state, block, i, i, Stack(m, launch.entry, choices, launch.code.size_at)))
         running = np.flatnonzero(masks)

@@ -11,15 +11,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from isakit.errors import BudgetExceeded
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun, answered
+from isakit.graphics.watchdog import Watchdog
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.runtime.tesla_engine import engine_of, executor
 
 if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
     from isakit.machine.tesla.compiled.launch.worker_context import Bound
 
 WORTH = 1 << 14
@@ -31,6 +33,10 @@ LEAST = 1 << 13
 compiled code. Making that takes as long as some hundred runs."""
 PATIENCE = 0.02
 """Seconds to wait for code that may be found on disk before the reference machine begins."""
+LONG = 1 << 12
+"""Instructions of a warp, on the reference machine, from which on compiled code is quicker though it has to be made."""
+SLICE = 1 << 16
+"""Instructions of warps after which the reference machine looks whether it has been cancelled."""
 
 
 class StageEngine:
@@ -40,40 +46,78 @@ class StageEngine:
         engine: `reference`; `llvm`: compiled code wherever it can; `auto`: compiled code for programs that run in many
             lanes, as soon as it is ready, which is made meanwhile.
         tier: `interp`, `jit`, or `auto`: interpreted until compiling pays.
+        watchdog: bounds the programs; None lets them run for ever.
 
-    Attributes: `name`, the engine in use. Raises LaunchError and NotModelled as `Device` does.
+    Attributes: `name`, the engine in use; `cancelled`. Raises LaunchError and NotModelled as `Device` does.
     """
 
-    def __init__(self, engine: str = "auto", tier: str = "auto") -> None:
+    def __init__(self, engine: str = "auto", tier: str = "auto", watchdog: Watchdog | None = None) -> None:
         self.name = engine_of(executor(engine, tier))
-        self.tier, self._eager = tier, engine == "llvm"
+        self.tier, self._eager, self.watchdog = tier, engine == "llvm", watchdog
+        self.cancelled = False
         self._stops: dict[int, Any] = {}  # without a lock, which a forked process would find taken for ever
 
     def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
         """Run a program over the items of a stage to the end of all lanes.
 
         `results`: registers that are looked at afterwards, None for all; other registers may hold anything. Raises
-        MachineFault.
+        MachineFault, BudgetExceeded.
         """
+        wanted = range(launch.code.registers) if results is None else results
         if self.name == "llvm":
-            done = self._compiled(launch, stage, range(launch.code.registers) if results is None else results)
+            done = self._compiled(launch, stage, wanted, self._eager)
             if done is not None:
                 return done
         machine = StageMachine(launch, stage)
-        machine.run()
+        if self.name == "llvm" and not self._eager:
+            try:
+                self._advance(machine, LONG * stage.warps)
+            except BudgetExceeded:
+                done = self._compiled(launch, stage, wanted, True)
+                if done is not None:
+                    return done
+        self.finish(machine, stage)
         return StageRun(machine.state, machine.stats)
+
+    def finish(self, machine: StageMachine, stage: Stage) -> None:
+        """Run a reference machine to its end. Raises MachineFault, BudgetExceeded."""
+        if self.watchdog is None:
+            machine.run()
+        else:
+            self._advance(machine, self.watchdog.allowed(stage.warps, reference=True))
+
+    def _advance(self, machine: StageMachine, limit: int) -> None:
+        """Run a reference machine to its end. Raises BudgetExceeded where that needs more than `limit` instructions."""
+        while True:
+            if self.cancelled:
+                raise KeyboardInterrupt
+            before = machine.stats.warp_instructions
+            try:
+                machine.run(max_instructions=min(limit, SLICE))
+            except BudgetExceeded:
+                limit -= machine.stats.warp_instructions - before
+                if limit <= 0:
+                    raise
+            else:
+                return
 
     def interrupt(self) -> None:
         """Cancel runs in other threads; their results are undefined."""
         for stop in list(self._stops.values()):
             stop[0] = 1
 
+    def cancel(self) -> None:
+        """Cancel all runs, those that are still to come included: they raise KeyboardInterrupt."""
+        self.cancelled = True
+        self.interrupt()
+
     def prepared(
-        self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices
-    ) -> tuple[Launch, Kernel] | None:
+        self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices, eager: bool | None = None
+    ) -> tuple[Launch, CompiledKernel] | None:
         """The launch with the answers that its program sees, and its code.
 
-        None where the reference machine must run it, or does so sooner. `lanes`: of the draw.
+        None where the reference machine must run it, or does so sooner. `lanes`: of the draw; `eager`: make code
+        whatever their number, by default as the engine was asked for.
         """
         if self.name != "llvm":
             return None
@@ -83,7 +127,7 @@ class StageEngine:
         launch = answered(launch, choices)
         places = frozenset(("r", n) for n in results if n < launch.code.registers)
         try:
-            if self._eager:
+            if self._eager if eager is None else eager:
                 kernel = kernel_of(launch, self.tier, results=places)
             else:
                 kernel = _ready(launch, lanes, self.tier, places)
@@ -96,13 +140,15 @@ class StageEngine:
         """What runs meanwhile is cancelled by `interrupt`."""
         self._stops[id(bound)] = bound.stop
         try:
+            if self.cancelled:
+                bound.stop[0] = 1
             yield
         finally:
             del self._stops[id(bound)]
 
-    def _compiled(self, launch: Launch, stage: Stage, results: Iterable[int]) -> StageRun | None:
+    def _compiled(self, launch: Launch, stage: Stage, results: Iterable[int], eager: bool) -> StageRun | None:
         """The run on compiled code; None where the reference machine must do it or does it sooner."""
-        ready = self.prepared(launch, stage.lanes, results, stage.choices)
+        ready = self.prepared(launch, stage.lanes, results, stage.choices, eager)
         if ready is None:
             return None
         from isakit.graphics.compiled_stage import run_stage
@@ -110,7 +156,7 @@ class StageEngine:
 
         bound = Bound(ready[0], no_memory())
         with self.running(bound):
-            return run_stage(bound, ready[1], stage)
+            return run_stage(bound, ready[1], stage, self.watchdog)
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from isakit.arch.tesla.tesla import tesla
@@ -62,9 +62,16 @@ class StageProgram:
         units = decoder(tesla, self.chip, kind)
         if registers is None:
             registers = registers_written(units.decode(list(words), address), "r")
+        self._words = words
         self.code = _prepared(units, tuple(words), address, max(registers, 1), choices.drop_unallocated)
         self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
         self.constants = dict(constants or {})
+
+    @cached_property
+    def reads_sample(self) -> bool:
+        """Whether the program asks for the number of the sample it runs for."""
+        units = decoder(tesla, self.chip, self.kind).decode(list(self._words), self.code.address)
+        return any("$sampleid" in i.text for i in units)
 
     def launch(
         self,

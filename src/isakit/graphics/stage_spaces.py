@@ -6,12 +6,12 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.address_spaces import OUT_OF_RANGE, Accesses, Placed
+from isakit.machine.tesla.address_spaces import OUT_OF_RANGE, Placed, SpaceAccesses
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.device_memory import Memory
+from isakit.machine.tesla.device_memory import FlatMemory
 
 
-class RowSpace(Accesses):
+class RowSpace(SpaceAccesses):
     """Word w of an item is at byte address 4 w. Every lane sees its own item only.
 
     Attributes: `rows` [words, lanes] u32: the content; changing it changes what the lanes see.
@@ -20,7 +20,7 @@ class RowSpace(Accesses):
     def __init__(self, name: str, words: int, lanes: int, choices: Choices, *, writable: bool = False) -> None:
         super().__init__(name, choices)
         self.lanes, self.limit, self.writable = lanes, 4 * words, writable
-        self.memory = Memory(4 * words * lanes)
+        self.memory = FlatMemory(4 * words * lanes)
         self.rows: Array = self.memory.bytes[: 4 * words * lanes].view(np.uint32).reshape(words, lanes)
 
     def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:

@@ -19,7 +19,7 @@ class Vertices:
 
     Attributes: `words` u32 [OUTPUT_WORDS, vertices]; `primitives` [n, corners] columns, provoking vertex in
     `provoking` [n]; `edges` bool [n, 3] and `restarts` bool [n] as `Primitives` has them; `numbers` [n]: PrimitiveID;
-    `ids`, `instances` [vertices]: number and instance of each (None behind a geometry program).
+    `ids`, `instances` [vertices]: number and instance of each (None after a geometry program).
     """
 
     def __init__(

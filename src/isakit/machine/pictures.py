@@ -16,7 +16,7 @@ SHOWN = 16
 """Rows that are shown of a machine."""
 
 
-class Row(NamedTuple):
+class ThreadRow(NamedTuple):
     """Threads side by side.
 
     `first`: number of the first; `name`; `picture`: `#` for active ones, `.` for those that wait, `-` for those that
@@ -39,16 +39,16 @@ class Row(NamedTuple):
         return sum((m == mark) << k for k, m in enumerate(self.picture))
 
 
-def rows(target: Target, first: int = 0, count: int | None = None, most: int = SHOWN) -> list[Row]:
+def rows(target: Target, first: int = 0, count: int | None = None, most: int = SHOWN) -> list[ThreadRow]:
     """Rows of threads from `first` on, `most` at most."""
     end = target.thread_count if count is None else min(target.thread_count, first + count)
-    out: list[Row] = []
+    out: list[ThreadRow] = []
     for start in range(first, min(end, first + most * ROW), ROW):
         threads = [target.thread(n) for n in range(start, min(start + ROW, end))]
         picture = "".join("#" if t.active else "-" if t.state == "finished" else "." for t in threads)
         here = next((t for t in threads if t.active), threads[0])
         name = here.name if len(threads) == 1 else here.name.rpartition(" lane")[0] or f"{start}-{start + ROW - 1}"
-        out.append(Row(start, name, picture, here.address, here.state))
+        out.append(ThreadRow(start, name, picture, here.address, here.state))
     return out
 
 
@@ -82,4 +82,4 @@ def html_of(machine: object, first: int = 0, count: int | None = None) -> str:
     return f"<p>{target.isa} {target.variant}</p><table>{lines}</table>{about}"
 
 
-__all__ = ["ROW", "SHOWN", "Row", "html_of", "registers", "rows"]
+__all__ = ["ROW", "SHOWN", "ThreadRow", "html_of", "registers", "rows"]

@@ -26,7 +26,7 @@ ThreadState = Literal["ready", "waiting", "finished"]
 Reason = Literal["finished", "until", "budget", "asleep"]
 
 
-class Register(NamedTuple):
+class RegisterRef(NamedTuple):
     """A reference to a register: its file, and its number there."""
 
     file: str
@@ -61,7 +61,7 @@ class MemorySpace:
 
 
 @dataclass(frozen=True)
-class Stop:
+class MachineStop:
     """Why a run ended, and a thread of the group it stopped at.
 
     `reason`: `finished`, `until` (an address it was to stop at), `budget` (the instructions are used up), or `asleep`
@@ -115,10 +115,10 @@ class Target(ABC):
         """The register files a thread sees, with as many registers as there are."""
 
     @abstractmethod
-    def _read(self, register: Register, thread: int) -> int: ...
+    def _read(self, register: RegisterRef, thread: int) -> int: ...
 
     @abstractmethod
-    def _write(self, register: Register, value: int, thread: int) -> None: ...
+    def _write(self, register: RegisterRef, value: int, thread: int) -> None: ...
 
     def read_register(self, register: tuple[str, int], thread: int = 0) -> int:
         """The value of a register, without side effects."""
@@ -128,14 +128,14 @@ class Target(ABC):
         """The registers of a file in all threads, as an array [registers, threads] of its own. Raises LaunchError."""
         count = self.register_files[self._checked((file, 0), 0).file].count
         every = range(self.thread_count)
-        return np.array([[self._read(Register(file, n), t) for t in every] for n in range(count)], np.uint64)
+        return np.array([[self._read(RegisterRef(file, n), t) for t in every] for n in range(count)], np.uint64)
 
     def write_register(self, register: tuple[str, int], value: int, thread: int = 0) -> None:
         """Set a register to the low bits of `value`."""
         checked = self._checked(register, thread)
         self._write(checked, value & (1 << self.register_files[checked.file].width) - 1, thread)
 
-    def register(self, name: str) -> Register:
+    def register(self, name: str) -> RegisterRef:
         """The register of a name, as in listings."""
         for file in self.register_files.values():
             match = re.fullmatch(re.escape(file.text or f"{file.name}{{n}}").replace(r"\{n\}", r"(\d+)"), name)
@@ -143,7 +143,7 @@ class Target(ABC):
                 return self._checked((file.name, int(match[1]) if match.groups() else 0), 0)
         raise LaunchError(f"{self.isa} has no register {name!r}")
 
-    def _checked(self, register: tuple[str, int], thread: int) -> Register:
+    def _checked(self, register: tuple[str, int], thread: int) -> RegisterRef:
         file, index = register
         files = self.register_files
         if file not in files:
@@ -151,7 +151,7 @@ class Target(ABC):
         if not 0 <= index < files[file].count:
             raise LaunchError(f"{file}{index}: the file has {files[file].count} registers")
         self._check_thread(thread)
-        return Register(file, index)
+        return RegisterRef(file, index)
 
     def _check_thread(self, number: int) -> None:
         if not 0 <= number < self.thread_count:
@@ -193,7 +193,7 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> Stop:
+    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> MachineStop:
         """Run on until everything has ended, or a group is about to execute an instruction at an address of `until`.
 
         A group that stands at such an address already moves on first. `max_instructions` counts instructions of groups.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from isakit.lazy import lazy
 
 if TYPE_CHECKING:
-    from isakit.programs.like import Written, put_back, split_text, write_like
+    from isakit.programs.like import WrittenLike, put_back, split_text, write_like
     from isakit.programs.needs import completed, module_of
     from isakit.programs.reading import load, load_all
     from isakit.programs.writing import write
 
 __all__ = [
-    "Written",
+    "WrittenLike",
     "completed",
     "load",
     "load_all",
@@ -32,7 +32,7 @@ __getattr__, __dir__ = lazy(
     {
         "isakit.programs.reading": "load load_all",
         "isakit.programs.needs": "completed module_of",
-        "isakit.programs.like": "Written put_back split_text write_like",
+        "isakit.programs.like": "WrittenLike put_back split_text write_like",
         "isakit.programs.writing": "write",
     },
 )

@@ -25,7 +25,7 @@ _MOST_COMPARED = 3000
 
 
 @dataclass
-class Written:
+class WrittenLike:
     """A file made like another one; `notes` say what in it may no longer be true."""
 
     data: bytes
@@ -50,7 +50,7 @@ def split_text(text: str) -> dict[int, str]:
     return out
 
 
-def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str | None = None) -> Written:
+def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str | None = None) -> WrittenLike:
     """A file like the one in `data`, with what assembled texts say in place of what it has.
 
     Everything a text does not mention stays. In a GXP file programs can change, in a cubin code, sizes, parameters,
@@ -88,7 +88,7 @@ def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str |
         if not whole and not followed:
             new = _fitted(new, end - start, module)
         out[start:end] = new
-    return Written(bytes(out), notes)
+    return WrittenLike(bytes(out), notes)
 
 
 def _read(programs: Program | Mapping[int, Program], data: bytes, path: str | None) -> list[Module]:
@@ -119,7 +119,7 @@ def _words_like(program: Program, data: bytes, original: Module) -> bytes:
         return formats.replace_hex(text, program.words, original.path, word_size=size).encode("latin-1")
     if isinstance(image, formats.VucImage) and len(code) != len(data):
         if program.tail:
-            raise FormatError(original.path, 0, "bytes that fill no word have no place in front of data")
+            raise FormatError(original.path, 0, "bytes that fill no word have no place before data")
         return formats.pack_vuc(formats.replaced(image, program.words))
     return code
 

@@ -166,7 +166,7 @@ class LoadedKernel:
             max_instructions: bound of the instructions executed, counted once per warp.
             limits: whether the chip's limits are enforced (default: what the device says).
             windows: g[] spaces that differ from the device's, by number.
-            dynamic_shared: bytes of shared memory behind those the kernel declares.
+            dynamic_shared: bytes of shared memory past those the kernel declares.
 
         Raises LaunchError, MachineFault, BudgetExceeded. Arrays hold what was written so far after a fault.
         """
@@ -230,8 +230,10 @@ class LoadedKernel:
             if args:
                 raise LaunchError(f"{self.name}: give either arguments or param_bytes")
             return Passed(bytes(param_bytes))
-        pointer = self.pointer_bytes or guess_pointer_bytes(args, self.shared_bytes - HEADER_BYTES)
-        return pass_arguments(self.device.memory, self.name, args, self.params, pointer)
+        params, pointer = self.params, self.pointer_bytes or 4
+        if params is None and not self.pointer_bytes:
+            pointer = guess_pointer_bytes(args, self.shared_bytes - HEADER_BYTES)
+        return pass_arguments(self.device.memory, self.name, args, params, pointer)
 
     def _launch(
         self,

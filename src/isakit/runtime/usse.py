@@ -27,7 +27,7 @@ from isakit.formats.gxp import (
     GxpParameter,
 )
 from isakit.formats.shader import Shader
-from isakit.machine.usse import DEFAULT, Code, Cube, Machine, Memory, Rules, Texture, Volume
+from isakit.machine.usse import DEFAULT, Cube, Machine, Memory, Rules, ShaderCode, Texture, Volume
 from isakit.machine.usse.texture_samples import sampled, state_word
 from isakit.runtime import usse_layout as layout
 from isakit.runtime.usse_engine import Engine, check_engine, runner, sampling, stretches_for
@@ -149,11 +149,11 @@ class BoundShader:
         self.instructions = 0
         if once and len(shader.secondary):
             before = self.secondary()
-            before.run(Code(shader.secondary, rules), limit)
+            before.run(ShaderCode(shader.secondary, rules), limit)
             self.shared = before.files["sa"]
             self.notes |= before.notes
             self.instructions += before.executed
-        self.code = Code(shader.primary, rules)
+        self.code = ShaderCode(shader.primary, rules)
 
     # --- secondary attributes ----------------------------------------------------------------------------------------
     def _fill_shared(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> None:
@@ -218,7 +218,7 @@ class BoundShader:
             words = layout.to_words(_uniform_rows(p, value), TYPES[p.type])[:, :stride]
             target = out[p.container_index].view(np.uint32)
             if p.resource_index + stride * (len(words) - 1) + words.shape[1] > len(target):
-                raise LaunchError(f"uniform {name!r} ends behind the {len(target)} words of the buffer it lies in")
+                raise LaunchError(f"uniform {name!r} ends past the {len(target)} words of the buffer it lies in")
             for k, row in enumerate(words):
                 at = p.resource_index + k * stride
                 target[at : at + len(row)] = row
@@ -328,7 +328,7 @@ class BoundShader:
                 out.append(("pa", i.register, self._texel(i, rows)))
         return out
 
-    def _texel(self, i: layout.Input, rows: Array) -> Array:
+    def _texel(self, i: layout.ShaderInput, rows: Array) -> Array:
         """The registers of a texel that is fetched before the program starts, its level by the neighbours' places."""
         texture = self.units.get(i.texture or 0)
         if texture is None:

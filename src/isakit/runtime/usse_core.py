@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.machine.usse import DEFAULT, Code, Machine, Memory, Rules, Texture
+from isakit.machine.usse import DEFAULT, Machine, Memory, Rules, ShaderCode, Texture
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -52,12 +52,12 @@ class Core:
 
         Raises NotModelled, MachineFault, BudgetExceeded.
         """
-        self._machine.run(Code(program, self.rules), max_instructions)
+        self._machine.run(ShaderCode(program, self.rules), max_instructions)
         return self
 
     def machine(self, program: Program) -> Machine:
         """The machine behind the core at the first instruction of a program, to be stepped; it shares the registers."""
-        self._machine.start(Code(program, self.rules))
+        self._machine.start(ShaderCode(program, self.rules))
         return self._machine
 
     def steps(self, program: Program, max_instructions: int = 1_000_000) -> Iterator[tuple[Instruction, NDArray[Any]]]:
@@ -65,5 +65,5 @@ class Core:
 
         Registers can be looked at and changed in between. Raises as `run` does.
         """
-        for pc, mask in self._machine.steps(Code(program, self.rules), max_instructions):
+        for pc, mask in self._machine.steps(ShaderCode(program, self.rules), max_instructions):
             yield program[pc], np.ones(self._machine.lanes, bool) if mask is None else mask.copy()

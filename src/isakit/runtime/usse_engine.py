@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from isakit.errors import LaunchError
-from isakit.machine.usse.shader_code import Code
+from isakit.machine.usse.shader_code import ShaderCode
 from isakit.machine.usse.texture_samples import WordsOf, words_of
 from isakit.runtime.engine_choice import ENGINES, chosen, unusable
 
@@ -26,7 +26,7 @@ def check_engine(engine: str) -> None:
         raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
 
 
-def stretches_for(engine: Engine, code: Code, invocations: int) -> tuple[Stretches, bool] | None:
+def stretches_for(engine: Engine, code: ShaderCode, invocations: int) -> tuple[Stretches, bool] | None:
     """The compiled parts of a program for a run over some invocations, and whether to make those that are missing.
 
     None for the reference engine. Raises NotModelled for `llvm` where it cannot be had; `auto` warns.

@@ -81,7 +81,7 @@ def from_words(words: Array, ty: str, count: int) -> Array:
 
 # --- varyings ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Input:
+class ShaderInput:
     """An interpolated input of a fragment program: `words` registers from `register` on get `name` as `ty`.
 
     `texture`: the registers get a texel of that unit instead, sampled at the coordinate `name`; `projective` divides by
@@ -97,23 +97,23 @@ class Input:
     projective: bool = False
 
 
-def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[Input]:
+def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[ShaderInput]:
     """Inputs in register order: for each descriptor the iterated value, then the texel fetched before the program."""
-    out: list[Input] = []
+    out: list[ShaderInput] = []
     register = 0
     for d in inputs:
         source, coordinate = d.info >> 12 & 15, d.info & 15
         if source != 15:
             words = (d.size >> 4 & 3) + 1
             components = (d.info >> 22 & 3) + 1
-            out.append(Input(_input_name(source, d), register, words, components, _input_type(source, d)))
+            out.append(ShaderInput(_input_name(source, d), register, words, components, _input_type(source, d)))
             register += words
         if coordinate != 15:
             words = (d.size >> 6 & 3) + 1
             kind = d.info >> 8 & 3
             texel = {0: "native", 2: "f16", 3: "f32"}.get(d.component_info >> 4 & 3, "native")
-            out.append(Input(f"texcoord{coordinate}", register, words, 2 if kind == 1 else 3, texel, d.resource_index,
-                             kind != 1))  # fmt: skip
+            name, size, sampled = f"texcoord{coordinate}", 2 if kind == 1 else 3, kind != 1
+            out.append(ShaderInput(name, register, words, size, texel, d.resource_index, sampled))
             register += words
     return out
 
@@ -135,7 +135,7 @@ def _input_type(source: int, d: AttributeDescriptor) -> str:
 
 
 @dataclass(frozen=True)
-class Output:
+class ShaderOutput:
     """A result of a vertex program: `components` values from register `register` of o on, f32 or packed f16."""
 
     name: str
@@ -144,14 +144,14 @@ class Output:
     ty: str
 
 
-def vertex_outputs(outputs1: int, outputs2: int, packed: int) -> list[Output]:
+def vertex_outputs(outputs1: int, outputs2: int, packed: int) -> list[ShaderOutput]:
     """Outputs in register order: position, colours, fog, texture coordinates, point size, clip distances."""
-    out: list[Output] = []
+    out: list[ShaderOutput] = []
     register = 0
 
     def add(name: str, components: int, words: int, ty: str = "f32") -> None:
         nonlocal register
-        out.append(Output(name, register, components, ty))
+        out.append(ShaderOutput(name, register, components, ty))
         register += words
 
     add("position", 4, 4)

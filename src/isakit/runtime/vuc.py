@@ -14,7 +14,7 @@ from typing import Any, Literal
 from isakit.asm import Program, assemble
 from isakit.codec import decoder
 from isakit.errors import LaunchError
-from isakit.machine.vuc.core import Core as Machine
+from isakit.machine.vuc.core import CoreMachine as Machine
 from isakit.machine.vuc.core_code import decode
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.special_registers import UnknownRegisterError
@@ -198,7 +198,7 @@ class Core(Machine):
         return "limit"
 
     def _spins(self) -> frozenset[int]:
-        """Addresses of unguarded branches to themselves with a nop behind."""
+        """Addresses of unguarded branches to themselves with a nop after."""
         found: set[int] = set()
         units = decoder_of(self.variant)
         for at, (word, behind) in enumerate(pairwise(self.code)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isakit.errors import LaunchError, NotModelled
 
 if TYPE_CHECKING:
-    from isakit.machine.vuc.core import Core
+    from isakit.machine.vuc.core import CoreMachine
 
 ENGINES = ("auto", "reference", "llvm")
 WARM_UP = 200_000
@@ -18,7 +18,7 @@ WARM_UP = 200_000
 Advance = Callable[[int, Container[int]], str]
 
 
-def accelerator(core: Core, engine: str) -> Advance | None:
+def accelerator(core: CoreMachine, engine: str) -> Advance | None:
     """What `core` is to advance with; None for the reference core itself.
 
     `auto` compiles after 200,000 cycles, and never without llvmlite. Raises LaunchError for an unknown name,
@@ -34,7 +34,7 @@ def accelerator(core: Core, engine: str) -> Advance | None:
     return _WarmUp(core).advance if engine == "auto" and usable else None
 
 
-def _driver(core: Core, *, eager: bool) -> Advance:
+def _driver(core: CoreMachine, *, eager: bool) -> Advance:
     from isakit.machine.vuc.compiled.compiled_core import Driver  # imports LLVM
 
     return Driver(core, eager).advance
@@ -43,7 +43,7 @@ def _driver(core: Core, *, eager: bool) -> Advance:
 class _WarmUp:
     """The reference core, until compiling pays."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreMachine) -> None:
         self._core, self._left = core, WARM_UP
 
     def advance(self, limit: int, stops: Container[int]) -> str:

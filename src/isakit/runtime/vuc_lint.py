@@ -15,7 +15,7 @@ from isakit.arch.vuc.registers import SR, special_names
 from isakit.asm import Program, assemble
 from isakit.codec import decoder
 from isakit.errors import MachineFault, NotModelled
-from isakit.machine.vuc.core_code import Op, Register, decode
+from isakit.machine.vuc.core_code import CoreOp, Register, decode
 from isakit.machine.vuc.watch import MACROBLOCK, WINDOW, register_name
 
 MBIREAD_LATENCY = 5
@@ -88,7 +88,7 @@ class _Linter:
         self.variant = variant
         self.features = vuc.variant(variant).features | {variant}
         self.names = special_names(self.features)
-        self.ops: list[Op | None] = []
+        self.ops: list[CoreOp | None] = []
         self.problems: list[Finding] = []
         for at, word in enumerate(words):
             try:
@@ -116,7 +116,7 @@ class _Linter:
         return out
 
     # --- control flow -------------------------------------------------------------------------------------------------
-    def _targets(self, at: int, op: Op) -> tuple[list[int], bool]:
+    def _targets(self, at: int, op: CoreOp) -> tuple[list[int], bool]:
         """Addresses that may follow the delay slot by a branch, and whether the way straight on is possible too."""
         out: list[int] = []
         straight = True
@@ -134,7 +134,7 @@ class _Linter:
         return out, straight
 
     def _successors(self, at: int, npc: int) -> list[tuple[int, int]]:
-        """(pc, next pc) pairs behind the instruction at `at` whose successor is `npc`."""
+        """(pc, next pc) pairs after the instruction at `at` whose successor is `npc`."""
         op = self.ops[at] if at < len(self.ops) else None
         if op is None:
             return []
@@ -154,7 +154,7 @@ class _Linter:
         return out
 
     # --- late writes --------------------------------------------------------------------------------------------------
-    def _late(self, op: Op) -> Iterator[_Late]:
+    def _late(self, op: CoreOp) -> Iterator[_Late]:
         for register, latency in op.footprint.delayed:
             if register[0] == "sr":
                 yield _Late(register, latency + 1, latency)
@@ -166,8 +166,8 @@ class _Linter:
         if "mbiread" in op.footprint.controls:
             yield _Late(("mb", 0), MBIREAD_LATENCY + 1, MBIREAD_LATENCY)
 
-    def _follow(self, origin: int, npc: int, op: Op, late: _Late, sure_way: bool) -> Iterator[Finding]:
-        """Walk all paths behind a late write until a reader would see it."""
+    def _follow(self, origin: int, npc: int, op: CoreOp, late: _Late, sure_way: bool) -> Iterator[Finding]:
+        """Walk all paths after a late write until a reader would see it."""
         seen: set[tuple[int, int, int]] = set()
         certain = sure_way and op.guard in (-1, 15)
         todo = [(state, 1, certain) for state in self._successors(origin, npc)]
@@ -207,7 +207,7 @@ class _Linter:
         return f"`{op.instruction.plain_text}`" if op is not None else "?"
 
     # --- single instructions ------------------------------------------------------------------------------------------
-    def _alone(self, at: int, op: Op) -> Iterator[Finding]:
+    def _alone(self, at: int, op: CoreOp) -> Iterator[Finding]:
         for (file, n), _ in op.footprint.delayed:
             if file == "sr" and n in _read_only(self.variant):
                 yield Finding(at, "read-only", f"{self.names[n]} cannot be written; nothing happens")
@@ -225,18 +225,18 @@ class _Linter:
                 yield Finding(at, "branch-in-delay-slot", "the effect of a branch in a delay slot is not known")
 
 
-def _is_long(op: Op) -> bool:
+def _is_long(op: CoreOp) -> bool:
     """Whether the instruction uses the long arithmetic unit."""
     return any(r[0] == "acc" for r, _ in op.footprint.delayed)
 
 
-def _target(op: Op) -> int:
+def _target(op: CoreOp) -> int:
     from isakit.arch.vuc.fields import BTARG
 
     return BTARG.get(op.instruction.word)
 
 
-def _affected(late: Register, reader: Op) -> set[Register]:
+def _affected(late: Register, reader: CoreOp) -> set[Register]:
     """Registers a reader takes that a write under way will change."""
     reads = reader.footprint.reads
     file, n = late

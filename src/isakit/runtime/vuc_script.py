@@ -35,7 +35,7 @@ _SPACES = ("B6", "B7")
 
 
 @dataclass(frozen=True)
-class Command:
+class ScriptCommand:
     """A line of a script."""
 
     line: int
@@ -47,14 +47,14 @@ class Command:
         return " ".join(self.words)
 
 
-def parse_script(text: str) -> list[Command]:
+def parse_script(text: str) -> list[ScriptCommand]:
     """The commands of a script. Raises LaunchError for what is none, with the line's number."""
-    out: list[Command] = []
+    out: list[ScriptCommand] = []
     for number, line in enumerate(text.splitlines(), 1):
         words = tuple(line.partition("#")[0].split())
         if not words:
             continue
-        command = Command(number, words)
+        command = ScriptCommand(number, words)
         if words[0] not in _COMMANDS:
             raise _wrong(command, f"there is no command {words[0]!r}; there are {', '.join(_COMMANDS)}")
         least, most, _ = _COMMANDS[words[0]]
@@ -75,7 +75,7 @@ class Script:
     def __post_init__(self) -> None:
         self.core.on_io_load = self._loaded
 
-    def play(self, commands: Sequence[Command]) -> Iterator[str]:
+    def play(self, commands: Sequence[ScriptCommand]) -> Iterator[str]:
         """Execute commands; yields a line for everything that was compared or waited for.
 
         Raises CheckFailed where the core does something else, LaunchError for names and numbers that do not exist, and
@@ -87,12 +87,12 @@ class Script:
                 yield f"{self.core.cycle:>8}  {found}"
 
     # --- commands ----------------------------------------------------------------------------------------------------
-    def run(self, c: Command) -> str:
+    def run(self, c: ScriptCommand) -> str:
         """`run N`."""
         self._pass(_number(c, 1))
         return ""
 
-    def at(self, c: Command) -> str:
+    def at(self, c: ScriptCommand) -> str:
         """`at CYCLE`."""
         cycle = _number(c, 1)
         if cycle < self.core.cycle:
@@ -100,7 +100,7 @@ class Script:
         self._pass(cycle - self.core.cycle)
         return ""
 
-    def write(self, c: Command) -> str:
+    def write(self, c: ScriptCommand) -> str:
         """`write NAME VALUE`."""
         name, value = c.words[1], _number(c, 2)
         cell = _CELL.fullmatch(name)
@@ -110,25 +110,25 @@ class Script:
         self._checked(c, lambda: self.core.host.__setitem__(name, value))
         return ""
 
-    def feed(self, c: Command) -> str:
+    def feed(self, c: ScriptCommand) -> str:
         """`feed WORD ...`."""
         self.core.feed([_number(c, k) for k in range(1, len(c.words))])
         return ""
 
-    def io(self, c: Command) -> str:
+    def io(self, c: ScriptCommand) -> str:
         """`io SPACE ADDRESS VALUE ...`."""
         space = _space(c)
         self.answers[space, _number(c, 2)] = deque(_number(c, k) for k in range(3, len(c.words)))
         return ""
 
-    def wait(self, c: Command) -> str:
+    def wait(self, c: ScriptCommand) -> str:
         """`wait NAME VALUE [within N]`."""
         name, wanted, limit = c.words[1], _number(c, 2), _patience(c, 3)
         if not self._comes(lambda: self._value(c, name) == wanted, limit):
             raise self._failed(c, f"{name} is {self._value(c, name):#x} after {limit} cycles")
         return f"{name} is {wanted:#x}"
 
-    def interrupt(self, c: Command) -> str:
+    def interrupt(self, c: ScriptCommand) -> str:
         """`interrupt NAME [within N]`."""
         name, limit = c.words[1], _patience(c, 2)
         if name not in self.core.host.interrupts:
@@ -139,14 +139,14 @@ class Script:
         self.core.host["INTR"] = bit
         return f"interrupt {name}"
 
-    def expect(self, c: Command) -> str:
+    def expect(self, c: ScriptCommand) -> str:
         """`expect NAME VALUE`."""
         wanted, value = _number(c, 2), self._value(c, c.words[1])
         if value != wanted:
             raise self._failed(c, f"{c.words[1]} is {value:#x}")
         return f"{c.words[1]} is {wanted:#x}"
 
-    def expect_store(self, c: Command) -> str:
+    def expect_store(self, c: ScriptCommand) -> str:
         """`expect-store SPACE ADDRESS VALUE`."""
         space, address, wanted = _space(c), _number(c, 2), _number(c, 3)
         stores = self.core.io_writes
@@ -183,7 +183,7 @@ class Script:
             return None
         return answers.popleft() if len(answers) > 1 else answers[0]
 
-    def _value(self, c: Command, name: str) -> int:
+    def _value(self, c: ScriptCommand, name: str) -> int:
         core = self.core
         cell = _CELL.fullmatch(name)
         if cell:
@@ -199,35 +199,35 @@ class Script:
             return int(self._checked(c, lambda: core.sr[name[1:]]))
         return int(self._checked(c, lambda: core.host[name]))
 
-    def _checked(self, c: Command, act: Callable[[], object]) -> int:
+    def _checked(self, c: ScriptCommand, act: Callable[[], object]) -> int:
         try:
             return act() or 0  # type: ignore[return-value]
         except (LaunchError, UnknownRegisterError) as e:
             raise _wrong(c, str(e)) from None
 
-    def _failed(self, c: Command, why: str) -> CheckFailed:
+    def _failed(self, c: ScriptCommand, why: str) -> CheckFailed:
         return CheckFailed(f"line {c.line}: {c.text}: {why} (cycle {self.core.cycle}, pc {self.core.pc:#x})")
 
 
-def _wrong(c: Command, why: str) -> LaunchError:
+def _wrong(c: ScriptCommand, why: str) -> LaunchError:
     return LaunchError(f"line {c.line} of the script: {why}")
 
 
-def _parsed(c: Command, text: str) -> int:
+def _parsed(c: ScriptCommand, text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
         raise _wrong(c, f"{text!r} is no number") from None
 
 
-def _number(c: Command, k: int) -> int:
+def _number(c: ScriptCommand, k: int) -> int:
     number = _parsed(c, c.words[k])
     if not 0 <= number < 1 << 32:
         raise _wrong(c, f"{c.words[k]} does not fit 32 bits")
     return number
 
 
-def _patience(c: Command, k: int) -> int:
+def _patience(c: ScriptCommand, k: int) -> int:
     if len(c.words) == k:
         return PATIENCE
     if len(c.words) != k + 2 or c.words[k] != "within":
@@ -235,14 +235,14 @@ def _patience(c: Command, k: int) -> int:
     return _number(c, k + 1)
 
 
-def _space(c: Command) -> str:
+def _space(c: ScriptCommand) -> str:
     if c.words[1] not in _SPACES:
         raise _wrong(c, f"{c.words[1]!r} is no I/O space; there are {', '.join(_SPACES)}")
     return c.words[1]
 
 
 _MANY = 1 << 16
-_COMMANDS: dict[str, tuple[int, int, Callable[[Script, Command], str]]] = {
+_COMMANDS: dict[str, tuple[int, int, Callable[[Script, ScriptCommand], str]]] = {
     "run": (1, 1, Script.run), "at": (1, 1, Script.at), "write": (2, 2, Script.write), "feed": (1, _MANY, Script.feed),
     "io": (3, _MANY, Script.io), "wait": (2, 4, Script.wait), "interrupt": (1, 3, Script.interrupt),
     "expect": (2, 2, Script.expect), "expect-store": (3, 3, Script.expect_store),

@@ -26,7 +26,7 @@ from isakit.lean import dataclass
 
 
 @dataclass(frozen=True)
-class Bits:
+class Unsigned:
     """An unsigned number of `width` bits."""
 
     width: int
@@ -46,12 +46,12 @@ class Many:
     stride: str = ""
 
 
-u8 = Annotated[int, Bits(8)]
-u16 = Annotated[int, Bits(16)]
-u32 = Annotated[int, Bits(32)]
-u64 = Annotated[int, Bits(64)]
+u8 = Annotated[int, Unsigned(8)]
+u16 = Annotated[int, Unsigned(16)]
+u32 = Annotated[int, Unsigned(32)]
+u64 = Annotated[int, Unsigned(64)]
 
-R = TypeVar("R", bound="Record")
+R = TypeVar("R", bound="StateRecord")
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class RecordField:
     offset: int
     size: int
     width: int = 0
-    element: type[Record] | None = None
+    element: type[StateRecord] | None = None
     many: Many | None = None
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """Fields by name, and the size of the record in bytes."""
 
     fields: dict[str, RecordField]
@@ -97,7 +97,7 @@ class Elements(dict[int, R], Generic[R]):
         return made
 
 
-class Record:
+class StateRecord:
     """The base of declared records. Objects begin with all fields 0."""
 
     __slots__ = ()
@@ -117,7 +117,7 @@ def width_of(annotation: Any) -> int | None:
     if annotation is bool:
         return 1
     if get_origin(annotation) is Annotated:
-        return next((x.width for x in get_args(annotation)[1:] if isinstance(x, Bits)), None)
+        return next((x.width for x in get_args(annotation)[1:] if isinstance(x, Unsigned)), None)
     return None
 
 
@@ -132,18 +132,18 @@ def many_of(annotation: Any) -> tuple[Any, Many] | None:
 
 
 @cache
-def layout_of(record: type[Record]) -> Layout:
+def layout_of(record: type[StateRecord]) -> RecordLayout:
     """Where the fields of a record are. Raises DefinitionError for a field that is no number, record or row."""
     fields: dict[str, RecordField] = {}
     end = 0
-    declared = next(c for c in record.__mro__ if Record in c.__bases__)  # classes below it are views of the same
+    declared = next(c for c in record.__mro__ if StateRecord in c.__bases__)  # classes below it are views of the same
     for name, annotation in get_type_hints(declared, include_extras=True).items():
         f = _field(f"{record.__name__}.{name}", name, annotation, end)
         fields[name] = f
         end = f.offset + f.size
     if not fields:
         raise DefinitionError(f"{record.__name__} declares no fields")
-    return Layout(fields, end)
+    return RecordLayout(fields, end)
 
 
 def _field(where: str, name: str, annotation: Any, end: int) -> RecordField:
@@ -151,7 +151,7 @@ def _field(where: str, name: str, annotation: Any, end: int) -> RecordField:
     if width is not None:
         size = max(1, width // 8)
         return RecordField(name, -(-end // size) * size, size, width)
-    if isinstance(annotation, type) and issubclass(annotation, Record):
+    if isinstance(annotation, type) and issubclass(annotation, StateRecord):
         return RecordField(name, -(-end // 8) * 8, layout_of(annotation).size, element=annotation)
     several = many_of(annotation)
     if several is None:

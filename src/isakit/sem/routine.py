@@ -27,8 +27,8 @@ from functools import cache
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from isakit.errors import DefinitionError
-from isakit.sem.records import Bits, Many, Record, many_of, width_of
-from isakit.sem.routine_code import Callee, Parameter, RoutineCode, Translatable
+from isakit.sem.records import Many, StateRecord, Unsigned, many_of, width_of
+from isakit.sem.routine_code import Callee, RoutineCode, RoutineParameter, Translatable
 from isakit.sem.routine_helpers import highest, lanes_equal, lowest, signed_less, wide
 from isakit.sem.routine_translation import translate
 
@@ -72,7 +72,7 @@ class Routine(Translatable, Generic[P, T]):
         self._source: str | None = None
         self._tree: ast.FunctionDef | None = None
         self._codes: list[tuple[dict[str, Any], RoutineCode]] = []
-        self._signature: tuple[list[Parameter], list[str], int] | None = None
+        self._signature: tuple[list[RoutineParameter], list[str], int] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Only routines call routines like this; engines have functions of them."""
@@ -96,10 +96,10 @@ class Routine(Translatable, Generic[P, T]):
             self._tree = tree
         return self._tree
 
-    def _look(self) -> tuple[list[Parameter], list[str], int]:
+    def _look(self) -> tuple[list[RoutineParameter], list[str], int]:
         if self._signature is None:
             hints = get_type_hints(self.function, include_extras=True)
-            parameters: list[Parameter] = []
+            parameters: list[RoutineParameter] = []
             statics: list[str] = []
             for name in inspect.signature(self.function).parameters:
                 p = _parameter(name, hints.get(name))
@@ -115,7 +115,7 @@ class Routine(Translatable, Generic[P, T]):
         return self._signature
 
     @property
-    def parameters(self) -> list[Parameter]:
+    def parameters(self) -> list[RoutineParameter]:
         """What compiled code passes to it."""
         return self._look()[0]
 
@@ -238,19 +238,19 @@ def external(function: Callable[P, T]) -> External[P, T]:
     return External(function)
 
 
-def _parameter(name: str, hint: Any) -> Parameter | None:
+def _parameter(name: str, hint: Any) -> RoutineParameter | None:
     """A parameter that is not static."""
     width = width_of(hint)
     if width is not None:
-        return Parameter(name, width=width)
-    if isinstance(hint, type) and issubclass(hint, Record):
-        return Parameter(name, record=hint)
+        return RoutineParameter(name, width=width)
+    if isinstance(hint, type) and issubclass(hint, StateRecord):
+        return RoutineParameter(name, record=hint)
     if get_origin(hint) is Annotated and any(isinstance(x, OfLanes) for x in get_args(hint)):
-        return Parameter(name, lanes=True)
+        return RoutineParameter(name, lanes=True)
     several = many_of(hint)
     if several is not None:
         element = several[0]
-        return Parameter(name, record=element, row=True)
+        return RoutineParameter(name, record=element, row=True)
     return None
 
 
@@ -259,6 +259,20 @@ Static = Annotated[T, "static"]
 
 
 __all__ = [
-    "Bits", "External", "Lanes", "Many", "Routine", "Static", "external", "forget", "highest", "lanes_equal", "lowest",
-    "on_change", "routine", "shared_routine", "signed_less", "wide",
+    "External",
+    "Lanes",
+    "Many",
+    "Routine",
+    "Static",
+    "Unsigned",
+    "external",
+    "forget",
+    "highest",
+    "lanes_equal",
+    "lowest",
+    "on_change",
+    "routine",
+    "shared_routine",
+    "signed_less",
+    "wide",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from isakit.lean import dataclass
-from isakit.sem.records import Record, RecordField
+from isakit.sem.records import RecordField, StateRecord
 from isakit.sem.value import Value
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ LOCAL, FIELD, ITEM, LANE, MATCHING = "local", "field", "item", "lane", "matching
 
 
 @dataclass(frozen=True)
-class Parameter:
+class RoutineParameter:
     """What a routine is given: a number of `width` bits, a record (or a `row` of them), or a number per lane."""
 
     name: str
     width: int = 0
-    record: type[Record] | None = None
+    record: type[StateRecord] | None = None
     row: bool = False
     lanes: bool = False
 
@@ -48,7 +48,7 @@ class Let:
 
 
 @dataclass(frozen=True)
-class Point:
+class PointAt:
     """Let a name stand for an element of a field of the record `base`, or of the row `base`.
 
     Without `index`: for the record that the field is.
@@ -57,7 +57,7 @@ class Point:
     name: str
     base: str
     within: RecordField | None
-    element: type[Record]
+    element: type[StateRecord]
     index: Value | None
 
 
@@ -97,7 +97,7 @@ class Return:
 
 
 @dataclass(frozen=True)
-class Row:
+class RowArgument:
     """A row of records as an argument: a field of `base`, or all of the row `base`."""
 
     base: str
@@ -135,7 +135,7 @@ class Raise:
     arguments: tuple[Any, ...]
 
 
-Statement = Let | Point | Store | If | While | Return | Do | Raise
+Statement = Let | PointAt | Store | If | While | Return | Do | Raise
 
 
 class Callee:
@@ -157,7 +157,7 @@ class Translatable(Callee):
 
     @property
     @abstractmethod
-    def parameters(self) -> list[Parameter]:
+    def parameters(self) -> list[RoutineParameter]:
         """What compiled code passes to it."""
 
     @property

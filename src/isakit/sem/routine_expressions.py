@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 from isakit.errors import DefinitionError
 from isakit.lean import dataclass
 from isakit.sem import value as v
-from isakit.sem.records import Record, RecordField, layout_of, width_of
+from isakit.sem.records import RecordField, StateRecord, layout_of, width_of
 from isakit.sem.routine_code import (
     FIELD,
     ITEM,
@@ -22,9 +22,9 @@ from isakit.sem.routine_code import (
     Do,
     If,
     Let,
-    Point,
+    PointAt,
     RoutineCode,
-    Row,
+    RowArgument,
     Statement,
     Text,
     Translatable,
@@ -42,20 +42,20 @@ class Static:
 
 
 @dataclass(frozen=True)
-class Pointer:
+class RecordPointer:
     """A record: the name that stands for it."""
 
     name: str
-    record: type[Record]
+    record: type[StateRecord]
 
 
 @dataclass(frozen=True)
-class Rows:
+class RecordRows:
     """The elements of a field of the record `base`, or of the row `base`."""
 
     base: str
     within: RecordField | None
-    element: type[Record] | None
+    element: type[StateRecord] | None
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class LaneNumbers:
     name: str
 
 
-Operand = Static | Value | Pointer | Rows | LaneNumbers
+Operand = Static | Value | RecordPointer | RecordRows | LaneNumbers
 
 _STATIC_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
@@ -82,7 +82,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Any], Value]] = {
 }  # fmt: skip
 
 
-class Expressions:
+class RoutineExpressions:
     """Translates the expressions and calls of one routine."""
 
     def __init__(self, routine: Translatable, statics: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Expressions:
             if p.lanes:
                 self.names[p.name] = LaneNumbers(p.name)
             elif p.record is not None:
-                self.names[p.name] = Rows(p.name, None, p.record) if p.row else Pointer(p.name, p.record)
+                self.names[p.name] = RecordRows(p.name, None, p.record) if p.row else RecordPointer(p.name, p.record)
             else:
                 self.names[p.name] = Value(LOCAL, p.width, (), p.name)
         self._fresh = 0
@@ -107,7 +107,7 @@ class Expressions:
         raise DefinitionError(f"{self.routine.name}, line {getattr(node, 'lineno', 0)}: {why} ({ast.unparse(node)})")
 
     def _within(self, translate: Callable[[], bool]) -> tuple[list[Statement], bool]:
-        """What is translated on its own, and whether its end is reached; names it binds are unknown behind it."""
+        """What is translated on its own, and whether its end is reached; names it binds are unknown after it."""
         outer, names = self.statements, dict(self.names)
         self.statements: list[Statement] = []
         goes_on = translate()
@@ -118,7 +118,7 @@ class Expressions:
         self.names = names
         return inner, goes_on
 
-    def _field(self, where: Pointer, name: str, node: ast.AST) -> RecordField:
+    def _field(self, where: RecordPointer, name: str, node: ast.AST) -> RecordField:
         fields = layout_of(where.record).fields
         if name not in fields:
             self._fail(node, f"{where.record.__name__} has no {name}")
@@ -211,10 +211,10 @@ class Expressions:
                 if parameter:
                     self.code.choices[parameter, attr] = got
                 return Static(got)
-            case Pointer(name=name):
+            case RecordPointer(name=name):
                 f = self._field(base, attr, node)
                 if f.many is not None:
-                    return Rows(name, f, f.element)
+                    return RecordRows(name, f, f.element)
                 if f.element is not None:
                     return self._pointed(name, f, f.element, None)
                 return Value(FIELD, f.width, (), (name, f))
@@ -225,10 +225,10 @@ class Expressions:
         match base, index:
             case Static(), Static():
                 return Static(self._use(base)[self._use(index)])
-            case Rows(base=name, within=within, element=None), _:
+            case RecordRows(base=name, within=within, element=None), _:
                 assert within is not None
                 return Value(ITEM, within.width, (self._number(index, 64, node),), (name, within))
-            case Rows(base=name, within=within, element=element), _:
+            case RecordRows(base=name, within=within, element=element), _:
                 assert element is not None
                 return self._pointed(name, within, element, self._number(index, 64, node))
             case LaneNumbers(name=name), _:
@@ -236,11 +236,13 @@ class Expressions:
             case _:
                 self._fail(node, "has no elements")
 
-    def _pointed(self, base: str, within: RecordField | None, element: type[Record], index: Value | None) -> Pointer:
+    def _pointed(
+        self, base: str, within: RecordField | None, element: type[StateRecord], index: Value | None
+    ) -> RecordPointer:
         self._fresh += 1
         made = f"at{self._fresh}"
-        self.statements.append(Point(made, base, within, element, index))
-        return Pointer(made, element)
+        self.statements.append(PointAt(made, base, within, element, index))
+        return RecordPointer(made, element)
 
     def _pair(self, a: Operand, b: Operand, node: ast.AST) -> tuple[Value, Value]:
         """Two numbers of the same width."""
@@ -392,10 +394,10 @@ class Expressions:
 
     def _argument(self, a: Operand, width: int, node: ast.AST) -> Any:
         match a:
-            case Pointer(name=name) | LaneNumbers(name=name):
+            case RecordPointer(name=name) | LaneNumbers(name=name):
                 return name
-            case Rows(base=base, within=within):
-                return Row(base, within)
+            case RecordRows(base=base, within=within):
+                return RowArgument(base, within)
             case _:
                 return self._number(a, width, node)
 

@@ -13,7 +13,7 @@ from isakit.sem.routine_code import (
     LOCAL,
     If,
     Let,
-    Point,
+    PointAt,
     Raise,
     Return,
     RoutineCode,
@@ -21,7 +21,7 @@ from isakit.sem.routine_code import (
     Translatable,
     While,
 )  # fmt: skip
-from isakit.sem.routine_expressions import Expressions, LaneNumbers, Pointer, Rows, Static
+from isakit.sem.routine_expressions import LaneNumbers, RecordPointer, RecordRows, RoutineExpressions, Static
 from isakit.sem.value import Value
 
 
@@ -32,7 +32,7 @@ def translate(routine: Translatable, statics: Mapping[str, Any]) -> RoutineCode:
     return Translation(routine, statics).code
 
 
-class Translation(Expressions):
+class Translation(RoutineExpressions):
     """Translates one routine."""
 
     def __init__(self, routine: Translatable, statics: Mapping[str, Any]) -> None:
@@ -79,10 +79,10 @@ class Translation(Expressions):
         match target:
             case ast.Name(id=name):
                 got = self._rvalue(value, name)
-                if isinstance(got, Pointer):
+                if isinstance(got, RecordPointer):
                     self.names[name] = self._renamed(got, name)
                     return
-                if isinstance(got, Rows | LaneNumbers):
+                if isinstance(got, RecordRows | LaneNumbers):
                     self.names[name] = got
                     return
                 if isinstance(got, Static) and name in self._once and name not in self.names:
@@ -97,13 +97,13 @@ class Translation(Expressions):
                 self.names[name] = Value(LOCAL, width, (), name)
             case ast.Attribute(value=base, attr=attr):
                 got, where = self._rvalue(value), self._expression(base)
-                if not isinstance(where, Pointer):
+                if not isinstance(where, RecordPointer):
                     self._fail(target, "only fields of records are set")
                 f = self._field(where, attr, target)
                 self.statements.append(Store(where.name, f, self._number(got, f.width, value)))
             case ast.Subscript(value=base, slice=index):
                 got, where = self._rvalue(value), self._expression(base)
-                if not isinstance(where, Rows) or where.within is None or where.element is not None:
+                if not isinstance(where, RecordRows) or where.within is None or where.element is not None:
                     self._fail(target, "not a row of numbers")
                 at = self._number(self._expression(index), 64, index)
                 number = self._number(got, where.within.width, value)
@@ -111,13 +111,13 @@ class Translation(Expressions):
             case _:
                 self._fail(target, "cannot be assigned to")
 
-    def _renamed(self, p: Pointer, name: str) -> Pointer:
+    def _renamed(self, p: RecordPointer, name: str) -> RecordPointer:
         """The record that has just been found, under the name that the text gives it."""
         last = self.statements[-1] if self.statements else None
-        if not isinstance(last, Point) or last.name != p.name or name not in self._once:
+        if not isinstance(last, PointAt) or last.name != p.name or name not in self._once:
             return p
         self.statements[-1] = replace(last, name=name)
-        return Pointer(name, p.record)
+        return RecordPointer(name, p.record)
 
     def _if(self, s: ast.If) -> bool:
         condition = self._condition(s.test)

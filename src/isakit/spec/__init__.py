@@ -1,7 +1,7 @@
 """The language instruction sets are written in: fields, parts, forms, records, variants, load-time checks."""
 
 from isakit.spec.fields import Bits, Field, bits, where
-from isakit.spec.isa import InstructionSet, Pseudo, RegisterFile, Space, SpecialRegister, Variant, View
+from isakit.spec.isa import InstructionSet, NamedSpecial, Pseudo, RegisterFile, Space, Variant, View
 from isakit.spec.parts import (
     Alternative,
     Binder,
@@ -34,7 +34,7 @@ from isakit.spec.parts import (
     when,
     written,
 )
-from isakit.spec.record import Form, Kind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
+from isakit.spec.record import Form, InstructionKind, Layout, Record, Ref, Refusal, Status, make_form, parse_syntax
 from isakit.spec.table import Encoding, FormTable, Maker, Shape, cases, flag, number, words
 
 __all__ = [
@@ -55,13 +55,14 @@ __all__ = [
     "HasFeature",
     "Illegal",
     "Imm",
+    "InstructionKind",
     "InstructionSet",
     "Keep",
-    "Kind",
     "Layout",
     "Literal",
     "Maker",
     "Match",
+    "NamedSpecial",
     "Nothing",
     "Part",
     "Pseudo",
@@ -76,7 +77,6 @@ __all__ = [
     "Shape",
     "Silent",
     "Space",
-    "SpecialRegister",
     "Status",
     "Template",
     "TokenStream",

@@ -17,14 +17,15 @@ from isakit.registry import VARIANTS, instruction_set
 from isakit.spec.lint import KnownForms, check_record
 from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
-from isakit.spec.record import Form, Kind, Record, Ref, Status
+from isakit.spec.record import Form, InstructionKind, Record, Ref, Status
 
 
 @dataclass(frozen=True)
 class RegisterFile:
     """A register file as the semantics sees it: how many registers of how many bits.
 
-    `constant` are registers that always read the same and that writes do not change.
+    `constant` are registers that always read the same and that writes do not change. `flags` names the bits of a
+    register that conditions look at, bit 0 first.
     """
 
     name: str
@@ -34,6 +35,7 @@ class RegisterFile:
     text: str = ""
     ref: Ref | None = None
     constant: frozenset[int] = frozenset()
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Pseudo:
 
 
 @dataclass(frozen=True)
-class SpecialRegister:
+class NamedSpecial:
     """A named special register: number, meaning, the features it exists with."""
 
     number: int
@@ -101,18 +103,20 @@ class InstructionSet:
     misaligned: str = "UNALIGNED_INSTRUCTION"
     layouts: tuple[Any, ...] = ()
     registers: dict[str, RegisterFile] = field(default_factory=dict[str, RegisterFile])
-    special_registers: list[SpecialRegister] = field(default_factory=list[SpecialRegister])
+    special_registers: list[NamedSpecial] = field(default_factory=list[NamedSpecial])
     spaces: list[Space] = field(default_factory=list[Space])
     records: list[Record] = field(default_factory=list[Record])
     documents: dict[str, str] = field(default_factory=dict[str, str])
     prefixes: frozenset[str] = frozenset()
-    #: words that never stand behind the name of an instruction
+    #: words that never stand after the name of an instruction
     in_front: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset({"dst", "cdst"})
     default_variant: str = ""
     #: operands after which the lanes that execute are finished
     ends_with: frozenset[str] = frozenset()
-    #: instructions behind a branch, call or return that are executed before it takes effect
+    #: the operand that says how often an instruction is executed, its other operands moving on each time
+    repeats_with: str = ""
+    #: instructions after a branch, call or return that are executed before it takes effect
     delay_slots: int = 0
     #: program type -> register files whose content is read after the program has ended
     results: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
@@ -130,6 +134,8 @@ class InstructionSet:
     pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
+    #: faults of the machine, `isakit.sem.faults.Fault`
+    faults: Sequence[Any] = ()
     #: the package whose import adds the records; `complete` checks them together, any other instruction set at once
     package: str = ""
     _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
@@ -161,7 +167,7 @@ class InstructionSet:
         notes: Sequence[str] = (),
         see: Sequence[Ref] = (),
         name: str = "",
-        group: Kind | str = Kind.ARITHMETIC,
+        group: InstructionKind | str = InstructionKind.ARITHMETIC,
         ends: bool = False,
         links: str = "",
         **facts: Any,
@@ -181,7 +187,7 @@ class InstructionSet:
                     tuple(notes),
                     tuple(see),
                     self.name,
-                    Kind(group),
+                    InstructionKind(group),
                     ends,
                     links,
                     facts,

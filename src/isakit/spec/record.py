@@ -27,7 +27,7 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Kind(StrEnum):
+class InstructionKind(StrEnum):
     """What an instruction is for, in the terms of control flow and data flow."""
 
     ARITHMETIC = "arithmetic"
@@ -359,7 +359,7 @@ class Record:
     notes: tuple[str, ...] = ()
     see: tuple[Ref, ...] = ()
     isa: str = ""
-    group: Kind = Kind.ARITHMETIC
+    group: InstructionKind = InstructionKind.ARITHMETIC
     ends: bool = False
     links: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])

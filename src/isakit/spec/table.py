@@ -12,7 +12,7 @@ out. Both may stand in one line, two blanks apart. An operand is `{part}`, `{par
 `{part=kind:arguments}`: its kind is looked up among the parts given with the table, then in the shape's own vocabulary.
 Arguments are mostly letters of the pattern, several of them (highest first) for a concatenation.
 
-Behind the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless
+After the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless
 LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, and `NAME=VALUE` for constants of the semantics. Further
 texts are tables whose rows are put in, row by row: a capital letter heads a column of bits for that letter of the
 pattern, other columns replace `<column>`, and `{column}` in the syntax.
@@ -52,7 +52,7 @@ _FIXED, _ONES, _IGNORED = ({ord(c): "01"[c in wanted] for c in f"01.-{ascii_lowe
 class Shape:
     """A layout with what all its forms share.
 
-    `fields` names its fields, `operands` are the kinds of operands to be had by name; `lead` stands in front of every
+    `fields` names its fields, `operands` are the kinds of operands to be had by name; `lead` stands before every
     syntax line. `mnemonic` makes the part `name` from the word that begins a syntax line: `setgt,setsg {dst} ...`.
     `selectors` are bits that have no effect in forms whose operands do not look at all of them, `ignored`
     bits that never have one.
@@ -273,7 +273,7 @@ class _Declaration:
             return self.encoding.operand(kind, arguments)
 
     def check(self) -> None:
-        """Raise DefinitionError for letters without a meaning, and behind the last form for operands of no form."""
+        """Raise DefinitionError for letters without a meaning, and after the last form for operands of no form."""
         assert self.encoding is not None
         with self:
             if self.encoding.unused():
@@ -344,7 +344,7 @@ def cases(alternatives: Mapping[str, Part | Maker | str]) -> Maker:
 
 
 def _halves(line: str) -> list[str]:
-    """A line, or the two that stand in one, its bits far behind the syntax."""
+    """A line, or the two that stand in one, its bits far after the syntax."""
     return [part.strip() for part in _FAR.split(line.strip(), maxsplit=1)]
 
 

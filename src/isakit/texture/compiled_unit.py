@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, Module, object_code
+from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
@@ -221,7 +221,7 @@ def text_of(q: Question, target: Host) -> str:
     Sources and results are rows of 32 words. The result tells whether some of the lanes are left to the array code.
     Raises NotModelled, as the unit does.
     """
-    module = Module(LANES)
+    module = LlvmModule(LANES)
     code = Tracer(module, q.fraction)
     b = code.body
     texture: Any = _Texture(code, q, "+fma" in target.features.split(","))
@@ -263,7 +263,7 @@ def _function(head: list[str], lines: list[str], name: str) -> str:
     ])  # fmt: skip
 
 
-def _in_default_environment(module: Module) -> str:
+def _in_default_environment(module: LlvmModule) -> str:
     """`answer`: kernels run with denormals flushed, the texture unit keeps them."""
     module.declare("llvm.x86.sse.ldmxcsr", "void @(ptr)")
     module.declare("llvm.x86.sse.stmxcsr", "void @(ptr)")
@@ -278,7 +278,7 @@ def _in_default_environment(module: Module) -> str:
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
-_made: dict[tuple[Question, Host], Loaded | None] = {}
+_made: dict[tuple[Question, Host], LoadedCode | None] = {}
 _lock = threading.Lock()
 
 
@@ -292,7 +292,7 @@ def function_of(q: Question, target: Host) -> int:
             except (NotModelled, NotImplementedError):
                 _made[key] = None
             else:
-                _made[key] = Loaded(object_code(text, target), target)
+                _made[key] = LoadedCode(object_code(text, target), target)
         loaded = _made[key]
         return 0 if loaded is None else loaded.address("answer")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.texture.texel_formats import Layout
+from isakit.texture.texel_formats import ComponentLayout
 
 
-def decompressed(made: Layout, blocks: Array, width: int, height: int) -> Array:
+def decompressed(made: ComponentLayout, blocks: Array, width: int, height: int) -> Array:
     """Blocks, uint8 [rows, columns, bytes], as texels uint8 [height, width, 4] (R, G, B, A)."""
     rows, columns, _ = blocks.shape
     flat = blocks.reshape(-1, blocks.shape[2])

@@ -19,7 +19,7 @@ from isakit.texture.compressed import decompressed
 from isakit.texture.pvrtc import decode_pvrtc
 from isakit.texture.pvrtc2 import decode_pvrtc2
 from isakit.texture.swizzled_order import swizzle_index
-from isakit.texture.texel_formats import Layout
+from isakit.texture.texel_formats import ComponentLayout
 
 Layouts = Literal["linear", "swizzled", "tiled"]
 TILE = 32
@@ -327,7 +327,7 @@ def _blocks(f: GxmFormat, raw: Array, width: int, height: int, layout: Layouts) 
     if f.base.startswith("SBC"):
         return _signed_blocks(f, blocks, width, height)
     kinds: dict[str, Any] = {"UBC1": "dxt1", "UBC2": "dxt23", "UBC3": "dxt45", "UBC4": "rgtc1", "UBC5": "rgtc2"}
-    made = Layout(0, f.base, 8 * size, (), kinds[f.base])
+    made = ComponentLayout(0, f.base, 8 * size, (), kinds[f.base])
     texels = decompressed(made, blocks, width, height)
     if f.base in ("UBC4", "UBC5"):
         return _ordered(f.order, [texels[..., k] for k in range(1 if f.base == "UBC4" else 2)])

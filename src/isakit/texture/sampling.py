@@ -29,7 +29,7 @@ _COMPARED = RED
 
 
 @dataclass(frozen=True)
-class Request:
+class SampleRequest:
     """What is sampled, one array element per lane.
 
     Attributes: `coords` (f32 values as f64, one array per axis of an image, 0 to 1 where the texture is normalised),
@@ -142,7 +142,9 @@ class Image:
                    for c, n in zip(coords, sizes, strict=False)]  # fmt: skip
         return out, sizes
 
-    def sums(self, request: Request, level: Array, filters: str) -> tuple[dict[int, list[Array]], list[Array], int]:
+    def sums(
+        self, request: SampleRequest, level: Array, filters: str
+    ) -> tuple[dict[int, list[Array]], list[Array], int]:
         """(raw component -> values of the taps as f64 or u32, weights, fraction bits) of one level."""
         u, sizes = self.scaled(request.coords, level)
         smooth = filters == "linear" and not self.integer
@@ -171,7 +173,7 @@ class Image:
                 weights.append(reduce(np.multiply, [t.weight.astype(np.float64) for t in taps if t.weight is not None]))
         return values, weights, 8 * len(axes) if smooth else 0
 
-    def _seamless(self, request: Request, face: Array, u: Sequence[Array], n: Any,
+    def _seamless(self, request: SampleRequest, face: Array, u: Sequence[Array], n: Any,
                   level: Array) -> tuple[dict[int, list[Array]], list[Array], int]:  # fmt: skip
         """`sums` of a linear filter that reads over the edges of cube faces."""
         truncate = self.choices.weights == "truncate"
@@ -211,7 +213,7 @@ class Image:
         }[self.sampler.compare or "never"]
         return np.where(holds, np.uint32(ONE), np.uint32(0))
 
-    def sample(self, request: Request, level: Array, filters: str,
+    def sample(self, request: SampleRequest, level: Array, filters: str,
                second: Array | None = None, mix: Array | None = None) -> list[Array]:  # fmt: skip
         """x, y, z, w of one level, or of two mixed with `mix` of 256."""
         values, weights, bits = self.sums(request, level, filters)

@@ -26,7 +26,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Layout:
+class ComponentLayout:
     """A COMPONENTS_SIZES code: where R, G, B and A are. `kind` names layouts that are no plain bit ranges."""
 
     code: int
@@ -46,24 +46,24 @@ class Layout:
         return self.bits // 8
 
 
-def _packed(code: int, name: str, *sizes: int) -> Layout:
+def _packed(code: int, name: str, *sizes: int) -> ComponentLayout:
     """Components from the lowest bit up."""
     spans: list[Span] = []
     at = 0
     for n in sizes:
         spans.append((at, n))
         at += n
-    return Layout(code, name, at, tuple(spans))
+    return ComponentLayout(code, name, at, tuple(spans))
 
 
-LAYOUTS: Mapping[int, Layout] = {
+LAYOUTS: Mapping[int, ComponentLayout] = {
     f.code: f
     for f in (
         _packed(0x01, "R32_G32_B32_A32", 32, 32, 32, 32),
         _packed(0x03, "R16_G16_B16_A16", 16, 16, 16, 16),
         _packed(0x04, "R32_G32", 32, 32),
-        Layout(0x05, "R32_B24G8", 64, ((0, 32), (32, 8), (40, 24))),
-        Layout(0x07, "X8B8G8R8", 32, ((0, 8), (8, 8), (16, 8))),
+        ComponentLayout(0x05, "R32_B24G8", 64, ((0, 32), (32, 8), (40, 24))),
+        ComponentLayout(0x07, "X8B8G8R8", 32, ((0, 8), (8, 8), (16, 8))),
         _packed(0x08, "A8B8G8R8", 8, 8, 8, 8),
         _packed(0x09, "A2B10G10R10", 10, 10, 10, 2),
         _packed(0x0C, "R16_G16", 16, 16),
@@ -79,18 +79,18 @@ LAYOUTS: Mapping[int, Layout] = {
         _packed(0x1B, "R16", 16),
         _packed(0x1D, "R8", 8),
         _packed(0x1E, "G4R4", 4, 4),
-        Layout(0x20, "E5B9G9R9", 32, ((0, 9), (9, 9), (18, 9)), "e5"),  # the exponent is in bits 31:27
+        ComponentLayout(0x20, "E5B9G9R9", 32, ((0, 9), (9, 9), (18, 9)), "e5"),  # the exponent is in bits 31:27
         _packed(0x21, "BF10GF11RF11", 11, 11, 10),
-        Layout(0x24, "DXT1", 64, ((0, 8), (8, 8), (16, 8), (24, 8)), "dxt1"),
-        Layout(0x25, "DXT23", 128, ((0, 8), (8, 8), (16, 8), (24, 8)), "dxt23"),
-        Layout(0x26, "DXT45", 128, ((0, 8), (8, 8), (16, 8), (24, 8)), "dxt45"),
-        Layout(0x27, "DXN1", 64, ((0, 8),), "rgtc1"),
-        Layout(0x28, "DXN2", 128, ((0, 8), (8, 8)), "rgtc2"),
+        ComponentLayout(0x24, "DXT1", 64, ((0, 8), (8, 8), (16, 8), (24, 8)), "dxt1"),
+        ComponentLayout(0x25, "DXT23", 128, ((0, 8), (8, 8), (16, 8), (24, 8)), "dxt23"),
+        ComponentLayout(0x26, "DXT45", 128, ((0, 8), (8, 8), (16, 8), (24, 8)), "dxt45"),
+        ComponentLayout(0x27, "DXN1", 64, ((0, 8),), "rgtc1"),
+        ComponentLayout(0x28, "DXN2", 128, ((0, 8), (8, 8)), "rgtc2"),
         _packed(0x29, "Z24S8", 8, 24),
-        Layout(0x2A, "X8Z24", 32, ((0, 24),)),
+        ComponentLayout(0x2A, "X8Z24", 32, ((0, 24),)),
         _packed(0x2B, "S8Z24", 24, 8),
         _packed(0x2F, "ZF32", 32),
-        Layout(0x30, "ZF32_X24S8", 64, ((0, 32), (32, 8))),
+        ComponentLayout(0x30, "ZF32_X24S8", 64, ((0, 32), (32, 8))),
         _packed(0x3A, "Z16", 16),
     )
 }
@@ -98,7 +98,7 @@ LAYOUTS: Mapping[int, Layout] = {
 CODES = {f.name: f.code for f in LAYOUTS.values()}
 
 
-def layout(code: int) -> Layout:
+def layout(code: int) -> ComponentLayout:
     """The layout of a code. Raises NotModelled for codes that are not known or not modelled."""
     found = LAYOUTS.get(code)
     if found is None:
@@ -110,7 +110,7 @@ def layout(code: int) -> Layout:
 class Format:
     """What a texture says about its texels: layout, type of R G B A, what x y z w are taken from, sRGB decoding."""
 
-    layout: Layout
+    layout: ComponentLayout
     types: tuple[int, ...]
     sources: tuple[int, ...]
     srgb: bool = False
@@ -227,7 +227,7 @@ def _number(raw: Array, n: int, kind: int) -> Array:
 
 
 def linear_from_srgb(bits: Array, fraction: int | None = None) -> Array:
-    """sRGB decoding of f32 values (as u32), rounded to f32, or first to `fraction` bits behind the point."""
+    """sRGB decoding of f32 values (as u32), rounded to f32, or first to `fraction` bits after the point."""
     c = bits.view(np.float32).astype(np.float64)
     value = np.where(c <= 0.04045, c / 12.92, ((np.maximum(c, 0) + 0.055) / 1.055) ** 2.4)
     if fraction is not None:

@@ -28,6 +28,8 @@ class TextureChoices(Settings):
             `stored` as R, G and B. They differ where alpha is stored as G, as with luminance and alpha.
         border: whether the four border colours stand for the `results`, or for the `stored` components, which the
             texture's sources then permute. Source: drivers permute them before they hand them over.
+        level_bias: what is added to the level that texlod is told: nothing (`none`), or the `sampler`'s bias, as the
+            rules of OpenGL want it.
         query_lod_bits: fraction bits of what texquerylod returns.
         seamless: whether linear filtering crosses the edges of cube faces; off, each face clamps.
         linked: whether sampler numbers are ignored and texture n uses sampler n.
@@ -45,6 +47,7 @@ class TextureChoices(Settings):
     srgb_bits: Annotated[int, range(1, 25)] | None = None
     srgb_of: Literal["results", "stored"] = "results"
     border: Literal["results", "stored"] = "results"
+    level_bias: Literal["none", "sampler"] = "none"
     query_lod_bits: Annotated[int, range(25)] = 8
     seamless: bool = False
     linked: bool = False

@@ -16,7 +16,7 @@ from isakit.texture.cube import face_of
 from isakit.texture.lanes import filled, known
 from isakit.texture.lod import chosen_levels, derivative_lod
 from isakit.texture.sampler_state import Sampler
-from isakit.texture.sampling import Image, Request, both
+from isakit.texture.sampling import Image, SampleRequest, both
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 from isakit.texture.wrap import linear
@@ -113,8 +113,8 @@ class TextureUnit:
 
     # --- sampling -----------------------------------------------------------------------------------------------------
     def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
-                 wanted: int) -> tuple[Request, list[Array], list[Array]]:  # fmt: skip
-        """(request, sources behind it, coordinates for derivatives in texels)."""
+                 wanted: int) -> tuple[SampleRequest, list[Array], list[Array]]:  # fmt: skip
+        """(request, sources after it, coordinates for derivatives in texels)."""
         t = image.texture
         layer: Array | None = None
         if t.target == "cube":
@@ -137,7 +137,7 @@ class TextureUnit:
         if image.sampler.compare is not None and rest:
             reference, rest = _floats(rest[0]), rest[1:]
         texels = moving if scaled else image.scaled(moving, None)[0]
-        return Request(coords, layer, reference, offsets, wanted), rest, texels
+        return SampleRequest(coords, layer, reference, offsets, wanted), rest, texels
 
     def _level(self, image: Image, texels: list[Array], n: int, quads: bool) -> Array:
         """Level of detail by derivatives."""
@@ -159,6 +159,8 @@ class TextureUnit:
         measured = op != "texlod" and quads
         if op == "texlod":
             lod = _floats(rest[0]) if rest else np.zeros(n)
+            if self.choices.level_bias == "sampler":
+                lod = lod + smp.lod_bias
         else:
             lod = self._level(image, texels, n, quads) + smp.lod_bias
             if op == "texbias" and rest:
@@ -172,10 +174,10 @@ class TextureUnit:
             mix = None if levels.weight is None else np.where(levels.magnified, 0, levels.weight)
             return image.sample(request, level, smp.mag, levels.second, mix)
 
-        def near(some: Request, here: Any) -> list[Array]:
+        def near(some: SampleRequest, here: Any) -> list[Array]:
             return image.sample(some, filled(len(some.coords[0]), first), smp.mag)
 
-        def far(some: Request, here: Any) -> list[Array]:
+        def far(some: SampleRequest, here: Any) -> list[Array]:
             level, second, mix = (_those(x, here) for x in (levels.first, levels.second, levels.weight))
             return image.sample(some, level, smp.min, second, mix)
 
@@ -283,7 +285,7 @@ def _at_least(count: int, sources: Sequence[Array], what: str) -> None:
         raise NotModelled(f"{what} with {len(sources)} sources", f"it takes at least {count} coordinates")
 
 
-def _chosen(request: Request, here: Any, yes: Any, no: Any) -> list[Array]:
+def _chosen(request: SampleRequest, here: Any, yes: Any, no: Any) -> list[Array]:
     """`yes(request, lanes)` where `here` holds, else `no`; of arrays each works on its own lanes only."""
     if not known(here):
         return [np.where(here, a, b) for a, b in zip(yes(request, None), no(request, None), strict=True)]
@@ -300,8 +302,8 @@ def _those(lanes: Any, here: Any) -> Any:
     return lanes if lanes is None or here is None else lanes[here]
 
 
-def _part(request: Request, here: Array) -> Request:
-    return Request(
+def _part(request: SampleRequest, here: Array) -> SampleRequest:
+    return SampleRequest(
         [c[here] for c in request.coords],
         _those(request.layer, here),
         _those(request.reference, here),

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from isakit.errors import IsakitError
 from isakit.web.lessons import lesson, lessons
 from isakit.web.limits import Limits
-from isakit.web.tabs import Ended, Tabs
+from isakit.web.tabs import Tabs, WorkerEnded
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -46,7 +46,7 @@ def files() -> dict[str, Path]:
     return {str(f.relative_to(STATIC)): f for f in sorted(STATIC.rglob("*")) if f.is_file()}
 
 
-class Guard:
+class RequestGuard:
     """Lets requests through that are for this server, from its own page, and no longer than allowed."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], body: int) -> None:
@@ -58,7 +58,7 @@ class Guard:
             return
         refused = self._refused(scope)
         if refused is not None:
-            # The connection ends with the answer, so that nobody goes on sending what nobody reads.
+            # The connection ends with the answer, so that the client stops sending a body that is not read.
             response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS | {"Connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)
@@ -143,7 +143,7 @@ def make_app(
     async def alive(request: Request) -> Response:
         try:
             tab = tabs[request.path_params["tab"]]
-        except Ended as e:
+        except WorkerEnded as e:
             return JSONResponse({"error": str(e)}, 404)
         return StreamingResponse(tabs.alive(tab), media_type="application/octet-stream")
 
@@ -160,7 +160,7 @@ def make_app(
     async def interrupt(request: Request) -> Response:
         try:
             tabs[request.path_params["tab"]].worker.interrupt()
-        except Ended as e:
+        except WorkerEnded as e:
             return JSONResponse({"error": str(e)}, 404)
         return JSONResponse({"result": {}})
 
@@ -170,7 +170,7 @@ def make_app(
         try:
             tab = tabs[request.path_params["tab"]]
             fields: Any = json.loads(await request.body())
-        except Ended as e:
+        except WorkerEnded as e:
             return JSONResponse({"error": str(e), "kind": "ended"}, 404)
         except (ValueError, RecursionError):
             return JSONResponse({"error": "this is no JSON", "kind": "request"}, 400)
@@ -200,5 +200,5 @@ def make_app(
         lifespan=lifespan,
     )
     app.state.tabs = tabs
-    app.add_middleware(Guard, hosts=hosts, body=limits.body)
+    app.add_middleware(RequestGuard, hosts=hosts, body=limits.body)
     return app

@@ -83,7 +83,7 @@ def _replay(path: Path) -> Generator[Replay]:
 
 
 def frame(name: str, draw: int | None = None) -> dict[str, Any]:
-    """What a GL program had drawn behind its draw number `draw` (from 1; None: its last): PNG, size and all draws.
+    """What a GL program had drawn after its draw number `draw` (from 1; None: its last): PNG, size and all draws.
 
     Raises FormatError for a damaged capture, HostError where nothing was drawn to.
     """

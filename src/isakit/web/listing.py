@@ -19,10 +19,10 @@ ANALYSED = 50_000
 """Instructions of the longest program whose blocks and live registers are shown."""
 
 
-class Line(TypedDict, total=False):
+class ListingLine(TypedDict, total=False):
     """One instruction.
 
-    Byte `address`, its `words` as hexadecimal text, `text`, `label` in front of it, `target` of a branch, the `source`
+    Byte `address`, its `words` as hexadecimal text, `text`, `label` before it, `target` of a branch, the `source`
     and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
     instruction, `error` where the words are no instruction, and the live `ranges` as a column per register.
     """
@@ -52,10 +52,10 @@ def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> dict[str,
     columns = _columns(program) if analysed and ranges else None
     labels = _labels(program)
     sources: dict[int, int] = program.source_lines
-    rows: list[Line] = []
+    rows: list[ListingLine] = []
     for i in program.instructions[start : start + min(count, LINES)]:
         where = program.lines.at(i.address) if program.lines is not None else None
-        row = Line(
+        row = ListingLine(
             address=i.address, words=hex_words(i), text=i.text, label=labels.get(i.address, ""), target=i.target,
             source=sources.get(i.address, where.line if where else 0), ptx=where.ptx if where else 0,
             group=i.group.value if i.group is not None else "invalid", error=i.error,

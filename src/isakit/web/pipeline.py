@@ -8,11 +8,11 @@ from isakit.errors import IsakitError, MachineFault
 
 if TYPE_CHECKING:
     from isakit.debug import Session
-    from isakit.machine.vuc import Core
+    from isakit.machine.vuc import CoreMachine
     from isakit.machine.vuc.watch import Cycle
 
 BEFORE, AFTER = 10, 14
-"""Cycles that are shown in front of and behind the present one."""
+"""Cycles that are shown before and after the present one."""
 _JUMPS = ("branch", "call", "return")
 
 
@@ -41,7 +41,7 @@ def pipeline(session: Session) -> dict[str, Any]:
     """
     if session.target.isa != "vuc":
         raise IsakitError("only a vµc core has a pipeline to look at")
-    core = cast("Core", cast("Any", session.target).core)
+    core = cast("CoreMachine", cast("Any", session.target).core)
     now = core.cycle
     about = _about(core)
     here, focus = session.timeline.moment, session.focus
@@ -56,7 +56,7 @@ def pipeline(session: Session) -> dict[str, Any]:
     return {"now": now, "issues": issues, **about}
 
 
-def _watched(core: Core, end: int) -> list[Issue]:
+def _watched(core: CoreMachine, end: int) -> list[Issue]:
     """Every cycle up to `end`, or to where the core halts or faults."""
     from isakit.machine.vuc.watch import Hazard, Watch
 
@@ -89,7 +89,7 @@ def _watched(core: Core, end: int) -> list[Issue]:
     return out
 
 
-def _operation(core: Core) -> Any:
+def _operation(core: CoreMachine) -> Any:
     try:
         return core.op(core.pc).instruction
     except MachineFault:
@@ -102,7 +102,7 @@ def _issue(cycle: int, address: int, text: str, slot: bool, fault: str = "") -> 
     )  # fmt: skip
 
 
-def _about(core: Core) -> dict[str, Any]:
+def _about(core: CoreMachine) -> dict[str, Any]:
     """The state of what is around the core, as rows of (name, value) and rings."""
     from isakit.machine.vuc.vpring import RING_NAMES
 

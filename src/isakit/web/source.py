@@ -87,7 +87,7 @@ def _from_c(text: str, path: str, language: str) -> str:
     from isakit.compile.c import compile_c
 
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = re.sub(r"\\[ \t]*\n", "", text)  # a line goes on behind a backslash
+    text = re.sub(r"\\[ \t]*\n", "", text)  # a line goes on after a backslash
     for number, line in enumerate(text.split("\n"), 1):
         found = _NAMES_FILES.search(line) or _hidden_directive(line)
         if found:
@@ -108,7 +108,7 @@ def _hidden_directive(line: str) -> re.Match[str] | None:
 
 def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
     """PTX and parameters of the `@isakit.kernel` functions of a text, by translation alone."""
-    from isakit.compile.python import Source, one_text, parameters, ptx_of, translate
+    from isakit.compile.python import FunctionSource, one_text, parameters, ptx_of, translate
 
     try:
         tree = ast.parse(text)
@@ -127,7 +127,7 @@ def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
             case ast.FunctionDef(decorator_list=[_, *_]) if _is_kernel(node):
                 first = node.decorator_list[0].lineno
                 own = "".join(lines[first - 1 : node.end_lineno])
-                _, ir, given = translate(Source(own, path, first, constants))
+                _, ir, given = translate(FunctionSource(own, path, first, constants))
                 texts.append(ptx_of(ir))
                 params[node.name] = parameters(given)
             case _:

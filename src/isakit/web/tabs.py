@@ -22,11 +22,11 @@ _WATCHED = 0.25
 """Seconds between two looks at a worker's memory."""
 
 
-class Ended(IsakitError):
+class WorkerEnded(IsakitError):
     """The worker of a page is gone; the message says why."""
 
 
-class Worker:
+class TabWorker:
     """A process that answers requests one after the other."""
 
     def __init__(self, limits: Limits) -> None:
@@ -60,7 +60,7 @@ class Worker:
         async with self._lock:
             p = self._process
             if p is None or p.returncode is not None or p.stdin is None or p.stdout is None:
-                raise Ended(self._why or "the worker of this page has ended")
+                raise WorkerEnded(self._why or "the worker of this page has ended")
             self._asked += 1
             watch = asyncio.create_task(self._watch())
             try:
@@ -73,7 +73,7 @@ class Worker:
                 watch.cancel()
             if not line:
                 self.end(self._why or "the worker of this page ended unexpectedly")
-                raise Ended(self._why)
+                raise WorkerEnded(self._why)
             return json.loads(line)
 
     async def _line(self, out: asyncio.StreamReader) -> bytes:
@@ -128,7 +128,7 @@ class Tab:
 
     def __init__(self, limits: Limits) -> None:
         self.id = secrets.token_urlsafe(12)
-        self.worker = Worker(limits)
+        self.worker = TabWorker(limits)
         self.connections = 0
         self.leaving: asyncio.TimerHandle | None = None
 
@@ -140,7 +140,7 @@ class Tabs:
         self.limits = limits
         self._tabs: dict[str, Tab] = {}
         self._ending = asyncio.Event()
-        self._spare: asyncio.Task[Worker] | None = None
+        self._spare: asyncio.Task[TabWorker] | None = None
 
     def __len__(self) -> int:
         return len(self._tabs)
@@ -150,8 +150,8 @@ class Tabs:
         if self._spare is None:
             self._spare = asyncio.ensure_future(self._started())
 
-    async def _started(self) -> Worker:
-        worker = Worker(self.limits)
+    async def _started(self) -> TabWorker:
+        worker = TabWorker(self.limits)
         await worker.start()
         return worker
 
@@ -172,14 +172,14 @@ class Tabs:
 
     def __getitem__(self, tab: str) -> Tab:
         if tab not in self._tabs:
-            raise Ended("this page was closed; reload it")
+            raise WorkerEnded("this page was closed; reload it")
         return self._tabs[tab]
 
     async def ask(self, tab: Tab, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
         """One request of a page. A worker that had to be ended is replaced: the page is told what it lost."""
         try:
             return await tab.worker.ask(verb, fields)
-        except Ended as e:
+        except WorkerEnded as e:
             if tab.id in self._tabs:
                 tab.worker = await self._started()
             return {"error": f"{e}; programs and launches of this page are gone", "kind": "ended"}

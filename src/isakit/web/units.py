@@ -47,7 +47,7 @@ class Unit:
         return out
 
 
-class Units:
+class PageUnits:
     """The units of a page, by id."""
 
     def __init__(self) -> None:

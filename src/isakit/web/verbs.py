@@ -11,7 +11,7 @@ from isakit.web import captures
 from isakit.web.folder import Folder, checked, checked_spec
 from isakit.web.limits import ROWS, STEPS, Limits
 from isakit.web.source import LANGUAGES, assembled, compiled, diagnostics, plain
-from isakit.web.units import Units
+from isakit.web.units import PageUnits
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -66,7 +66,7 @@ class Workbench:
         self._limits = limits
         self._folder = Folder(limits.folder)
         self._folder.enter()
-        self._units = Units()
+        self._units = PageUnits()
         self._stepping: Stepping | None = None
 
     def _close(self) -> None:
@@ -114,7 +114,7 @@ class Workbench:
         return {"units": [u.as_json() for u in units], "files": self._folder.names()}
 
     def frame(self, asked: Asked) -> dict[str, Any]:
-        """The picture behind a draw of a capture of `isakit gl`; without `draw` behind the last one."""
+        """The picture after a draw of a capture of `isakit gl`; without `draw` after the last one."""
         return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
 
     def array(self, asked: Asked) -> dict[str, Any]:

@@ -48,7 +48,7 @@ static void changes(void)
     OK(cudaConfigureCall(one, one, 0, stream)); OK(cudaSetupArgument(&by, 4, 0)); EXPECT(cudaLaunch(&count), 33);
 }
 
-/* A kernel that never ends, and many behind it. */
+/* A kernel that never ends, and many after it. */
 static void endless(unsigned times)
 {
     void *d;

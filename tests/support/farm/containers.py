@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import isakit.asm as asm
 from conftest import shared_dir
 from isakit import formats as f
 from isakit.cli.arguments import parse as argument
@@ -96,14 +99,14 @@ def _cuda(r: Random) -> dict[str, Any]:
 
 
 MAKE: dict[str, tuple[int, Callable[[Random], Any]]] = {
-    "image": (12, lambda r: _bytes(r.choice(samples.images()), r)),
-    "texture": (3, lambda r: _bytes(r.choice(samples.textures()), r)),
-    "npy": (1, lambda r: damaged(samples.npy(), r)),
-    "lz4": (1, lambda r: damaged(packed(PTX), r)),
+    "image": (40, lambda r: _bytes(r.choice(samples.images()), r)),
+    "texture": (6, lambda r: _bytes(r.choice(samples.textures()), r)),
+    "npy": (4, lambda r: damaged(samples.npy(), r)),
+    "lz4": (2, lambda r: damaged(packed(PTX), r)),
     "scene": (2, _scene),
-    "shader": (2, lambda r: _bytes(hostile_shaders.shader(r.choice(("vertex", "fragment"))), r)),
+    "shader": (4, lambda r: _bytes(hostile_shaders.shader(r.choice(("vertex", "fragment"))), r)),
     "cuda": (2, _cuda),
-    "gl": (2, _gl),
+    "gl": (1, _gl),
 }
 """How a damaged file is used: how often, and what makes one."""
 
@@ -114,23 +117,62 @@ def _make(seed: int) -> dict[str, Any]:
     return {"kind": kind, "data": MAKE[kind][1](r)}
 
 
+_listed: set[int] = set()
+"""Hashes of the code whose listing has been written: most damage is elsewhere, and listings take longest."""
+_MOST_LISTED = 1 << 18
+
+
 def _read_image(data: bytes) -> set[str]:
     found = {f"found {x.what}" for x in f.find_embedded(data)}
     for m in f.load_images(data):
         found.add(f"{m.isa} {m.variant}")
         for k in m.kernels.values():
-            if k.program.to_bytes() != k.code:
+            program = k.program
+            if program.to_bytes() != k.code:
                 raise Wrong("the program of a kernel has other bytes than the kernel")
-            str(k.program)
+            key = hash((program.decoder, k.code))
+            if key in _listed:  # what the file says besides its code
+                program = asm.Program(program.decoder, (), program.address, program.tail, program.kernel, (), {})
+            else:
+                if len(_listed) >= _MOST_LISTED:
+                    _listed.clear()
+                _listed.add(key)
+            str(program)
     return found
+
+
+@cache
+def _folder() -> Path:
+    """A folder of this process, in memory where there is such a place; making one takes longer than reading a file."""
+    memory = Path("/dev/shm")
+    made = tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
+    _FOLDERS.append(made)
+    return Path(made.name)
+
+
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+"""Folders that go with the process."""
+_FROZEN_FOR = 200
+_replays = count()
+
+
+def _forget_devices() -> None:
+    """Free the devices of earlier cases, each with 4 GiB of addresses.
+
+    What has been there for long is not looked at again: the collector would need a tenth of a second for all modules.
+    """
+    if next(_replays) % _FROZEN_FOR == 0:
+        gc.collect()
+        gc.freeze()
+    else:
+        gc.collect()
 
 
 def _in_a_file(read: Callable[[str], object], ending: str) -> Callable[[bytes], set[str]]:
     def check(data: bytes) -> set[str]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"case{ending}"
-            path.write_bytes(data)
-            read(str(path))
+        path = _folder() / f"case{ending}"
+        path.write_bytes(data)
+        read(str(path))
         return {f"read {ending}"}
 
     return check
@@ -152,7 +194,7 @@ def _draw(path: str) -> None:
 
 
 def _replay_gl(path: str) -> None:
-    gc.collect()
+    _forget_devices()
     replay = Replay(Path(path), CardSettings(engine="reference"))
     try:
         replay.run()
@@ -164,10 +206,9 @@ def _replay_gl(path: str) -> None:
 
 
 def _replay_cuda(data: dict[str, Any]) -> set[str]:
-    gc.collect()  # devices of earlier cases, each with 4 GiB of addresses
-    with tempfile.TemporaryDirectory() as folder:
-        samples.write_cuda_capture(Path(folder) / "c", data["entry"], data["blobs"])
-        done = Capture(Path(folder) / "c").replay(1, check=True, engine="reference", max_instructions=LIMIT)
+    _forget_devices()
+    samples.write_cuda_capture(_folder() / "c", data["entry"], data["blobs"])
+    done = Capture(_folder() / "c").replay(1, check=True, engine="reference", max_instructions=LIMIT)
     return {"replayed cuda" if done.same else "replayed cuda, with another result"}
 
 

@@ -1,8 +1,7 @@
-"""Launches that are interrupted or stopped at random moments, and launches from several threads on one device."""
+"""Launches from several threads on one device."""
 
 from __future__ import annotations
 
-import signal
 import threading
 from functools import cache
 from random import Random
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import isakit
-from isakit.errors import BudgetExceeded
 from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
 
@@ -41,66 +39,21 @@ LANES = 64
 
 
 @cache
-def _program() -> Any:
+def sum_program() -> Any:
+    """The program, which is assembled once."""
     return isakit.isa("tesla", "gt200").assemble(SUM)
 
 
-def _launch(device: isakit.Device, start: int, rounds: int, **options: Any) -> Any:
-    data = np.full(LANES, start, np.uint32)
-    device.load(_program())["sum"].launch(1, LANES, data, np.uint32(rounds), **options)
-    return data
+def launch_sum(device: isakit.Device, data: Any, rounds: int, **options: Any) -> None:
+    """Launch the program on an array of one number."""
+    device.load(sum_program())["sum"].launch(1, LANES, data, np.uint32(rounds), **options)
 
 
-def _right(data: Any, start: int, rounds: int) -> None:
+def check_sum(data: Any, start: int, rounds: int) -> None:
+    """Raise Wrong where a launch has left something else than it should."""
     want = start + rounds * (rounds + 1) // 2 & 0xFFFF_FFFF
     if not (data == want).all():
         raise Wrong(f"a launch leaves {int(data[data != want][0]):#x} instead of {want:#x}")
-
-
-def _make_interrupt(seed: int) -> dict[str, Any]:
-    r = Random(seed)
-    engine = ENGINES[seed % len(ENGINES)]
-    rounds = r.choice((20, 200, 2000)) if engine == "reference" else r.choice((200, 20_000, 400_000))
-    return {"engine": engine, "rounds": rounds, "start": r.getrandbits(32),
-            "after": [round(r.expovariate(1 / r.choice((0.0005, 0.005, 0.02))), 6) for _ in range(r.choice((1, 1, 2)))],
-            "budget": r.randrange(1, 4 * rounds) if r.random() < 0.3 else 0}  # fmt: skip
-
-
-def check_interrupt(case: dict[str, Any]) -> set[str]:
-    """Whatever stops a launch, the next ones are right, and no memory of the device stays allocated."""
-    device = device_on(case["engine"], "gt200")
-    _right(_launch(device, 5, 3), 5, 3)
-    held = dict(device.memory.allocations)
-
-    def strike(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    old = signal.signal(signal.SIGALRM, strike)
-    ended = "ran to its end"
-    options = {"max_instructions": case["budget"]} if case["budget"] else {}
-    try:
-        for after in case["after"]:
-            try:
-                signal.setitimer(signal.ITIMER_REAL, max(after, 1e-6))
-                data = _launch(device, case["start"], case["rounds"], **options)
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                _right(data, case["start"], case["rounds"])
-            except KeyboardInterrupt:
-                ended = "interrupted"
-            except BudgetExceeded:
-                ended = "stopped by its budget"
-            finally:
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-                except KeyboardInterrupt:
-                    ended = "interrupted"
-    finally:
-        signal.signal(signal.SIGALRM, old)
-    for k in range(2):
-        _right(_launch(device, k, 7), k, 7)
-    if dict(device.memory.allocations) != held:
-        raise Wrong(f"{len(device.memory.allocations) - len(held)} more allocations behind a launch that was {ended}")
-    return {f"{case['engine']} {ended}"}
 
 
 def _make_threads(seed: int) -> dict[str, Any]:
@@ -126,7 +79,9 @@ def check_threads(case: dict[str, Any]) -> set[str]:
                 own = device.alloc(r.randrange(1, 5000))
                 mark = np.full(own.nbytes, number, np.uint8)
                 device.write(own, mark)
-                _right(_launch(device, start, rounds), start, rounds)
+                data = np.full(LANES, start, np.uint32)
+                launch_sum(device, data, rounds)
+                check_sum(data, start, rounds)
                 if not np.array_equal(device.read(own, np.uint8, own.nbytes), mark):
                     raise Wrong("a buffer has another content")
                 device.free(own)
@@ -145,7 +100,5 @@ def check_threads(case: dict[str, Any]) -> set[str]:
     return {f"{case['engine']} {case['threads']} threads"}
 
 
-HERE = (
-    Campaign("interrupts", "launches interrupted or out of budget at random moments", _make_interrupt, check_interrupt),
-    Campaign("threads", "threads that allocate, launch, read and free on one device", _make_threads, check_threads),
-)
+HERE = (Campaign("threads", "threads that allocate, launch, read and free on one device", _make_threads,
+                 check_threads),)  # fmt: skip

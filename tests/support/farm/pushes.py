@@ -72,7 +72,7 @@ def packets_of(case: dict[str, Any]) -> tuple[int, list[str]]:
         ends = [o.offset + o.size for o in replay.memory.objects.values()]
         beyond = replay.memory.bytes[max(ends, default=0) :][: 1 << 20]
         if beyond.any():
-            raise Wrong("memory behind all objects changed")
+            raise Wrong("memory past all objects changed")
     except FormatError:
         pass  # a capture that contradicts itself is refused
     finally:

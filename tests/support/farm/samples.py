@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -139,10 +139,22 @@ def cuda_capture() -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def write_cuda_capture(folder: Path, entry: Any, blobs: dict[str, bytes]) -> None:
-    """Write a captured launch into a folder; `blobs` keep their names whatever is in them."""
-    (folder / "launches").mkdir(parents=True)
-    (folder / "blobs").mkdir()
-    (folder / "capture.json").write_text(json.dumps({"kind": KIND, "format": FORMAT}))
+    """Write a captured launch into a folder in place of the one there; `blobs` keep their names whatever is in them."""
+    if not folder.exists():
+        (folder / "launches").mkdir(parents=True)
+        (folder / "blobs").mkdir()
+        (folder / "capture.json").write_text(json.dumps({"kind": KIND, "format": FORMAT}))
+    for path in (folder / "blobs").iterdir():
+        if path.name not in blobs:
+            path.unlink()
     (folder / "launches" / "0001.json").write_text(json.dumps(entry))
     for name, data in blobs.items():
-        (folder / "blobs" / name).write_bytes(zlib.compress(data, 1))
+        path = folder / "blobs" / name
+        packed = _packed(data)
+        if not path.exists() or path.read_bytes() != packed:
+            path.write_bytes(packed)
+
+
+@lru_cache(maxsize=64)
+def _packed(data: bytes) -> bytes:
+    return zlib.compress(data, 1)

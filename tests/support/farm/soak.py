@@ -112,7 +112,7 @@ def _shaders(_: str, stage: str) -> Callable[[], None]:
 _OFTEN = {"buffer": 2000, "array": 2000, "load": 150, "alloc": 1000, "fault": 40, "budget": 200}
 WORK: dict[str, tuple[Callable[[str, str], Callable[[], None]], str, str, int]] = {
     **{f"{way} {kind}": (_launches, way, kind, n) for way in ("jit", "interp") for kind, n in _OFTEN.items()},
-    "reference array": (_launches, "reference", "array", 20),
+    **{f"reference {kind}": (_launches, "reference", kind, 20) for kind in ("array", "load", "fault", "budget")},
     "jit devices": (_devices, "jit", "", 100),
     "vuc reference": (_cores, "reference", "", 100),
     "vuc llvm": (_cores, "llvm", "", 20),

@@ -1,7 +1,7 @@
 """Damage to files that knows their structure: the numbers of headers and tables, records of packed files, JSON.
 
 A number is found through the file's own structure, so that a change hits what a reader believes: counts, offsets,
-sizes, relocations. What readers check against a hash is hashed again behind the change.
+sizes, relocations. What readers check against a hash is hashed again after the change.
 """
 
 from __future__ import annotations

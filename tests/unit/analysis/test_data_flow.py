@@ -11,7 +11,7 @@ import pytest
 
 import isakit
 from isakit import analysis
-from isakit.analysis import START, Chains, KernelNames, Loaded, Pattern, Pointer, Values, control_flow
+from isakit.analysis import START, Chains, KernelNames, Loaded, Pattern, PlaceOffset, Values, control_flow
 from isakit.asm import Program
 from support.command_line import run
 
@@ -29,10 +29,10 @@ DIAMOND = """
     set $c0 # e s32 $r0 $r124
     (e $c0) bra other
     mov b32 $r1 0x3
-    bra behind
+    bra after
 other:
     (lg $c0) mov b32 $r2 $r4
-behind:
+after:
     add b32 $r3 $r1 $r2
     exit nop
 """
@@ -168,7 +168,7 @@ def test_accesses_have_the_names_of_parameters_constants_and_variables() -> None
     assert said["st b32 g14[$r2] $r4"] == ["*(out + 0x8)"]
     assert said["st b32 g14[$r3] $r4"] == ["*out[...]"]
     assert said["st b32 g14[$r5] $r4"] == ["*(&table + 0x8)"]
-    assert names.values.before(module["k"].program[2].address, ("r", 2)) == Pointer(Loaded("s", 0x10, 4), 8)
+    assert names.values.before(module["k"].program[2].address, ("r", 2)) == PlaceOffset(Loaded("s", 0x10, 4), 8)
 
 
 def test_real_files_name_their_variables(shared: Path) -> None:

@@ -23,10 +23,10 @@ BASE = """
     set $c0 # e s32 $r0 $r124
     (e $c0) bra other
     mov b32 $r1 0x3
-    bra behind
+    bra after
 other:
     add b32 $r1 $r1 $r2
-behind:
+after:
     add b32 $r3 $r1 $r2
     st b32 g14[$r3] $r1
     exit nop
@@ -82,7 +82,7 @@ def test_a_branch_that_moved_with_its_target_is_no_change() -> None:
 
 
 def test_a_branch_to_another_instruction_is_a_change() -> None:
-    found = compared(BASE, BASE.replace("bra behind", "bra other"))
+    found = compared(BASE, BASE.replace("bra after", "bra other"))
     assert [kind for kind, _ in told(found)] == ["changed"]
 
 

@@ -92,7 +92,7 @@ def test_a_branch_on_the_thread_is_divergent() -> None:
     [
         ("mov b32 $r5 $r2", False),  # lanes come with another value from the other way
         ("mov b32 $r4 $r3", True),  # written and read by the same lanes
-        ("mov b32 $r7 $r6", True),  # behind the place where they meet
+        ("mov b32 $r7 $r6", True),  # after the place where they meet
     ],
 )
 def test_what_lanes_bring_together_where_they_meet(text: str, uniform: bool) -> None:

@@ -362,7 +362,7 @@ def test_the_upper_half_of_a_parameter_is_extended() -> None:
 
 
 def test_a_condition_may_be_set_further_down_than_it_is_used() -> None:
-    """The loop is entered in its middle, so that the block with the selection stands in front of the comparison."""
+    """The loop is entered in its middle, so that the block with the selection stands before the comparison."""
     body = (
         OUT
         + """  .reg .u32 %x, %n, %a, %t; .reg .u16 %h, %g; .reg .pred %p, %q, %r;

@@ -18,7 +18,7 @@ FEATURES = CAPTURES / "features"
 
 
 def drawn(draw: int | None) -> np.ndarray:
-    """The picture behind a draw of the first frame, row 0 of memory first."""
+    """The picture after a draw of the first frame, row 0 of memory first."""
     replay = Replay(GEARS)
     replay.run(0, draw)
     image = replay.picture()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isakit.debug.expressions import Binary, Constant, ExpressionError, Load, Register, evaluate, parse
+from isakit.debug.expressions import Binary, ExpressionError, Load, NamedRegister, NumberTerm, evaluate, parse
 
 
 class Nowhere:
@@ -82,7 +82,7 @@ def test_length_is_bounded() -> None:
 
 
 def test_nodes() -> None:
-    assert parse("$r1 + s[2]:f32") == Binary("+", Register("$r1"), Load("s", Constant(2), "f32"))
+    assert parse("$r1 + s[2]:f32") == Binary("+", NamedRegister("$r1"), Load("s", NumberTerm(2), "f32"))
 
 
 @given(st.text(max_size=60))

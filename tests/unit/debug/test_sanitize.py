@@ -9,7 +9,7 @@ import pytest
 
 import isakit
 from conftest import ROOT
-from isakit.debug.sanitize import Report, sanitize
+from isakit.debug.sanitize import SanitizerReport, sanitize
 from isakit.errors import LaunchError
 
 HEAD = """
@@ -50,10 +50,10 @@ BUGS: dict[str, tuple[str, str, str]] = {
                                      "lanes"),
     "a warp never comes to a barrier": ("missing-warp", "(e $c2) bra #away\n bar inc wait 0x0 0x3\n "
         "away: nop", "waits"),
-    "shared memory is stored behind its end": ("out-of-bounds", "st b32 s[$a1+0x200] $r1", "s["),
-    "a buffer is stored behind its end": ("out-of-bounds", "add b32 $r4 $r3 $r2\n st b32 g14[$r4] $r1", "g14["),
+    "shared memory is stored past its end": ("out-of-bounds", "st b32 s[$a1+0x200] $r1", "s["),
+    "a buffer is stored past its end": ("out-of-bounds", "add b32 $r4 $r3 $r2\n st b32 g14[$r4] $r1", "g14["),
     "a null pointer is loaded": ("out-of-bounds", "ld b32 $r5 g14[$r2]", "g14[0x0]"),
-    "local memory is stored behind its end": ("out-of-bounds", "st b32 l[0x40] $r1", "l[0x40]"),
+    "local memory is stored past its end": ("out-of-bounds", "st b32 l[0x40] $r1", "l[0x40]"),
     "a word of a buffer is stored at an odd address": (
         "misaligned", "mov b32 $r4 0x2\n add b32 $r4 $r3 $r4\n (e $c2) st b32 g14[$r4] $r1", "4 bytes"),
     "a half word of shared memory is loaded at an odd address": (
@@ -64,7 +64,7 @@ BUGS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-def report(body: str, threads: int = 64, blocks: int = 2, written: bool = True) -> Report:
+def report(body: str, threads: int = 64, blocks: int = 2, written: bool = True) -> SanitizerReport:
     text = f".isa tesla gt200\n.kernel k\n.shared 0x200\n.local 0x10\n.param out ptr\n{HEAD}{body}\n exit nop\n"
     program = isakit.isa("tesla", "gt200").assemble(text)
     device = isakit.Device("gt200", engine="reference")
@@ -173,7 +173,7 @@ def test_a_shader_that_reads_its_inputs_is_clean() -> None:
     assert sanitize(core.machine(program)).clean
 
 
-def overlapping(kind: str, distance: int) -> Report:
+def overlapping(kind: str, distance: int) -> SanitizerReport:
     """A kernel that accesses g3[] at 0, where g3[] and g4[] show 64 bytes each, some bytes apart."""
     access = "st b32 g3[$r2] $r2" if kind == "write" else "ld b32 $r3 g3[$r2]"
     text = f".isa tesla gt200\n.kernel k\nmov b32 $r2 0x3c\n{access}\nexit nop\n"

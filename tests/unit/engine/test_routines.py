@@ -11,7 +11,7 @@ import pytest
 
 from isakit.engine.routine_functions import python_function, source_of
 from isakit.errors import DefinitionError
-from isakit.sem.records import Record, layout_of, u32
+from isakit.sem.records import StateRecord, layout_of, u32
 from isakit.sem.routine import Routine, Static, routine
 from isakit.sem.routine_code import RoutineCode
 from support.random_routines import ITEMS, NUMBERS, WIDTHS, Item, Refused, State, made
@@ -129,7 +129,7 @@ def test_many_random_routines(first: int) -> None:
 
 
 # --- the language ----------------------------------------------------------------------------------
-class Counter(Record):
+class Counter(StateRecord):
     """One number."""
 
     n: u32

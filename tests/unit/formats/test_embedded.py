@@ -109,8 +109,8 @@ def test_ptx_in_an_lz4_block_is_found_and_compiled() -> None:
 @pytest.mark.parametrize(
     ("block", "unpacked", "reason"),
     [
-        (b"\x0f\x00\x00", 0, "an offset points in front of the data"),
-        (b"\x10a\x05\x00", 0, "an offset points in front of the data"),
+        (b"\x0f\x00\x00", 0, "an offset points before the data"),
+        (b"\x10a\x05\x00", 0, "an offset points before the data"),
         (b"\xf0\xff", 0, "it ends inside a length"),
         (b"\x50abc", 0, "it ends inside its literals"),
         (b"\x10a\x01", 0, "it ends inside an offset"),

@@ -44,7 +44,7 @@ def test_any_file_is_written_again_from_its_listing(gxp: f.GxpFile) -> None:
 def test_unusual_order_and_padding_are_written_again(gxp: f.GxpFile) -> None:
     first = f.parse_gxp(f.write_gxp(gxp))
     names = [p for p in first.layout if p.kind == "name"]
-    fixed = ("header", "varyings")  # what a header or the varyings point at lies behind them
+    fixed = ("header", "varyings")  # what a header or the varyings point at lies past them
     others = [p for p in first.layout if p.kind not in ("name", "primary", "phases", *fixed)]
     primary = [dataclasses.replace(p, gap=b"\1\2\3") for p in first.layout if p.kind == "primary"]
     moved = dataclasses.replace(first, phases=(), tail=b"\5\6", layout=[
@@ -112,7 +112,7 @@ def test_names_with_any_character() -> None:
         (".uniform tint f33x4", 15, "there is no type `f33`"),
         (".uniform tint f32x4[", 21, "a number of elements"),
         (".uniform tint f32x4 sa0 sa0", 25, "does not belong here"),
-        (".uniform late f32x4", 1, "comes behind literals"),
+        (".uniform late f32x4", 1, "comes after literals"),
         (".attribute a f32 pa0 used 0x10000000000000000", 27, "a mask is"),
         (".varying texcoord12 f32x2", 10, "a varying was expected"),
         (".varying texcoord0 f32x2 fetch 0 at texcoord1.uv", 37, "with .xy, .xyw or .xyz"),
@@ -137,7 +137,7 @@ def test_mistakes_are_shown_where_they_are(line: str, column: int, message: str)
 
 
 def test_directives_need_a_file() -> None:
-    with pytest.raises(AsmError, match=r"belongs behind a `\.gxp`"):
+    with pytest.raises(AsmError, match=r"belongs after a `\.gxp`"):
         USSE.assemble(".uniform tint f32x4\n")
     with pytest.raises(FormatError, match=r"begin it with `\.gxp`"):
         write(USSE.assemble("nop\n"), "gxp")

@@ -18,7 +18,7 @@ from isakit.graphics import compiled_draw, compiled_quads, compiled_raster, rast
 from isakit.graphics.color_formats import NAMED
 from isakit.graphics.compiled_inputs import InputQuestion, inputs_function
 from isakit.graphics.draw_state import DrawState
-from isakit.graphics.planes import PositionInput, Shape
+from isakit.graphics.planes import PositionInput, PrimitiveFacts
 from isakit.graphics.raster import Quads, Setup, snapped
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
 from support.picture_fuzz import watched_draws
@@ -99,7 +99,9 @@ def test_small_draws_make_no_code_until_there_were_many(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(compiled_quads, "read_object", nothing)
     monkeypatch.setattr(compiled_quads, "MAKING", 1000)
-    q = InputQuestion((PositionInput("x"),), ((0, False),), False, Shape(False, False, False, False, True), 0.0625)
+    q = InputQuestion(
+        (PositionInput("x"),), ((0, False),), False, PrimitiveFacts(False, False, False, False, True), 0.0625
+    )
     assert [inputs_function(q, host(), 400) is not None for _ in range(4)] == [False, False, True, True]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from isakit.errors import LaunchError, MachineFault
+from isakit.errors import BudgetExceeded, LaunchError, MachineFault
 from isakit.graphics import stage_engine as engines
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.shader import FragmentShader, VertexShader
 from isakit.graphics.stage import ConstantVaryings, Stage
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.stage_program import StageProgram
+from isakit.graphics.watchdog import Watchdog
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.launch import compiled_kernels as kernels
 from isakit.machine.tesla.compiled.launch import host_assist as served
@@ -130,6 +132,15 @@ def test_other_answers_to_open_questions_are_compiled(
     assert reference.stats.instructions == compiled.stats.instructions
 
 
+@pytest.mark.parametrize("tier", TIERS)
+def test_lanes_that_all_end_between_quads_are_a_fault(tier: str) -> None:
+    """The stack refuses to unwind through a quadon: compiled code stops, and the reference machine says so."""
+    program = fragment("quadon\ndiscard\nquadpop\nexit nop", registers=2)
+    for engine in (StageEngine("reference"), StageEngine("llvm", tier)):
+        with pytest.raises(MachineFault, match="QUADON_ACTIVE"):
+            engine.run(program.launch(), stage(choices=GraphicsChoices(discarded="end")))
+
+
 def test_choices_of_control_flow() -> None:
     program = fragment("interp $r0 v[0x4]\nexit nop", choices=Choices(join="after"))
     reference, compiled = both(program, stage(), "interp")
@@ -149,16 +160,82 @@ def test_outputs_beyond_the_last_word_are_lost(tier: str) -> None:
 
 
 ENDLESS = "again: bra #again\nexit nop"
+LONG = """
+    interp $r0 v[0x4]
+    mov b32 $r1 0x0
+    again: add b32 $r1 $r1 0x1
+    mov b32 $r2 0x1f4
+    set $c0 # l u32 $r1 $r2
+    (lg $c0) bra #again
+    exit add b32 $r0 $r0 $r1
+"""
+PLACED = VertexShader("\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit nop")
+EVERYWHERE = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
 
 
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_ends_an_endless_program(tier: str, threads: int) -> None:
     pipeline = Pipeline(256, 256, engine="llvm", tier=tier, threads=threads)
-    vertex = VertexShader("\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit nop")
-    position = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
     with interrupted(1.0):
-        pipeline.draw("triangles", vertex, FragmentShader(ENDLESS, inputs=[]), [position])
+        pipeline.draw("triangles", PLACED, FragmentShader(ENDLESS, inputs=[]), [EVERYWHERE])
+
+
+@pytest.mark.parametrize("engine", [("reference", "auto"), ("llvm", "interp"), ("llvm", "jit"), ("auto", "auto")])
+def test_a_watchdog_ends_what_does_not_end(engine: tuple[str, str]) -> None:
+    dog = Watchdog(compiled=1 << 12, reference=1 << 8)
+    with pytest.raises(BudgetExceeded) as caught:
+        StageEngine(*engine, dog).run(fragment(ENDLESS).launch(), stage())
+    assert caught.value.pc < 4 * len(fragment(ENDLESS).code.units)
+    pipeline = Pipeline(64, 64, engine=engine[0], tier=engine[1], watchdog=dog)
+    with pytest.raises(BudgetExceeded):
+        pipeline.draw("triangles", PLACED, FragmentShader(ENDLESS, inputs=[]), [EVERYWHERE])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_watchdog_lets_long_programs_end(tier: str) -> None:
+    program, dog = fragment(LONG), Watchdog(compiled=1 << 11, reference=1 << 14)
+    expected = StageEngine("reference").run(program.launch(), stage())
+    for engine in (StageEngine("reference", watchdog=dog), StageEngine("llvm", tier, dog)):
+        found = engine.run(program.launch(), stage())
+        assert np.array_equal(found.state.files["r"], expected.state.files["r"])
+        assert found.stats.instructions == expected.stats.instructions
+
+
+def test_auto_makes_code_for_a_program_that_the_reference_machine_takes_long_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engines, "LONG", 100)
+    used = list[bool]()
+    original = served.ServedWarps.run
+    monkeypatch.setattr(served.ServedWarps, "run", lambda self: used.append(True) or original(self))
+    launch = fragment(LONG).launch()
+    expected = StageEngine("reference").run(launch, stage())
+    found = StageEngine("auto").run(launch, stage())
+    assert used
+    assert np.array_equal(found.state.files["r"], expected.state.files["r"])
+
+
+@pytest.mark.parametrize("engine", [("reference", "auto"), ("llvm", "interp"), ("llvm", "jit")])
+def test_runs_of_other_threads_are_cancelled(engine: tuple[str, str]) -> None:
+    running = StageEngine(*engine, Watchdog(1 << 40, 1 << 40))
+    ended = list[str]()
+
+    def work() -> None:
+        try:
+            running.run(fragment(ENDLESS).launch(), stage())
+        except KeyboardInterrupt:
+            ended.append("cancelled")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(0.5)
+    assert thread.is_alive()
+    running.cancel()
+    thread.join(60)
+    assert ended == ["cancelled"]
+    with pytest.raises(KeyboardInterrupt):
+        running.run(fragment(ENDLESS).launch(), stage())
 
 
 def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,13 @@ def test_texture_options() -> None:
         x = np.array([0.25 + 0.4 / 256, 0.25 + 0.25 / 256], np.float32)
         weights[how] = u.ask("texauto", 0, 0, [x.view(np.uint32)])[0].view(np.float32).tolist()
     assert weights == {"nearest": [1, 1], "truncate": [0, 0]}
+    levels = Texture([np.full(4 >> k, k, np.float32) for k in range(3)], target="1d")
+    found = {}
+    for how in ("none", "sampler"):
+        u = TextureUnit({0: levels}, {0: Sampler(mip="nearest", lod_bias=1.0)}, TextureChoices(level_bias=how))  # type: ignore[arg-type]
+        sources = [np.zeros(2, np.uint32), np.array([0, 1], np.float32).view(np.uint32)]
+        found[how] = u.ask("texlod", 0, 0, sources)[0].view(np.float32).tolist()
+    assert found == {"none": [0, 1], "sampler": [1, 2]}
 
 
 def run(kind: str, code: str, choices: GraphicsChoices, **stage: object) -> StageProgram:

@@ -129,9 +129,9 @@ def test_culling_follows_the_winding() -> None:
 
 
 def test_clipping_at_near_and_far() -> None:
-    """Of a triangle that reaches behind the eye the part in front is seen.
+    """Of a triangle that reaches past the eye the part in front is seen.
 
-    Its sides meet the near plane a fifth of the way up, at y = -1/3 and x = -4/3 and 4/3 behind the division by w.
+    Its sides meet the near plane a fifth of the way up, at y = -1/3 and x = -4/3 and 4/3 after the division by w.
     """
     position = np.array([[-1, -1, 0, 1], [1, -1, 0, 1], [0, 3, -3, -1]], np.float32)
     colors = np.ones((3, 4), np.float32)

@@ -1,6 +1,6 @@
 """Scenes of compiled programs that are part of the repository: pictures of another renderer, exactly.
 
-A texture in perspective, discard with derivatives behind it, and a geometry program.
+A texture in perspective, discard with derivatives after it, and a geometry program.
 """
 
 from __future__ import annotations

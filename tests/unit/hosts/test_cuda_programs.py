@@ -15,7 +15,7 @@ import pytest
 
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.modules import FAT_CONTAINER, ProgramModule
-from isakit.hosts.cuda.session import Options, Session
+from isakit.hosts.cuda.session import DeviceOptions, Session
 from isakit.hosts.cuda.table import functions
 from support import cuda_build, fat_binaries
 from support.cuda_build import Entry, run
@@ -495,7 +495,7 @@ def test_packed_ptx_is_compiled_where_there_is_no_machine_code() -> None:
     image = fat_binaries.container(
         fat_binaries.entry(1, fat_binaries.packed(fat_binaries.PTX), 13, b"a.cu", 0x2010, len(fat_binaries.PTX))
     )
-    session = Session(Options(card("sm_13"), engine="reference"))
+    session = Session(DeviceOptions(card("sm_13"), engine="reference"))
     try:
         module = ProgramModule(session, FAT_CONTAINER, image)
         assert list(module.loaded)

@@ -8,9 +8,9 @@ import pytest
 import isakit
 from isakit.arch.usse.arithmetic import DEFAULT
 from isakit.errors import LaunchError, MachineFault
-from isakit.machine.target import Register
+from isakit.machine.target import RegisterRef
 from isakit.machine.targets import target_of
-from isakit.machine.usse import Code, Machine
+from isakit.machine.usse import Machine, ShaderCode
 from isakit.machine.usse.shader_memory import Memory
 from isakit.vuc import Core
 
@@ -40,7 +40,7 @@ def usse(source: str = "or.u32 r0 r1 #0x1\nor.u32 r1 r0 #0x2", lanes: int = 4):
     memory = Memory()
     memory.add(np.arange(64, dtype=np.uint8))
     m = Machine(lanes, memory=memory)
-    m.start(Code(isakit.isa("usse").assemble(source), DEFAULT))
+    m.start(ShaderCode(isakit.isa("usse").assemble(source), DEFAULT))
     return target_of(m)
 
 
@@ -58,7 +58,7 @@ def test_a_register_that_is_written_reads_back(make):
 @ALL
 def test_a_register_keeps_the_bits_it_has(make):
     t = make()
-    t.write_register(Register("r", 1), -1)
+    t.write_register(RegisterRef("r", 1), -1)
     assert t.read_register(("r", 1)) == (1 << t.register_files["r"].width) - 1
 
 

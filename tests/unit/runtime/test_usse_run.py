@@ -159,7 +159,7 @@ def test_buffers_in_memory():
 def test_buffers_too_short_for_their_uniforms():
     sh = fragment("or.u32 pa0 sa0 #0x0", parameters=[uniform("u", F32, 1, 2, container=3)],
                   containers=[GxpContainer(3, 0, 0, 4)])  # fmt: skip
-    with pytest.raises(LaunchError, match="'u' ends behind the 2 words"):
+    with pytest.raises(LaunchError, match="'u' ends past the 2 words"):
         usse.run(sh, buffers={3: np.float32([1, 2])}, uniforms={"u": 1})
     with pytest.raises(LaunchError, match="6 bytes"):
         usse.run(sh, buffers={3: np.float16([1, 2, 3])})

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isakit.sem.fp import ieee
-from isakit.sem.fp.core import FORMATS, Format, round_pack
+from isakit.sem.fp.core import FORMATS, FloatFormat, round_pack
 from isakit.sem.value import const
 
 MODES = ("rn", "rm", "rp", "rz")
@@ -24,7 +24,7 @@ NUMPY: dict[str, tuple[Any, Any]] = {
 }
 
 
-def decode(bits: int, f: Format) -> Fraction | None:
+def decode(bits: int, f: FloatFormat) -> Fraction | None:
     """Exact value, None for infinity and NaN."""
     exponent, fraction = bits >> f.fraction & f.top, bits & ((1 << f.fraction) - 1)
     if exponent == f.top:
@@ -35,7 +35,7 @@ def decode(bits: int, f: Format) -> Fraction | None:
     return -value if bits >> (f.width - 1) else value
 
 
-def encode(value: Fraction, f: Format, mode: str, zero_sign: int) -> int:
+def encode(value: Fraction, f: FloatFormat, mode: str, zero_sign: int) -> int:
     """The IEEE rounding of an exact value; `zero_sign` is used for an exact zero."""
     sign = int(value < 0) if value else zero_sign
     size = abs(value)
@@ -59,7 +59,7 @@ def encode(value: Fraction, f: Format, mode: str, zero_sign: int) -> int:
     return sign << (f.width - 1) | bits
 
 
-def patterns(f: Format) -> st.SearchStrategy[int]:
+def patterns(f: FloatFormat) -> st.SearchStrategy[int]:
     """Bit patterns with many close exponents, denormals and special values."""
     edge = [0, 1, (1 << f.fraction) - 1, 1 << f.fraction, f.one, f.one + 1, f.largest, f.infinity, f.infinity + 1]
     near = st.tuples(st.integers(-3, 3), st.integers(0, (1 << f.fraction) - 1)).map(
@@ -75,7 +75,7 @@ CASES = st.sampled_from(sorted(FORMATS)).flatmap(
 )
 
 
-def sign_of(bits: int, f: Format) -> int:
+def sign_of(bits: int, f: FloatFormat) -> int:
     return bits >> (f.width - 1)
 
 

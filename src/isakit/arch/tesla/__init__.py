@@ -16,8 +16,10 @@ from isakit.arch.tesla import (
     sfu,
     texture,
 )
+from isakit.arch.tesla.faults import FAULTS
 from isakit.arch.tesla.tesla import tesla
 
+tesla.faults = FAULTS
 tesla.complete()
 
 __all__ = [

@@ -6,7 +6,7 @@ Source: [001] "Long control instructions", [000] "Control instructions"; correct
 from __future__ import annotations
 
 from isakit.arch.tesla import requests as request
-from isakit.arch.tesla.fields import Control
+from isakit.arch.tesla.fields import ControlWord
 from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import memory
 from isakit.arch.tesla.tesla import tesla
@@ -241,7 +241,7 @@ def brkpt():
                  1100 ................ .......... ..
                  | needs gt200+
         """,
-        source=memory("c", Control.offset16, 4, 4, 32, bank=Control.cspace, address=Control.areg),
+        source=memory("c", ControlWord.offset16, 4, 4, 32, bank=ControlWord.cspace, address=ControlWord.areg),
     ),
     ref=Ref("001", "Opcode map: bra c[]"),
     see=_SEE,

@@ -42,7 +42,7 @@ class Short(_ShortWord):
     src2_c = bits(23)
 
 
-class Imm(_ShortWord):
+class ImmWord(_ShortWord):
     """Long immediate instruction: word 0 as a short one, 32 immediate bits over both words."""
 
     dst7 = bits(2, 8)
@@ -84,7 +84,7 @@ class Long:
     lanes = w1(14, 17)
 
 
-class Control:
+class ControlWord:
     """Long control instruction."""
 
     kind = bits(0, 1)
@@ -100,7 +100,9 @@ class Control:
 
 PREDICATE_ALWAYS = Long.pred.put(15)
 SHORT = Layout("short", 1, where({Short.kind: 0}), 0, "4 bytes")
-IMMEDIATE = Layout("immediate", 2, where({Imm.kind: 1, Imm.kind1: 3, Imm.sub: 0}), 0, "8 bytes, 32-bit immediate")
+IMMEDIATE = Layout(
+    "immediate", 2, where({ImmWord.kind: 1, ImmWord.kind1: 3, ImmWord.sub: 0}), 0, "8 bytes, 32-bit immediate"
+)
 LONG = Layout("long", 2, where({Long.kind: 1}), PREDICATE_ALWAYS, "8 bytes")
-CONTROL = Layout("control", 2, where({Control.kind: 3}), PREDICATE_ALWAYS, "8 bytes")
+CONTROL = Layout("control", 2, where({ControlWord.kind: 3}), PREDICATE_ALWAYS, "8 bytes")
 SHORT_CONTROL = Layout("short control", 1, where({Short.kind: 2}), 0, "4 bytes")

@@ -9,7 +9,7 @@ long   op   sel cc src2    src1    dst     kind  sub mods c[]  s src3    $c cond
        .... .... . ....... ....... ....... ..    ... ...  .... . ....... .. ..... .......
 ```
 
-Behind a source or destination stands its width: a letter of the pattern (0 is 16 bits, 1 is 32), or a type like `b64`;
+After a source or destination stands its width: a letter of the pattern (0 is 16 bits, 1 is 32), or a type like `b64`;
 a second letter says where half sources are signed. Without a width the operand has 32 bits.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from isakit.arch.tesla import operands as op
-from isakit.arch.tesla.fields import CONTROL, IMMEDIATE, LONG, SHORT, SHORT_CONTROL, Control, Imm, Long, Short
+from isakit.arch.tesla.fields import CONTROL, IMMEDIATE, LONG, SHORT, SHORT_CONTROL, ControlWord, ImmWord, Long, Short
 from isakit.arch.tesla.global_memory import global_memory
 from isakit.spec import (
     Bits,
@@ -92,7 +92,7 @@ def _word_space(e: Encoding, space: str, offset: str) -> Part:
     return op.memory(space, e.field(offset), 4, 4, 32, address=e.shape.fields["areg"])
 
 
-def _short(layout: type[Short] | type[Imm], src1: Maker, src2: Maker) -> dict[str, Part | Maker]:
+def _short(layout: type[Short] | type[ImmWord], src1: Maker, src2: Maker) -> dict[str, Part | Maker]:
     """The operands of the one-word shapes."""
     return {"dst": sized(op.gpr, layout.dst), "src1": src1, "src2": src2, "src3": sized(op.gpr, layout.dst),
             "r1": sized(op.gpr, layout.src1)}  # fmt: skip
@@ -134,18 +134,22 @@ def _fields(layout: type) -> dict[str, Field]:
 
 _SELECTORS = Long.src2_c.mask | Long.src3_c.mask
 _NO_TAIL = (where({Long.tail: 3}),)
-_CONTROL: dict[str, Part | Maker] = {"guard": op.CONTROL_GUARD, "target": op.TARGET, "lim": Flag(Control.lim, "lim")}
+_CONTROL: dict[str, Part | Maker] = {
+    "guard": op.CONTROL_GUARD,
+    "target": op.TARGET,
+    "lim": Flag(ControlWord.lim, "lim"),
+}
 _HANDLED = ("guard", "tail")
 SHAPES = {
     "short": Shape(SHORT, _fields(Short), _short(Short, sized(op.ssrc1, signed=True), sized(op.ssrc2))),
-    "imm": Shape(IMMEDIATE, _fields(Imm), _short(Imm, sized(op.isrc1, signed=True), sized(op.immediate))
-                 | {"dst7": sized(op.gpr, Imm.dst7), "imm": sized(op.immediate)}),
+    "imm": Shape(IMMEDIATE, _fields(ImmWord), _short(ImmWord, sized(op.isrc1, signed=True), sized(op.immediate))
+                 | {"dst7": sized(op.gpr, ImmWord.dst7), "imm": sized(op.immediate)}),
     "long": Shape(LONG, _fields(Long), _LONG, "{tail} {guard}", _SELECTORS, unless=_NO_TAIL, control=_HANDLED),
     "unguarded": Shape(LONG, _fields(Long), _LONG, "{tail}", _SELECTORS, unless=_NO_TAIL, control=_HANDLED),
-    "guarded": Shape(CONTROL, _fields(Control), _CONTROL, "{guard}", control=_HANDLED),
+    "guarded": Shape(CONTROL, _fields(ControlWord), _CONTROL, "{guard}", control=_HANDLED),
     # The hardware ignores the predicate of other control instructions.
-    "control": Shape(CONTROL, _fields(Control), _CONTROL, ignored=Control.pred.mask | Control.csrc.mask, default=0,
-                     control=_HANDLED),
+    "control": Shape(CONTROL, _fields(ControlWord), _CONTROL, ignored=ControlWord.pred.mask | ControlWord.csrc.mask,
+                     default=0, control=_HANDLED),
     "short-control": Shape(SHORT_CONTROL, _fields(Short), {}),
 }  # fmt: skip
 

@@ -93,4 +93,4 @@ def restart():
     group="control",
 )
 def nop5():
-    """Do nothing that anybody has noticed."""
+    """Do nothing that has been observed."""

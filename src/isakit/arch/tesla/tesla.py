@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from isakit.registry import ARCH_TO_VARIANT
-from isakit.spec import InstructionSet, Ref, RegisterFile, Space, SpecialRegister, Status, Variant
+from isakit.spec import InstructionSet, NamedSpecial, Ref, RegisterFile, Space, Status, Variant
 
 COMPUTE, VERTEX, GEOMETRY, FRAGMENT = "compute", "vertex", "geometry", "fragment"
 
@@ -81,7 +81,15 @@ tesla.registers = {
             Ref("tesla", "2.5"),
             frozenset({0}),
         ),
-        RegisterFile("c", 4, 4, "condition codes: bit 0 Z, 1 S, 2 C, 3 O", "$c{n}", Ref("001", "Registers")),
+        RegisterFile(
+            "c",
+            4,
+            4,
+            "condition codes: bit 0 Z, 1 S, 2 C, 3 O",
+            "$c{n}",
+            Ref("001", "Registers"),
+            flags=("Z", "S", "C", "O"),
+        ),
         RegisterFile("o", 128, 32, "output attributes of vertex and geometry programs", "o[{n}]", Ref("001", "Memory")),
     )
 }
@@ -94,14 +102,14 @@ tesla.results = {
 
 _SR = Ref("001", "Registers")
 tesla.special_registers = [
-    SpecialRegister(0, "physid", "lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20", _SR),
-    SpecialRegister(1, "clock", "MP clock counter; any monotonic counter is acceptable", _SR, Status.INFERRED),
-    SpecialRegister(2, "sr2", "seems to be always 0", _SR, Status.INFERRED),
-    SpecialRegister(
+    NamedSpecial(0, "physid", "lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20", _SR),
+    NamedSpecial(1, "clock", "MP clock counter; any monotonic counter is acceptable", _SR, Status.INFERRED),
+    NamedSpecial(2, "sr2", "seems to be always 0", _SR, Status.INFERRED),
+    NamedSpecial(
         3, "vstride", "attribute stride, for geometry programs; seems to be always 0x20", _SR, Status.INFERRED
     ),
-    *[SpecialRegister(4 + i, f"pm{i}", f"performance counter {i}", _SR) for i in range(4)],
-    SpecialRegister(8, "sampleid", "sample number under sample shading", _SR, needs=frozenset({_D3D10_1})),
+    *[NamedSpecial(4 + i, f"pm{i}", f"performance counter {i}", _SR) for i in range(4)],
+    NamedSpecial(8, "sampleid", "sample number under sample shading", _SR, needs=frozenset({_D3D10_1})),
 ]
 
 _MEM = Ref("001", "Memory")

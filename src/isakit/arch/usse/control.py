@@ -126,7 +126,7 @@ def bra(name, target, savelink, anyinst, allinst):
     ends=True,
 )
 def ret(name, savelink, anyinst, allinst):
-    """Return to the instruction behind the last call (through the link register)."""
+    """Return to the instruction after the last call (through the link register)."""
     _check_instances(anyinst, allinst)
     RETURN()
 
@@ -172,7 +172,7 @@ PHAS = layout(
         )
     ],
     ref=Ref("usse", "2.7 PHAS"),
-    notes=["addresses are 0 in files; a program with two phases is two blocks one behind the other"],
+    notes=["addresses are 0 in files; a program with two phases is two blocks one after the other"],
     group="control",
     begins_phase=True,
 )
@@ -328,7 +328,7 @@ EMIT = layout("11111@63:59 011@58:56 10@53:52 special@54 end@50")
     group="control",
 )
 def emit(name):
-    """Emit the vertex whose outputs stand in o0 and behind; with `end` the program is over."""
+    """Emit the vertex whose outputs stand in o0 and after; with `end` the program is over."""
     EMIT_RESULTS()
 
 
@@ -348,7 +348,7 @@ _SPECIAL_1_5 = {SPECIAL.cat: 1, SPECIAL.op2: 5, SPECIAL.special: 0, SPECIAL.uppe
     group="control",
 )
 def spec_1_5(name):
-    """Set something for the instructions behind it; programs end with it."""
+    """Set something for the instructions after it; programs end with it."""
     STATE_AT_END()
 
 

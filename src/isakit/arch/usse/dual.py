@@ -17,7 +17,7 @@ from isakit.arch.usse.fields import fields_of, layout
 from isakit.arch.usse.forms import PerRow, forms, seed_view
 from isakit.arch.usse.operands import dest_part, internal_source, source_part
 from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, place
-from isakit.arch.usse.registers import Destination, Source
+from isakit.arch.usse.registers import Destination, SourceOperand
 from isakit.arch.usse.swizzles import (
     DUAL3EXT,
     DUAL3STD,
@@ -74,12 +74,12 @@ SECOND = {
 
 
 @dataclass(frozen=True)
-class Half:
+class DualOperation:
     """One of the two operations: name, destination, sources."""
 
     name: str
     dst: Destination
-    sources: tuple[Source, ...]
+    sources: tuple[SourceOperand, ...]
 
 
 VDUAL = layout(
@@ -107,8 +107,8 @@ def _half(name: str, kinds: tuple[str, ...], unified: bool, several: bool, vec4:
     """The operands of one operation; `several`: the first operation has more than one source."""
     sources: dict[str, Any] = {f"src{k}": _source(kind, name, several, vec4, ty) for k, kind in enumerate(kinds)}
 
-    def make(dst: Destination, **sources: Source) -> Half:
-        return Half(name, dst, tuple(sources.values()))
+    def make(dst: Destination, **sources: SourceOperand) -> DualOperation:
+        return DualOperation(name, dst, tuple(sources.values()))
 
     spelling = " ".join(f"{{{n}}}" for n in ("dst", *sources))
     dst = _destination(name, unified, vec4, ty)
@@ -146,7 +146,7 @@ _WRITES = {v: f"the {which} operation writes the unified destination" for v, whi
 
 
 def _operations(vec4: bool, ty: str) -> Template:
-    """Everything of a dual-issue instruction behind its name; bound to both halves.
+    """Everything of a dual-issue instruction after its name; bound to both halves.
 
     Which field each operand comes from is decided by both operations, the configuration and the unified destination.
     """
@@ -281,8 +281,8 @@ def dual(name, ops, vec4):
         _execute(half.name, half.dst, half.sources, 4 if vec4 else 3)
 
 
-def _execute(name: str, dst: Destination, sources: tuple[Source, ...], channels: int) -> None:
-    def all_of(s: Source) -> list[Any]:
+def _execute(name: str, dst: Destination, sources: tuple[SourceOperand, ...], channels: int) -> None:
+    def all_of(s: SourceOperand) -> list[Any]:
         return [s.channel(k) for k in range(channels)]
 
     scalars = {

@@ -109,7 +109,7 @@ def _sample_names(ty: str) -> Enum:
     group="texture",
 )
 def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
-    """Sample a texture: DST and the registers behind it get the four components of the texel at coordinate SRC0.
+    """Sample a texture: DST and the registers after it get the four components of the texel at coordinate SRC0.
 
     SRC1 names the register with the first of the four texture state words. SRC2 is the level of detail (replace), what
     is added to it (bias), or the gradients of the coordinate. Components arrive as f16, f32 or in the texture's format.

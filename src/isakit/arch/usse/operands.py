@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from isakit.arch.usse.places import NO_BITS, Place, place
-from isakit.arch.usse.registers import Destination, Source
+from isakit.arch.usse.places import NO_BITS, PlacePart, place
+from isakit.arch.usse.registers import Destination, SourceOperand
 from isakit.arch.usse.swizzles import mask, swizzle
 from isakit.spec import Choice, Context, Dependent, Enum, Field, Nothing, Part, Template, choice, template, when
 from isakit.spec.operands import Register
@@ -25,7 +25,7 @@ _MEANINGS = {"register": "register {}", "swizzle": "swizzle {}", "mask": "writes
 
 @cache
 def source_part(
-    at: Place,
+    at: PlacePart,
     letters: Enum | None = None,
     neg: Field | None = None,
     abs: Field | None = None,
@@ -51,8 +51,8 @@ def source_part(
             holes["neg"] = sign
             spelling = "{neg}" + spelling
 
-        def make(register: Any, swizzle: str | None = None, neg: bool = False) -> Source:
-            return Source(register, swizzle, neg, absolute, ty)
+        def make(register: Any, swizzle: str | None = None, neg: bool = False) -> SourceOperand:
+            return SourceOperand(register, swizzle, neg, absolute, ty)
 
         facts = {"abs": True} if absolute else {}
         hint = at.accepts()
@@ -68,7 +68,7 @@ def source_part(
 
 @cache
 def dest_part(
-    at: Place,
+    at: PlacePart,
     unified: Enum | None = None,
     internal: Enum | None = None,
     ty: str = "f32",
@@ -107,7 +107,7 @@ _CHANNEL_BITS = {"f32": 32, "f16": 16, "s16": 16, "u16": 16, "c10": 10, "o8": 8,
 
 
 def _words(channels: Iterable[int], ty: str, internal: bool) -> tuple[int, ...]:
-    """The 32-bit registers behind the first one that hold bits of some channels of an operand of a format."""
+    """The 32-bit registers after the first one that hold bits of some channels of an operand of a format."""
     n = _CHANNEL_BITS["f32" if internal else ty]
     return tuple(dict.fromkeys(w for k in channels for w in (n * k // 32, (n * k + n - 1) // 32)))
 

@@ -101,7 +101,7 @@ def _bank(bank: str, width: int, double: bool, alias: int, secondary: bool, tag:
 
 
 @dataclass(frozen=True, eq=False)
-class Place(Reg):
+class PlacePart(Reg):
     """A register named by number and bank fields, made by `place`.
 
     `table` has the meaning of every value of the field. `role` is what repetitions move it as.
@@ -132,7 +132,7 @@ class Place(Reg):
         """Whether the operand is an internal register."""
         return self.meant(word).kind == "internal"
 
-    # Names may go on behind the first word, be followed by a dot, or be numbers that can be written otherwise.
+    # Names may go on after the first word, be followed by a dot, or be numbers that can be written otherwise.
     starts = needed_words = Part.starts
     pattern = Part.pattern
 
@@ -205,7 +205,7 @@ def place(
     role: str = "dst",
     secondary: bool = False,
     tag: bool = False,
-) -> Place:
+) -> PlacePart:
     """A register named by number and bank.
 
     Args:
@@ -221,7 +221,7 @@ def place(
     table = _table(number.width, banks, double, alias, secondary, tag)
     unified = ", ".join(f"{b}N" for b in banks if b in UNIFIED)
     hint = f"a register ({unified}, i0..i3 ...)" if unified else "an internal register i0 .. i3 with swizzle"
-    return Place(
+    return PlacePart(
         number + selector if selector else number,
         _texts(table),
         lambda index: index,

@@ -37,7 +37,7 @@ class Location:
     index: Value
 
     def word(self, k: int = 0) -> Value:
-        """The 32-bit register `k` behind the first one."""
+        """The 32-bit register `k` after the first one."""
         if self.kind == "constant":
             return lookup(BANK0 if k % 2 == 0 else BANK1, self.index)
         if self.kind == "immediate":
@@ -45,7 +45,7 @@ class Location:
         return read(self.file, self.index + k, 32)
 
     def put(self, k: int, value: Value, when: Value | None = None) -> None:
-        """Write the 32-bit register `k` behind the first one (where `when` is 1)."""
+        """Write the 32-bit register `k` after the first one (where `when` is 1)."""
         if self.kind in {"unified", "internal", "index", "global"}:
             write(self.file, self.index + k, value, when)
 
@@ -125,7 +125,7 @@ def offset(role: str, internal: bool) -> Value:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceOperand:
     """A source operand: location, swizzle letters, modifiers, format."""
 
     at: Location
@@ -198,7 +198,7 @@ __all__ = [
     "ROLES",
     "Destination",
     "Location",
-    "Source",
+    "SourceOperand",
     "alias_index",
     "indexed",
     "offset",

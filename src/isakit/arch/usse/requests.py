@@ -17,7 +17,7 @@ SAMPLE_HAS = REQUESTS.value("sample_has", "whether a sample fills so many regist
 # --- actions ---
 BRANCH = REQUESTS.control("branch", "branch by a distance", operands=1, facts=["link"], per="lane", target=True)
 JUMP = REQUESTS.control("jump", "branch to an instruction", operands=1, facts=["link"], per="lane", target=True)
-RETURN = REQUESTS.control("return", "go back behind the branch that kept its place", per="lane")
+RETURN = REQUESTS.control("return", "go back after the branch that kept its place", per="lane")
 KILL_LANES = REQUESTS.control("kill", "end invocations", facts=["condition"], per="lane")
 DEPTH = REQUESTS.control("depth", "set the depth of a fragment", operands=1, per="lane")
 _ROLES = ["dst", "src0", "src1", "src2"]

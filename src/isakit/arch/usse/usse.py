@@ -5,7 +5,7 @@ Source: [usse] 1 for the variant `seed`, [usse] 2.1 and 2.11 for registers.
 
 from __future__ import annotations
 
-from isakit.spec import InstructionSet, Ref, RegisterFile, SpecialRegister, Status, Variant
+from isakit.spec import InstructionSet, NamedSpecial, Ref, RegisterFile, Status, Variant
 
 PRIMARY, SECONDARY = "primary", "secondary"
 SGX543, SEED = "!seed", "seed"
@@ -41,6 +41,7 @@ usse = InstructionSet(
     default_variant="sgx543",
     outputs=frozenset({"dst", "pdst"}),
     ends_with=frozenset({"end"}),
+    repeats_with="rpt",
     uniform_inputs=frozenset({"sa"}),
     word_addressed=True,
     documents={
@@ -78,7 +79,7 @@ usse.registers = {
         ),
         RegisterFile("i", 16, 32, "internal registers, four f32 each: i0.x is 0, i0.y 1, i1.x 4", "i{n}", _REGISTERS),
         RegisterFile("idx", 4, 32, "index registers idx1 and idx2", "idx{n}", _REGISTERS),
-        RegisterFile("p", 4, 1, "predicates", "p{n}", _REGISTERS),
+        RegisterFile("p", 4, 1, "predicates", "p{n}", _REGISTERS, flags=("p{n}",)),
         RegisterFile("g", 64, 32, "global special registers; bit 0 of g16 tells the facing", "g{n}", _REGISTERS),
     )
 }
@@ -87,5 +88,5 @@ usse.results = {
     "secondary": frozenset({"sa"}),
 }
 usse.special_registers = [
-    SpecialRegister(16, "g16", "bit 0: the primitive is back-facing", Ref("usse", "2.1 Registers"), Status.INFERRED),
+    NamedSpecial(16, "g16", "bit 0: the primitive is back-facing", Ref("usse", "2.1 Registers"), Status.INFERRED),
 ]

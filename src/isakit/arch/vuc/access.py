@@ -33,7 +33,7 @@ class GeneralRegister:
 
 
 @dataclass(frozen=True)
-class SpecialRegister:
+class SpecialRegisterAccess:
     """$srN: not forwarded, with side effects; both are the machine's business."""
 
     index: Value
@@ -82,7 +82,7 @@ class PredicateOutput:
 
 
 @dataclass(frozen=True)
-class Discarded:
+class DiscardedPredicate:
     """A predicate output that goes nowhere."""
 
     def write(self, output: Value) -> None:

@@ -81,7 +81,7 @@ SUB_MODE = Table("sub_mode", tuple(s[2] for s in _SUB), 2)
 MODE_NAMES = ("mvx", "mvy", "ref", "rpi", "mvxns", "mvyns", "refns", "rpins", "pcnt", "spidx", "pnext", "pmode")
 
 
-class Macroblock:
+class MacroblockView:
     """The current macroblock as lut sees it; everything is read without side effects."""
 
     def __init__(self) -> None:
@@ -150,12 +150,12 @@ def lut(name, pdst, dst, src1, src2):
 
     Tables 0 to 3: vector x, vector y, reference index, picture index of the $spidx block, index = list. 4 to 7: the
     same, but 0 for P_SKIP. 8: sub-partitions of partition 0 to 3, or with index 4 to 7 the number of partitions. 9:
-    $spidx of partition SRC1[1:0], sub-partition SRC1[9:8]. 10: the index behind partition SRC1[2:0], sub-partition
+    $spidx of partition SRC1[1:0], sub-partition SRC1[9:8]. 10: the index after partition SRC1[2:0], sub-partition
     SRC1[9:8]; the predicate output says whether it is in the same partition. 11: prediction mode of a partition.
     12 to 15: 0.
     """
     index, table = src1.read(), src2.read().trunc(4)
-    mb = Macroblock()
+    mb = MacroblockView()
     skipped = mb.raw == P_SKIP
     vectors = [_vector(index, n) for n in ("mvxl0", "mvyl0", "refl0", "rpil0")]
     partition, sub = index.bits(0, 2), index.bits(8, 2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from isakit.arch.vuc.access import GeneralRegister, SpecialRegister
+from isakit.arch.vuc.access import GeneralRegister, SpecialRegisterAccess
 from isakit.arch.vuc.fields import DST, IMM6, IMM12, IMM14, IMMF, OT0, OT1, SR_DST, SR_SRC1, SRC1, SRC2
 from isakit.arch.vuc.registers import OLD_SPECIAL_NAMES, R_NAMES, special_names
 from isakit.spec import Alternative, Choice, Field, Imm, Nothing, Part, Reg, Written, choice, when, written
@@ -30,7 +30,7 @@ def _special(f: Field, variant: str) -> Reg:
     """A special register by the names of a variant, by number, or by an older name."""
     aliases = {f"$sr{n}": n for n in range(64)} | OLD_SPECIAL_NAMES
     names = special_names(frozenset({variant}))
-    return Reg(f, names, SpecialRegister, aliases=aliases, file="sr", special=True, hint="")
+    return Reg(f, names, SpecialRegisterAccess, aliases=aliases, file="sr", special=True, hint="")
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
-from isakit.arch.vuc.access import Discarded, Predicate, PredicateOutput
+from isakit.arch.vuc.access import DiscardedPredicate, Predicate, PredicateOutput
 from isakit.arch.vuc.fields import DISCARD, DST, IMMF, PE, POM, PON, PRED, named
 from isakit.arch.vuc.registers import NOT_P0, P_NAMES, TRUE
 from isakit.spec import Enum, Field, Literal, Nothing, Reg, Written, choice, template, when, written
@@ -73,7 +73,7 @@ MOVE_GUARD = guard({POM: DISCARD}, {DST: TRUE}, {IMMF: 0})
 
 # --- results ----------------------------------------------------------------------------------------------------------
 MODES = {0: "pand", 1: "por", 2: "", 4: "pandn", 5: "porn", 6: "pnot"}
-"""PON:POM -> the word in front of the predicate output."""
+"""PON:POM -> the word before the predicate output."""
 _FORMULAS = {0: "p = p & o", 1: "p = p | o", 2: "p = o", 4: "p = p & !o", 5: "p = p | !o", 6: "p = !o"}
 _MODE = named("PON:POM", POM, PON)
 _PLACES = ((PRED, {PE: 0}), (DST, {PE: 1}))
@@ -94,9 +94,9 @@ def _output(f: Field) -> Any:
     return template("{mode} {register}", Register, hint=_OUTPUT, mode=mode, register=register, meanings=_INTO)
 
 
-def _bound_output(word: int, b: Binder) -> Discarded | PredicateOutput:
+def _bound_output(word: int, b: Binder) -> DiscardedPredicate | PredicateOutput:
     if POM.get(word) == DISCARD:
-        return Discarded()
+        return DiscardedPredicate()
     return PredicateOutput(_MODE.get(word), b.param(DST if PE.get(word) else PRED))
 
 
@@ -119,7 +119,7 @@ _TWICE = "a plain predicate: this name already says what is negated"
 
 
 def negatable(f: Field, negate: Field, settled_by: frozenset[str]) -> Written:
-    """`[not] $pN`. `settled_by` are mnemonics that say what is negated, so that `not` has no place behind them."""
+    """`[not] $pN`. `settled_by` are mnemonics that say what is negated, so that `not` has no place after them."""
     hint = f"[not] {_PREDICATE}"
     register = predicate(f, hint=hint)
     # Which words stand in front is no matter of bits, therefore `barred`, which nothing else needs.

@@ -5,7 +5,7 @@ Source: [vuc] 9; older names by [vuc] 16.
 
 from __future__ import annotations
 
-from isakit.spec import Ref, SpecialRegister, Status
+from isakit.spec import NamedSpecial, Ref, Status
 
 _SR = Ref("vuc", "9")
 VP2, VP3 = frozenset({"vp2"}), frozenset({"vp3+"})
@@ -68,7 +68,7 @@ for _first, _side in ((32, "a"), (48, "b")):
         _ROWS.append((_first + _i, _side + _name, ALL, UNKNOWN, f"{_side.upper()} neighbour's {_name}; read-only"))
 
 SPECIAL_REGISTERS = tuple(
-    SpecialRegister(number, name, doc, _SR, status, needs) for number, name, needs, status, doc in sorted(_ROWS)
+    NamedSpecial(number, name, doc, _SR, status, needs) for number, name, needs, status, doc in sorted(_ROWS)
 )
 
 OLD_SPECIAL_NAMES = {"$arthi": 12, "$artlo": 13, "$s22": 22, "$s23": 23}

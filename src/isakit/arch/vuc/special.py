@@ -35,7 +35,7 @@ SPECIAL_REF, FLOW, LONG, MEMORY = Ref("vuc", "4"), Ref("vuc", "7"), Ref("vuc", "
     forms("special  bra {target}  .1.1 .. .... .... .... .... 000 00000"),
     ref=FLOW,
     latency=2,
-    notes=["the instruction behind is executed in any case (one delay slot)"],
+    notes=["the instruction after is executed in any case (one delay slot)"],
     group="branch",
     ends=True,
 )
@@ -52,7 +52,7 @@ def bra(target):
     group="call",
 )
 def call(target):
-    """Push the address behind the delay slot on the call stack and branch; the next instruction is still executed."""
+    """Push the address past the delay slot on the call stack and branch; the next instruction is still executed."""
     CALL(target)
 
 
@@ -133,7 +133,7 @@ def mbiread():
     group="memory",
 )
 def mbinext():
-    """Drop the current macroblock and go on to the next one; clears $stat bit 10 behind the last one available."""
+    """Drop the current macroblock and go on to the next one; clears $stat bit 10 after the last one available."""
     MBINEXT()
 
 

@@ -97,6 +97,7 @@ vuc.registers = {
             "$p{n}",
             Ref("002", "Introduction"),
             frozenset({15}),
+            ("$p{n}",),
         ),
         RegisterFile(
             "acc", 1, 32, "the long accumulator $lhi:$llo as the long unit sees it", "$lhi:$llo", Ref("vuc", "5")

@@ -1,6 +1,6 @@
 """CUDA C through NVRTC, where its wheel is installed: no GPU, no driver.
 
-The wheel is `nvidia-cuda-nvrtc`, up to CUDA 12 with `-cu12` or `-cu11` behind it. Seen to work: NVRTC 11.8, the
+The wheel is `nvidia-cuda-nvrtc`, up to CUDA 12 with `-cu12` or `-cu11` after it. Seen to work: NVRTC 11.8, the
 oldest target of which is sm_35, 12.9 (sm_50) and 13.5 (sm_75).
 """
 
@@ -19,7 +19,7 @@ from isakit.errors import CompileError, Diagnostic, IsakitError
 OPTIONS = ("-fmad=false", "--generate-line-info", "-default-device")
 """Without contraction, since the chips have no fused product of f32."""
 PLACES = ("cuda_nvrtc/lib/libnvrtc.so.*", "cu[0-9]*/lib/libnvrtc.so.*")
-"""Where the wheels up to CUDA 12, and those behind it, keep the library."""
+"""Where the wheels up to CUDA 12, and those after it, keep the library."""
 _MESSAGE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error:?(?: #[\w-]+:)? (.*)$")
 
 

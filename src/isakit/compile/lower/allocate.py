@@ -7,9 +7,9 @@ finds no register is kept elsewhere: general registers in local memory, the othe
 from __future__ import annotations
 
 from isakit.compile.ir import NOWHERE
-from isakit.compile.lower.form import SINK, MBlock, MFunction, MIns, Number, Place, Reg, VReg
-from isakit.compile.lower.liveness import Liveness
-from isakit.compile.target import Target
+from isakit.compile.lower.form import SINK, FixedNumber, MBlock, MemoryPlace, MFunction, MIns, OperandReg, VReg
+from isakit.compile.lower.liveness import BlockLiveness
+from isakit.compile.target import CompileTarget
 
 HALVES = 64
 ROUNDS = 60
@@ -23,7 +23,7 @@ class Interference:
     """Which units of virtual registers may not share a register."""
 
     def __init__(self, m: MFunction) -> None:
-        self.live = Liveness(m)
+        self.live = BlockLiveness(m)
         owner = self.live.owner
         self.near: list[set[int]] = [set() for _ in owner]
         self.file = [v.file for v, _ in owner]
@@ -78,7 +78,7 @@ class Interference:
 class Allocation:
     """One attempt: merge copies, colour, or say what to keep elsewhere."""
 
-    def __init__(self, m: MFunction, target: Target, limit: int) -> None:
+    def __init__(self, m: MFunction, target: CompileTarget, limit: int) -> None:
         self.m, self.target = m, target
         self.limits = {"r": limit, "a": target.addresses, "c": target.conditions}
         self.graph = Interference(m)
@@ -230,7 +230,7 @@ def loop_depths(m: MFunction) -> dict[MBlock, int]:
     return out
 
 
-def allocate(m: MFunction, target: Target, limit: int = 0) -> None:
+def allocate(m: MFunction, target: CompileTarget, limit: int = 0) -> None:
     """Registers for everything. Raises OutOfRegistersError."""
     limit = min(limit or target.registers, target.registers)
     for _ in range(ROUNDS):
@@ -278,7 +278,7 @@ def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
 
 
 def _keep_elsewhere(m: MFunction, group: set[VReg], root: VReg) -> None:
-    """Load before every use and save behind every write."""
+    """Load before every use and save after every write."""
     home = 0
     holder: VReg | None = None
     if root.file == "r":
@@ -318,37 +318,48 @@ def _keep_elsewhere(m: MFunction, group: set[VReg], root: VReg) -> None:
 def _restore(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int] = NOWHERE) -> list[MIns]:
     if t.file == "c":
         assert holder is not None
-        return [MIns("mov_c", {"cdst": Reg(t), "src1": Reg(holder)}, ("cdst",), loc)]
+        return [MIns("mov_c", {"cdst": OperandReg(t), "src1": OperandReg(holder)}, ("cdst",), loc)]
     if t.file == "a":
         assert holder is not None
-        return [MIns("shl_a", {"adst": Reg(t), "src1": Reg(holder), "count": Number(0)}, ("adst",), loc)]
+        return [
+            MIns("shl_a", {"adst": OperandReg(t), "src1": OperandReg(holder), "count": FixedNumber(0)}, ("adst",), loc)
+        ]
     return [
-        MIns("ld_l", {"ty": "b32", "dst": Reg(t, k), "src": Place("l", None, home + 4 * k, "spill")}, loc=loc)
+        MIns(
+            "ld_l",
+            {"ty": "b32", "dst": OperandReg(t, k), "src": MemoryPlace("l", None, home + 4 * k, "spill")},
+            loc=loc,
+        )
         for k in range(t.size)
     ]
 
 
-def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], writes: list[Reg]) -> list[MIns]:
+def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], writes: list[OperandReg]) -> list[MIns]:
     if t.file in "ca":
         assert holder is not None
-        return [MIns("mov_from", {"dst": Reg(holder), "src": Reg(t)}, loc=loc)]
+        return [MIns("mov_from", {"dst": OperandReg(holder), "src": OperandReg(t)}, loc=loc)]
     units = sorted({r.unit + k for r in writes for k in range(r.count)})
     return [
-        MIns("st_l", {"ty": "b32", "dst": Place("l", None, home + 4 * k, "spill"), "src": Reg(t, k)}, (), loc)
+        MIns(
+            "st_l",
+            {"ty": "b32", "dst": MemoryPlace("l", None, home + 4 * k, "spill"), "src": OperandReg(t, k)},
+            (),
+            loc,
+        )
         for k in units
     ]
 
 
 def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
     def new(o: object) -> object:
-        if type(o) is Reg and o.v in group:
-            return Reg(t, o.unit, o.count, o.half)
-        if type(o) is Place and o.base is not None and o.base.v in group:
-            return Place(o.space, Reg(t), o.offset, o.mode)
+        if type(o) is OperandReg and o.v in group:
+            return OperandReg(t, o.unit, o.count, o.half)
+        if type(o) is MemoryPlace and o.base is not None and o.base.v in group:
+            return MemoryPlace(o.space, OperandReg(t), o.offset, o.mode)
         return o
 
     i.ops = {k: new(o) for k, o in i.ops.items()}
     if i.guard is not None and i.guard[0] in group:
         i.guard = t, i.guard[1]
-    if i.moves and i.op != "add_a" and (type(i.ops["src1"]) is not Reg or i.ops["dst"] == SINK):
+    if i.moves and i.op != "add_a" and (type(i.ops["src1"]) is not OperandReg or i.ops["dst"] == SINK):
         i.moves = False

@@ -1,6 +1,6 @@
 """Where lanes part and meet: short blocks under a condition, and join points for branches lanes take differently.
 
-A warp keeps lanes that went another way on a stack. `joinat X` in front of a divergent branch and `join` at X bring
+A warp keeps lanes that went another way on a stack. `joinat X` before a divergent branch and `join` at X bring
 them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
 """
 
@@ -123,12 +123,12 @@ def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
 
 def _literal_move(i: MIns) -> None:
     """An immediate move has no condition: the constant comes from the pool."""
-    from isakit.compile.lower.form import Literal, Place
+    from isakit.compile.lower.form import MemoryPlace, PooledLiteral
 
     value = i.ops.pop("src1")
-    assert isinstance(value, Literal)
+    assert isinstance(value, PooledLiteral)
     i.op = "ld_c"
-    i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": Place("c1", None, value.value, "literal")}
+    i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": MemoryPlace("c1", None, value.value, "literal")}
 
 
 def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:
@@ -225,7 +225,7 @@ def _region(
 
 
 def _preheaders(m: MFunction) -> None:
-    """Give every loop one block in front of it that leads nowhere else."""
+    """Give every loop one block before it that leads nowhere else."""
     dom: Dominators[MBlock] = Dominators(m.blocks[0], lambda b: b.succs)
     for head, body in loops(dom, lambda b: b.succs, lambda b: b.preds).items():
         outside = [p for p in head.preds if p not in body]
@@ -262,7 +262,7 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
             place = stop
         at = MIns("joinat", {}, (), head.loc)
         at.target = place
-        # behind a joinat of an inner region that is already there would be wrong: outer ones are pushed first
+        # after a joinat of an inner region that is already there would be wrong: outer ones are pushed first
         k = len(head.ins)
         while k and head.ins[k - 1].op == "joinat":
             k -= 1

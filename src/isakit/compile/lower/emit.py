@@ -8,7 +8,17 @@ from typing import Any
 from isakit.asm.layout import Slot, place
 from isakit.codec import Compound, Condition, Flag, Immediate, Instruction, Memory, Register
 from isakit.compile.ir import Loc
-from isakit.compile.lower.form import SINK, Literal, MBlock, MFunction, MIns, Number, Place, Reg, Zero
+from isakit.compile.lower.form import (
+    SINK,
+    FixedNumber,
+    MBlock,
+    MemoryPlace,
+    MFunction,
+    MIns,
+    OperandReg,
+    PooledLiteral,
+    Zero,
+)
 from isakit.errors import EncodeError
 from isakit.instruction_sets import Isa, isa
 
@@ -39,7 +49,7 @@ class Pool:
         self.words: list[int] = []
         self._at: dict[int, int] = {}
 
-    def place(self, literal: Literal) -> int:
+    def place(self, literal: PooledLiteral) -> int:
         """The offset of a literal, which is added if need be; half words lie in words that hold nothing else."""
         at = self._at.get(literal.value)
         if at is None:
@@ -54,7 +64,7 @@ class Pool:
 
 
 @dataclass
-class Emitted:
+class MachineCode:
     """Machine code. `lines`: address of each instruction to where it comes from."""
 
     code: bytes = b""
@@ -77,7 +87,7 @@ class Emitter:
         self.registers = registers
 
     # --- operands ---------------------------------------------------------------------------------------------------
-    def register(self, r: Reg) -> Register:
+    def register(self, r: OperandReg) -> Register:
         """A register of the machine."""
         c = r.v.color
         assert c is not None, r
@@ -89,11 +99,11 @@ class Emitter:
             return Register("r", c + r.unit, 16, r.half)
         return Register("r", c + r.unit, WIDTHS[r.count])
 
-    def memory(self, p: Place) -> Memory:
+    def memory(self, p: MemoryPlace) -> Memory:
         """A place in memory."""
         base = self.register(p.base) if p.base is not None else None
         if p.mode == "literal":
-            return Memory("c1", None, self.pool.place(Literal(p.offset)))
+            return Memory("c1", None, self.pool.place(PooledLiteral(p.offset)))
         if p.mode == "spill":
             return Memory(p.space, None, self.local + p.offset)
         if p.mode == "global":
@@ -105,22 +115,22 @@ class Emitter:
 
     def operand(self, o: Any, literal: bool) -> Any:
         """An operand as the records take it."""
-        if type(o) is Reg:
+        if type(o) is OperandReg:
             return self.register(o)
-        if type(o) is Place:
+        if type(o) is MemoryPlace:
             return self.memory(o)
         if type(o) is Zero:
             return self.zero
-        if type(o) is Number:
+        if type(o) is FixedNumber:
             return o.value
-        if type(o) is Literal:
+        if type(o) is PooledLiteral:
             return Immediate(o.value) if literal else Memory("c1", None, self.pool.place(o))
         return o
 
     def _operands(self, i: MIns, literal: bool) -> dict[str, Any]:
         ops = {k: self.operand(o, literal) for k, o in i.ops.items() if k != "name"}
         if i.guard is not None:
-            condition = Condition(self.register(Reg(i.guard[0])), i.guard[1])
+            condition = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
             ops["pred" if i.op == "vote" else "guard"] = condition
         if i.op in ("texauto", "texfetch", "texsize"):
             return self._texture(i, ops)
@@ -187,10 +197,10 @@ class Emitter:
         """A branch, or what else names a code address."""
         ops: dict[str, Any] = {"target": target}
         if i.guard is not None:
-            ops["guard"] = Condition(self.register(Reg(i.guard[0])), i.guard[1])
+            ops["guard"] = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
         return self.isa.build(i.op, at=at, **ops)
 
-    def run(self) -> Emitted:
+    def run(self) -> MachineCode:
         """Encode everything."""
         self._steps_ride()
         self._joins_ride()
@@ -204,7 +214,7 @@ class Emitter:
         self.pool = Pool()
         for i in items:
             for o in i.ops.values():
-                if type(o) is Literal and o.half:
+                if type(o) is PooledLiteral and o.half:
                     self.pool.place(o)
         try:
             return self._encoded(items, starts)
@@ -213,7 +223,7 @@ class Emitter:
                 raise
             raise OutOfConstantsError from None
 
-    def _encoded(self, items: list[MIns], starts: dict[MBlock, int]) -> Emitted:
+    def _encoded(self, items: list[MIns], starts: dict[MBlock, int]) -> MachineCode:
         short: list[Instruction | None] = []
         long: list[Instruction | None] = []
         slots: list[Slot] = []
@@ -230,7 +240,7 @@ class Emitter:
             elif i.tail == "join":
                 one = self.build(i, long=True, tail="join")
             elif i.op == "ret":
-                guard = Condition(self.register(Reg(i.guard[0])), i.guard[1]) if i.guard else None
+                guard = Condition(self.register(OperandReg(i.guard[0])), i.guard[1]) if i.guard else None
                 one = self.isa.build("ret", guard=guard)
             else:
                 one = self.build(i, tail=i.tail)
@@ -239,7 +249,7 @@ class Emitter:
             long.append(two)
             slots.append(Slot((1, 2) if two is not None else (one.units,), aligned=True))
         placed = place(slots)
-        out = Emitted()
+        out = MachineCode()
         words: list[int] = []
         for k, i in enumerate(items):
             at = 4 * placed.positions[k]
@@ -271,7 +281,7 @@ class Emitter:
                         gone.add(i)
                         last[a] = None
                         continue
-                places = [o for o in i.ops.values() if type(o) is Place and o.base is not None]
+                places = [o for o in i.ops.values() if type(o) is MemoryPlace and o.base is not None]
                 for r in (*i.uses(), *i.defs()):
                     if r.v.file == "a":
                         alone = len(places) == 1 and places[0].base is not None and places[0].base.v is r.v
@@ -282,7 +292,7 @@ class Emitter:
             b.ins = [i for i in b.ins if i not in gone]
 
     def _steps(self, i: MIns, step: int) -> bool:
-        place = next(o for o in i.ops.values() if type(o) is Place)
+        place = next(o for o in i.ops.values() if type(o) is MemoryPlace)
         place.offset, place.after = step - 0x10000 if step >> 15 else step, True
         try:
             self.build(i)
@@ -291,7 +301,7 @@ class Emitter:
         return place.after
 
     def _joins_ride(self) -> None:
-        """A join is done in front of the instruction behind it, where that one's encoding has room for it."""
+        """A join is done before the instruction after it, where that one's encoding has room for it."""
         for b in self.m.blocks:
             kept: list[MIns] = []
             for i in b.ins:

@@ -33,7 +33,7 @@ class VReg:
         return f"{self.file}{self.number}" + ("" if self.size == 1 else f"x{self.size}")
 
 
-class Reg:
+class OperandReg:
     """An operand: `count` registers of a virtual one from `unit` on, or a half of one."""
 
     __slots__ = ("count", "half", "unit", "v")
@@ -45,7 +45,7 @@ class Reg:
         return f"{self.v}.{self.unit}{self.half}"
 
 
-class Literal:
+class PooledLiteral:
     """A constant: an immediate where the instruction has room for one, else a word of the literal pool.
 
     `half`: 16 bits are meant.
@@ -60,7 +60,7 @@ class Literal:
         return f"{self.value:#x}"
 
 
-class Number:
+class FixedNumber:
     """A number that is always part of the instruction: a shift count, the number of a barrier."""
 
     __slots__ = ("value",)
@@ -72,15 +72,15 @@ class Number:
         return f"#{self.value:#x}"
 
 
-class Place:
+class MemoryPlace:
     """An operand in memory: space, address register or data register, offset, and how it is accessed.
 
-    `after`: the offset is added to the address register behind the access, and is no part of the address.
+    `after`: the offset is added to the address register after the access, and is no part of the address.
     """
 
     __slots__ = ("after", "base", "mode", "offset", "space")
 
-    def __init__(self, space: str, base: Reg | None, offset: int = 0, mode: str = "") -> None:
+    def __init__(self, space: str, base: OperandReg | None, offset: int = 0, mode: str = "") -> None:
         self.space, self.base, self.offset, self.mode = space, base, offset, mode
         self.after = False
 
@@ -128,29 +128,29 @@ class MIns:
         self.tail = ""
         self.tied = False
 
-    def copied(self) -> tuple[Reg, Reg]:
+    def copied(self) -> tuple[OperandReg, OperandReg]:
         """Where to and where from, of an instruction that `moves`."""
         return (self.ops["adst"], self.ops["src"]) if self.op == "add_a" else (self.ops["dst"], self.ops["src1"])
 
-    def defs(self) -> Iterator[Reg]:
+    def defs(self) -> Iterator[OperandReg]:
         """Registers written."""
         for n in self.results:
             r = self.ops.get(n)
-            if type(r) is Reg:
+            if type(r) is OperandReg:
                 yield r
 
-    def uses(self) -> Iterator[Reg]:
+    def uses(self) -> Iterator[OperandReg]:
         """Registers read."""
         for n, r in self.ops.items():
-            if type(r) is Reg:
+            if type(r) is OperandReg:
                 if n not in self.results:
                     yield r
-            elif type(r) is Place and r.base is not None:
+            elif type(r) is MemoryPlace and r.base is not None:
                 yield r.base
         if self.tied:
             yield self.ops["dst"]
         if self.guard is not None:
-            yield Reg(self.guard[0])
+            yield OperandReg(self.guard[0])
 
     def __repr__(self) -> str:
         guard = f"({self.guard[1]} {self.guard[0]}) " if self.guard else ""

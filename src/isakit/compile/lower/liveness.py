@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from isakit.compile.lower.form import MBlock, MFunction, MIns, Reg, VReg
+from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
 
 
-class Liveness:
+class BlockLiveness:
     """Registers live at the beginning and at the end of every block.
 
     `first` is the number of a virtual register's first unit. A write under a condition keeps what was there, unless it
@@ -35,17 +35,17 @@ class Liveness:
         self.outside: dict[MBlock, int] = {}
         self._solve()
 
-    def units(self, r: Reg) -> range:
+    def units(self, r: OperandReg) -> range:
         """The units of an operand."""
         start = self.first[r.v] + r.unit
         return range(start, start + r.count)
 
-    def keeps(self, i: MIns, r: Reg) -> bool:
+    def keeps(self, i: MIns, r: OperandReg) -> bool:
         """Whether a write leaves the old value to some lanes that need it."""
         return i.guard is not None and r.v.defs > r.v.size
 
     def step(self, i: MIns, live: set[int]) -> None:
-        """Go from what is live behind an instruction to what is live in front of it."""
+        """Go from what is live after an instruction to what is live before it."""
         for r in i.defs():
             if not r.half and not self.keeps(i, r):
                 live.difference_update(self.units(r))

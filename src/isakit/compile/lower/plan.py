@@ -5,11 +5,11 @@ Source 1 of most instructions may be a word of shared memory, where parameters l
 
 from __future__ import annotations
 
-from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.ops import OPS, signed
 from isakit.compile.passes.values import count_uses
 from isakit.compile.simplify import tells_zero
-from isakit.compile.target import Target
+from isakit.compile.target import CompileTarget
 
 SHORT_REACH = {"b32": 0x7C, "u16": 0x3E, "s16": 0x3E, "u8": 0x1F}
 """The largest offset a source in shared memory can have. Source: [tesla] 2.4."""
@@ -34,7 +34,7 @@ GUARDABLE = frozenset({"add", "sub", "and", "or", "xor", "shl", "shr", "sar", "f
 """Operations that one instruction can do, so that a selection can do them under its condition."""
 
 
-class Plan:
+class FoldingPlan:
     """What is folded where.
 
     Attributes:
@@ -47,7 +47,7 @@ class Plan:
         narrow: comparisons of 16 bits, whose operands need not be extended.
     """
 
-    def __init__(self, f: Function, target: Target) -> None:
+    def __init__(self, f: Function, target: CompileTarget) -> None:
         self.f, self.target = f, target
         self.uses = count_uses(f)
         self.folded: set[tuple[Ins, int]] = set()
@@ -60,7 +60,7 @@ class Plan:
         self.masked = {i.args[0] for i in f.instructions() if i.op == "mask"}
         self.place: dict[Ins, int] = {}
         self.barriers: dict[Block, list[int]] = {}
-        self.taken: dict[Value, int] = {}
+        self.taken: dict[IrValue, int] = {}
         for b in f.blocks:
             self.barriers[b] = [k for k, i in enumerate(b.ins) if i.op in CLOBBERS]
             for k, i in enumerate(b.ins):
@@ -76,7 +76,7 @@ class Plan:
                 self.skipped.add(v.ins)
 
     # --- several operations in one instruction ----------------------------------------------------------------------
-    def _single(self, v: Value, b: Block) -> Ins | None:
+    def _single(self, v: IrValue, b: Block) -> Ins | None:
         i = v.ins
         return (
             i
@@ -125,7 +125,7 @@ class Plan:
         return p.op == "mul16" and bool(p.attrs.get("s1")) == bool(p.attrs.get("s2"))
 
     # --- operands in memory -----------------------------------------------------------------------------------------
-    def shared(self, v: Value, at: Ins) -> bool:
+    def shared(self, v: IrValue, at: Ins) -> bool:
         """Whether a value can be read from shared memory by the instruction that needs it."""
         i = v.ins
         if i is None:
@@ -142,7 +142,7 @@ class Plan:
         first, last = self.place[i], self.place[at]
         return not any(first < k < last for k in self.barriers[i.block])
 
-    def constant(self, v: Value, at: Ins) -> bool:
+    def constant(self, v: IrValue, at: Ins) -> bool:
         """Whether a value can be read from a constant bank."""
         if isinstance(v, Const):
             return True
@@ -154,10 +154,10 @@ class Plan:
         return isinstance(i.args[0], Const) or (self.uses[v] <= FEW and i.block is at.block)
 
     @staticmethod
-    def _is_param(v: Value) -> bool:
+    def _is_param(v: IrValue) -> bool:
         return v.ins is not None and v.ins.op == "param"
 
-    def _indexed(self, v: Value) -> bool:
+    def _indexed(self, v: IrValue) -> bool:
         return v.ins is not None and v.ins.op in ("ld", "ldc") and not isinstance(v.ins.args[0], Const)
 
     def _take(self, i: Ins, k: int) -> None:
@@ -188,7 +188,7 @@ class Plan:
                 elif self.shared(i.args[k], at) and self._is_param(i.args[k]):
                     self._take(i, k)
 
-    def _reads_width(self, i: Ins, v: Value) -> bool:
+    def _reads_width(self, i: Ins, v: IrValue) -> bool:
         """16-bit and 8-bit readers read what they need themselves."""
         assert v.ins is not None
         mode = v.ins.attrs.get("mode") or v.ins.attrs["ty"]
@@ -237,7 +237,7 @@ class Plan:
         if c:
             self._take(i, second)
 
-    def _mode(self, v: Value) -> str:
+    def _mode(self, v: IrValue) -> str:
         assert v.ins is not None
         return v.ins.attrs.get("mode") or v.ins.attrs["ty"]
 

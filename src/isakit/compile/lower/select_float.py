@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.compile.ir import Const, Ins
-from isakit.compile.lower.form import ZERO, Literal, MIns, Reg, VReg
-from isakit.compile.lower.plan import SWAPPED, Plan
-from isakit.compile.target import Target
+from isakit.compile.lower.form import ZERO, MIns, OperandReg, PooledLiteral, VReg
+from isakit.compile.lower.plan import SWAPPED, FoldingPlan
+from isakit.compile.target import CompileTarget
 
 
 class FloatSelection:
     """Floats."""
 
-    plan: Plan
-    target: Target
+    plan: FoldingPlan
+    target: CompileTarget
     masks: dict[Any, Ins]
     vreg: Any
     reg: Any
@@ -29,15 +29,15 @@ class FloatSelection:
 
     def _plain(self, a: Any) -> Any:
         """A first source cannot be a constant."""
-        return self.reg(Const(a.value)) if isinstance(a, Literal) else a
+        return self.reg(Const(a.value)) if isinstance(a, PooledLiteral) else a
 
     def on_fadd(self, i: Ins) -> None:
         a, b, swapped = self._pair(i)
         n1, n2 = bool(i.attrs.get("neg1")), bool(i.attrs.get("neg2"))
         if swapped:
             n1, n2 = n2, n1
-        if isinstance(b, Literal) and n2:
-            b, n2 = Literal(b.value ^ 0x8000_0000), False
+        if isinstance(b, PooledLiteral) and n2:
+            b, n2 = PooledLiteral(b.value ^ 0x8000_0000), False
         m = self.emit("add_f32", sat=i.attrs.get("sat") and "sat", rounding="rz" if i.attrs.get("rz") else None,
                       dst=self.result(i), neg1=(n1 and "neg") or None, src1=self._plain(a), neg2=(n2 and "neg") or None,
                       src2=b)  # fmt: skip
@@ -46,8 +46,8 @@ class FloatSelection:
     def on_fmul(self, i: Ins) -> None:
         a, b, _ = self._pair(i)
         neg = bool(i.attrs.get("neg"))
-        if isinstance(b, Literal) and neg:
-            b, neg = Literal(b.value ^ 0x8000_0000), False
+        if isinstance(b, PooledLiteral) and neg:
+            b, neg = PooledLiteral(b.value ^ 0x8000_0000), False
         m = self.emit("mul_f32", sat=i.attrs.get("sat") and "sat", rounding="rz" if i.attrs.get("rz") else None,
                       dst=self.result(i), src1=self._plain(a), neg2=(neg and "neg") or None, src2=b)  # fmt: skip
         m.literal = not i.attrs.get("rz")
@@ -124,10 +124,10 @@ class FloatSelection:
         if source == "f16":
             v: VReg = src.v
             v.low = True
-            src = Reg(v, half="l")
+            src = OperandReg(v, half="l")
         if to == "f16":
             dst.v.low = True
-            dst = Reg(dst.v, half="l")
+            dst = OperandReg(dst.v, half="l")
         self.emit("cvt", neg="neg" if a.get("neg") else None, abs="abs" if a.get("abs") else None,
                   sat="sat" if a.get("sat") else None, rounding=rnd, to=to, dst=dst, source=source,
                   src=src)  # fmt: skip

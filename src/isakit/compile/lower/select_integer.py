@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.ir import Const, Ins, Value
-from isakit.compile.lower.form import SINK, ZERO, Literal, MIns, Number, Place, Reg
-from isakit.compile.lower.plan import Plan
+from isakit.compile.ir import Const, Ins, IrValue
+from isakit.compile.lower.form import SINK, ZERO, FixedNumber, MemoryPlace, MIns, OperandReg, PooledLiteral
+from isakit.compile.lower.plan import FoldingPlan
 from isakit.compile.simplify import upper_bits
 
 
 class IntegerSelection:
     """Integers."""
 
-    plan: Plan
+    plan: FoldingPlan
     vreg: Any
     reg: Any
     source: Any
@@ -33,7 +33,7 @@ class IntegerSelection:
             return self.source(i, 1), self.source(i, 0), True
         return self.source(i, 0), self.source(i, 1), False
 
-    def _test(self, i: Ins) -> Reg | None:
+    def _test(self, i: Ins) -> OperandReg | None:
         """The condition register of a comparison with 0 that this instruction does on the way."""
         t = self.plan.tested.get(i)
         if t is None:
@@ -41,7 +41,7 @@ class IntegerSelection:
         c = self.vreg(t.out)
         if t.attrs["cond"] == "e":
             c.true, c.false = "e", "lg"
-        return Reg(c)
+        return OperandReg(c)
 
     def _tested(self, i: Ins) -> dict[str, Any]:
         """Operands of an instruction that may be tested, and read only for that."""
@@ -61,7 +61,7 @@ class IntegerSelection:
             name, a, b = "subr", b, ZERO
         if a is ZERO and name == "add":
             a, b = b, a
-        if isinstance(a, Literal):
+        if isinstance(a, PooledLiteral):
             a = self.reg(Const(a.value))
         ops = self._tested(i)
         m = self.emit("add", ("dst", "cdst"), name=name, ty="b32", src1=a, src2=b, **ops)
@@ -78,8 +78,8 @@ class IntegerSelection:
         a, b, _ = self._pair(i)
         self.emit("add", name="sub", ty="b32", sat="sat", dst=self.result(i), src1=a, src2=b)
 
-    def _carry(self, i: Ins, k: int = 1) -> Reg | None:
-        return Reg(self.vreg(i.outs[k])) if len(i.outs) > k and self.plan.uses.get(i.outs[k], 0) else None
+    def _carry(self, i: Ins, k: int = 1) -> OperandReg | None:
+        return OperandReg(self.vreg(i.outs[k])) if len(i.outs) > k and self.plan.uses.get(i.outs[k], 0) else None
 
     def on_addx(self, i: Ins) -> None:
         a, b, _ = self._pair(i)
@@ -99,7 +99,7 @@ class IntegerSelection:
     def on_adc(self, i: Ins) -> None:
         a, b, _ = self._pair(i)
         self.emit("add", ("dst", "cdst"), name="addc", ty="b32", dst=self._or_sink(i), src1=a, src2=b,
-                  carry=Reg(self.vreg(i.args[2])), cdst=self._carry(i))  # fmt: skip
+                  carry=OperandReg(self.vreg(i.args[2])), cdst=self._carry(i))  # fmt: skip
 
     # --- products ---------------------------------------------------------------------------------------------------
     def _factors(self, p: Ins) -> tuple[str, Any, Any]:
@@ -109,7 +109,7 @@ class IntegerSelection:
         if p.op == "mul24":
             kind = ("high " if p.attrs.get("high") else "") + ("s24" if p.attrs.get("sign") else "u24")
             a, b = (self.source(p, k) for k in order)
-            if isinstance(a, Literal):
+            if isinstance(a, PooledLiteral):
                 a = self.reg(Const(a.value))
             return kind, a, b
         values: list[Any] = []
@@ -117,7 +117,7 @@ class IntegerSelection:
             v = p.args[k]
             if (p, k) in self.plan.folded:
                 if isinstance(v, Const):
-                    values.append(Literal(v.value, half=True) if n else self.half(v))
+                    values.append(PooledLiteral(v.value, half=True) if n else self.half(v))
                 else:
                     place = self.memory(v)
                     sign = p.attrs.get("s2" if k else "s1")
@@ -150,10 +150,10 @@ class IntegerSelection:
         kind, a, b = self._factors(i)
         self.emit("mul", dst=self.result(i), wide=kind, src1=a, src2=b).literal = not i.attrs.get("high") or True
 
-    def _mul16(self, dst: Reg, a: Any, b: Any) -> None:
+    def _mul16(self, dst: OperandReg, a: Any, b: Any) -> None:
         self.emit("mul", dst=dst, sign1="u16", src1=a, sign2="u16", src2=b)
 
-    def _mad16(self, dst: Reg, a: Any, b: Any, c: Any) -> None:
+    def _mad16(self, dst: OperandReg, a: Any, b: Any, c: Any) -> None:
         self.emit("mad", name="add", kind="u16", dst=dst, src1=a, src2=b, src3=c)
 
     def on_mul(self, i: Ins) -> None:
@@ -178,15 +178,15 @@ class IntegerSelection:
             s = self.temporary()
             self._mul16(s, self.half(a), self.half(b, True))
             self._mad16(t, self.half(a, True), self.half(b), s)
-        self.emit("shl", ty="b32", dst=u, src1=t, count=Number(16))
+        self.emit("shl", ty="b32", dst=u, src1=t, count=FixedNumber(16))
         self._mad16(self.result(i), self.half(a), self.half(b), u)
 
-    def _half_source(self, v: Value) -> Any:
+    def _half_source(self, v: IrValue) -> Any:
         return self.half(v)
 
-    def _mul_constant(self, i: Ins, a: Value, v: int, za: int) -> None:
+    def _mul_constant(self, i: Ins, a: IrValue, v: int, za: int) -> None:
         if za >> 24 == 0xFF and v < 1 << 24:
-            self.emit("mul", dst=self.result(i), wide="u24", src1=self.reg(a), src2=Literal(v)).literal = True
+            self.emit("mul", dst=self.result(i), wide="u24", src1=self.reg(a), src2=PooledLiteral(v)).literal = True
             return
         bits = v.bit_count()
         low = v & -v
@@ -194,23 +194,23 @@ class IntegerSelection:
         if bits == 2:  # x * (2^m + 2^n)
             m = v.bit_length() - 1
             t = self.temporary()
-            self.emit("shl", ty="b32", dst=t, src1=self.reg(a), count=Number(m))
+            self.emit("shl", ty="b32", dst=t, src1=self.reg(a), count=FixedNumber(m))
             other: Any = self.reg(a)
             if n:
                 other = self.temporary()
-                self.emit("shl", ty="b32", dst=other, src1=self.reg(a), count=Number(n))
+                self.emit("shl", ty="b32", dst=other, src1=self.reg(a), count=FixedNumber(n))
             self.emit("add", name="add", ty="b32", dst=self.result(i), src1=t, src2=other)
             return
         if n == 0 and v + 1 & v == 0:  # x * (2^m - 1)
             t = self.temporary()
-            self.emit("shl", ty="b32", dst=t, src1=self.reg(a), count=Number(v.bit_length()))
+            self.emit("shl", ty="b32", dst=t, src1=self.reg(a), count=FixedNumber(v.bit_length()))
             self.emit("add", name="sub", ty="b32", dst=self.result(i), src1=t, src2=self.reg(a))
             return
         if v == 0xFFFF_FFFF:
             self.emit("add", name="subr", ty="b32", dst=self.result(i), src1=self.reg(a), src2=ZERO)
             return
         t, u = self.temporary(), self.temporary()
-        lo, hi = Literal(v, half=True), Literal(v >> 16, half=True)
+        lo, hi = PooledLiteral(v, half=True), PooledLiteral(v >> 16, half=True)
         if v < 1 << 16:
             self.emit("mul", dst=t, sign1="u16", src1=self.half(a, True), sign2="u16", src2=lo).literal = True
         else:
@@ -220,30 +220,30 @@ class IntegerSelection:
                 t = s
             else:
                 self._mad16(t, self.half(a, True), lo, s)
-        self.emit("shl", ty="b32", dst=u, src1=t, count=Number(16))
+        self.emit("shl", ty="b32", dst=u, src1=t, count=FixedNumber(16))
         self._mad16(self.result(i), self.half(a), lo, u)
 
-    def _high(self, i: Ins) -> Reg:
+    def _high(self, i: Ins) -> OperandReg:
         """The high 32 bits of an unsigned product."""
         hx, hy = (self._halves(v) for v in i.args)
         lo, ls, m1, ml, m2, h, h1, h2 = (self.temporary() for _ in range(8))
         self._mul16(lo, hx[0], hy[0])
-        self.emit("shr", ty="u32", dst=ls, src1=lo, count=Number(16))
+        self.emit("shr", ty="u32", dst=ls, src1=lo, count=FixedNumber(16))
         self._mad16(m1, hx[1], hy[0], ls)
         ml.v.low = m1.v.low = m2.v.low = True
-        self.emit("cvt", to="u32", dst=ml, source="u16", src=Reg(m1.v, half="l"))
+        self.emit("cvt", to="u32", dst=ml, source="u16", src=OperandReg(m1.v, half="l"))
         self._mad16(m2, hx[0], hy[1], ml)
-        self.emit("shr", ty="u32", dst=h1, src1=m1, count=Number(16))
-        self.emit("shr", ty="u32", dst=h2, src1=m2, count=Number(16))
+        self.emit("shr", ty="u32", dst=h1, src1=m1, count=FixedNumber(16))
+        self.emit("shr", ty="u32", dst=h2, src1=m2, count=FixedNumber(16))
         self._mad16(h, hx[1], hy[1], h1)
         out = self.temporary()
         self.emit("add", name="add", ty="b32", dst=out, src1=h, src2=h2)
         return out
 
-    def _halves(self, v: Value) -> tuple[Any, Any]:
+    def _halves(self, v: IrValue) -> tuple[Any, Any]:
         r = self.reg(v, zero=False)
         r.v.low = True
-        return Reg(r.v, half="l"), Reg(r.v, half="h")
+        return OperandReg(r.v, half="l"), OperandReg(r.v, half="h")
 
     def on_mulhu(self, i: Ins) -> None:
         dst = self.result(i)
@@ -254,7 +254,7 @@ class IntegerSelection:
         value = self._high(i)
         for a, b in ((i.args[0], i.args[1]), (i.args[1], i.args[0])):
             s, t, new = self.temporary(), self.temporary(), self.temporary()
-            self.emit("shr", ty="s32", dst=s, src1=self.reg(a), count=Number(31))
+            self.emit("shr", ty="s32", dst=s, src1=self.reg(a), count=FixedNumber(31))
             self.emit("and", ty="b32", dst=t, src1=s, src2=self.reg(b))
             self.emit("add", name="sub", ty="b32", dst=new, src1=value, src2=t)
             value = new
@@ -265,7 +265,7 @@ class IntegerSelection:
         a, b, _ = self._pair(i)
         if a is ZERO:
             a, b = b, a
-        if isinstance(a, Literal):
+        if isinstance(a, PooledLiteral):
             a = self.reg(Const(a.value))
         ops = self._tested(i)
         m = self.emit(op, ("dst", "cdst"), ty="b32", src1=a, src2=b, **ops)
@@ -283,8 +283,8 @@ class IntegerSelection:
     def on_not(self, i: Ins) -> None:
         a = self.source(i, 0)
         ops = self._tested(i)
-        if isinstance(a, Place) or "cdst" in ops:
-            m = self.emit("xor", ("dst", "cdst"), ty="b32", src1=a, src2=Literal(0xFFFF_FFFF), **ops)
+        if isinstance(a, MemoryPlace) or "cdst" in ops:
+            m = self.emit("xor", ("dst", "cdst"), ty="b32", src1=a, src2=PooledLiteral(0xFFFF_FFFF), **ops)
             m.literal = "cdst" not in ops
         else:
             self.emit("mov2", ty="b32", dst=ops["dst"], src1=a, not2="not", src2=a)
@@ -294,7 +294,7 @@ class IntegerSelection:
         a = self.source(i, 0)
         if a is ZERO:
             a = self.reg(Const(0), zero=False)
-        count: Any = Number(min(n.value, 127)) if isinstance(n, Const) else self.reg(n)
+        count: Any = FixedNumber(min(n.value, 127)) if isinstance(n, Const) else self.reg(n)
         self.emit(op, ("dst", "cdst"), ty=ty, src1=a, count=count, **self._tested(i))
 
     def on_shl(self, i: Ins) -> None:
@@ -314,10 +314,10 @@ class IntegerSelection:
                 src.mode = source
         else:
             src = self.half(v)
-        if type(src) is Reg and src.half == "h" and source in ("u8", "s8"):
+        if type(src) is OperandReg and src.half == "h" and source in ("u8", "s8"):
             r = self.vreg(v)
             r.low = True
-            src = Reg(r, half="l")
+            src = OperandReg(r, half="l")
         self.emit("cvt", to=to, dst=self.result(i), source=source, src=src)
 
     def on_zext16(self, i: Ins) -> None:
@@ -337,7 +337,7 @@ class IntegerSelection:
 
     def _extreme(self, i: Ins, op: str, ty: str) -> None:
         a, b, _ = self._pair(i)
-        if isinstance(a, Literal):
+        if isinstance(a, PooledLiteral):
             a, b = b, a
         self.emit(op, ty=ty, dst=self.result(i), src1=a, src2=b)
 

@@ -1,4 +1,4 @@
-"""Behind these passes no block is empty without need, and the last instruction of the kernel ends it."""
+"""After these passes no block is empty without need, and the last instruction of the kernel ends it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _append(m: MFunction, targets: set[MBlock]) -> None:
 
 
 def jumps_become_neighbours(m: MFunction) -> None:
-    """A block that nothing falls into is moved behind one that jumps there, where that saves the jump."""
+    """A block that nothing falls into is moved after one that jumps there, where that saves the jump."""
     for y in list(m.blocks):
         if y.cond is not None or len(y.succs) != 1:
             continue

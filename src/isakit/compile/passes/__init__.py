@@ -1,1 +1,1 @@
-"""Passes over the intermediate form, each named after what holds behind it."""
+"""Passes over the intermediate form, each named after what holds after it."""

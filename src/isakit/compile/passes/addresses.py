@@ -1,4 +1,4 @@
-"""Behind this pass shared, local and constant memory is addressed by address registers.
+"""After this pass shared, local and constant memory is addressed by address registers.
 
 `addr` computes one: the low 16 bits of a value shifted left. Address registers are few, so a value that stays the
 same in a loop gets one before the loop only while there are some left; so does a counter of a loop that only serves
@@ -8,7 +8,7 @@ as an address, which `step` then counts in the address register itself.
 from __future__ import annotations
 
 from isakit.compile.graph import Dominators, loops
-from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 
 SPACES = ("shared", "local", "const", "lock", "unlock")
 HOISTED = 3
@@ -21,7 +21,7 @@ def addresses_have_registers(f: Function) -> None:
     dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
     bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
     held: dict[Block, int] = {}
-    made: dict[tuple[Value, int, int], list[tuple[Block, Ins]]] = {}
+    made: dict[tuple[IrValue, int, int], list[tuple[Block, Ins]]] = {}
     counters = _counters(f, dom, bodies)
     for b in dom.order:
         new: list[Ins] = []
@@ -56,10 +56,10 @@ def addresses_have_registers(f: Function) -> None:
 
 
 def _register(
-    b: Block, new: list[Ins], value: Value, shift: int, step: int, at: Ins, dom: Dominators[Block],
+    b: Block, new: list[Ins], value: IrValue, shift: int, step: int, at: Ins, dom: Dominators[Block],
     bodies: dict[Block, set[Block]], held: dict[Block, int],
-    made: dict[tuple[Value, int, int], list[tuple[Block, Ins]]],
-) -> Value:  # fmt: skip
+    made: dict[tuple[IrValue, int, int], list[tuple[Block, Ins]]],
+) -> IrValue:  # fmt: skip
     key = value, shift, step
     for where, old in made.get(key, ()):
         if where is b or (dom.dominates(where, b) and _near(where, b, bodies)):
@@ -110,7 +110,7 @@ class _Counter:
         """Whether it counts in these steps, or can begin to."""
         return self.shift == shift if self.made is not None else held.get(self.head, 0) < HOISTED
 
-    def register(self, shift: int, held: dict[Block, int]) -> Value:
+    def register(self, shift: int, held: dict[Block, int]) -> IrValue:
         """The address register that counts instead."""
         if self.made is None:
             self.shift = shift
@@ -129,13 +129,13 @@ class _Counter:
         return self.made.out
 
 
-def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block]]) -> dict[Value, _Counter]:
-    users: dict[Value, list[Ins]] = {}
+def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block]]) -> dict[IrValue, _Counter]:
+    users: dict[IrValue, list[Ins]] = {}
     for i in f.instructions():
         for a in i.args:
             users.setdefault(a, []).append(i)
     tests = {b.term[1] for b in f.blocks if b.term[0] == "branch"}
-    out: dict[Value, _Counter] = {}
+    out: dict[IrValue, _Counter] = {}
     for head, body in bodies.items():
         latches = [p for p in head.preds if p in body]
         entries = [p for p in head.preds if p not in body]
@@ -155,7 +155,7 @@ def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block
     return out
 
 
-def _only_addresses(v: Value, users: dict[Value, list[Ins]], body: set[Block], own: set[Ins]) -> bool:
+def _only_addresses(v: IrValue, users: dict[IrValue, list[Ins]], body: set[Block], own: set[Ins]) -> bool:
     """Whether a value is read as an address only, in this loop; constants added and shifts on the way do not count."""
     for u in users.get(v, ()):
         if u in own:

@@ -1,4 +1,4 @@
-"""Behind this pass predicates are compared or tested values: none is merged or combined as a predicate.
+"""After this pass predicates are compared or tested values: none is merged or combined as a predicate.
 
 Condition registers can be written by comparisons and tests only, so what PTX computes with predicates is computed
 with masks of 32 bits, all ones for true.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.passes.values import count_uses
 from isakit.compile.simplify import FLOAT_INVERTED, INVERTED, tells_zero
 
@@ -17,10 +17,10 @@ _LOGIC = {"pand": "and", "por": "or", "pxor": "xor"}
 
 class _Masks:
     def __init__(self) -> None:
-        self.known: dict[Value, Value] = {}
+        self.known: dict[IrValue, IrValue] = {}
 
-    def of(self, p: Value, out: list[Ins], block: Block, loc: tuple[int, int, int]) -> Value:
-        """The mask of a predicate; made behind its definition, where every use finds it."""
+    def of(self, p: IrValue, out: list[Ins], block: Block, loc: tuple[int, int, int]) -> IrValue:
+        """The mask of a predicate; made after its definition, where every use finds it."""
         if isinstance(p, Const):
             return Const(0xFFFF_FFFF if p.value & 1 else 0)
         got = self.known.get(p)
@@ -117,7 +117,7 @@ def _tested_on_the_way(c: Ins) -> bool:
     return p is not None and tells_zero(p)
 
 
-def _test(out: Value, value: Value, block: Block, loc: tuple[int, int, int]) -> Ins:
+def _test(out: IrValue, value: IrValue, block: Block, loc: tuple[int, int, int]) -> Ins:
     i = Ins("cmp", [value, Const(0)], "", {"cond": "lg", "ty": "u32"}, loc)
     i.outs = [out]
     out.ins, out.index = i, 0
@@ -125,8 +125,8 @@ def _test(out: Value, value: Value, block: Block, loc: tuple[int, int, int]) -> 
     return i
 
 
-def _needing_masks(f: Function) -> set[Value]:
-    out: set[Value] = set()
+def _needing_masks(f: Function) -> set[IrValue]:
+    out: set[IrValue] = set()
     for i in f.instructions():
         if i.op in _LOGIC or i.op in ("pnot", "mask", "and") or (i.op == "phi" and i.out.kind == "p"):
             out.update(a for a in i.args if a.kind == "p")

@@ -1,4 +1,4 @@
-"""Behind this pass no edge leads from a block with two ways out to a block with phis and several ways in."""
+"""After this pass no edge leads from a block with two ways out to a block with phis and several ways in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from isakit.compile.ir import Block, Function
 
 
 def edges_have_room(f: Function) -> None:
-    """Put an empty block on every such edge, behind the block it comes from."""
+    """Put an empty block on every such edge, after the block it comes from."""
     out: list[Block] = []
     for b in f.blocks:
         out.append(b)

@@ -1,4 +1,4 @@
-"""Behind this pass accesses to global memory have no offset: these chips know none there.
+"""After this pass accesses to global memory have no offset: these chips know none there.
 
 The sums are values like any other, so what a loop adds to its pointer anyway is not added twice.
 """

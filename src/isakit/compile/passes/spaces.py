@@ -1,4 +1,4 @@
-"""Behind this pass every access names the space it goes to.
+"""After this pass every access names the space it goes to.
 
 These chips have no generic addresses. Where PTX uses one, the space is that of what the address is made from. A
 conversion to a generic address names it, and so does the address of a variable. Parameters, and what is loaded from
@@ -8,7 +8,7 @@ loaded from local and shared memory is what the kernel stores there.
 
 from __future__ import annotations
 
-from isakit.compile.ir import Const, Function, Ins, Loc, Value
+from isakit.compile.ir import Const, Function, Ins, IrValue, Loc
 from isakit.compile.passes.ssa import replace
 
 Spaces = frozenset[str]
@@ -36,7 +36,7 @@ def accesses_name_spaces(f: Function) -> None:
         known = _Knowledge(f)
         for i, spaces in [(i, _certain(known.of(i.args[0]))) for i in generic]:
             i.attrs["space"] = _allowed(i, spaces)
-    replaced: dict[Value, Value] = {}
+    replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
         kept: list[Ins] = []
         for i in b.ins:
@@ -63,7 +63,7 @@ def _allowed(i: Ins, spaces: Spaces) -> str:
     return space
 
 
-def _in_words(i: Ins, replaced: dict[Value, Value]) -> list[Ins]:
+def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
     """An access as its space has it: constants are loaded by `ldc`, and two words of shared memory one by one."""
     if i.op not in ("ld", "st") or i.attrs["space"] not in ("const", "shared"):
         return [i]
@@ -93,7 +93,7 @@ class _Knowledge:
     """The spaces every value may point to; sets grow until nothing changes."""
 
     def __init__(self, f: Function) -> None:
-        self._spaces: dict[Value, Spaces] = {}
+        self._spaces: dict[IrValue, Spaces] = {}
         self._accesses = [i for i in f.instructions() if i.op in ("ld", "st")]
         self._places = {i: _constant(i.args[0]) for i in self._accesses}
         for _ in range(_ROUNDS):
@@ -108,7 +108,7 @@ class _Knowledge:
             if not self._changed:
                 return
 
-    def of(self, v: Value) -> Spaces:
+    def of(self, v: IrValue) -> Spaces:
         return self._spaces.get(v, NONE)
 
     def _space(self, i: Ins) -> Spaces:
@@ -166,7 +166,7 @@ def _size(i: Ins) -> int:
     return _SIZES[i.attrs["ty"][1:]]
 
 
-def _constant(v: Value, depth: int = 0) -> int | None:
+def _constant(v: IrValue, depth: int = 0) -> int | None:
     """An address that is known; `or` adds where the bits are free, as LLVM has it."""
     if isinstance(v, Const):
         return v.value

@@ -1,9 +1,9 @@
-"""Behind this pass every value is defined once, and no block is unreachable."""
+"""After this pass every value is defined once, and no block is unreachable."""
 
 from __future__ import annotations
 
 from isakit.compile.graph import Dominators
-from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 
 
 def drop_unreachable(f: Function) -> None:
@@ -41,9 +41,9 @@ def values_defined_once(f: Function) -> None:
     live = _liveness(f, names)
     dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
     phis = _place(f, dom, names, live)
-    undefined: dict[str, Value] = {}
+    undefined: dict[str, IrValue] = {}
 
-    def nothing(kind: str) -> Value:
+    def nothing(kind: str) -> IrValue:
         got = undefined.get(kind)
         if got is None:
             if kind in "rp":
@@ -55,9 +55,9 @@ def values_defined_once(f: Function) -> None:
             undefined[kind] = got
         return got
 
-    entering: dict[tuple[Block, int], Value] = {}
+    entering: dict[tuple[Block, int], IrValue] = {}
 
-    def at_entry(block: Block, v: int) -> Value:
+    def at_entry(block: Block, v: int) -> IrValue:
         path: list[Block] = []
         while True:
             got = entering.get((block, v))
@@ -78,11 +78,11 @@ def values_defined_once(f: Function) -> None:
             entering[b, v] = got
         return got
 
-    def at_exit(block: Block, v: int) -> Value:
+    def at_exit(block: Block, v: int) -> IrValue:
         value = block.env.get(v)
         return at_entry(block, v) if value is None or value is block.live_in.get(v) else value
 
-    replaced: dict[Value, Value] = {}
+    replaced: dict[IrValue, IrValue] = {}
     for (b, v), phi in phis.items():
         phi.args = [at_exit(p, v) for p in b.preds]
     for b in f.blocks:
@@ -93,13 +93,13 @@ def values_defined_once(f: Function) -> None:
         b.live_in, b.env = {}, {}
 
 
-def replace(f: Function, replaced: dict[Value, Value]) -> None:
+def replace(f: Function, replaced: dict[IrValue, IrValue]) -> None:
     """Use other values; replacements may be replaced themselves."""
     if not replaced:
         return
 
-    def final(v: Value) -> Value:
-        seen: list[Value] = []
+    def final(v: IrValue) -> IrValue:
+        seen: list[IrValue] = []
         while v in replaced:
             seen.append(v)
             v = replaced[v]

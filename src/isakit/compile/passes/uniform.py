@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isakit.compile.graph import Dominators, loops
-from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 
 _SOURCES = frozenset({"tid", "clock", "physid", "atom"})
 _LOADS = frozenset({"ld", "tex"})
@@ -17,7 +17,7 @@ class Exit:
 
 
 def postdominators(blocks: list[Block]) -> tuple[Dominators[Block | Exit], Exit]:
-    """Post-dominators, with a node behind all exits; blocks that never get there lead to it as well."""
+    """Post-dominators, with a node after all exits; blocks that never get there lead to it as well."""
     end = Exit()
     preds: dict[Block | Exit, list[Block | Exit]] = {b: list(b.preds) for b in blocks}
     preds[end] = [b for b in blocks if not b.succs]
@@ -40,7 +40,7 @@ def postdominators(blocks: list[Block]) -> tuple[Dominators[Block | Exit], Exit]
     return Dominators(end, lambda n: preds[n]), end
 
 
-def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
+def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
     """(values that may differ between the lanes of a warp, blocks that end in a branch lanes may take differently).
 
     A value is also divergent if lanes leave the loop it is defined in at different times, and a phi if lanes come to
@@ -50,19 +50,19 @@ def divergent_values(f: Function) -> tuple[set[Value], set[Block]]:
     post, end = postdominators(f.blocks)
     bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
     rank = {b: k for k, b in enumerate(dom.order)}
-    users: dict[Value, list[Ins]] = {}
-    branches: dict[Value, list[Block]] = {}
+    users: dict[IrValue, list[Ins]] = {}
+    branches: dict[IrValue, list[Block]] = {}
     for b in f.blocks:
         for i in (*b.phis, *b.ins):
             for a in i.args:
                 users.setdefault(a, []).append(i)
         if b.term[0] == "branch":
             branches.setdefault(b.term[1], []).append(b)
-    out: set[Value] = set()
+    out: set[IrValue] = set()
     split: set[Block] = set()
-    work: list[Value] = []
+    work: list[IrValue] = []
 
-    def diverge(v: Value) -> None:
+    def diverge(v: IrValue) -> None:
         if v not in out and not isinstance(v, Const):
             out.add(v)
             work.append(v)
@@ -147,9 +147,9 @@ def _meetings(b: Block, stop: Block | Exit, rank: dict[Block, int]) -> set[Block
 
 def _leave(
     body: set[Block],
-    users: dict[Value, list[Ins]],
-    diverge: Callable[[Value], None],
-    branches: dict[Value, list[Block]],
+    users: dict[IrValue, list[Ins]],
+    diverge: Callable[[IrValue], None],
+    branches: dict[IrValue, list[Block]],
 ) -> None:
     """Lanes leave a loop at different times: what it computes differs outside."""
     for x in body:

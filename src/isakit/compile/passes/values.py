@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.compile.graph import Dominators
-from isakit.compile.ir import Block, Const, Function, Ins, Value
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.ops import OPS
 from isakit.compile.passes.ssa import drop_unreachable, replace
 from isakit.compile.simplify import simplify
@@ -23,10 +23,10 @@ def values_computed_once(f: Function) -> None:
 def _once(f: Function) -> bool:
     dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
     table: dict[tuple[Any, ...], list[tuple[Block, Ins]]] = {}
-    replaced: dict[Value, Value] = {}
+    replaced: dict[IrValue, IrValue] = {}
     changed = False
 
-    def final(v: Value) -> Value:
+    def final(v: IrValue) -> IrValue:
         while v in replaced:
             v = replaced[v]
         return v
@@ -35,7 +35,7 @@ def _once(f: Function) -> bool:
         kept: list[Ins] = []
         for i in b.phis:
             i.args = [final(a) for a in i.args]
-            others: list[Value] = []
+            others: list[IrValue] = []
             for a in i.args:
                 if a is not i.out and not any(_same(a, o) for o in others):
                     others.append(a)
@@ -71,7 +71,7 @@ def _once(f: Function) -> bool:
     return changed
 
 
-def _distinct(phis: list[Ins], replaced: dict[Value, Value]) -> list[Ins]:
+def _distinct(phis: list[Ins], replaced: dict[IrValue, IrValue]) -> list[Ins]:
     """Phis with equal arguments are one."""
     out: list[Ins] = []
     seen: dict[tuple[Any, ...], Ins] = {}
@@ -86,18 +86,18 @@ def _distinct(phis: list[Ins], replaced: dict[Value, Value]) -> list[Ins]:
     return out
 
 
-def _same(a: Value, b: Value) -> bool:
+def _same(a: IrValue, b: IrValue) -> bool:
     return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value and a.kind == b.kind)
 
 
-def _simplified(i: Ins, replaced: dict[Value, Value], new: list[Ins]) -> bool:
+def _simplified(i: Ins, replaced: dict[IrValue, IrValue], new: list[Ins]) -> bool:
     changed = False
     for _ in range(8):
         better = simplify(i.op, i.args, i.attrs)
         if better is None:
             break
         changed = True
-        if isinstance(better, Value):
+        if isinstance(better, IrValue):
             replaced[i.out] = better
             break
         i.op, i.args, i.attrs = better[0], list(better[1]), better[2]
@@ -125,11 +125,11 @@ def _forget_decided(f: Function) -> None:
 
 def no_value_unused(f: Function) -> None:
     """Remove what nothing depends on; a sum whose carry is unused is a plain sum."""
-    used: set[Value] = set()
+    used: set[IrValue] = set()
     work: list[Ins] = []
     seen: set[Ins] = set()
 
-    def need(v: Value) -> None:
+    def need(v: IrValue) -> None:
         if v not in used:
             used.add(v)
             if v.ins is not None and v.ins not in seen:
@@ -184,9 +184,9 @@ def products_contracted(f: Function) -> None:
                 break
 
 
-def count_uses(f: Function) -> dict[Value, int]:
+def count_uses(f: Function) -> dict[IrValue, int]:
     """How often each value is read."""
-    uses: dict[Value, int] = {}
+    uses: dict[IrValue, int] = {}
     for b in f.blocks:
         for i in (*b.phis, *b.ins):
             for o in i.outs:

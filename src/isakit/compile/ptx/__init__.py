@@ -3,14 +3,14 @@
 import re
 
 from isakit.compile.ptx.parser import parse
-from isakit.compile.ptx.syntax import Entry, PtxModule
+from isakit.compile.ptx.syntax import PtxFunction, PtxModule
 
 _BEGINNING = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s+\d", re.S)
 
 
 def is_ptx(data: bytes) -> bool:
-    """Whether the content of a file is a PTX text: behind comments it begins with its version."""
+    """Whether the content of a file is a PTX text: after comments it begins with its version."""
     return _BEGINNING.match(data[:0x4000]) is not None
 
 
-__all__ = ["Entry", "PtxModule", "is_ptx", "parse"]
+__all__ = ["PtxFunction", "PtxModule", "is_ptx", "parse"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from isakit.compile.ptx.lexer import Token
+from isakit.compile.ptx.lexer import PtxToken
 from isakit.compile.ptx.numbers import float_bits, integer
 from isakit.compile.ptx.operands import MAX_DEPTH, OperandReader
 from isakit.compile.ptx.syntax import (
     SIZES,
     Initial,
     Number,
-    Register,
-    Variable,
+    PtxRegister,
+    PtxVariable,
 )
 
 MAX_BYTES = 1 << 28
@@ -82,7 +82,7 @@ class DeclarationReader(OperandReader):
             self._register(t, kind, vector)
             return
         if space == "sreg":
-            self.declare(t, Register(t.text, kind, self._next()))
+            self.declare(t, PtxRegister(t.text, kind, self._next()))
             return
         if kind == "pred":
             raise self.fail("predicates live in registers", t)
@@ -103,15 +103,17 @@ class DeclarationReader(OperandReader):
                 count, opened = len(initial), False
             else:
                 count = 0
-        v = Variable(space, t.text, kind, count, max(align, min(SIZES[kind] * vector, 16), 1), initial, opened, t.pos)
+        v = PtxVariable(
+            space, t.text, kind, count, max(align, min(SIZES[kind] * vector, 16), 1), initial, opened, t.pos
+        )
         v.pointer = pointer
         if v.size > MAX_BYTES or len(initial) > max(count, 1):
             raise self.fail(f"`{t.text}` is too large" if v.size > MAX_BYTES else "more values than elements", t)
         self._place(t, v, external)
 
-    def _place(self, t: Token, v: Variable, external: bool) -> None:
+    def _place(self, t: PtxToken, v: PtxVariable, external: bool) -> None:
         old = self.scopes[-1].names.get(t.text)
-        if isinstance(old, Variable) and len(self.scopes) == 1:
+        if isinstance(old, PtxVariable) and len(self.scopes) == 1:
             if old.space != v.space:
                 raise self.fail(f"`{t.text}` is declared twice", t)
             if external:  # a declaration after the definition says nothing new
@@ -126,7 +128,7 @@ class DeclarationReader(OperandReader):
                 self.module.variables[v.unique] = v
         self.scopes[-1].names[t.text] = v
 
-    def _register(self, t: Token, kind: str, vector: int) -> None:
+    def _register(self, t: PtxToken, kind: str, vector: int) -> None:
         if self.has("<"):
             n = self.take("number", "a number of registers")
             count = integer(n.text)
@@ -137,10 +139,10 @@ class DeclarationReader(OperandReader):
             return
         if vector > 1:
             for c in ("x", "y", "z", "w")[:vector]:
-                self.scopes[-1].names[f"{t.text}.{c}"] = Register(f"{t.text}.{c}", kind, self._next())
-            self.declare(t, Register(t.text, f"v{vector}", self._next()))
+                self.scopes[-1].names[f"{t.text}.{c}"] = PtxRegister(f"{t.text}.{c}", kind, self._next())
+            self.declare(t, PtxRegister(t.text, f"v{vector}", self._next()))
             return
-        self.declare(t, Register(t.text, kind, self._next()))
+        self.declare(t, PtxRegister(t.text, kind, self._next()))
 
     def _initial(self, out: list[Initial], kind: str) -> None:
         if self.has("{"):

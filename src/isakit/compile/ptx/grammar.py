@@ -1,7 +1,7 @@
 """The instructions of PTX, one row per spelling, in the notation of the manual.
 
 `{...}` may be left out; `.name` stands for one of the words of the set `name`, any other `.word` for itself. The words
-in front of a row name what translates it. Rows of `REFUSED` exist in PTX and have no counterpart on these chips.
+before a row name what translates it. Rows of `REFUSED` exist in PTX and have no counterpart on these chips.
 Source: the PTX ISA manual 1.0 to 8.8, chapter "Instruction Set".
 """
 
@@ -167,7 +167,7 @@ REFUSED: dict[str, str] = {
     "sust": "surfaces came after these chips",
     "sured": "surfaces came after these chips",
     "suq": "surfaces came after these chips",
-    "istypep": "references behind pointers came after these chips",
+    "istypep": "references through pointers came after these chips",
     "tld4": "texture gathers came with sm_20",
     "tanh": "these chips have no hyperbolic tangent",
     "dp4a": "there are no dot products of bytes on these chips",
@@ -198,8 +198,8 @@ for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad"
 
 
 @dataclass(frozen=True)
-class Row:
-    """One spelling: `key` names its translation, `slots` are (name, words, optional) behind the base opcode."""
+class GrammarRow:
+    """One spelling: `key` names its translation, `slots` are (name, words, optional) after the base opcode."""
 
     key: str
     base: str
@@ -213,14 +213,14 @@ class Row:
 class Spelling:
     """A matched opcode: the row, and the word each slot got ("" for one left out)."""
 
-    row: Row
+    row: GrammarRow
     mods: dict[str, str]
 
 
 _SLOT = re.compile(r"\{\.([\w:]+)\}|\.([\w:]+)")
 
 
-def _row(line: str) -> Row:
+def _row(line: str) -> GrammarRow:
     key, rest = line.split(None, 1)
     sets = dict(SETS)
     if " = " in rest:
@@ -239,13 +239,13 @@ def _row(line: str) -> Row:
     ]
     names = re.findall(r"\{,|,", operands)
     most = len(names) + 1 if operands.strip() else 0
-    return Row(key, base[0], tuple(slots), most - names.count("{,"), most, f"{opcode} {operands}".strip())
+    return GrammarRow(key, base[0], tuple(slots), most - names.count("{,"), most, f"{opcode} {operands}".strip())
 
 
 @cache
-def rows() -> dict[str, tuple[Row, ...]]:
+def rows() -> dict[str, tuple[GrammarRow, ...]]:
     """All rows by their base opcode."""
-    out: dict[str, tuple[Row, ...]] = {}
+    out: dict[str, tuple[GrammarRow, ...]] = {}
     for line in ROWS.strip().splitlines():
         row = _row(line)
         out[row.base] = (*out.get(row.base, ()), row)
@@ -299,9 +299,9 @@ def tables() -> str:
     return f"{table('instruction | spellings', known)}\n\n## Not supported\n\n{table('instruction | why', refused)}\n"
 
 
-def spellings(limit: int = 4096) -> list[tuple[Row, dict[str, str]]]:
+def spellings(limit: int = 4096) -> list[tuple[GrammarRow, dict[str, str]]]:
     """Every spelling of every row, with modifiers that only steer caches left out."""
-    out: list[tuple[Row, dict[str, str]]] = []
+    out: list[tuple[GrammarRow, dict[str, str]]] = []
     for group in rows().values():
         for row in group:
             choices = [

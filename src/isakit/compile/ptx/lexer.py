@@ -8,7 +8,7 @@ from typing import NamedTuple
 from isakit.compile.ptx.syntax import PtxSyntaxError
 
 
-class Token(NamedTuple):
+class PtxToken(NamedTuple):
     """`kind`: word, directive, number, real, string, or the punctuation itself; end at the end of the text."""
 
     kind: str
@@ -29,9 +29,9 @@ _TOKEN = re.compile(
 )
 
 
-def tokens(text: str) -> list[Token]:
-    """All tokens, with one of kind `end` behind them. Raises PtxSyntaxError at the first character of no token."""
-    out: list[Token] = []
+def tokens(text: str) -> list[PtxToken]:
+    """All tokens, with one of kind `end` after them. Raises PtxSyntaxError at the first character of no token."""
+    out: list[PtxToken] = []
     at, end = 0, len(text)
     match = _TOKEN.match
     while at < end:
@@ -44,7 +44,7 @@ def tokens(text: str) -> list[Token]:
         kind = m.lastgroup or ""
         if kind != "space":
             word = m.group()
-            out.append(Token(word if kind == "mark" else kind, word, at))
+            out.append(PtxToken(word if kind == "mark" else kind, word, at))
         at = m.end()
-    out.append(Token("end", "", end))
+    out.append(PtxToken("end", "", end))
     return out

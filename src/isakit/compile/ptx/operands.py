@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from isakit.compile.ptx.lexer import Token
+from isakit.compile.ptx.lexer import PtxToken
 from isakit.compile.ptx.numbers import integer, wrapped
 from isakit.compile.ptx.syntax import (
     Address,
     Both,
-    Entry,
     Group,
     Inverted,
     Name,
     Number,
     Operand,
+    PtxFunction,
     PtxModule,
+    PtxRegister,
+    PtxSource,
     PtxSyntaxError,
-    Register,
-    Source,
-    Variable,
+    PtxVariable,
     Vector,
 )
 
@@ -28,11 +28,11 @@ MAX_DEPTH = 64
 _NUMBERED = re.compile(r"(.*?)(\d+)$", re.S)
 
 
-class Scope:
+class PtxScope:
     """Names declared between two braces; `ranges` are registers declared by number."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Register | Variable] = {}
+        self.names: dict[str, PtxRegister | PtxVariable] = {}
         self.ranges: dict[str, tuple[int, str]] = {}
         self.labels: dict[str, str] = {}
 
@@ -40,25 +40,25 @@ class Scope:
 class OperandReader:
     """One text being read: `k` is the next token."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PtxSource) -> None:
         self.module = PtxModule(source)
         self.source = source
-        self.toks: list[Token] = []
+        self.toks: list[PtxToken] = []
         self.k: int = 0
-        self.scopes: list[Scope] = [Scope()]
+        self.scopes: list[PtxScope] = [PtxScope()]
         self.count = 0
         self.loc: tuple[int, int] | None = None
-        self.entry: Entry | None = None
+        self.entry: PtxFunction | None = None
         self.depth = 0
         self.calls = False
 
     # --- tokens -----------------------------------------------------------------------------------------------------
-    def fail(self, message: str, token: Token | None = None, notes: tuple[str, ...] = ()) -> PtxSyntaxError:
+    def fail(self, message: str, token: PtxToken | None = None, notes: tuple[str, ...] = ()) -> PtxSyntaxError:
         """The error for a token, the next one by default; to be raised."""
         t = token or self.toks[self.k]
         return PtxSyntaxError(t.pos, message, len(t.text) or 1, notes)
 
-    def take(self, kind: str, what: str = "") -> Token:
+    def take(self, kind: str, what: str = "") -> PtxToken:
         """The next token, which has to be of a kind."""
         t = self.toks[self.k]
         if t.kind != kind:
@@ -111,7 +111,7 @@ class OperandReader:
             left = self._apply(op, left, self._binary(level + 1))
         return left
 
-    def _apply(self, token: Token, a: int, b: int) -> int:
+    def _apply(self, token: PtxToken, a: int, b: int) -> int:
         op = token.kind
         if op in ("/", "%"):
             if b == 0:
@@ -154,15 +154,17 @@ class OperandReader:
             self.depth -= 1
 
     # --- names ------------------------------------------------------------------------------------------------------
-    def declare(self, token: Token, what: Register | Variable) -> None:
+    def declare(self, token: PtxToken, what: PtxRegister | PtxVariable) -> None:
         """Give a name a meaning in the innermost scope."""
         scope = self.scopes[-1]
         old = scope.names.get(token.text)
-        if old is not None and not (isinstance(old, Variable) and isinstance(what, Variable) and len(self.scopes) == 1):
+        if old is not None and not (
+            isinstance(old, PtxVariable) and isinstance(what, PtxVariable) and len(self.scopes) == 1
+        ):
             raise self.fail(f"`{token.text}` is declared twice", token)
         scope.names[token.text] = what
 
-    def lookup(self, text: str) -> Register | Variable | None:
+    def lookup(self, text: str) -> PtxRegister | PtxVariable | None:
         """What a name was declared as."""
         m = None
         for scope in reversed(self.scopes):
@@ -178,7 +180,7 @@ class OperandReader:
                         got_range = scope.ranges.get(stem + digits[:cut])
                         number = digits[cut:]
                         if got_range and (number == "0" or number[0] != "0") and int(number) < got_range[0]:
-                            register = Register(text, got_range[1], self._next())
+                            register = PtxRegister(text, got_range[1], self._next())
                             scope.names[text] = register
                             return register
         return None
@@ -200,7 +202,7 @@ class OperandReader:
             name = self.name()
             if self.has("|"):
                 return Both(name, self.name(), t.pos)
-            if self.toks[self.k].kind in ("+", "-") and isinstance(name.what, Variable):
+            if self.toks[self.k].kind in ("+", "-") and isinstance(name.what, PtxVariable):
                 return Address(name, self.constant(), t.pos)
             return name
         if t.kind == "[":

@@ -1,6 +1,6 @@
 """From PTX text to declarations and statements, with every name resolved to what it was declared as.
 
-An error inside a function makes that function fail and no other; reading goes on behind its closing brace.
+An error inside a function makes that function fail and no other; reading goes on after its closing brace.
 Source: the PTX ISA manual, chapters 4 to 7 and 11.
 """
 
@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 
 from isakit.compile.ptx.declarations import LINKAGE, MAX_BYTES, SPACES, DeclarationReader
-from isakit.compile.ptx.lexer import Token, tokens
+from isakit.compile.ptx.lexer import PtxToken, tokens
 from isakit.compile.ptx.numbers import integer
-from isakit.compile.ptx.operands import MAX_DEPTH, Scope
+from isakit.compile.ptx.operands import MAX_DEPTH, PtxScope
 from isakit.compile.ptx.syntax import (
     SIZES,
-    Entry,
     Label,
     Operand,
+    PtxFunction,
     PtxModule,
+    PtxRegister,
+    PtxSource,
+    PtxStatement,
     PtxSyntaxError,
-    Register,
-    Source,
-    Statement,
-    Variable,
+    PtxVariable,
 )
 
 
@@ -65,7 +65,7 @@ class Parser(DeclarationReader):
             self.k += 1
 
     def _skip_function(self, start: int) -> None:
-        """Go behind the body of the function that began at a token."""
+        """Go after the body of the function that began at a token."""
         k = start
         while self.toks[k].kind not in ("{", "end"):
             k += 1
@@ -165,8 +165,8 @@ class Parser(DeclarationReader):
     def _function(self, kernel: bool, external: bool) -> None:
         start = self.toks[self.k]
         self.k += 1
-        self.scopes.append(Scope())
-        entry = Entry("?", start.pos, kernel)
+        self.scopes.append(PtxScope())
+        entry = PtxFunction("?", start.pos, kernel)
         if not kernel and self.toks[self.k].kind == "(":
             entry.results = self._parameters("ret")
         t = self.take("word", "the name of a function")
@@ -196,8 +196,8 @@ class Parser(DeclarationReader):
         self.scopes.pop()
         self.entry = None
 
-    def _parameters(self, what: str) -> list[Variable]:
-        out: list[Variable] = []
+    def _parameters(self, what: str) -> list[PtxVariable]:
+        out: list[PtxVariable] = []
         self.take("(")
         if self.has(")"):
             return out
@@ -214,12 +214,12 @@ class Parser(DeclarationReader):
                     self.take("]")
                 if not 0 <= count <= MAX_BYTES:
                     raise self.fail(f"`{t.text}` is too large", t)
-            v = Variable(
+            v = PtxVariable(
                 "param", t.text, kind, count, align if align and not pointer else max(SIZES[kind], 1), pos=t.pos
             )
             v.unique, v.pointer = t.text, pointer
             if space == "reg":
-                register = Register(t.text, kind, self._next())
+                register = PtxRegister(t.text, kind, self._next())
                 self.declare(t, register)
                 v.space, v.register = "reg", register
             else:
@@ -230,7 +230,7 @@ class Parser(DeclarationReader):
         self.take(")")
         return out
 
-    def _body(self, entry: Entry) -> None:
+    def _body(self, entry: PtxFunction) -> None:
         """Everything between the braces; labels are resolved at the end of the scope they stand in."""
         self.take("{")
         level = 1
@@ -241,7 +241,7 @@ class Parser(DeclarationReader):
                 level += 1
                 if level > MAX_DEPTH:
                     raise self.fail("scopes nested too deeply", t)
-                self.scopes.append(Scope())
+                self.scopes.append(PtxScope())
             elif t.kind == "}":
                 self.k += 1
                 level -= 1
@@ -252,7 +252,7 @@ class Parser(DeclarationReader):
             else:
                 self._item(entry, t)
 
-    def _item(self, entry: Entry, t: Token) -> None:
+    def _item(self, entry: PtxFunction, t: PtxToken) -> None:
         if t.kind == "directive":
             word = t.text[1:]
             if word == "loc":
@@ -281,7 +281,7 @@ class Parser(DeclarationReader):
         else:
             entry.body.append(self._statement())
 
-    def _branch_targets(self, entry: Entry, t: Token) -> None:
+    def _branch_targets(self, entry: PtxFunction, t: PtxToken) -> None:
         self.k += 1
         names = [self.take("word", "a label").text]
         while self.has(","):
@@ -292,14 +292,14 @@ class Parser(DeclarationReader):
     def _in_call_scope(self) -> bool:
         return len(self.scopes) > 2
 
-    def _old_parameters(self, entry: Entry) -> None:
+    def _old_parameters(self, entry: PtxFunction) -> None:
         """PTX 1.0 declares the parameters of a kernel in its body."""
         before = len(entry.variables)
         self._variables()
         entry.params += entry.variables[before:]
         del entry.variables[before:]
 
-    def _statement(self) -> Statement:
+    def _statement(self) -> PtxStatement:
         guard, inverted = None, False
         if self.has("@"):
             inverted = self.has("!")
@@ -312,9 +312,9 @@ class Parser(DeclarationReader):
             while self.has(","):
                 operands.append(self.operand())
         self.take(";", "`,` or `;`")
-        return Statement(t.text, tuple(operands), t.pos, guard, inverted, self.loc)
+        return PtxStatement(t.text, tuple(operands), t.pos, guard, inverted, self.loc)
 
 
 def parse(text: str, path: str = "<text>") -> PtxModule:
     """Read a PTX text. Never raises for its content: errors are in the module that comes back."""
-    return Parser(Source(text, path)).parse()
+    return Parser(PtxSource(text, path)).parse()

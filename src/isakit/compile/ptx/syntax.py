@@ -1,4 +1,4 @@
-"""What a PTX text says, as plain data. Positions are offsets in the text; `Source` makes lines and columns of them."""
+"""What a PTX text says, as plain data. Positions are offsets in it; `PtxSource` tells their line and column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = {"pred": 0, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f1
 """Fundamental types: bytes."""
 
 
-class Source:
+class PtxSource:
     """A text and the places in it."""
 
     def __init__(self, text: str, path: str) -> None:
@@ -59,7 +59,7 @@ class PtxSyntaxError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
+class PtxRegister:
     """A declared register. `index` tells registers of the same name in different scopes apart."""
 
     name: str
@@ -77,7 +77,7 @@ class Initial:
 
 
 @dataclass(slots=True)
-class Variable:
+class PtxVariable:
     """A variable of a state space, a kernel parameter, or a texture reference.
 
     `count` elements of `type`; `open`: an array whose size the launch decides (`.extern .shared x[]`).
@@ -93,7 +93,7 @@ class Variable:
     pos: int = 0
     pointer: bool = False
     unique: str = ""
-    register: Register | None = None
+    register: PtxRegister | None = None
 
     @property
     def size(self) -> int:
@@ -107,7 +107,7 @@ class Name:
 
     text: str
     pos: int
-    what: Register | Variable | None = None
+    what: PtxRegister | PtxVariable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ Operand = Name | Number | Vector | Address | Inverted | Both | Group
 
 
 @dataclass(slots=True)
-class Statement:
+class PtxStatement:
     """An instruction. `loc` is what the last `.loc` said: (file number, line)."""
 
     opcode: str
@@ -186,16 +186,16 @@ class Label:
 
 
 @dataclass(slots=True)
-class Entry:
+class PtxFunction:
     """A kernel or a device function."""
 
     name: str
     pos: int
     kernel: bool = True
-    params: list[Variable] = field(default_factory=list[Variable])
-    results: list[Variable] = field(default_factory=list[Variable])
-    body: list[Statement | Label] = field(default_factory=list[Any])
-    variables: list[Variable] = field(default_factory=list[Variable])
+    params: list[PtxVariable] = field(default_factory=list[PtxVariable])
+    results: list[PtxVariable] = field(default_factory=list[PtxVariable])
+    body: list[PtxStatement | Label] = field(default_factory=list[Any])
+    variables: list[PtxVariable] = field(default_factory=list[PtxVariable])
     limits: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     defined: bool = True
     branch_targets: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -205,14 +205,14 @@ class Entry:
 class PtxModule:
     """A PTX text: `errors` holds what is wrong outside of functions, `failures` what is wrong in one of them."""
 
-    source: Source
+    source: PtxSource
     version: tuple[int, int] = (1, 0)
     target: str = ""
     options: tuple[str, ...] = ()
     address_size: int = 0
-    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
-    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
-    functions: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    variables: dict[str, PtxVariable] = field(default_factory=dict[str, PtxVariable])
+    entries: dict[str, PtxFunction] = field(default_factory=dict[str, PtxFunction])
+    functions: dict[str, PtxFunction] = field(default_factory=dict[str, PtxFunction])
     files: dict[int, str] = field(default_factory=dict[int, str])
     errors: list[Diagnostic] = field(default_factory=list[Diagnostic])
     failures: dict[str, list[Diagnostic]] = field(default_factory=dict[str, list[Diagnostic]])

@@ -3,14 +3,14 @@
 from isakit.compile.python.llvm import one_text, ptx_of
 from isakit.compile.python.translate import function_source, translate
 from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar, parameters
-from isakit.compile.python.writer import Source
+from isakit.compile.python.writer import FunctionSource
 
 __all__ = [
     "POINTERS",
     "SCALARS",
+    "FunctionSource",
     "Pointer",
     "Scalar",
-    "Source",
     "function_source",
     "one_text",
     "parameters",

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from isakit.compile.python.expressions import Expressions
 from isakit.compile.python.types import SCALARS, Pointer, boolean, f32
-from isakit.compile.python.writer import Value, float_text
+from isakit.compile.python.writer import TypedValue, float_text
 
 
 class Calls(Expressions):
     """Calls."""
 
     # --- calls ------------------------------------------------------------------------------------------------------
-    def of_Call(self, node: ast.Call) -> Value:
+    def of_Call(self, node: ast.Call) -> TypedValue:
         v = self.call(node, statement=False)
         if v is None:
             self.fail(f"`{ast.unparse(node.func)}` gives no value", node)
@@ -25,7 +25,7 @@ class Calls(Expressions):
              "sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
              "rsqrt": "rsqrt.approx.f", "rcp": "rcp.approx.ftz.f"}  # fmt: skip
 
-    def call(self, node: ast.Call, statement: bool) -> Value | None:
+    def call(self, node: ast.Call, statement: bool) -> TypedValue | None:
         name = self.called(node)
         if node.keywords:
             self.fail("calls in kernels take plain arguments", node)
@@ -70,13 +70,13 @@ class Calls(Expressions):
         if len(node.args) != n:
             self.fail(f"`{self.called(node)}` takes {n} argument{'s' * (n != 1)}", node)
 
-    def mad(self, node: ast.Call) -> Value:
+    def mad(self, node: ast.Call) -> TypedValue:
         """`mad(a, b, c)`: the chips' own a * b + c of f32, which truncates the product."""
         self.count_of(node, 3)
         a, b, c = (self.convert(self.value(v), f32).text for v in node.args)
         return self.make(f'call float asm "mad.f32 $0, $1, $2, $3;", "=f,f,f,f"(float {a}, float {b}, float {c})', f32)
 
-    def extreme(self, name: str, values: list[Value], node: ast.AST) -> Value:
+    def extreme(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
         if len(values) < 2:
             self.fail(f"`{name}` takes at least two numbers", node)
         out = values[0]
@@ -91,7 +91,7 @@ class Calls(Expressions):
             out = self.make(f"call {kind.llvm} {f}({kind.llvm} {x.text}, {kind.llvm} {y.text})", kind)
         return out
 
-    def unary(self, name: str, node: ast.Call) -> Value:
+    def unary(self, name: str, node: ast.Call) -> TypedValue:
         self.count_of(node, 1)
         v = self.value(node.args[0])
         if isinstance(v.type, Pointer):
@@ -107,7 +107,7 @@ class Calls(Expressions):
         self.declare(f"declare {kind.llvm} {f}({kind.llvm})")
         return self.make(f"call {kind.llvm} {f}({kind.llvm} {v.text})", kind)
 
-    def atomic(self, op: str, node: ast.Call) -> Value:
+    def atomic(self, op: str, node: ast.Call) -> TypedValue:
         """`atomic_add(array, index, value)`, which gives the old value."""
         cas = op == "cas"
         self.count_of(node, 4 if cas else 3)

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from isakit.compile.python.types import SCALARS, Pointer, Scalar, boolean, f32, f64, i32, i64, u32
-from isakit.compile.python.writer import Value, Writer, float_text
+from isakit.compile.python.writer import TypedValue, Writer, float_text
 
 SPECIAL = {"thread": "tid", "block": "ctaid", "block_dim": "ntid", "grid_dim": "nctaid"}
 
@@ -18,34 +18,34 @@ SPECIAL = {"thread": "tid", "block": "ctaid", "block_dim": "ntid", "grid_dim": "
 class Expressions(Writer):
     """Expressions."""
 
-    def call(self, node: ast.Call, statement: bool) -> Value | None:
+    def call(self, node: ast.Call, statement: bool) -> TypedValue | None:
         raise NotImplementedError
 
     def condition(self, node: ast.expr, yes: str, no: str) -> None:
         raise NotImplementedError
 
     # --- expressions ------------------------------------------------------------------------------------------------
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> TypedValue:
         method = getattr(self, "of_" + type(node).__name__, None)
         if method is None:
             self.fail(f"`{ast.unparse(node)}` cannot stand in a kernel", node)
         return method(node)
 
-    def of_Constant(self, node: ast.Constant) -> Value:
+    def of_Constant(self, node: ast.Constant) -> TypedValue:
         return self.literal(node.value, node)
 
-    def literal(self, v: Any, node: ast.AST) -> Value:
+    def literal(self, v: Any, node: ast.AST) -> TypedValue:
         if isinstance(v, bool):
-            return Value(str(v).lower(), boolean)
+            return TypedValue(str(v).lower(), boolean)
         if isinstance(v, int):
             if not -(1 << 63) <= v < 1 << 64:
                 self.fail(f"{v} has more than 64 bits", node)
-            return Value(str(v), i32 if -(1 << 31) <= v < 1 << 31 else u32 if 0 <= v < 1 << 32 else i64, v)
+            return TypedValue(str(v), i32 if -(1 << 31) <= v < 1 << 31 else u32 if 0 <= v < 1 << 32 else i64, v)
         if isinstance(v, float):
-            return Value(float_text(v), f32, v)
+            return TypedValue(float_text(v), f32, v)
         self.fail(f"{v!r} is no number", node)
 
-    def of_Name(self, node: ast.Name) -> Value:
+    def of_Name(self, node: ast.Name) -> TypedValue:
         if node.id in self.slots:
             where, kind = self.slots[node.id]
             return self.make(f"load {kind.llvm}, ptr {where}", kind)
@@ -53,13 +53,13 @@ class Expressions(Writer):
             return self.params[node.id]
         if node.id in self.arrays:
             name, kind, _ = self.arrays[node.id]
-            return Value(name, kind)
+            return TypedValue(name, kind)
         v = self.source.names.get(node.id)
         if isinstance(v, int | float):
             return self.literal(v, node)
         self.fail(f"`{node.id}` is not known here", node)
 
-    def of_Attribute(self, node: ast.Attribute) -> Value:
+    def of_Attribute(self, node: ast.Attribute) -> TypedValue:
         base = node.value
         if isinstance(base, ast.Attribute):
             name = base.attr
@@ -75,7 +75,7 @@ class Expressions(Writer):
             return self.literal(getattr(math, node.attr), node)
         self.fail(f"`{ast.unparse(node)}` is not known here", node)
 
-    def of_Subscript(self, node: ast.Subscript) -> Value:
+    def of_Subscript(self, node: ast.Subscript) -> TypedValue:
         place, kind, space = self.element(node)
         return self.make(f"load {kind.llvm}, ptr addrspace({space}) {place}", kind)
 
@@ -96,7 +96,7 @@ class Expressions(Writer):
         )
         return p.text, kind, space
 
-    def of_UnaryOp(self, node: ast.UnaryOp) -> Value:
+    def of_UnaryOp(self, node: ast.UnaryOp) -> TypedValue:
         if isinstance(node.op, ast.Not):
             p = self.truth(self.value(node.operand))
             return self.make(f"xor i1 {p.text}, true", boolean)
@@ -113,13 +113,13 @@ class Expressions(Writer):
             return self.make(f"xor {v.type.llvm} {v.text}, -1", v.type)
         return v
 
-    def of_BinOp(self, node: ast.BinOp) -> Value:
+    def of_BinOp(self, node: ast.BinOp) -> TypedValue:
         v = self.known(node)
         if isinstance(v, int | float) and not isinstance(v, bool):
             return self.literal(v, node)
         return self.arithmetic(node.op, self.value(node.left), self.value(node.right), node)
 
-    def together(self, a: Value, b: Value, node: ast.AST) -> tuple[Value, Value, Scalar]:
+    def together(self, a: TypedValue, b: TypedValue, node: ast.AST) -> tuple[TypedValue, TypedValue, Scalar]:
         """Two values in their common type; literals take the type of the other side."""
         ta, tb = a.type, b.type
         if isinstance(ta, Pointer) or isinstance(tb, Pointer):
@@ -138,7 +138,7 @@ class Expressions(Writer):
             kind = i32
         return self.convert(a, kind), self.convert(b, kind), kind
 
-    def arithmetic(self, op: ast.operator, a: Value, b: Value, node: ast.AST) -> Value:
+    def arithmetic(self, op: ast.operator, a: TypedValue, b: TypedValue, node: ast.AST) -> TypedValue:
         if isinstance(op, ast.Pow):
             return self.power(a, b, node)
         if isinstance(op, ast.Div) and not any(isinstance(v.type, Scalar) and v.type.is_float for v in (a, b)):
@@ -160,7 +160,7 @@ class Expressions(Writer):
             self.fail("this operation cannot stand in a kernel", node)
         return self.make(f"{name} {kind.llvm} {x.text}, {y.text}", kind)
 
-    def floored(self, modulo: bool, x: Value, y: Value, kind: Scalar) -> Value:
+    def floored(self, modulo: bool, x: TypedValue, y: TypedValue, kind: Scalar) -> TypedValue:
         """Division that rounds down, and the remainder that goes with it."""
         if not kind.signed:
             return self.make(f"{'urem' if modulo else 'udiv'} {kind.llvm} {x.text}, {y.text}", kind)
@@ -176,11 +176,11 @@ class Expressions(Writer):
         less = self.make(f"sub {kind.llvm} {q.text}, 1", kind)
         return self.make(f"select i1 {p.text}, {kind.llvm} {less.text}, {kind.llvm} {q.text}", kind)
 
-    def power(self, a: Value, b: Value, node: ast.AST) -> Value:
+    def power(self, a: TypedValue, b: TypedValue, node: ast.AST) -> TypedValue:
         if not isinstance(b.number, int) or not 0 <= b.number <= 64 or isinstance(a.type, Pointer):
             self.fail("powers have a small constant exponent", node)
         kind = a.type
-        result = self.convert(Value("1", i32, 1), kind)
+        result = self.convert(TypedValue("1", i32, 1), kind)
         for k in range(b.number):
             if k == 0:
                 result = a
@@ -188,9 +188,9 @@ class Expressions(Writer):
                 result = self.make(f"{'fmul' if kind.is_float else 'mul'} {kind.llvm} {result.text}, {a.text}", kind)
         return result
 
-    def of_Compare(self, node: ast.Compare) -> Value:
+    def of_Compare(self, node: ast.Compare) -> TypedValue:
         left = self.value(node.left)
-        out: Value | None = None
+        out: TypedValue | None = None
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node)
             p = self.compare(op, left, right, node)
@@ -199,7 +199,7 @@ class Expressions(Writer):
         assert out is not None
         return out
 
-    def compare(self, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> Value:
+    def compare(self, op: ast.cmpop, a: TypedValue, b: TypedValue, node: ast.AST) -> TypedValue:
         names: dict[type, str] = {
             ast.Eq: "eq",
             ast.NotEq: "ne",
@@ -218,10 +218,10 @@ class Expressions(Writer):
             name = ("s" if kind.signed else "u") + name
         return self.make(f"icmp {name} {kind.llvm} {x.text}, {y.text}", boolean)
 
-    def of_BoolOp(self, node: ast.BoolOp) -> Value:
-        return self.chosen(node, Value("1", i32), Value("0", i32), as_truth=True)
+    def of_BoolOp(self, node: ast.BoolOp) -> TypedValue:
+        return self.chosen(node, TypedValue("1", i32), TypedValue("0", i32), as_truth=True)
 
-    def of_IfExp(self, node: ast.IfExp) -> Value:
+    def of_IfExp(self, node: ast.IfExp) -> TypedValue:
         yes, no, end = self.new("then"), self.new("else"), self.new("end")
         self.condition(node.test, yes, no)
         self.lines.append(f"{yes}:")
@@ -245,13 +245,13 @@ class Expressions(Writer):
         self.done = False
         return self.make(f"load {kind.llvm}, ptr {slot}", kind)
 
-    def _common(self, a: Value, b: Value, node: ast.AST) -> Scalar:
+    def _common(self, a: TypedValue, b: TypedValue, node: ast.AST) -> Scalar:
         keep, self.lines = self.lines, []
         _, _, kind = self.together(a, b, node)
         self.lines = keep
         return kind
 
-    def chosen(self, node: ast.expr, a: Value, b: Value, as_truth: bool) -> Value:
+    def chosen(self, node: ast.expr, a: TypedValue, b: TypedValue, as_truth: bool) -> TypedValue:
         yes, no, end = self.new("then"), self.new("else"), self.new("end")
         slot = self.slot(self.new("if."), i32)
         self.condition(node, yes, no)
@@ -265,7 +265,7 @@ class Expressions(Writer):
         v = self.make(f"load i32, ptr {slot}", i32)
         return self.make(f"icmp ne i32 {v.text}, 0", boolean) if as_truth else v
 
-    def truth(self, v: Value) -> Value:
+    def truth(self, v: TypedValue) -> TypedValue:
         """A value as a condition."""
         if isinstance(v.type, Pointer):
             self.fail("an array is no condition")
@@ -275,19 +275,19 @@ class Expressions(Writer):
             return self.make(f"fcmp une {v.type.llvm} {v.text}, 0.0", boolean)
         return self.make(f"icmp ne {v.type.llvm} {v.text}, 0", boolean)
 
-    def convert(self, v: Value, to: Scalar) -> Value:
+    def convert(self, v: TypedValue, to: Scalar) -> TypedValue:
         """A value in another type."""
         if isinstance(v.type, Pointer):
             self.fail("a number was expected, not an array")
         if v.number is not None:
             if to.is_float:
-                return Value(float_text(float(v.number), to is f64), to, v.number)
+                return TypedValue(float_text(float(v.number), to is f64), to, v.number)
             if isinstance(v.number, int):
                 bits = 8 * to.size
-                return Value(str(v.number & (1 << bits) - 1), to, v.number)
+                return TypedValue(str(v.number & (1 << bits) - 1), to, v.number)
         a = v.type
         if a.llvm == to.llvm:
-            return Value(v.text, to, None)
+            return TypedValue(v.text, to, None)
         if a is boolean:
             if to.is_float:
                 return self.make(f"uitofp i1 {v.text} to {to.llvm}", to)
@@ -303,7 +303,7 @@ class Expressions(Writer):
         return self.make(f"{'sext' if a.signed else 'zext'} {a.llvm} {v.text} to {to.llvm}", to)
 
 
-def _takes_type_of(literal: Value, other: Value, kind: Scalar) -> bool:
+def _takes_type_of(literal: TypedValue, other: TypedValue, kind: Scalar) -> bool:
     """Whether a literal beside a value of some type is of that type."""
     if literal.number is None or other.number is not None or kind is boolean:
         return False

@@ -6,7 +6,7 @@ import ast
 
 from isakit.compile.python.calls import Calls
 from isakit.compile.python.types import LOCAL, SCALARS, SHARED, Pointer, boolean, i32
-from isakit.compile.python.writer import Value
+from isakit.compile.python.writer import TypedValue
 
 UNROLLED = 16
 """Loops that are known to run so often at most are taken apart."""
@@ -82,7 +82,7 @@ class Statements(Calls):
             return
         self.store(s.target, self.arithmetic(s.op, self.value(load), self.value(s.value), s))
 
-    def store(self, target: ast.expr, v: Value) -> None:
+    def store(self, target: ast.expr, v: TypedValue) -> None:
         if isinstance(target, ast.Name):
             if target.id in self.params or target.id in self.arrays:
                 self.fail(f"`{target.id}` is an array; assign to its elements", target)
@@ -174,7 +174,7 @@ class Statements(Calls):
         if not 1 <= len(s.iter.args) <= 3 or s.iter.keywords:
             self.fail("`range` takes one to three numbers", s.iter)
         values = [self.convert(self.value(a), i32) for a in s.iter.args]
-        start = values[0] if len(values) > 1 else Value("0", i32)
+        start = values[0] if len(values) > 1 else TypedValue("0", i32)
         stop = values[1] if len(values) > 1 else values[0]
         step = self.known(s.iter.args[2]) if len(values) > 2 else 1
         if not isinstance(step, int) or step == 0:

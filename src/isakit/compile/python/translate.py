@@ -7,7 +7,7 @@ from typing import Any
 
 from isakit.compile.python.statements import Statements
 from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar
-from isakit.compile.python.writer import Source, Stop, Type, Value, function_source
+from isakit.compile.python.writer import FunctionSource, TranslationStop, Type, TypedValue, function_source
 from isakit.errors import CompileError, Diagnostic
 
 HEADER = """target triple = "nvptx64-nvidia-cuda"
@@ -15,7 +15,7 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 """
 
 
-def translate(source: Source) -> tuple[str, str, list[tuple[str, Type]]]:
+def translate(source: FunctionSource) -> tuple[str, str, list[tuple[str, Type]]]:
     """(name, LLVM IR, parameters) of a kernel. Raises CompileError that points at the Python line."""
     tree = ast.parse(source.text)
     function = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
@@ -24,7 +24,7 @@ def translate(source: Source) -> tuple[str, str, list[tuple[str, Type]]]:
     t = _Translator(source, function)
     try:
         return t.run()
-    except Stop as e:
+    except TranslationStop as e:
         raise CompileError([e.diagnostic]) from None
 
 
@@ -40,7 +40,7 @@ class _Translator(Statements):
             kind = self.annotation(p.annotation, p)
             params.append((p.arg, kind))
             if isinstance(kind, Pointer):
-                self.params[p.arg] = Value(f"%p.{p.arg}", kind)
+                self.params[p.arg] = TypedValue(f"%p.{p.arg}", kind)
             else:
                 slot = self.slot(p.arg, kind)
                 self.entry.append(f"  store {kind.llvm} %p.{p.arg}, ptr {slot}")
@@ -90,4 +90,4 @@ class _Translator(Statements):
         return kind
 
 
-__all__ = ["Source", "function_source", "translate"]
+__all__ = ["FunctionSource", "function_source", "translate"]

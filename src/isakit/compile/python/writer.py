@@ -18,7 +18,7 @@ Type = Scalar | Pointer
 
 
 @dataclass
-class Source:
+class FunctionSource:
     """The text of a function: `first` is the line of its file it begins at."""
 
     text: str
@@ -27,7 +27,7 @@ class Source:
     names: dict[str, Any]
 
 
-def function_source(function: Callable[..., Any]) -> Source:
+def function_source(function: Callable[..., Any]) -> FunctionSource:
     """The source of a function and the constants it can see. Raises CompileError where there is none."""
     try:
         lines, first = inspect.getsourcelines(function)
@@ -37,11 +37,11 @@ def function_source(function: Callable[..., Any]) -> Source:
     closure = inspect.getclosurevars(function)
     names |= closure.nonlocals
     path = inspect.getsourcefile(function) or "<text>"
-    return Source(textwrap.dedent("".join(lines)), path, first, names)
+    return FunctionSource(textwrap.dedent("".join(lines)), path, first, names)
 
 
 @dataclass
-class Value:
+class TypedValue:
     """A value: its LLVM name or constant, and its type. `number` is what a literal was written as."""
 
     text: str
@@ -49,7 +49,7 @@ class Value:
     number: int | float | None = None
 
 
-class Stop(Exception):
+class TranslationStop(Exception):
     """Translation ends at an error."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -63,7 +63,7 @@ class Writer:
     (variables), `arrays` and `params` by name, `done` (the block has ended), `at` (the statement being translated).
     """
 
-    def __init__(self, source: Source, function: ast.FunctionDef) -> None:
+    def __init__(self, source: FunctionSource, function: ast.FunctionDef) -> None:
         self.source, self.function = source, function
         self.lines: list[str] = []
         self.entry: list[str] = []
@@ -71,7 +71,7 @@ class Writer:
         self.count = 0
         self.slots: dict[str, tuple[str, Scalar]] = {}
         self.arrays: dict[str, tuple[str, Pointer, int]] = {}
-        self.params: dict[str, Value] = {}
+        self.params: dict[str, TypedValue] = {}
         self.declared: set[str] = set()
         self.exits: list[tuple[str, str]] = []
         self.done = False
@@ -87,8 +87,8 @@ class Writer:
         column = getattr(n, "col_offset", 0)
         text = self.source.text.splitlines()[line - 1]
         end = getattr(n, "end_col_offset", column + 1) if getattr(n, "end_lineno", line) == line else len(text)
-        raise Stop(Diagnostic(self.source.first + line - 1, column + 1, message, text, max(1, end - column), notes,
-                               self.source.path))  # fmt: skip
+        row, width = self.source.first + line - 1, max(1, end - column)
+        raise TranslationStop(Diagnostic(row, column + 1, message, text, width, notes, self.source.path))
 
     def new(self, stem: str = "t") -> str:
         self.count += 1
@@ -102,11 +102,11 @@ class Writer:
         self.debug.setdefault(number, 100 + len(self.debug))
         self.lines.append(f"  {text}, !dbg !{self.debug[number]}")
 
-    def make(self, text: str, kind: Type) -> Value:
+    def make(self, text: str, kind: Type) -> TypedValue:
         """An instruction with a result."""
         name = "%" + self.new()
         self.line(f"{name} = {text}")
-        return Value(name, kind)
+        return TypedValue(name, kind)
 
     def label(self, name: str) -> None:
         """Begin a block."""
@@ -130,7 +130,7 @@ class Writer:
         self.jump(name)
         self.lines[-1] += f", !llvm.loop !{k}"
 
-    def branch(self, p: Value, yes: str, no: str) -> None:
+    def branch(self, p: TypedValue, yes: str, no: str) -> None:
         """Go to one of two blocks."""
         self.line(f"br i1 {p.text}, label %{yes}, label %{no}")
         self.done = True
@@ -155,7 +155,7 @@ class Writer:
             return None
 
     def called(self, call: ast.Call) -> str:
-        """The name of what is called, without the module in front of it."""
+        """The name of what is called, without the module before it."""
         f = call.func
         return f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else ""
 

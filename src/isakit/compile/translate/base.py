@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.builder import Builder, words64
-from isakit.compile.ir import NOWHERE, Block, Const, Function, Value
-from isakit.compile.layout import Layout
+from isakit.compile.builder import IrBuilder, words64
+from isakit.compile.ir import NOWHERE, Block, Const, Function, IrValue
+from isakit.compile.layout import VariableLayout
 from isakit.compile.ptx.numbers import float_bits
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
-    Entry,
     Inverted,
     Name,
     Number,
     Operand,
+    PtxFunction,
     PtxModule,
+    PtxRegister,
+    PtxStatement,
     PtxSyntaxError,
-    Register,
-    Statement,
-    Variable,
+    PtxVariable,
     Vector,
 )
-from isakit.compile.target import Target
+from isakit.compile.target import CompileTarget
 from isakit.description import PARAM_BASE
 
-Pair = tuple[Value, Value]
+Pair = tuple[IrValue, IrValue]
 
 HEADER = {"%ntid.x": 0x2, "%ntid.y": 0x4, "%ntid.z": 0x6, "%nctaid.x": 0x8, "%nctaid.y": 0xA, "%ctaid.x": 0xC,
           "%ctaid.y": 0xE, "%gridid": 0x0}  # fmt: skip
@@ -40,15 +40,15 @@ class Unsupported(PtxSyntaxError):
 class Base:
     """Translation of one function: the state, and what every instruction needs."""
 
-    def __init__(self, module: PtxModule, entry: Entry, target: Target, layout: Layout) -> None:
+    def __init__(self, module: PtxModule, entry: PtxFunction, target: CompileTarget, layout: VariableLayout) -> None:
         self.module, self.target, self.layout = module, target, layout
-        self.entry: Entry = entry
+        self.entry: PtxFunction = entry
         self.function = Function(entry.name)
-        self.b = Builder(self.function, self.function.block())
+        self.b = IrBuilder(self.function, self.function.block())
         self.slots: dict[tuple[Any, ...], int] = {}
         self.kept: dict[tuple[str, int], int] = {}
         """Parameters of inlined functions (unique name, place) that lie in local memory, and where."""
-        self.at: Statement | None = None
+        self.at: PtxStatement | None = None
         self.contracts = True
         self.demoted = "map_f64_to_f32" in module.options
         self.old = module.version < (1, 4)
@@ -76,15 +76,15 @@ class Base:
         self.function.kinds.append(kind)
         return len(self.function.kinds) - 1
 
-    def get(self, variable: int) -> Value:
+    def get(self, variable: int) -> IrValue:
         """The value a variable has here."""
         block = self.b.block
         got = block.env.get(variable)
         if got is None:
-            got = block.live_in[variable] = block.env[variable] = Value(self.function.kinds[variable])
+            got = block.live_in[variable] = block.env[variable] = IrValue(self.function.kinds[variable])
         return got
 
-    def put(self, variable: int, value: Value) -> None:
+    def put(self, variable: int, value: IrValue) -> None:
         """Give a variable a value."""
         self.b.block.env[variable] = value
 
@@ -115,15 +115,15 @@ class Base:
         return ty in ("b64", "u64", "s64")
 
     # --- operands ---------------------------------------------------------------------------------------------------
-    def register(self, operand: Operand) -> Register:
+    def register(self, operand: Operand) -> PtxRegister:
         """The register an operand names."""
         if isinstance(operand, Name):
-            if isinstance(operand.what, Register):
+            if isinstance(operand.what, PtxRegister):
                 return operand.what
             raise self.refuse(f"`{operand.text}` is not declared as a register", operand)
         raise self.refuse("a register was expected", operand)
 
-    def predicate(self, operand: Operand) -> Value:
+    def predicate(self, operand: Operand) -> IrValue:
         """A predicate."""
         if isinstance(operand, Inverted):
             return self.b.op("pnot", self.predicate(operand.name))
@@ -134,26 +134,26 @@ class Base:
             raise self.refuse(f"`{r.name}` is no predicate", operand)
         return self.get(self.variable((r.index,), "p"))
 
-    def word(self, operand: Operand, ty: str) -> Value:
+    def word(self, operand: Operand, ty: str) -> IrValue:
         """A value of up to 32 bits; its upper bits mean nothing where the type is narrower."""
         if isinstance(operand, Number):
             return Const(self.literal(operand, ty))
         if isinstance(operand, Name):
-            if isinstance(operand.what, Register):
+            if isinstance(operand.what, PtxRegister):
                 return self._word_of(operand, operand.what, ty)
-            if isinstance(operand.what, Variable):
+            if isinstance(operand.what, PtxVariable):
                 return self.address_of(operand.what, operand)
             return self.special(operand)
         if isinstance(operand, Address):
             return self._symbol_plus(operand)
         raise self.refuse("a register or a constant was expected", operand)
 
-    def _symbol_plus(self, operand: Address) -> Value:
-        if not isinstance(operand.base, Name) or not isinstance(operand.base.what, Variable):
+    def _symbol_plus(self, operand: Address) -> IrValue:
+        if not isinstance(operand.base, Name) or not isinstance(operand.base.what, PtxVariable):
             raise self.refuse("the address of a variable was expected", operand)
         return self.b.op("add", self.address_of(operand.base.what, operand.base), Const(operand.offset))
 
-    def _word_of(self, operand: Operand, r: Register, ty: str) -> Value:
+    def _word_of(self, operand: Operand, r: PtxRegister, ty: str) -> IrValue:
         if r.type == "pred":
             raise self.refuse(f"`{r.name}` is a predicate", operand)
         if r.type[0] == "v":
@@ -166,11 +166,11 @@ class Base:
             raise self.refuse("128-bit registers are not supported", operand)
         return self.get(self.variable((r.index,), "r"))
 
-    def clean(self, operand: Operand, ty: str) -> Value:
+    def clean(self, operand: Operand, ty: str) -> IrValue:
         """A value of up to 32 bits, extended to 32."""
         return self.extend(self.word(operand, ty), ty)
 
-    def choose64(self, p: Value, a: Pair, b: Pair) -> Pair:
+    def choose64(self, p: IrValue, a: Pair, b: Pair) -> Pair:
         """A pair if a predicate holds, else another."""
         return self.b.op("sel", p, a[0], b[0]), self.b.op("sel", p, a[1], b[1])
 
@@ -196,9 +196,9 @@ class Base:
         if isinstance(operand, Address):
             return self._symbol_plus(operand), Const(0)
         if isinstance(operand, Name):
-            if isinstance(operand.what, Variable):
+            if isinstance(operand.what, PtxVariable):
                 return self.address_of(operand.what, operand), Const(0)
-            if not isinstance(operand.what, Register):
+            if not isinstance(operand.what, PtxRegister):
                 if operand.text in ("%clock64", "%globaltimer"):
                     return self.b.emit("clock", [], "r").out, Const(0)
                 return self.special(operand), Const(0)
@@ -214,7 +214,7 @@ class Base:
             raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
         raise self.refuse("a 64-bit register or a constant was expected", operand)
 
-    def double(self, operand: Operand) -> Value:
+    def double(self, operand: Operand) -> IrValue:
         """An f64."""
         if isinstance(operand, Number):
             bits = float_bits(operand if operand.real else Number(float(operand.value), operand.pos, -1), 8)
@@ -226,7 +226,7 @@ class Base:
             return self.b.op("pack", *self.pair(operand))
         raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
 
-    def special(self, name: Name) -> Value:
+    def special(self, name: Name) -> IrValue:
         """A special register."""
         text, b = name.text, self.b
         if text in HEADER:
@@ -263,7 +263,7 @@ class Base:
             raise self.refuse(f"the special register `{text}` is not supported", name)
         raise self.refuse(f"`{text}` is not declared", name)
 
-    def address_of(self, v: Variable, name: Operand) -> Value:
+    def address_of(self, v: PtxVariable, name: Operand) -> IrValue:
         """The address of a variable in its own space."""
         if v.space == "param":
             if (v.unique, v.pos) in self.kept:
@@ -279,13 +279,13 @@ class Base:
         return self.b.op("address", name=got)
 
     # --- results ----------------------------------------------------------------------------------------------------
-    def extend(self, value: Value, ty: str) -> Value:
+    def extend(self, value: IrValue, ty: str) -> IrValue:
         """A value of a type of up to 32 bits with clean upper bits."""
         name = {"u8": "zext8", "b8": "zext8", "s8": "sext8", "u16": "zext16", "b16": "zext16", "f16": "zext16",
                 "s16": "sext16"}.get(ty)  # fmt: skip
         return self.b.op(name, value) if name else value
 
-    def write(self, operand: Operand, value: Value, ty: str, loose: bool = False) -> None:
+    def write(self, operand: Operand, value: IrValue, ty: str, loose: bool = False) -> None:
         """Write a result of up to 32 bits. `loose`: the register may be wider than the type."""
         if isinstance(operand, Name) and operand.text == "_":
             return
@@ -326,7 +326,7 @@ class Base:
         else:
             raise self.refuse(f"`{r.name}` has type .{r.type}, the result has 64 bits", operand)
 
-    def write_double(self, operand: Operand, value: Value) -> None:
+    def write_double(self, operand: Operand, value: IrValue) -> None:
         """Write an f64."""
         r = self.register(operand)
         if r.type == "f64" and self.is_double("f64"):
@@ -336,7 +336,7 @@ class Base:
         else:
             raise self.refuse(f"`{r.name}` has type .{r.type}, the result is .f64", operand)
 
-    def write_predicate(self, operand: Operand, value: Value) -> None:
+    def write_predicate(self, operand: Operand, value: IrValue) -> None:
         """Write a predicate."""
         if isinstance(operand, Name) and operand.text == "_":
             return
@@ -345,7 +345,7 @@ class Base:
             raise self.refuse(f"`{r.name}` is no predicate", operand)
         self.put(self.variable((r.index,), "p"), value)
 
-    def mark(self, s: Statement) -> None:
+    def mark(self, s: PtxStatement) -> None:
         """What follows comes from a statement."""
         self.at = s
         file, line = s.loc or (0, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.builder import words64
-from isakit.compile.ir import Const, Value
+from isakit.compile.ir import Const, IrValue
 from isakit.compile.ptx.syntax import Operand
 from isakit.compile.translate.base import Base, Pair
 
@@ -15,7 +15,7 @@ SELECTORS = {"f4e": 0x6543_5432_4321_3210, "b4e": 0x0123_7012_6701_5670, "rc8": 
 """Modes of `prmt`: the selectors of bytes for 0 to 3, 16 bits each from the lowest on."""
 
 
-class Bits(Base):
+class BitInstructions(Base):
     """Instructions that work on bits."""
 
     # --- logic and shifts -------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ class Bits(Base):
         else:
             self.write(a[0], self.b.op("sar" if sign else "shr", self.clean(a[1], ty), n), ty)
 
-    def shift_left(self, x: Pair, n: Value) -> Pair:
+    def shift_left(self, x: Pair, n: IrValue) -> Pair:
         """A pair shifted left; from 64 places on nothing is left."""
         op = self.b.op
         if isinstance(n, Const):
@@ -58,7 +58,7 @@ class Bits(Base):
         near = op("or", op("shl", x[1], n), op("shr", x[0], op("sub", Const(32), n)))
         return op("shl", x[0], n), op("or", near, op("shl", x[0], op("sub", n, Const(32))))
 
-    def shift_right(self, x: Pair, n: Value, sign: bool) -> Pair:
+    def shift_right(self, x: Pair, n: IrValue, sign: bool) -> Pair:
         """A pair shifted right."""
         op = self.b.op
         high = "sar" if sign else "shr"
@@ -87,12 +87,12 @@ class Bits(Base):
 
     def do_popc(self, m: Mods, a: Args) -> None:
         words = self.pair(a[1]) if m["b3264"] == "b64" else (self.word(a[1], "b32"),)
-        total: Value = Const(0)
+        total: IrValue = Const(0)
         for w in words:
             total = self.b.op("add", total, self.count_bits(w))
         self.write(a[0], total, "u32", loose=True)
 
-    def count_bits(self, x: Value) -> Value:
+    def count_bits(self, x: IrValue) -> IrValue:
         """The number of bits that are set."""
         op = self.b.op
         x = op("sub", x, op("and", op("shr", x, Const(1)), Const(0x5555_5555)))
@@ -101,8 +101,8 @@ class Bits(Base):
         x = op("add", x, op("shr", x, Const(8)))
         return op("and", op("add", x, op("shr", x, Const(16))), Const(0x3F))
 
-    def leading(self, x: Value) -> Value:
-        """The number of zeros in front of the first bit that is set: smear it, count the rest."""
+    def leading(self, x: IrValue) -> IrValue:
+        """The number of zeros before the first bit that is set: smear it, count the rest."""
         op = self.b.op
         for n in (1, 2, 4, 8, 16):
             x = op("or", x, op("shr", x, Const(n)))
@@ -114,13 +114,13 @@ class Bits(Base):
             return
         self.write(a[0], self.leading64(self.pair(a[1])), "u32", loose=True)
 
-    def leading64(self, words: tuple[Value, ...]) -> Value:
-        """The number of zeros in front of the first bit of a pair that is set."""
+    def leading64(self, words: tuple[IrValue, ...]) -> IrValue:
+        """The number of zeros before the first bit of a pair that is set."""
         low, high = words
         none = self.b.op("cmp", high, Const(0), cond="e", ty="u32")
         return self.b.op("sel", none, self.b.op("add", self.leading(low), Const(32)), self.leading(high))
 
-    def reversed(self, x: Value) -> Value:
+    def reversed(self, x: IrValue) -> IrValue:
         """The bits in the opposite order."""
         op = self.b.op
         for n, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF)):
@@ -153,7 +153,7 @@ class Bits(Base):
         return (self.b.op("and", self.word(position, "u32"), Const(0xFF)),
                 self.b.op("and", self.word(length, "u32"), Const(0xFF)))  # fmt: skip
 
-    def _field_end(self, position: Value, length: Value, last: int) -> Value:
+    def _field_end(self, position: IrValue, length: IrValue, last: int) -> IrValue:
         """The highest bit of a field that is in the register: those beyond it are copies of its sign."""
         end = self.b.op("sub", self.b.op("add", position, length), Const(1))
         return self.b.op("minu", end, Const(last))
@@ -191,11 +191,11 @@ class Bits(Base):
             body = tuple(op("or", v, op("and", sign, op("not", k))) for v, k in zip(body, mask, strict=True))
         self.write_pair(a[0], (body[0], body[1]))
 
-    def ones(self, n: Value) -> Value:
+    def ones(self, n: IrValue) -> IrValue:
         """That many low bits set."""
         return self.b.op("not", self.b.op("shl", Const(0xFFFF_FFFF), n))
 
-    def ones64(self, n: Value) -> Pair:
+    def ones64(self, n: IrValue) -> Pair:
         """That many low bits of a pair set."""
         low, high = self.shift_left(words64(-1), n)
         return self.b.op("not", low), self.b.op("not", high)
@@ -223,7 +223,7 @@ class Bits(Base):
         if m["mode"]:  # the two low bits choose one of four selectors
             place = op("shl", op("and", s, Const(3)), Const(4))
             s = self.shift_right(words64(SELECTORS[m["mode"]]), place, False)[0]
-        out: Value = Const(0)
+        out: IrValue = Const(0)
         for k in range(4):
             code = op("and", op("shr", s, Const(4 * k)), Const(15))
             pick = op("and", code, Const(7))
@@ -240,7 +240,7 @@ class Bits(Base):
         x, y, z, table = self.word(a[1], "b32"), self.word(a[2], "b32"), self.word(a[3], "b32"), self.word(a[4], "b32")
         if not isinstance(table, Const):
             raise self.refuse("the table of `lop3` must be a constant", a[4])
-        out: Value = Const(0)
+        out: IrValue = Const(0)
         for k in range(8):
             if table.value >> k & 1:
                 term = x if k & 4 else op("not", x)

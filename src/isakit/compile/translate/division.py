@@ -7,7 +7,7 @@ Source: [corpus], the sequence is the one NVIDIA's compiler calls.
 from __future__ import annotations
 
 from isakit.compile.builder import words64
-from isakit.compile.ir import Const, Value
+from isakit.compile.ir import Const, IrValue
 from isakit.compile.ptx.syntax import Operand
 from isakit.compile.translate.base import Base, Pair
 
@@ -32,7 +32,7 @@ class Division(Base):
         x, y = self.extend(self.word(a[1], ty), ty), self.extend(self.word(a[2], ty), ty)
         self.write(a[0], self.divide32(x, y, sign, remainder), ty)
 
-    def divide32(self, x: Value, y: Value, sign: bool, remainder: bool) -> Value:
+    def divide32(self, x: IrValue, y: IrValue, sign: bool, remainder: bool) -> IrValue:
         """Quotient or remainder of 32-bit numbers."""
         op = self.b.op
         v = y.value if isinstance(y, Const) else 0
@@ -47,7 +47,7 @@ class Division(Base):
         signed = op("sub", op("xor", q, s), s)
         return self._or_all_ones(signed, y, x if remainder else None)
 
-    def _signed_power(self, x: Value, v: int, remainder: bool) -> Value:
+    def _signed_power(self, x: IrValue, v: int, remainder: bool) -> IrValue:
         """By a power of two: towards zero."""
         op, n = self.b.op, v.bit_length() - 1
         if n == 0:
@@ -58,19 +58,19 @@ class Division(Base):
             return op("sub", x, op("and", rounded, Const(-v)))
         return op("sar", rounded, Const(n))
 
-    def _or_all_ones(self, q: Value, y: Value, x: Value | None) -> Value:
+    def _or_all_ones(self, q: IrValue, y: IrValue, x: IrValue | None) -> IrValue:
         if isinstance(y, Const) and y.value:
             return q
         zero = self.b.op("cmp", y, Const(0), cond="e", ty="u32")
         return self.b.op("sel", zero, Const(0xFFFF_FFFF), q)
 
-    def _unsigned(self, x: Value, y: Value, divisor: Value | None, remainder: bool) -> Value:
+    def _unsigned(self, x: IrValue, y: IrValue, divisor: IrValue | None, remainder: bool) -> IrValue:
         op = self.b.op
         to_float = {"to": "f32", "from": "u32", "rnd": "rz"}
         guess = op("rcp", op("cvt", y, kinds="r", to="f32", **{"from": "u32", "rnd": "rn"}))
         guess = op("add", guess, Const(0xFFFF_FFFE))
 
-        def quotient(n: Value) -> Value:
+        def quotient(n: IrValue) -> IrValue:
             f = op("fmul", op("cvt", n, kinds="r", **to_float), guess, rz=True)
             return op("cvt", f, kinds="r", to="u32", **{"from": "f32", "rnd": "rzi"})
 
@@ -92,7 +92,7 @@ class Division(Base):
                     low, high = words64(v - 1)
                     return op("and", x[0], low), op("and", x[1], high)
                 return self.shift_right(x, Const(v.bit_length() - 1), False)  # type: ignore[attr-defined]
-        s: Value = Const(0)
+        s: IrValue = Const(0)
         if sign:
             sx, sy = op("sar", x[1], Const(31)), op("sar", y[1], Const(31))
             s = sx if remainder else op("xor", sx, sy)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isakit.compile.ir import Const, Value
+from isakit.compile.ir import Const, IrValue
 from isakit.compile.translate.base import Base, Pair
 
 ROUNDINGS = ("rn", "rz", "rm", "rp")
@@ -22,40 +22,40 @@ SCALE64 = 54
 class Exact(Base):
     """Division, reciprocals and square roots."""
 
-    shift_left: Callable[[Pair, Value], Pair]
-    shift_right: Callable[[Pair, Value, bool], Pair]
+    shift_left: Callable[[Pair, IrValue], Pair]
+    shift_right: Callable[[Pair, IrValue, bool], Pair]
 
     # --- parts of floats --------------------------------------------------------------------------------------------
-    def widened(self, x: Value) -> Value:
+    def widened(self, x: IrValue) -> IrValue:
         """An f32 as f64."""
         return self.b.op("cvt", x, kinds="d", to="f64", **{"from": "f32"})
 
-    def narrowed(self, x: Value, rnd: str) -> Value:
+    def narrowed(self, x: IrValue, rnd: str) -> IrValue:
         """An f64 as f32, without denormals."""
         v = self.b.op("cvt", x, kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
         return self.b.op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, again=True)
 
-    def flushed(self, x: Value) -> Value:
+    def flushed(self, x: IrValue) -> IrValue:
         """An f32 without denormals."""
         return self.b.op("cvt", x, kinds="r", to="f32", **{"from": "f32"})
 
-    def _mantissa(self, x: Value) -> Value:
+    def _mantissa(self, x: IrValue) -> IrValue:
         """The sign and mantissa of an f32 with the exponent of 1."""
         return self.b.op("or", self.b.op("and", x, Const(0x807F_FFFF)), Const(0x3F80_0000))
 
-    def _normal(self, x: Value) -> Value:
+    def _normal(self, x: IrValue) -> IrValue:
         """Whether a positive f32 is neither 0 nor infinite nor a NaN."""
         op = self.b.op
         return op("cmp", op("sub", x, Const(0x0080_0000)), Const(0x7F00_0000), cond="l", ty="u32")
 
-    def _bit(self, p: Value) -> Value:
+    def _bit(self, p: IrValue) -> IrValue:
         return self.b.op("and", self.b.op("mask", p), Const(1))
 
-    def _one(self, high: int = 0x3FF0_0000) -> Value:
+    def _one(self, high: int = 0x3FF0_0000) -> IrValue:
         return self.b.op("pack", Const(0), Const(high))
 
     # --- f32 --------------------------------------------------------------------------------------------------------
-    def exact_quotient(self, x: Value, y: Value, rnd: str) -> Value:
+    def exact_quotient(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
         """A correctly rounded quotient of f32."""
         op = self.b.op
         x, y = self.flushed(x), self.flushed(y)
@@ -67,7 +67,7 @@ class Exact(Base):
         special = op("fmul", x, op("sel", plain, unit, op("rcp", y)))
         return op("sel", op("pand", self._normal(ax), plain), exact, special)
 
-    def _quotient_by_double(self, x: Value, y: Value, rnd: str) -> Value:
+    def _quotient_by_double(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
         """Rounded twice, which is once: a quotient of f32 that lies between two of them does not look like one in f64.
 
         The exponents go around the arithmetic, which never leaves its range.
@@ -85,15 +85,15 @@ class Exact(Base):
         high = op("add", op("word", q, i=1), op("sar", shift, Const(3)))
         return self.narrowed(op("pack", op("word", q, i=0), high), rnd)
 
-    def _quotient_in_integers(self, x: Value, y: Value, rnd: str) -> Value:
-        """26 digits of the quotient of the mantissas in four steps, the remainder for those behind."""
+    def _quotient_in_integers(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
+        """26 digits of the quotient of the mantissas in four steps, the remainder for those after."""
         op = self.b.op
         mx = op("or", op("and", x, Const(0x7F_FFFF)), Const(0x80_0000))
         my = op("or", op("and", y, Const(0x7F_FFFF)), Const(0x80_0000))
         # a reciprocal that is never too large, so that a step is right or one too small
         unit = op("or", op("and", y, Const(0x7F_FFFF)), Const(0x3F80_0000))
         r = op("sub", op("rcp", unit), Const((23 << 23) + 2))
-        q: Value = Const(0)
+        q: IrValue = Const(0)
         rest = mx
         for digits in (8, 8, 8, 2):
             rest = op("shl", rest, Const(digits))
@@ -109,7 +109,7 @@ class Exact(Base):
         e = op("add", e, op("sel", large, Const(127), Const(126)))
         return self._rounded(q, op("sel", large, Const(4), Const(3)), e, op("xor", x, y), rnd)
 
-    def _rounded(self, q: Value, drop: Value, e: Value, sign: Value, rnd: str) -> Value:
+    def _rounded(self, q: IrValue, drop: IrValue, e: IrValue, sign: IrValue, rnd: str) -> IrValue:
         """The f32 of a number of 24 + `drop` digits, the last of which says whether more follow; `e` is its exponent.
 
         One exponent below the normal ones a digit more is dropped: what rounds up to the smallest normal f32 does.
@@ -118,7 +118,7 @@ class Exact(Base):
         drop = op("add", drop, self._bit(op("cmp", e, Const(0), cond="e", ty="s32")))
         m = op("shr", q, drop)
         low = op("sub", q, op("shl", m, drop))
-        up: Value = Const(0)
+        up: IrValue = Const(0)
         if rnd == "rn":
             half = op("shl", Const(1), op("sub", drop, Const(1)))
             up = self._bit(op("cmp", op("add", low, op("and", m, Const(1))), half, cond="g", ty="u32"))
@@ -128,7 +128,7 @@ class Exact(Base):
         m = op("add", m, up)
         field = op("maxs", op("mins", e, Const(256)), Const(1))
         v = op("add", op("shl", op("sub", field, Const(1)), Const(23)), m)
-        most: Value = Const(0x7F80_0000)
+        most: IrValue = Const(0x7F80_0000)
         if rnd == "rz":
             most = Const(0x7F7F_FFFF)
         elif rnd in ("rm", "rp"):  # away from the side it rounds to, the largest number is as far as it goes
@@ -138,14 +138,14 @@ class Exact(Base):
         gone = op("por", op("cmp", e, Const(0), cond="l", ty="s32"), op("cmp", v, Const(0x80_0000), cond="l", ty="u32"))
         return op("or", op("sel", gone, Const(0), v), op("and", sign, Const(SIGN)))
 
-    def exact_root(self, x: Value, rnd: str) -> Value:
+    def exact_root(self, x: IrValue, rnd: str) -> IrValue:
         """A correctly rounded square root of f32."""
         op = self.b.op
         x = self.flushed(x)
         exact = self._root_by_double(x, rnd) if self.target.fp64 else self._root_in_integers(x, rnd)
         return op("sel", self._normal(x), exact, op("rcp", op("rsqrt", x)))
 
-    def _root_by_double(self, x: Value, rnd: str) -> Value:
+    def _root_by_double(self, x: IrValue, rnd: str) -> IrValue:
         op = self.b.op
         d, half = self.widened(x), self._one(0x3FE0_0000)
         r = self._refined_root(d, self.widened(op("rsqrt", x)), 2)
@@ -153,7 +153,7 @@ class Exact(Base):
         s = op("dfma", op("dfma", s, s, d, rnd="rn", negp=True), op("dmul", r, half, rnd="rn"), s, rnd="rn")
         return op("cvt", s, kinds="r", to="f32", **{"from": "f64"}, rnd=rnd)
 
-    def _refined_root(self, d: Value, r: Value, times: int) -> Value:
+    def _refined_root(self, d: IrValue, r: IrValue, times: int) -> IrValue:
         """1/sqrt(d) from an approximation."""
         op, one_half = self.b.op, self._one(0x3FF8_0000)
         h = op("dmul", d, self._one(0x3FE0_0000), rnd="rn")
@@ -161,7 +161,7 @@ class Exact(Base):
             r = op("dmul", r, op("dfma", op("dmul", h, r, rnd="rn"), r, one_half, rnd="rn", negp=True), rnd="rn")
         return r
 
-    def _root_in_integers(self, x: Value, rnd: str) -> Value:
+    def _root_in_integers(self, x: IrValue, rnd: str) -> IrValue:
         """26 digits of the root: an estimate, and what its square lacks divided by twice the root."""
         op = self.b.op
         e = op("shr", x, Const(23))
@@ -185,7 +185,7 @@ class Exact(Base):
         e = op("shr", op("add", op("add", e, odd), Const(126)), Const(1))
         return self._rounded(q, Const(3), e, Const(0), rnd)
 
-    def round_once(self, p: Value, z: Value, rnd: str) -> Value:
+    def round_once(self, p: IrValue, z: IrValue, rnd: str) -> IrValue:
         """p + z as f32, for an exact product: rounding twice in one direction is rounding once, to nearest it is not.
 
         There the f64 sum rounded to odd keeps enough to be rounded again.
@@ -201,7 +201,7 @@ class Exact(Base):
         return self.narrowed(op("pack", low, op("word", s, i=1)), rnd)
 
     # --- f64 --------------------------------------------------------------------------------------------------------
-    def _parts(self, v: Value) -> tuple[Value, Value]:
+    def _parts(self, v: IrValue) -> tuple[IrValue, IrValue]:
         """The mantissa of an f64 as a number from 1 to 2 without sign, and its exponent; denormals count on below."""
         op = self.b.op
         tiny = op("cmp", op("and", op("word", v, i=1), Const(0x7FF0_0000)), Const(0), cond="e", ty="u32")
@@ -211,14 +211,14 @@ class Exact(Base):
         e = op("sub", e, op("sel", tiny, Const(SCALE64), Const(0)))
         return op("pack", low, op("or", op("and", high, Const(0xF_FFFF)), Const(0x3FF0_0000))), e
 
-    def _magnitude(self, v: Value) -> tuple[Value, Value]:
+    def _magnitude(self, v: IrValue) -> tuple[IrValue, IrValue]:
         """(whether an f64 is 0, whether it is infinite or a NaN)."""
         op = self.b.op
         low, high = op("word", v, i=0), op("and", op("word", v, i=1), Const(0x7FFF_FFFF))
         zero = op("cmp", op("or", low, high), Const(0), cond="e", ty="u32")
         return zero, op("cmp", high, Const(0x7FF0_0000), cond="ge", ty="u32")
 
-    def _directed(self, q: Pair, rest: Value, sign: Value, rnd: str) -> tuple[Pair, Pair, Value]:
+    def _directed(self, q: Pair, rest: IrValue, sign: IrValue, rnd: str) -> tuple[Pair, Pair, IrValue]:
         """A correctly rounded magnitude rounded another way: (as asked for, downwards, 1 if inexact).
 
         `rest` is the exact remainder: negative where `q` is too large.
@@ -236,7 +236,7 @@ class Exact(Base):
         p = op("cmp", sign, Const(0), cond="ge" if rnd == "rp" else "l", ty="s32")
         return (op("sel", p, ceiling[0], floor[0]), op("sel", p, ceiling[1], floor[1])), floor, inexact
 
-    def divide_double(self, x: Value, y: Value, rnd: str) -> Value:
+    def divide_double(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
         """A correctly rounded quotient of f64, denormals and all."""
         op = self.b.op
         one = self._one()
@@ -278,7 +278,7 @@ class Exact(Base):
                                        ty="s32"))  # fmt: skip
         return self._denormal((low, high), small, floor, inexact, shift, sign, rnd)
 
-    def _largest(self, sign: Value, rnd: str) -> Pair:
+    def _largest(self, sign: IrValue, rnd: str) -> Pair:
         """What a magnitude that is too large is rounded to."""
         op = self.b.op
         infinite: Pair = Const(0), Const(0x7FF0_0000)
@@ -289,8 +289,8 @@ class Exact(Base):
         return op("sel", p, infinite[0], finite[0]), op("sel", p, infinite[1], finite[1])
 
     def _denormal(
-        self, result: Pair, small: Value, floor: Pair, inexact: Value, shift: Value, sign: Value, rnd: str
-    ) -> Value:
+        self, result: Pair, small: IrValue, floor: Pair, inexact: IrValue, shift: IrValue, sign: IrValue, rnd: str
+    ) -> IrValue:
         """The result, or where it is `small` its digits shifted down and rounded in a block of its own."""
         b, op = self.b, self.b.op
         slots = [self.fresh() for _ in range(7)]
@@ -308,7 +308,7 @@ class Exact(Base):
         dropped = op("add", n, Const(1))
         kept = self.shift_right(digits, dropped, False)
         low = b.sub64(digits, self.shift_left(kept, dropped))
-        up: Value = Const(0)
+        up: IrValue = Const(0)
         if rnd == "rn":
             half = self.shift_left((Const(1), Const(0)), n)
             tie = b.add64(low, (op("and", kept[0], Const(1)), Const(0)))
@@ -324,7 +324,7 @@ class Exact(Base):
         self.go(after)
         return op("pack", self.get(slots[0]), self.get(slots[1]))
 
-    def root_double(self, x: Value, rnd: str) -> Value:
+    def root_double(self, x: IrValue, rnd: str) -> IrValue:
         """A correctly rounded square root of f64."""
         op = self.b.op
         m, half = self._even(x)
@@ -338,7 +338,7 @@ class Exact(Base):
             "sel", op("cmp", op("and", hx, Const(0x7FFF_FFFF)), Const(0), cond="e", ty="u32"), hx,
             Const(0x7FF0_0000)))  # fmt: skip
 
-    def inverse_root_double(self, x: Value) -> Value:
+    def inverse_root_double(self, x: IrValue) -> IrValue:
         """1/sqrt(x) of f64, to about one unit in the last place."""
         op = self.b.op
         m, half = self._even(x)
@@ -349,7 +349,7 @@ class Exact(Base):
             "sel", op("cmp", op("and", hx, Const(0x7FFF_FFFF)), Const(0), cond="e", ty="u32"),
             op("or", op("and", hx, Const(SIGN)), zero), Const(0)))  # fmt: skip
 
-    def _even(self, x: Value) -> Pair:
+    def _even(self, x: IrValue) -> Pair:
         """(the mantissa times 2 where the exponent is odd, half of the rest of the exponent)."""
         op = self.b.op
         m, e = self._parts(x)
@@ -358,10 +358,10 @@ class Exact(Base):
         m = op("pack", op("word", m, i=0), op("add", op("word", m, i=1), op("shl", odd, Const(20))))
         return m, op("sar", e, Const(1))
 
-    def _approximate_root(self, m: Value) -> Value:
+    def _approximate_root(self, m: IrValue) -> IrValue:
         return self.widened(self.b.op("rsqrt", self.b.op("cvt", m, kinds="r", to="f32", **{"from": "f64"}, rnd="rn")))
 
-    def _root_result(self, x: Value, low: Value, high: Value, limit: Callable[[Value], Value]) -> Value:
+    def _root_result(self, x: IrValue, low: IrValue, high: IrValue, limit: Callable[[IrValue], IrValue]) -> IrValue:
         """The root where x is positive and finite; `limit` gives the upper word for zeros and infinity."""
         op = self.b.op
         hx = op("word", x, i=1)

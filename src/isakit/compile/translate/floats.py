@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isakit.compile.builder import words64
-from isakit.compile.ir import Const, Value
+from isakit.compile.ir import Const, IrValue
 from isakit.compile.ptx.syntax import SIZES, Operand
 from isakit.compile.translate.base import Pair
 from isakit.compile.translate.exact import ROUNDINGS, Exact
@@ -24,7 +24,7 @@ LARGE = 0x7E80_0000
 class Floats(Exact):
     """Floats."""
 
-    leading: Callable[[Value], Value]
+    leading: Callable[[IrValue], IrValue]
 
     def single(self, m: Mods) -> bool:
         """Whether an instruction works on f32 registers."""
@@ -43,7 +43,7 @@ class Floats(Exact):
         """Whether an f32 sum or product rounds up or down, which only double precision can do."""
         return m.get("rnd", "") in ("rm", "rp") and self.single(m) and self.target.fp64
 
-    def _wide_operands(self, *operands: Operand) -> list[Value]:
+    def _wide_operands(self, *operands: Operand) -> list[IrValue]:
         return [self.widened(self.flushed(self.word(o, "f32"))) for o in operands]
 
     # --- sums and products ------------------------------------------------------------------------------------------
@@ -163,14 +163,14 @@ class Floats(Exact):
         if m["flt"] == "f64" and not self.demoted:
             d = self.double(a[1])
             low, high = op("word", d, i=0), op("and", op("word", d, i=1), Const(0x7FFF_FFFF))
-            rest: Value = op("cmp", low, Const(0), cond="lg", ty="u32")
+            rest: IrValue = op("cmp", low, Const(0), cond="lg", ty="u32")
             infinite, smallest = 0x7FF0_0000, 0x0010_0000
         else:
             high = op("and", self.word(a[1], "f32"), Const(0x7FFF_FFFF))
             rest = Const(0, "p")
             infinite, smallest = 0x7F80_0000, 0x0080_0000
 
-        def cmp(c: str, v: int) -> Value:
+        def cmp(c: str, v: int) -> IrValue:
             return op("cmp", high, Const(v), cond=c, ty="u32")
 
         finite = cmp("l", infinite)
@@ -197,7 +197,7 @@ class Floats(Exact):
         """The rounding of an exact operation."""
         return m["approx"] if m.get("approx") in ROUNDINGS else "rn"
 
-    def _finish(self, m: Mods, operand: Operand, v: Value) -> None:
+    def _finish(self, m: Mods, operand: Operand, v: IrValue) -> None:
         if m.get("sat"):
             v = self.b.op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
         self.write(operand, v, m.get("flt", "f32"))
@@ -309,7 +309,7 @@ class Floats(Exact):
         high = self.b.op("cmp", x[1], Const(0), cond="l", ty="s32")
         return self.choose64(high, words64(0) if to[0] == "u" else words64((1 << 63) - 1), x)
 
-    def _clamp64(self, x: Pair, to: str, sign: bool) -> Value:
+    def _clamp64(self, x: Pair, to: str, sign: bool) -> IrValue:
         """A 64-bit integer clamped to the range of a type of up to 32 bits: first to 32 bits, then to the type."""
         op = self.b.op
         if not sign:
@@ -323,7 +323,7 @@ class Floats(Exact):
         end = op("sel", below, Const(0x8000_0000), Const(0x7FFF_FFFF))
         return self.clamp(op("sel", fits, x[0], end), to, True)
 
-    def clamp(self, v: Value, to: str, sign: bool) -> Value:
+    def clamp(self, v: IrValue, to: str, sign: bool) -> IrValue:
         """An integer clamped to the range of a type."""
         op, bits = self.b.op, 8 * SIZES[to]
         if to[0] == "u":
@@ -387,13 +387,13 @@ class Floats(Exact):
                 v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
             self.write(a[0], v, written)
 
-    def _wide_to_float(self, source: str, rnd: str, a: Args) -> Value:
+    def _wide_to_float(self, source: str, rnd: str, a: Args) -> IrValue:
         """A 64-bit integer as f32 on chips without 64-bit conversions: its top 32 bits, made odd if any bit is lost."""
         op = self.b.op
         if rnd not in ("rn", "rz"):
             raise self.refuse(f"conversions of 64-bit integers with .{rnd} need a chip with double precision")
         low, high = self.pair(a[1])
-        sign: Value = Const(0)
+        sign: IrValue = Const(0)
         if source == "s64":
             sign = op("sar", high, Const(31))
             low, high = self.b.sub64((op("xor", low, sign), op("xor", high, sign)), (sign, sign))
@@ -429,5 +429,5 @@ class Floats(Exact):
             v = self.clamp(v, to, to[0] == "s")
         self.write(a[0], v, to, loose=True)
 
-    def _float_to_wide(self, x: Value, to: str, rnd: str) -> tuple[Value, Value]:
+    def _float_to_wide(self, x: IrValue, to: str, rnd: str) -> tuple[IrValue, IrValue]:
         raise self.refuse(f"conversions from .f32 to .{to} need a chip with double precision")

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Block, Const, Function
-from isakit.compile.layout import Layout
+from isakit.compile.layout import VariableLayout
 from isakit.compile.ptx import grammar
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
     Both,
-    Entry,
     Group,
     Label,
     Name,
     Number,
     Operand,
+    PtxFunction,
     PtxModule,
-    Register,
-    Statement,
-    Variable,
+    PtxRegister,
+    PtxStatement,
+    PtxVariable,
     Vector,
 )
-from isakit.compile.target import Target
+from isakit.compile.target import CompileTarget
 from isakit.compile.translate.base import Unsupported
 from isakit.compile.translate.floats import Floats
 from isakit.compile.translate.integer import Integer
-from isakit.compile.translate.memory import Memory
+from isakit.compile.translate.memory import MemoryInstructions
 from isakit.errors import did_you_mean
 
 Mods = dict[str, str]
@@ -34,10 +34,10 @@ MAX_CALLS = 4096
 """Calls inlined into one kernel: what is larger is refused before it fills the memory of the host."""
 
 
-class Translator(Integer, Floats, Memory):
+class Translator(Integer, Floats, MemoryInstructions):
     """One kernel."""
 
-    def __init__(self, module: PtxModule, entry: Entry, target: Target, layout: Layout) -> None:
+    def __init__(self, module: PtxModule, entry: PtxFunction, target: CompileTarget, layout: VariableLayout) -> None:
         super().__init__(module, entry, target, layout)
         self.labels: dict[tuple[int, str], Block] = {}
         self.calls: list[str] = []
@@ -126,7 +126,7 @@ class Translator(Integer, Floats, Memory):
 
     # --- control ----------------------------------------------------------------------------------------------------
     def label(self, operand: Operand) -> Block:
-        """The block a label stands in front of."""
+        """The block a label stands before."""
         if isinstance(operand, Name):
             got = self.labels.get((self.frame, operand.text))
             if got is not None:
@@ -164,7 +164,7 @@ class Translator(Integer, Floats, Memory):
             groups = groups[1:]
         name = groups[0] if groups else None
         given: Args = groups[1].items if len(groups) > 1 and isinstance(groups[1], Group) else ()
-        if not isinstance(name, Name) or isinstance(name.what, Register):
+        if not isinstance(name, Name) or isinstance(name.what, PtxRegister):
             raise self.refuse("calls through pointers are not supported", name)
         callee = self.module.functions.get(name.text)
         if callee is None or not callee.defined:
@@ -193,7 +193,7 @@ class Translator(Integer, Floats, Memory):
         self.returns.append(self.new_block())
         self.layout.place([v for v in callee.variables if v.space in ("shared", "local")])
         self._keep(callee, inner)
-        self.entry = Entry(entry.name, entry.pos, params=entry.params, branch_targets=callee.branch_targets)
+        self.entry = PtxFunction(entry.name, entry.pos, params=entry.params, branch_targets=callee.branch_targets)
         self.body(callee)
         self.entry = entry
         after = self.returns.pop()
@@ -204,17 +204,17 @@ class Translator(Integer, Floats, Memory):
         for p, v in zip(callee.results, results, strict=True):
             self._copy(p, inner, v, frame, False)
 
-    def _keep(self, callee: Entry, frame: int) -> None:
+    def _keep(self, callee: PtxFunction, frame: int) -> None:
         """Parameters whose address is taken go to local memory. One place each will do: nothing calls itself."""
         taken: set[str] = set()
         for item in callee.body:
-            if isinstance(item, Statement) and item.opcode.split(".")[0] not in ("call", "ld", "st"):
+            if isinstance(item, PtxStatement) and item.opcode.split(".")[0] not in ("call", "ld", "st"):
                 names = (o.base if isinstance(o, Address) else o for o in item.operands)
-                taken |= {n.what.unique for n in names if isinstance(n, Name) and isinstance(n.what, Variable)}
+                taken |= {n.what.unique for n in names if isinstance(n, Name) and isinstance(n.what, PtxVariable)}
         for p in callee.params:
             if p.space != "param" or p.unique not in taken:
                 continue
-            place = Variable("local", p.name, p.type, p.count, max(p.align, 4), pos=p.pos)
+            place = PtxVariable("local", p.name, p.type, p.count, max(p.align, 4), pos=p.pos)
             place.unique = f"{callee.name}::{p.unique}"
             self.layout.place([place])
             at = self.layout.address(place)
@@ -224,7 +224,7 @@ class Translator(Integer, Floats, Memory):
                 word = self.get(self.variable(("param", p.unique, p.pos, k, frame), "r"))
                 self._store(Const(at + 4 * k), 0, "local", "b32", word, {})
 
-    def _copy(self, p: Variable, inner: int, operand: Operand, outer: int, into: bool) -> None:
+    def _copy(self, p: PtxVariable, inner: int, operand: Operand, outer: int, into: bool) -> None:
         """An argument into a parameter, or a result out of one."""
         if p.space == "reg":
             mine = Name(p.name, operand.pos, p.register)
@@ -235,7 +235,7 @@ class Translator(Integer, Floats, Memory):
                 move = Mods({"move": p.type})
                 self.do_mov(move, pair)
             return
-        if isinstance(operand, Name) and isinstance(operand.what, Variable) and operand.what.space == "param":
+        if isinstance(operand, Name) and isinstance(operand.what, PtxVariable) and operand.what.space == "param":
             theirs = operand.what
             if theirs.size != p.size:
                 raise self.refuse(f"`{p.name}` has {p.size} bytes, `{theirs.name}` has {theirs.size}", operand)
@@ -267,7 +267,7 @@ class Translator(Integer, Floats, Memory):
         f.shared, f.local = self.layout.shared, self.layout.local
         return f
 
-    def body(self, entry: Entry) -> None:
+    def body(self, entry: PtxFunction) -> None:
         """Translate the statements of a kernel or of a function that is inlined."""
         frame = self.frame
         for item in entry.body:
@@ -303,7 +303,7 @@ class Translator(Integer, Floats, Memory):
         else:
             self.b.block.term = ("exit",)
 
-    def statement(self, s: Statement) -> bool:
+    def statement(self, s: PtxStatement) -> bool:
         """Translate an instruction; whether the next one can follow it."""
         got = grammar.match(s.opcode)
         if got is None:
@@ -342,7 +342,7 @@ class Translator(Integer, Floats, Memory):
         else:
             self.b.block.term = ("exit",)
 
-    def _branch(self, s: Statement) -> bool:
+    def _branch(self, s: PtxStatement) -> bool:
         target = self.label(s.operands[0])
         if s.guard is None:
             self.b.block.term = ("jump", target)
@@ -356,7 +356,7 @@ class Translator(Integer, Floats, Memory):
         self.go(after)
         return True
 
-    def _unknown(self, s: Statement) -> Unsupported:
+    def _unknown(self, s: PtxStatement) -> Unsupported:
         base = s.opcode.split(".")[0]
         if base in grammar.REFUSED:
             return self.refuse(f"`{s.opcode}` is not supported: {grammar.REFUSED[base]}")
@@ -366,21 +366,21 @@ class Translator(Integer, Floats, Memory):
         return self.refuse(f"there is no instruction `{s.opcode}`", notes=did_you_mean(base, grammar.rows()))
 
 
-def _type_name(p: Variable) -> str:
+def _type_name(p: PtxVariable) -> str:
     if p.count == 1:
         return "ptr" + ("64" if p.size == 8 else "") if p.pointer else p.type
     return f"{p.type}[{p.count}]"
 
 
-def used_variables(entry: Entry, module: PtxModule) -> list[Variable]:
+def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
     """Variables of shared and local memory that the statements of a function, and of those it calls, name."""
-    out: dict[str, Variable] = {}
+    out: dict[str, PtxVariable] = {}
     seen: set[str] = set()
     work = [entry]
 
     def visit(o: object) -> None:
         if isinstance(o, Name):
-            if isinstance(o.what, Variable) and o.what.space in ("shared", "local"):
+            if isinstance(o.what, PtxVariable) and o.what.space in ("shared", "local"):
                 out.setdefault(o.what.unique, o.what)
             elif o.what is None and o.text in module.functions and o.text not in seen:
                 seen.add(o.text)
@@ -395,7 +395,7 @@ def used_variables(entry: Entry, module: PtxModule) -> list[Variable]:
 
     while work:
         for item in work.pop().body:
-            if isinstance(item, Statement):
+            if isinstance(item, PtxStatement):
                 for o in item.operands:
                     visit(o)
     declared = [v.unique for v in (*module.variables.values(), *entry.variables)]
@@ -403,7 +403,7 @@ def used_variables(entry: Entry, module: PtxModule) -> list[Variable]:
     return sorted(out.values(), key=lambda v: order.get(v.unique, len(order)))
 
 
-def translate(module: PtxModule, entry: Entry, target: Target, layout: Layout) -> Function:
+def translate(module: PtxModule, entry: PtxFunction, target: CompileTarget, layout: VariableLayout) -> Function:
     """A kernel as operations on variables. Raises PtxSyntaxError for what is wrong or not supported."""
     layout.place(used_variables(entry, module))
     return Translator(module, entry, target, layout).run()

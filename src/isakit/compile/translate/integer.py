@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from isakit.compile.builder import words64
-from isakit.compile.ir import Const, Value
+from isakit.compile.ir import Const, IrValue
 from isakit.compile.ptx.syntax import SIZES, Both, Operand
 from isakit.compile.translate.base import Pair
-from isakit.compile.translate.bits import Bits
+from isakit.compile.translate.bits import BitInstructions
 from isakit.compile.translate.division import Division
 
 CONDITIONS = {"eq": "e", "ne": "lg", "lt": "l", "le": "le", "gt": "g", "ge": "ge", "lo": "l", "ls": "le", "hi": "g",
@@ -18,7 +18,7 @@ Mods = dict[str, str]
 Args = tuple[Operand, ...]
 
 
-class Integer(Division, Bits):
+class Integer(Division, BitInstructions):
     """Arithmetic, comparison and selection."""
 
     def binary(self, op: str, m: Mods, a: Args) -> None:
@@ -46,7 +46,7 @@ class Integer(Division, Bits):
             self.binary(op, m, a)
 
     # The carry lives in a variable between instructions, as 0 or 1.
-    def _carry(self) -> Value:
+    def _carry(self) -> IrValue:
         return self.get(self.variable(("cc",), "r"))
 
     def do_add_cc(self, m: Mods, a: Args) -> None:
@@ -63,7 +63,7 @@ class Integer(Division, Bits):
         # CC.CF holds the borrow; the carry of a subtraction is its opposite.
         self._difference(m["addt"], a, self.b.op("xor", self._carry(), Const(1)), keep=bool(m["cc"]))
 
-    def _difference(self, ty: str, a: Args, carry: Value, keep: bool = True) -> None:
+    def _difference(self, ty: str, a: Args, carry: IrValue, keep: bool = True) -> None:
         y = tuple(self.b.op("not", v) for v in self._words(a[2], ty))
         self._chain(ty, a[0], self._words(a[1], ty), y, carry, keep, borrows=True)
 
@@ -75,25 +75,25 @@ class Integer(Division, Bits):
         x = self._part(m["t"], m["half"], a[1], a[2])
         self._chain(m["t"], a[0], x, self._words(a[3], m["t"]), self._carry(), keep=bool(m["cc"]))
 
-    def _part(self, ty: str, half: str, a: Operand, b: Operand) -> tuple[Value, ...]:
+    def _part(self, ty: str, half: str, a: Operand, b: Operand) -> tuple[IrValue, ...]:
         got = self.product(ty, half, a, b)
         return got if isinstance(got, tuple) else (got,)
 
-    def _words(self, operand: Operand, ty: str) -> tuple[Value, ...]:
+    def _words(self, operand: Operand, ty: str) -> tuple[IrValue, ...]:
         return self.pair(operand) if self.is_wide(ty) else (self.word(operand, ty),)
 
     def _chain(
         self,
         ty: str,
         to: Operand,
-        x: tuple[Value, ...],
-        y: tuple[Value, ...],
-        carry: Value,
+        x: tuple[IrValue, ...],
+        y: tuple[IrValue, ...],
+        carry: IrValue,
         keep: bool = True,
         borrows: bool = False,
     ) -> None:
         """One link of a sum with carry; `keep` says whether its own carry is for a later link."""
-        out: list[Value] = []
+        out: list[IrValue] = []
         flag = None
         for p, q in zip(x, y, strict=True):
             if flag is None:
@@ -131,13 +131,13 @@ class Integer(Division, Bits):
             raise self.refuse("`.sat` is for `mad.hi.sat.s32`")
         self.write(a[0], self.b.op("addsat" if m["sat"] else "add", product, self.word(a[3], to)), to)
 
-    def _store_product(self, operand: Operand, product: Value | Pair, ty: str, part: str) -> None:
+    def _store_product(self, operand: Operand, product: IrValue | Pair, ty: str, part: str) -> None:
         if isinstance(product, tuple):
             self.write_pair(operand, product)
         else:
             self.write(operand, product, ty[0] + "32" if part == "wide" else ty)
 
-    def product(self, ty: str, part: str, a: Operand, b: Operand) -> Value | Pair:
+    def product(self, ty: str, part: str, a: Operand, b: Operand) -> IrValue | Pair:
         """The part of a product that is asked for."""
         sign = ty[0] == "s"
         if ty in ("u16", "s16"):
@@ -258,7 +258,7 @@ class Integer(Division, Bits):
         v = self.b.op(op + ty[0], self.clean(a[1], ty), self.clean(a[2], ty))
         self.write(a[0], v, ty)
 
-    def compare(self, m: Mods, a: Operand, b: Operand) -> Value:
+    def compare(self, m: Mods, a: Operand, b: Operand) -> IrValue:
         """The comparison of `setp` and `set`."""
         ty, name = m["cmpt"], m["cmp"]
         cond = CONDITIONS[name]
@@ -308,7 +308,7 @@ class Integer(Division, Bits):
     def do_selp(self, m: Mods, a: Args) -> None:
         self._choose(self.predicate(a[3]), m["sel"], a)
 
-    def _choose(self, p: Value, ty: str, a: Args) -> None:
+    def _choose(self, p: IrValue, ty: str, a: Args) -> None:
         op = self.b.op
         if self.is_wide(ty) or (ty == "f64" and self.is_double(ty)):
             x, y = (

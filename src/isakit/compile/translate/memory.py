@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from isakit.compile.ir import Const, Value
-from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, Register, Variable, Vector
+from isakit.compile.ir import Const, IrValue
+from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, PtxRegister, PtxVariable, Vector
 from isakit.compile.translate.base import Base
 from isakit.description import PARAM_BASE
 
@@ -20,11 +20,11 @@ SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
 """What `texsize` answers, by the component it is in."""
 
 
-class Memory(Base):
+class MemoryInstructions(Base):
     """Memory."""
 
     # --- addresses --------------------------------------------------------------------------------------------------
-    def place(self, operand: Operand, space: str) -> tuple[Value, int, str]:
+    def place(self, operand: Operand, space: str) -> tuple[IrValue, int, str]:
         """(base, offset, space) of an address."""
         if not isinstance(operand, Address):
             raise self.refuse("an address in brackets was expected", operand)
@@ -32,7 +32,7 @@ class Memory(Base):
         if isinstance(base, Number):
             return Const(int(base.value) + operand.offset), 0, space
         what = base.what
-        if isinstance(what, Variable):
+        if isinstance(what, PtxVariable):
             if space in ("", "generic") and what.space in ("global", "shared", "local", "const"):
                 space = what.space
             if what.space != space:
@@ -41,7 +41,7 @@ class Memory(Base):
             if isinstance(address, Const):
                 return Const(address.value + operand.offset), 0, space
             return address, operand.offset, space
-        if isinstance(what, Register):
+        if isinstance(what, PtxRegister):
             value = self.word(base, "b32")
             if isinstance(value, Const):
                 return Const(value.value + operand.offset), 0, space
@@ -51,7 +51,7 @@ class Memory(Base):
     def _elements(self, operand: Operand, count: int) -> tuple[Operand, ...]:
         if count == 1:
             return (operand,)
-        if isinstance(operand, Name) and isinstance(operand.what, Register) and operand.what.type == f"v{count}":
+        if isinstance(operand, Name) and isinstance(operand.what, PtxRegister) and operand.what.type == f"v{count}":
             raise self.refuse("vector registers are not supported; name their elements in braces", operand)
         if not isinstance(operand, Vector) or len(operand.items) != count:
             raise self.refuse(f"{count} elements in braces were expected", operand)
@@ -80,20 +80,20 @@ class Memory(Base):
 
     def _in_register(self, operand: Operand) -> bool:
         return (isinstance(operand, Address) and isinstance(operand.base, Name)
-                and isinstance(operand.base.what, Register))  # fmt: skip
+                and isinstance(operand.base.what, PtxRegister))  # fmt: skip
 
     def _is_param(self, operand: Operand) -> bool:
         return (isinstance(operand, Address) and isinstance(operand.base, Name)
-                and isinstance(operand.base.what, Variable) and operand.base.what.space == "param")  # fmt: skip
+                and isinstance(operand.base.what, PtxVariable) and operand.base.what.space == "param")  # fmt: skip
 
-    def _load(self, base: Value, offset: int, space: str, ty: str, kinds: str, m: Mods) -> Value:
+    def _load(self, base: IrValue, offset: int, space: str, ty: str, kinds: str, m: Mods) -> IrValue:
         volatile = bool(m.get("order")) and m["order"] != "weak"
         if space == "const":
             return self.b.op("ldc", base, kinds=kinds, offset=offset, ty=ty, space="const")
         return self.b.emit("ld", [base], kinds, space=space or "generic", offset=offset, ty=ty, volatile=volatile).out
 
     def _load_words(
-        self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods, step: int
+        self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods, step: int
     ) -> None:
         count = len(items)
         at = "b32" if SIZES[ty] == 4 else "u" + ty[1:] if ty[0] in "bf" else ty
@@ -108,7 +108,7 @@ class Memory(Base):
         for item, v in zip(items, values, strict=True):
             self.write(item, v, "f64" if ty == "f32" and step == 8 else ty, loose=True)
 
-    def _packed(self, ty: str, base: Value, offset: int, count: int, m: Mods) -> list[Value]:
+    def _packed(self, ty: str, base: IrValue, offset: int, count: int, m: Mods) -> list[IrValue]:
         """Elements smaller than a word come in one load and are taken apart."""
         op, bits = self.b.op, 8 * SIZES[ty]
         if count * bits == 64:
@@ -116,21 +116,21 @@ class Memory(Base):
             words = [op("word", v, i=0), op("word", v, i=1)]
         else:
             words = [self._load(base, offset, "global", "b32", "r", m)]
-        out: list[Value] = []
+        out: list[IrValue] = []
         for k in range(count):
             at = k * bits
             w = op("shr", words[at // 32], Const(at % 32))
             out.append(self.extend(w, ty))
         return out
 
-    def _load_wide(self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods) -> None:
+    def _load_wide(self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods) -> None:
         op = self.b.op
         count = len(items)
         if count == 2 and space == "global":
             q = self._load(base, offset, space, "b128", "q", m)
             words = [op("word", q, i=i) for i in range(4)]
         else:
-            words = list[Value]()
+            words = list[IrValue]()
             for k in range(count):
                 if space in ("global", "local", "generic", ""):
                     v = self._load(base, offset + 8 * k, space, "b64", "d", m)
@@ -145,8 +145,12 @@ class Memory(Base):
                 self.write_pair(item, pair)
 
     # --- parameters -------------------------------------------------------------------------------------------------
-    def _param(self, operand: Operand) -> tuple[Variable, int]:
-        if isinstance(operand, Address) and isinstance(operand.base, Name) and isinstance(operand.base.what, Variable):
+    def _param(self, operand: Operand) -> tuple[PtxVariable, int]:
+        if (
+            isinstance(operand, Address)
+            and isinstance(operand.base, Name)
+            and isinstance(operand.base.what, PtxVariable)
+        ):
             return operand.base.what, operand.offset
         raise self.refuse("the name of a parameter was expected", operand)
 
@@ -167,7 +171,7 @@ class Memory(Base):
             else:
                 self.write(item, self.param_word(v, at, ty), ty, loose=True)
 
-    def param_word(self, v: Variable, at: int, ty: str) -> Value:
+    def param_word(self, v: PtxVariable, at: int, ty: str) -> IrValue:
         """Up to 32 bits of a kernel parameter, or of one of an inlined function."""
         op = self.b.op
         offset = self.layout.params.get(v.name) if v in self.entry.params else None
@@ -230,18 +234,20 @@ class Memory(Base):
         else:
             self._store_words(items, ty, base, offset, space, m)
 
-    def _store(self, base: Value, offset: int, space: str, ty: str, v: Value, m: Mods) -> None:
+    def _store(self, base: IrValue, offset: int, space: str, ty: str, v: IrValue, m: Mods) -> None:
         self.b.emit("st", [base, v], "", space=space or "generic", offset=offset, ty=ty)
         self.b.shared = {k: v for k, v in self.b.shared.items() if k[0] not in ("ld",)}
 
-    def _store_words(self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods) -> None:
+    def _store_words(
+        self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods
+    ) -> None:
         op, count, size = self.b.op, len(items), SIZES[ty]
         values = [self.word(i, ty) for i in items]
         at = {1: "b8", 2: "b16", 4: "b32"}[size]
         if count > 1 and space == "global" and size < 4 and count * size in (4, 8):
-            words: list[Value] = []
+            words: list[IrValue] = []
             for start in range(0, count, 4 // size):
-                w: Value = Const(0)
+                w: IrValue = Const(0)
                 for k in range(4 // size):
                     part = op("zext8" if size == 1 else "zext16", values[start + k])
                     w = op("or", w, op("shl", part, Const(8 * size * k)))
@@ -254,7 +260,7 @@ class Memory(Base):
         for k, v in enumerate(values):
             self._store(base, offset + k * size, space, at, v, m)
 
-    def _store_wide(self, items: tuple[Operand, ...], ty: str, base: Value, offset: int, space: str, m: Mods) -> None:
+    def _store_wide(self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods) -> None:
         op = self.b.op
         values = [self.double(i) if ty == "f64" else op("pack", *self.pair(i)) for i in items]
         if len(values) == 2 and space == "global":
@@ -337,7 +343,7 @@ class Memory(Base):
             else:
                 self.write(result, old, ty)
 
-    def _apply(self, op: str, ty: str, old: Value, values: list[Value]) -> Value:
+    def _apply(self, op: str, ty: str, old: IrValue, values: list[IrValue]) -> IrValue:
         """What an atomic operation makes of a word."""
         b, v = self.b.op, values[0]
         if op == "cas":
@@ -355,7 +361,7 @@ class Memory(Base):
             op += ty[0]
         return b(op, old, v)
 
-    def _locked(self, base: Value, offset: int, change: Callable[[Value], Value]) -> Value:
+    def _locked(self, base: IrValue, offset: int, change: Callable[[IrValue], IrValue]) -> IrValue:
         """A word of shared memory changed under its lock: lanes that do not get the lock try again."""
         keep, result = self.fresh(), self.fresh()
         self.put(keep, base)
@@ -379,7 +385,7 @@ class Memory(Base):
         self.go(after)
         return self.get(result)
 
-    def _swapped(self, base: Value, offset: int, space: str, change: Callable[[Value], Value]) -> Value:
+    def _swapped(self, base: IrValue, offset: int, space: str, change: Callable[[IrValue], IrValue]) -> IrValue:
         """A word of global memory changed by compare and swap."""
         keep, seen = self.fresh(), self.fresh()
         b = self.b
@@ -436,13 +442,13 @@ class Memory(Base):
         if not isinstance(base, Name):
             raise self.refuse("the name of a texture was expected", address)
         what = base.what
-        if isinstance(what, Register):
+        if isinstance(what, PtxRegister):
             raise self.refuse("textures that are known when a kernel runs came with sm_20", base)
-        if not isinstance(what, Variable) or not (what.space == "tex" or what.type == "texref"):
+        if not isinstance(what, PtxVariable) or not (what.space == "tex" or what.type == "texref"):
             raise self.refuse(f"`{base.text}` is no texture of this module", base)
         return what.unique
 
-    def _on_the_cube(self, direction: list[Value]) -> list[Value]:
+    def _on_the_cube(self, direction: list[IrValue]) -> list[IrValue]:
         """A direction scaled to the surface of the cube, which the texture unit expects. Source: [graphics] 2.4."""
         op = self.b.op
         x, y, z = (op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, abs=True) for v in direction)

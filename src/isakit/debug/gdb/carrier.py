@@ -1,7 +1,7 @@
 """What gdb is told about a machine: its registers, and the addresses at which its memories lie.
 
 A stock gdb knows x86 only and takes a description of registers as one of an x86 or not at all. So the description is
-that of an x86-64 (little-endian, 64-bit addresses) whose own registers read 0, and ours stand behind them. Two things
+that of an x86-64 (little-endian, 64-bit addresses) whose own registers read 0, and ours stand after them. Two things
 are shared: `rip` is where the group executes next, and, because x86-64 has registers of the same name, `r8` to `r15`
 hold ours where we have them.
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from isakit.errors import LaunchError
-from isakit.machine.target import MemorySpace, Register, Target
+from isakit.machine.target import MemorySpace, RegisterRef, Target
 
 SHIFT = 44
 _FIRST = {"code": 0, "s": 1, "l": 2, "c": 0x10, "g": 0x20, "memory": 1, "D": 1, "MVSI": 2, "MVSO": 3, "PWT": 4,
@@ -38,13 +38,13 @@ _KINDS = {**dict.fromkeys(_GENERAL, ("int64", 8)), **dict.fromkeys(_SHORT, ("int
 
 
 @dataclass(frozen=True)
-class Slot:
+class CarrierRegister:
     """A register as gdb knows it: its name, its bytes, and ours that it holds; `rip` is the address of code."""
 
     name: str
     size: int
     type: str
-    register: Register | None = None
+    register: RegisterRef | None = None
 
 
 class Carrier:
@@ -52,13 +52,13 @@ class Carrier:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        ours: dict[str, Slot] = {}
+        ours: dict[str, CarrierRegister] = {}
         for file in target.register_files.values():
             size = next(s for s in (1, 2, 4, 8) if 8 * s >= file.width)
             for n in range(file.count):
                 name = file.name if file.count == 1 else f"{file.name}{n}"
-                ours[name] = Slot(name, size, f"uint{8 * size}", Register(file.name, n))
-        core = [Slot(n, size, kind, s.register if (s := ours.pop(n, None)) else None) for n, (kind, size) in
+                ours[name] = CarrierRegister(name, size, f"uint{8 * size}", RegisterRef(file.name, n))
+        core = [CarrierRegister(n, size, kind, s.register if (s := ours.pop(n, None)) else None) for n, (kind, size) in
                 _KINDS.items()]  # fmt: skip
         self.slots = [*core, *ours.values()]
         self._core = len(core)
@@ -88,7 +88,7 @@ class Carrier:
         value = 0 if slot.register is None else self.target.read_register(slot.register, thread)
         return value.to_bytes(slot.size, "little")
 
-    def slot(self, number: int) -> Slot:
+    def slot(self, number: int) -> CarrierRegister:
         """A register by gdb's number. Raises LaunchError."""
         if not 0 <= number < len(self.slots):
             raise LaunchError(f"no register {number}; there are {len(self.slots)}")

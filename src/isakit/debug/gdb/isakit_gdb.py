@@ -45,7 +45,7 @@ def forget():
             gdb.execute("flushregs", to_string=True)
 
 
-class Warp(gdb.Command):
+class WarpCommand(gdb.Command):
     """warp [N [LANE]]: the group's lanes, registers and stack; with a number, go to that warp and lane first."""
 
     def __init__(self):
@@ -111,7 +111,7 @@ class At(gdb.Function):
         raise gdb.GdbError(f"no memory {space.string()}")
 
 
-class Label(gdb.Function):
+class LabelFunction(gdb.Function):
     """$label("loop"): the address of a label."""
 
     def __init__(self):
@@ -122,7 +122,7 @@ class Label(gdb.Function):
         return int(monitor("label " + name.string()), 0)
 
 
-for command in (Isakit, Warp, Lane, ThreadWarp, At, Label):
+for command in (Isakit, WarpCommand, Lane, ThreadWarp, At, LabelFunction):
     command()
 
 try:

@@ -15,14 +15,14 @@ INTERRUPT = b"\x03"
 _ESCAPED = frozenset(b"$#}*")
 
 
-class ProtocolError(IsakitError):
+class PacketError(IsakitError):
     """Bytes that no client of the protocol sends."""
 
 
 Event = tuple[Literal["packet"], bytes] | tuple[Literal["interrupt", "again", "damaged"], None]
 
 
-class Reader:
+class PacketReader:
     """Takes bytes as they come; `event` gives what they say."""
 
     def __init__(self) -> None:
@@ -32,10 +32,10 @@ class Reader:
         """Take bytes. Raises ProtocolError for more than any client has under way."""
         self._data += data
         if len(self._data) > 8 * LONGEST:
-            raise ProtocolError("more bytes than packets may have")
+            raise PacketError("more bytes than packets may have")
 
     def interrupted(self) -> bool:
-        """Whether the next event is an interrupt; it is taken then. Acknowledgements in front of it are dropped."""
+        """Whether the next event is an interrupt; it is taken then. Acknowledgements before it are dropped."""
         del self._data[: len(self._data) - len(self._data.lstrip(b"+"))]
         if not self._data.startswith(INTERRUPT):
             return False
@@ -52,7 +52,7 @@ class Reader:
             if first == b"$":
                 end = self._data.find(b"#")
                 if end < 0 and len(self._data) > LONGEST:
-                    raise ProtocolError(f"a packet of more than {LONGEST} bytes")
+                    raise PacketError(f"a packet of more than {LONGEST} bytes")
                 if end < 0 or len(self._data) < end + 3:
                     return None
                 content, given = bytes(self._data[1:end]), bytes(self._data[end + 1 : end + 3])

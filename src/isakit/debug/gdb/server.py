@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 
 from isakit.debug import loopback
-from isakit.debug.gdb.packets import ProtocolError, Reader, packet
+from isakit.debug.gdb.packets import PacketError, PacketReader, packet
 from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
 
@@ -16,7 +16,7 @@ class _Gone(Exception):
     """The client is not there any more, or is none."""
 
 
-class Server:
+class GdbServer:
     """Listens from the start on; `serve` answers clients until one detaches from the session or kills it.
 
     A client that vanishes leaves the session as it stands, and the next one goes on with it. While there is a client,
@@ -42,8 +42,8 @@ class Server:
 class _Conversation:
     def __init__(self, session: Session, client: socket.socket, listener: socket.socket) -> None:
         self._session, self._client, self._listener = session, client, listener
-        self._writer = loopback.Writer(client)
-        self._reader = Reader()
+        self._writer = loopback.SocketWriter(client)
+        self._reader = PacketReader()
         self._acknowledges = True
         self._last = b""
         self._is_gone = False
@@ -55,7 +55,7 @@ class _Conversation:
         try:
             while not stub.detached:
                 self._one(stub.answer)
-        except (_Gone, ProtocolError):
+        except (_Gone, PacketError):
             pass
         finally:
             stub.close()
@@ -108,7 +108,7 @@ class _Conversation:
         if not self._is_gone:
             try:
                 self._wait(0)
-            except (_Gone, ProtocolError):
+            except (_Gone, PacketError):
                 self._is_gone = True
         return self._is_gone or self._reader.interrupted()
 
@@ -119,4 +119,4 @@ class _Conversation:
             raise _Gone from None
 
 
-__all__ = ["Server"]
+__all__ = ["GdbServer"]

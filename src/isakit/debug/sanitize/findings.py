@@ -24,7 +24,7 @@ KINDS = {
 
 
 @dataclass
-class Finding:
+class SanitizerFinding:
     """One thing that an instruction does wrong: `count` times, first as `example` says.
 
     `address`: of the instruction, in bytes; `other`: of the instruction it collides with, for races.
@@ -48,10 +48,10 @@ class Finding:
 
 
 @dataclass
-class Report:
+class SanitizerReport:
     """What a sanitized run found, and whether it came to its end."""
 
-    findings: dict[tuple[str, int, int | None], Finding] = field(default_factory=dict[Any, Finding])
+    findings: dict[tuple[str, int, int | None], SanitizerFinding] = field(default_factory=dict[Any, SanitizerFinding])
     finished: bool = True
 
     def add(self, kind: str, address: int, text: str, count: int, example: Callable[[], str],
@@ -60,7 +60,7 @@ class Report:
         key = kind, address, other
         found = self.findings.get(key)
         if found is None:
-            found = self.findings[key] = Finding(kind, address, text, example(), other=other)
+            found = self.findings[key] = SanitizerFinding(kind, address, text, example(), other=other)
         found.count += count
 
     @property

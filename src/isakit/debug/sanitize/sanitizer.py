@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from isakit.arch.vuc import vuc
-from isakit.debug.sanitize.findings import Report
+from isakit.debug.sanitize.findings import SanitizerReport
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault
 from isakit.machine.targets import target_of
 
 MAX_CYCLES = 1_000_000
 
 
-def sanitize(machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_instructions: int | None = None) -> Report:
+def sanitize(
+    machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_instructions: int | None = None
+) -> SanitizerReport:
     """Run a program to its end and report what it does wrong.
 
     Args:
@@ -26,7 +28,7 @@ def sanitize(machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_ins
 
     Raises NotModelled for what the machine cannot execute, LaunchError for a launch that has begun.
     """
-    report = Report()
+    report = SanitizerReport()
     target = target_of(machine)
     if target.isa == "tesla":
         from isakit.debug.sanitize import tesla_machine
@@ -43,7 +45,7 @@ def sanitize(machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_ins
     return report
 
 
-def _vuc(core: Any, report: Report, cycles: int) -> None:
+def _vuc(core: Any, report: SanitizerReport, cycles: int) -> None:
     """What the missing interlocks do along the path that is executed, as the linter names it for all paths."""
     from isakit.machine.vuc.watch import Watch
 
@@ -64,7 +66,7 @@ def _vuc(core: Any, report: Report, cycles: int) -> None:
     report.finished = report.finished and core.idle
 
 
-def _usse(machine: Any, report: Report, limit: int) -> None:
+def _usse(machine: Any, report: SanitizerReport, limit: int) -> None:
     """Reads of registers that neither the program nor its inputs have written."""
     written = {name: np.zeros(rows.shape, bool) for name, rows in machine.files.items()}
     for given in ("pa", "sa"):

@@ -14,7 +14,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 
-NOBODY = -1
+NO_THREAD = -1
 _NONE = np.zeros(0, np.int64)
 
 
@@ -55,7 +55,7 @@ class _Last:
 
     def __init__(self, places: int) -> None:
         self.span: _Span | None = None  # of all that was noted
-        self.thread = np.full(places, NOBODY, np.int32)
+        self.thread = np.full(places, NO_THREAD, np.int32)
         self.epoch = np.zeros(places, np.int32)
         self.pc = np.zeros(places, np.int32)
         self.atomic: Array | None = None
@@ -154,7 +154,7 @@ class Shadow:
         return out
 
     def passed(self, oldest: int) -> None:
-        """No warp will access the space any more in front of its barrier number `oldest`."""
+        """No warp will access the space any more before its barrier number `oldest`."""
         if self.own:
             self._pending = [entry for entry in self._pending if entry[0].last >= oldest]
             self._waiting = sum(len(a.place) for _, a, _ in self._pending)

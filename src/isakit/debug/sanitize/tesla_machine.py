@@ -10,7 +10,7 @@ import numpy as np
 
 from isakit.debug.breakpoints import memory_operands
 from isakit.debug.observed import ObservedMachine, numbers_of
-from isakit.debug.sanitize.findings import Report
+from isakit.debug.sanitize.findings import SanitizerReport
 from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
@@ -30,7 +30,9 @@ _WORDS = {"read": "reads", "write": "writes", "atomic": "changes"}
 class SanitizedMachine(ObservedMachine):
     """Runs a launch and fills `report`. `unwritten`: ranges of device memory (address, size) that hold nothing yet."""
 
-    def __init__(self, launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = ()) -> None:
+    def __init__(
+        self, launch: Launch, device: DeviceMemory, report: SanitizerReport, unwritten: Sequence[Range] = ()
+    ) -> None:
         self.report = report
         lenient = replace(launch.choices, out_of_range="ignore", misaligned="truncate")
         self._grain = _grain(launch)
@@ -245,7 +247,7 @@ def _place_of(lanes: Lanes) -> Any:
 def _grain(launch: Launch) -> dict[str, int]:
     """The size of a place per kind of space: a word, or less where the program accesses less.
 
-    Halves of the words that the launch writes in front of the parameters do not count: no program writes these.
+    Halves of the words that the launch writes before the parameters do not count: no program writes these.
     """
     out = {"s": 4, "l": 4, "g": 4}
     code, pc = launch.code, launch.code.address
@@ -275,14 +277,14 @@ def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
 
 
 def _of_header(op: Op) -> bool:
-    """Whether all that an instruction accesses in s[] are fixed places in front of the parameters."""
+    """Whether all that an instruction accesses in s[] are fixed places before the parameters."""
     found = [] if op.instruction is None else [m for m in memory_operands(op.instruction) if m.space == "s"]
     return bool(found) and all(
         m.base is None and m.index is None and m.offset + (m.size or 16) <= HEADER_BYTES for m in found
     )
 
 
-def run(launch: Launch, device: DeviceMemory, report: Report, unwritten: Sequence[Range] = (),
+def run(launch: Launch, device: DeviceMemory, report: SanitizerReport, unwritten: Sequence[Range] = (),
         max_instructions: int | None = None) -> SanitizedMachine:  # fmt: skip
     """Run a launch and report; faults are findings. Raises NotModelled."""
     machine = SanitizedMachine(launch, device, report, unwritten)

@@ -13,8 +13,8 @@ from isakit.errors import IsakitError, MachineFault, NotModelled
 class Taken(NamedTuple):
     """A step.
 
-    `position` in front of it; `thread`: one of the `group` that took it, by name; `address`; `active` lanes; `touches`:
-    what they accessed; `waits`: the group does, behind it.
+    `position` before it; `thread`: one of the `group` that took it, by name; `address`; `active` lanes; `touches`:
+    what they accessed; `waits`: the group does, after it.
     """
 
     position: int
@@ -35,7 +35,7 @@ class Steps:
         about: told of accesses right before they are made, see `Execution.touched`.
 
     Attributes:
-        end: in words, why there are no more steps; known behind the last one.
+        end: in words, why there are no more steps; known after the last one.
     """
 
     def __init__(

@@ -9,13 +9,13 @@ from isakit.lazy import lazy
 if TYPE_CHECKING:
     from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
     from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
-    from isakit.engine.llvm.ir_text import Body, Module, Ref, signed_text
-    from isakit.engine.llvm.straight import Bank, Piece, Straight, Write, bound
+    from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref, signed_text
+    from isakit.engine.llvm.straight import Straight, StraightPiece, VectorBank, Write, bound
     from isakit.engine.llvm.target import (
         OLDEST_LLVM,
-        CompileError,
+        CodegenError,
         Host,
-        Loaded,
+        LoadedCode,
         build,
         flushing_wrapper,
         host,
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 __all__ = [
     "CAREFUL_MAD",
     "OLDEST_LLVM",
-    "Bank",
     "Body",
-    "CompileError",
+    "CodegenError",
     "Host",
-    "Loaded",
-    "Module",
-    "Piece",
+    "LlvmModule",
+    "LoadedCode",
     "Ref",
     "Straight",
+    "StraightPiece",
     "ValueLowering",
+    "VectorBank",
     "Write",
     "bound",
     "build",
@@ -60,10 +60,10 @@ __getattr__, __dir__ = lazy(
     {
         "isakit.engine.llvm.f32_lowerings": "CAREFUL_MAD careful_mad",
         "isakit.engine.llvm.ieee_lowerings": "ieee_natives rsqrt_f32",
-        "isakit.engine.llvm.ir_text": "Body Module Ref signed_text",
-        "isakit.engine.llvm.straight": "Bank Piece Straight Write bound",
+        "isakit.engine.llvm.ir_text": "Body LlvmModule Ref signed_text",
+        "isakit.engine.llvm.straight": "VectorBank StraightPiece Straight Write bound",
         "isakit.engine.llvm.target": """
-            OLDEST_LLVM CompileError Host Loaded build flushing_wrapper host llvm_version object_code provide
+            OLDEST_LLVM CodegenError Host LoadedCode build flushing_wrapper host llvm_version object_code provide
         """,
         "isakit.engine.llvm.values": "ValueLowering",
         "isakit.object_cache": "read_object write_object",

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from isakit.engine.llvm.ir_text import Body, Module
+from isakit.engine.llvm.ir_text import Body, LlvmModule
 
 LANES = 16
 """Lanes of a vector."""
@@ -97,7 +97,7 @@ class Tracer:
     `fraction`: filtered values are multiples of 2**-fraction from 0 to 1; None where nothing is known of them.
     """
 
-    def __init__(self, module: Module, fraction: int | None = None) -> None:
+    def __init__(self, module: LlvmModule, fraction: int | None = None) -> None:
         self.module, self.body, self.fraction = module, Body(module), fraction
         self._constants: dict[Any, TracedArray] = {}
         self._done: dict[str, str] = {}
@@ -430,7 +430,7 @@ class Tracer:
         b.do(f"store i16 {b(f'or i16 {now}, {bits}')}, ptr %cannot")
 
     def seldom(self, lanes: TracedArray, write: Callable[[], None]) -> None:
-        """Write code that runs where some lane needs it; nothing it computes is used behind it."""
+        """Write code that runs where some lane needs it; nothing it computes is used after it."""
         b = self.body
         bits = b(f"bitcast {self.type(bool)} {lanes.text} to i16")
         some = b(f"icmp ne i16 {bits}, 0")

@@ -15,7 +15,7 @@ import threading
 from contextlib import suppress
 from typing import IO
 
-from isakit.engine.llvm.target import CompileError, Host, compile_text, with_attributes
+from isakit.engine.llvm.target import CodegenError, Host, compile_text, with_attributes
 
 _START = "import sys; sys.path[:] = {path!r}; from isakit.engine.llvm.compile_server import main; main()"
 
@@ -139,5 +139,5 @@ def object_code_elsewhere(ir: str, target: Host, level: int = 2, quick: bool = F
             raise Ending from None
         return compile_text(text, target, level, quick)
     if error:
-        raise CompileError(error)
+        raise CodegenError(error)
     return code

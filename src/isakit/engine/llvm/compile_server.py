@@ -10,7 +10,7 @@ import sys
 import threading
 
 from isakit.engine.llvm.background import read_message, write_message
-from isakit.engine.llvm.target import CompileError, compile_text, host
+from isakit.engine.llvm.target import CodegenError, compile_text, host
 
 IDLE_SECONDS = 30
 
@@ -37,6 +37,6 @@ def main() -> None:
             return
         try:
             answer = compile_text(*pickle.loads(job)), ""
-        except CompileError as e:
+        except CodegenError as e:
             answer = b"", str(e)
         write_message(give, pickle.dumps(answer))

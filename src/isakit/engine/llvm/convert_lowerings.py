@@ -31,7 +31,7 @@ def _length(*elements: str) -> int:
 
 
 def _converted(low: ValueLowering, x: Ref, source: str, to: str, name: str, extra: str) -> Ref:
-    """An intrinsic on each piece: `extra` are its arguments behind the first one, `V` in it a vector of results."""
+    """An intrinsic on each piece: `extra` are its arguments after the first one, `V` in it a vector of results."""
     n, length = low.module.lanes, _length(source, to)
     given, result = f"<{length} x {source}>", f"<{length} x {to}>"
     bits = low.splat(x)

@@ -9,6 +9,7 @@ computes in double precision with the default environment and rounds by integer 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from isakit.engine.llvm.ir_text import Ref
@@ -51,18 +52,29 @@ def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
     return low.select(unordered, low.constant(NAN, 32), r)
 
 
+FIX_NANS = 0x11111100
+"""For `vfixupimmps`, a digit for each kind of number: 0 for NaNs, which become what is there, 1 for what they are."""
+
+
+def one_nan(low: ValueLowering, r: Ref) -> Ref:
+    """`canonical_nan` by one instruction a register, for results of AVX-512 (denormals become zeros)."""
+    f = low.module.declare(
+        "llvm.x86.avx512.mask.fixupimm.ps.512",
+        "<16 x float> @(<16 x float>, <16 x float>, <16 x i32>, i32, i16, i32)",
+    )
+    nan = "bitcast (<16 x i32> splat (i32 2147483647) to <16 x float>)"
+    given = f"<16 x i32> splat (i32 {FIX_NANS}), i32 0, i16 -1, i32 4"
+    fixed = [
+        low.body(f"call <16 x float> {f}(<16 x float> {nan}, <16 x float> {x}, {given})")
+        for x in pieces(low, _floats(low, r), "float", PIECE)
+    ]
+    return _bits(low, joined(low, fixed, "float", PIECE))
+
+
 def _is_zero(low: ValueLowering, a: Ref) -> Ref:
     """Zero or denormal."""
     exponent = low.op("and", a, low.constant(0x7F800000, 32))
     return low.op("icmp eq", exponent, low.constant(0, 32), 1)
-
-
-def _classified(low: ValueLowering, a: Ref, classes: int) -> Ref:
-    """Lanes whose number is of one of the classes of `vfpclassps`."""
-    f = low.module.declare("llvm.x86.avx512.fpclass.ps.512", "<16 x i1> @(<16 x float>, i32)")
-    cut = pieces(low, _floats(low, a), "float", PIECE)
-    flags = [low.body(f"call <16 x i1> {f}(<16 x float> {x}, i32 {classes})") for x in cut]
-    return Ref(joined(low, flags, "i1", PIECE), 1)
 
 
 def _sum_and_product(raw: bool) -> tuple[Native, Native]:
@@ -71,55 +83,130 @@ def _sum_and_product(raw: bool) -> tuple[Native, Native]:
         if rounding not in EMBEDDED_ROUNDING or all(a.uniform for a in args):
             return None
         total = _avx512(low, "add", args[0], args[1], rounding)
-        return total if raw else canonical_nan(low, total)
+        return total if raw else one_nan(low, total)
 
     def mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
         rounding = statics.get("rounding", "rn")
         if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
             return None
         product = _avx512(low, "mul", args[0], args[1], rounding)
-        return product if raw else canonical_nan(low, product)
+        return product if raw else one_nan(low, product)
 
     return add, mul
 
 
-ZERO_OR_DENORMAL = 0x02 | 0x04 | 0x20
-"""Classes of `vfpclassps`."""
-ODD_ADDENDS = 0x01 | 0x80 | ZERO_OR_DENORMAL
-"""The same, and NaN."""
-NO_LOSS = 0x0D800000
-"""2**-100: a product below 2**-126 does not change the sum with a number that is not smaller."""
+EXPONENT = 0x7F800000
+TWO_BINADES = 0x01000000
+EDGES = 0x7E000000
+"""With `TWO_BINADES` added, a number has none of these bits if it is below 2**-125 or at least 2**127."""
+SMALLEST = 0x00800000
+SMALL = 0x70000000
+"""With `SMALLEST` subtracted, a number that is not zero has none of these bits if it is below 2**-94.
+
+A product below 2**-126 can change the sum with it.
+"""
 
 
-def _mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
+@dataclass(frozen=True)
+class _Mad:
+    """Parts of a * b + c.
 
-    Three ways, each one for what the one before it does not cover. Two instructions and a test where no addend is a
-    zero or NaN and no product is 0, infinite, NaN or the largest number. One more multiplication takes in all of
-    these. The last two can mean a product that left the range of f32, which the definition does not limit: above,
-    where it is cut to the largest number, and below, where it vanishes beside an addend it could have changed. Then a
-    function does all lanes in double precision.
+    `cut`: the product cut to 24 bits. `shifted`: it with two binades more, whose exponent tells both edges of the range
+    from all between.
     """
-    if statics.get("zero_wins") or all(a.uniform for a in args):
-        return None
-    a, b, c = (low.splat(x) for x in args)
+
+    a: Ref
+    b: Ref
+    c: Ref
+    cut: Ref
+    shifted: Ref
+
+
+def _begun(low: ValueLowering, a: Ref, b: Ref, c: Ref) -> _Mad:
     cut = _avx512(low, "mul", a, b, "rz")
-    magnitude, one = low.constant(ABS, 32), low.constant(1, 32)
-    size = low.op("and", cut, magnitude)
-    odd = low.op("icmp uge", low.op("sub", size, one), low.constant(LARGEST - 1, 32), 1)
-    odd = low.op("or", odd, _classified(low, c, ODD_ADDENDS))
+    return _Mad(a, b, c, cut, low.op("add", cut, low.constant(TWO_BINADES, 32)))
 
-    def any_operands() -> Ref:
-        rounded = _avx512(low, "mul", a, b, "rn")
-        product = low.select(_classified(low, c, ZERO_OR_DENORMAL), rounded, cut)
-        total = canonical_nan(low, _avx512(low, "add", product, c, "rn"))
-        # Beside a vanished product the sum is the addend.
-        small = low.op("sub", low.op("and", total, magnitude), one)
-        left = low.op("icmp ult", small, low.constant(NO_LOSS - 1, 32), 1)
-        left = low.op("or", left, low.op("icmp eq", size, low.constant(LARGEST, 32), 1))
-        return low.unlikely(low.any(left), total, lambda: low.call(careful_mad(low), (a, b, c), 32))
 
-    return low.unlikely(low.any(odd), _avx512(low, "add", cut, c, "rn"), any_operands)
+def _bits_of(low: ValueLowering, a: Ref, bits: int) -> Ref:
+    return low.op("and", a, low.constant(bits, 32))
+
+
+def _is_none(low: ValueLowering, a: Ref) -> Ref:
+    return low.op("icmp eq", a, low.constant(0, 32), 1)
+
+
+def _some_zero(low: ValueLowering, numbers: Sequence[Ref]) -> str:
+    """Whether one of the words of one of the vectors is 0, as i1.
+
+    Comparisons that give flags take three times as long as an unsigned minimum, so there is one for all.
+    """
+    f = low.module.declare("llvm.umin.v16i32", "<16 x i32> @(<16 x i32>, <16 x i32>)")
+    parts = [p for number in numbers for p in pieces(low, number.text, "i32", PIECE)]
+    least = parts[0]
+    for p in parts[1:]:
+        least = low.body(f"call <16 x i32> {f}(<16 x i32> {least}, <16 x i32> {p})")
+    flags = low.body(f"icmp eq <16 x i32> {least}, zeroinitializer")
+    return low.body(f"icmp ne i16 {low.body(f'bitcast <16 x i1> {flags} to i16')}, 0")
+
+
+def _ordinary(low: ValueLowering, m: _Mad) -> tuple[Ref, Ref]:
+    """None 0 in lanes whose product is in the range of f32, and whose addend is neither zero nor infinite nor NaN."""
+    addend = low.op("add", m.c, low.constant(SMALLEST, 32))
+    return _bits_of(low, m.shifted, EDGES), _bits_of(low, addend, EXPONENT & ~SMALLEST)
+
+
+def _of_any_operands(low: ValueLowering, m: _Mad) -> Ref:
+    """The sum with the product in the range of f32: it is rounded where the addend is zero. NaNs are any."""
+    zero = _is_none(low, _bits_of(low, m.c, EXPONENT))
+    product = low.select(zero, _avx512(low, "mul", m.a, m.b, "rn"), m.cut)
+    return _avx512(low, "add", product, m.c, "rn")
+
+
+def _above_small(low: ValueLowering, c: Ref) -> Ref:
+    """Not 0 in lanes whose addend is zero, or so large that a product below the range does not change the sum."""
+    return _bits_of(low, low.op("sub", c, low.constant(SMALLEST, 32)), SMALL)
+
+
+def _sum_of_product(raw: bool) -> Native:
+    def mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+        """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
+
+        Three ways, each one for what the one before it does not cover. Two instructions and a test where no addend is a
+        zero or NaN and no product at an edge of the range, infinite or NaN. A second multiplication, in lanes whose
+        addend is zero, and one NaN for all take in whatever numbers there are, but for products that left the range
+        of f32, which the definition does not limit: above, where they are cut to the largest number, and below, where
+        they vanish beside an addend they could have changed. For products of the last binade, and for addends so
+        small, there is a function that looks more closely. What needed the second way is likely to need it again: the
+        instructions that follow go there without the test.
+        """
+        if statics.get("zero_wins") or all(a.uniform for a in args):
+            return None
+        body = low.body
+        m = _begun(low, *(low.splat(x) for x in args))
+        odd, test, usual, done = (body.fresh(x) for x in ("odd", "test", "usual", "summed"))
+        body.do(
+            f"br i1 {body(f'load i1, ptr {low.habit}')}, label %{odd}, label %{test}"
+            if low.habit
+            else f"br label %{test}"
+        )
+        body.label(test)
+        body.do(f"br i1 {_some_zero(low, _ordinary(low, m))}, label %{odd}, label %{usual}")
+        body.label(usual)
+        first = _avx512(low, "add", m.cut, m.c, "rn")
+        body.do(f"br label %{done}")
+        body.label(odd)
+        if low.habit:
+            body.do(f"store i1 true, ptr {low.habit}")
+        total = _of_any_operands(low, m)
+        total = total if raw else one_nan(low, total)
+        left = _some_zero(low, (_bits_of(low, m.shifted, EXPONENT), _above_small(low, m.c)))
+        total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32))
+        last = body.current
+        body.do(f"br label %{done}")
+        body.label(done)
+        return Ref(body(f"phi {low.type(total)} [ {first.text}, %{usual} ], [ {total.text}, %{last} ]"), 32)
+
+    return mad
 
 
 CAREFUL_MAD = "careful f32_mad"
@@ -127,12 +214,17 @@ CAREFUL_MAD = "careful f32_mad"
 
 
 def careful_mad(low: ValueLowering) -> str:
-    """The function for lanes of every kind: in double precision, where no product leaves the range."""
+    """The function for lanes of every kind: in double precision, where no product leaves the range, if need be."""
 
     def make(name: str) -> str:
         inner = low.elsewhere()
-        a, b, c = (Ref(f"%a{k}", 32) for k in range(3))
-        result = _mad_in_doubles(inner, a, b, c)
+        m = _begun(inner, *(Ref(f"%a{k}", 32) for k in range(3)))
+        size = _bits_of(inner, m.cut, ABS)
+        above = inner.op("icmp eq", size, inner.constant(LARGEST, 32), 1)
+        below = inner.op("and", _is_none(inner, size), _is_none(inner, _above_small(inner, m.c)))
+        usual = one_nan(inner, _of_any_operands(inner, m))
+        left = inner.any(inner.op("or", above, below))
+        result = inner.unlikely(left, usual, lambda: _mad_in_doubles(inner, m.a, m.b, m.c))
         ty = low.module.vector(32)
         listed = ", ".join(f"{ty} %a{k}" for k in range(3))
         return (
@@ -174,7 +266,7 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]
 
 def _embedded(raw: bool) -> dict[str, Native]:
     add, mul = _sum_and_product(raw)
-    return {"f32_add": add, "f32_mul": mul, "f32_mad": _mad, "holds f32_compare": _comparison}
+    return {"f32_add": add, "f32_mul": mul, "f32_mad": _sum_of_product(raw), "holds f32_compare": _comparison}
 
 
 EMBEDDED_F32 = _embedded(raw=False)

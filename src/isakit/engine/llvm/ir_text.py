@@ -16,7 +16,7 @@ class Ref(NamedTuple):
     uniform: bool = False
 
 
-class Module:
+class LlvmModule:
     """An LLVM module under construction. Functions and tables are emitted once, by key.
 
     `elsewhere` has functions that other modules provide: key -> (name, signature as for `declare`).
@@ -78,7 +78,7 @@ class Body:
     `current` is the label of the block being written.
     """
 
-    def __init__(self, module: Module, first: int = 0) -> None:
+    def __init__(self, module: LlvmModule, first: int = 0) -> None:
         self.module = module
         self.lines: list[str] = []
         self.current = ""

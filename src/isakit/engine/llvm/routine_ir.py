@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from isakit.engine.llvm.ir_text import Body, Module, Ref
+from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
 from isakit.engine.llvm.values import ValueLowering
 from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
@@ -20,11 +20,11 @@ from isakit.sem.routine_code import (
     Do,
     If,
     Let,
-    Point,
+    PointAt,
     Raise,
     Return,
     RoutineCode,
-    Row,
+    RowArgument,
     Statement,
     Store,
     Translatable,
@@ -148,7 +148,7 @@ class Lowering:
         match s:
             case Let(name, value):
                 self._set(name, self.value(value))
-            case Point(name, base, within, element, index):
+            case PointAt(name, base, within, element, index):
                 if index is None:
                     assert within is not None
                     self.records[name] = InMemory(self._field(base, within))
@@ -236,7 +236,7 @@ class Lowering:
         match a:
             case Value():
                 return self.value(a)
-            case Row(base, within):
+            case RowArgument(base, within):
                 return self._row(base, within)
             case str() if a in self.lanes:
                 return self.lanes[a]
@@ -371,7 +371,7 @@ def result_type(code: RoutineCode) -> str:
 
 
 def signature(code: RoutineCode) -> str:
-    """The type of its function, as for `Module.declare`."""
+    """The type of its function, as for `LlvmModule.declare`."""
     types = [V32 if p.lanes else f"i{p.width}" if p.width else "ptr" for p in code.routine.parameters]
     return f"{result_type(code)} @({', '.join(types)})"
 
@@ -396,11 +396,16 @@ def call(body: Body, around: Surroundings, code: RoutineCode, arguments: Sequenc
 
 
 def function(
-    module: Module, code: RoutineCode, name: str, around: Surroundings, attributes: str = "nounwind noinline"
+    module: LlvmModule, code: RoutineCode, name: str, around: Surroundings, refuse: Callable[[Body], None] | None = None
 ) -> str:
-    """The text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used."""
+    """The text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
+
+    `refuse` ends a block where the routine raises; the function then returns a result and nothing else.
+    """
     b = Body(module)
-    ty, width = result_type(code), code.routine.width
+    width = code.routine.width
+    pair = code.raises and refuse is None
+    ty = result_type(code) if pair else f"i{width}" if width else "void"
     allocas: list[str] = []
 
     def variable(kind: str) -> str:
@@ -409,7 +414,10 @@ def function(
         return made
 
     def raising(s: Raise | None) -> None:
-        b.do("ret i1 true" if not width else f"ret {ty} {{i{width} 0, i1 true}}")
+        if refuse is not None:
+            refuse(b)
+        else:
+            b.do("ret i1 true" if not width else f"ret {ty} {{i{width} 0, i1 true}}")
 
     b.label("start")
     low = Lowering(b, code, Surroundings(raising, variable, around.symbol, around.specials))
@@ -426,15 +434,15 @@ def function(
             low.give(p.name, f"%{p.name}")
     falls, got = low.run()
     if falls:
-        if not code.raises:
+        if not pair:
             b.do("ret void" if got is None else f"ret i{width} {got.text}")
         elif got is None:
             b.do("ret i1 false")
         else:
-            pair = b(f"insertvalue {ty} zeroinitializer, i{width} {got.text}, 0")
-            b.do(f"ret {ty} {pair}")
+            both = b(f"insertvalue {ty} zeroinitializer, i{width} {got.text}, 0")
+            b.do(f"ret {ty} {both}")
     lines = "\n".join([*allocas, "  br label %start"])
-    return f"define {ty} {name}({', '.join(listed)}) {attributes} {{\nentry:\n{lines}\n{b.text()}\n}}"
+    return f"define {ty} {name}({', '.join(listed)}) nounwind noinline {{\nentry:\n{lines}\n{b.text()}\n}}"
 
 
 __all__ = [

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isakit.engine.graph import postorder
-from isakit.engine.llvm.ir_text import Body, Module, Ref
+from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.sem.value import Value, const, on
 
@@ -28,7 +28,7 @@ Executing = Callable[[ValueLowering, Ref, Ref, bool], Ref]
 
 
 @dataclass(frozen=True)
-class Bank:
+class VectorBank:
     """A register file: `rows` registers of 32 bits or, `bits`, of bools in bytes; `shared`: one for all lanes."""
 
     rows: int
@@ -47,7 +47,7 @@ class Write:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class StraightPiece:
     """An instruction: `rounds` of writes; the values of a round see the writes of those before it.
 
     `guard` is (file, index, inverted): the lanes in which the instruction executes, settled before its first round.
@@ -73,8 +73,8 @@ class Straight:
 
     def __init__(
         self,
-        pieces: Sequence[Piece],
-        banks: Mapping[str, Bank],
+        pieces: Sequence[StraightPiece],
+        banks: Mapping[str, VectorBank],
         masked: bool,
         natives: dict[str, Native],
         machine: MachineLeaf,
@@ -82,7 +82,7 @@ class Straight:
     ) -> None:
         self.pieces, self.banks, self.masked, self.natives, self._machine = pieces, banks, masked, natives, machine
         self._executing = executing
-        self.module = Module(LANES)
+        self.module = LlvmModule(LANES)
         self._entry: list[str] = []
         self._loads: list[str] = []
         self._body = Body(self.module)
@@ -105,7 +105,7 @@ class Straight:
         return self._assembled(stores)
 
     # --- pieces -------------------------------------------------------------------------------------------------
-    def _piece(self, piece: Piece, base: Ref | None) -> None:
+    def _piece(self, piece: StraightPiece, base: Ref | None) -> None:
         active = base
         if piece.guard is not None:
             low = self._lowering()

@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from isakit.engine.llvm.exclusive import using_llvm
-from isakit.engine.llvm.ir_text import Module
+from isakit.engine.llvm.ir_text import LlvmModule
 from isakit.errors import IsakitError
 from isakit.object_cache import read_object, write_object
 
@@ -32,7 +32,7 @@ FLUSH_BOTH = 0x9FC0
 """MXCSR with exceptions masked, flush-to-zero and denormals-are-zero, round to nearest."""
 
 
-class CompileError(IsakitError):
+class CodegenError(IsakitError):
     """LLVM refused generated code: a bug in isakit, with LLVM's message."""
 
 
@@ -110,7 +110,7 @@ def _compile(text: str, target: Host, level: int, quick: bool) -> bytes:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as e:
-        raise CompileError(str(e)) from e
+        raise CodegenError(str(e)) from e
     machine = _machine(target, level)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = False
@@ -132,7 +132,7 @@ def _compile(text: str, target: Host, level: int, quick: bool) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-class Loaded:
+class LoadedCode:
     """Machine code in memory; keeps it alive as long as the object lives."""
 
     def __init__(self, code: bytes, target: Host) -> None:
@@ -154,9 +154,9 @@ class Loaded:
         return ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
 
 
-def build(ir: str, target: Host, level: int = 2) -> Loaded:
+def build(ir: str, target: Host, level: int = 2) -> LoadedCode:
     """Compile (or fetch from the cache) and load."""
-    return Loaded(object_code(ir, target, level), target)
+    return LoadedCode(object_code(ir, target, level), target)
 
 
 def provide(name: str, address: int) -> None:
@@ -164,7 +164,7 @@ def provide(name: str, address: int) -> None:
     llvm.add_symbol(name, address)
 
 
-def flushing_wrapper(module: Module, name: str, inner: str, arguments: Sequence[str]) -> str:
+def flushing_wrapper(module: LlvmModule, name: str, inner: str, arguments: Sequence[str]) -> str:
     """IR of a function `name` that calls `inner` (both `i32` of the given argument types) with denormals flushed.
 
     The environment is set in a function of its own: LLVM moves float operations across the switch inside one function.

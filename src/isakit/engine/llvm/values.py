@@ -43,8 +43,11 @@ class ValueLowering:
     """Lowers values into one function body.
 
     `leaf(node)` gives reads, loads, params and what the machine provides; `bit_leaf(node, bit)` may give one bit of
-    such a node without the rest.
+    such a node without the rest. `habit` is the name of an i1 variable in memory, false where a run of instructions
+    begins: whether one of them met operands that need the longer of two ways (see `f32_lowerings`).
     """
+
+    habit: str | None = None
 
     def __init__(self, body: Body, leaf: Leaf, natives: dict[str, Native], bit_leaf: BitLeaf = _no_bit) -> None:
         self.body, self.module, self._leaf, self.natives = body, body.module, leaf, natives
@@ -154,6 +157,7 @@ class ValueLowering:
         """A lowering for one branch: it knows what is lowered here, and what it lowers is not used elsewhere."""
         other = ValueLowering(self.body, self._leaf, self.natives, self._bit_leaf)
         other._done = dict(self._done)
+        other.habit = self.habit
         other._keep = self._keep
         return other
 

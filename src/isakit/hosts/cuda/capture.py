@@ -22,7 +22,7 @@ from isakit.machine.tesla import LinearWindow, Stats
 from isakit.runtime import LoadedKernel
 
 if TYPE_CHECKING:
-    from isakit.hosts.cuda.session import Launch, Session
+    from isakit.hosts.cuda.session import LaunchRequest, Session
 
 FORMAT = 1
 KIND = "cuda"
@@ -39,7 +39,7 @@ def blob_name(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-class Recorder:
+class LaunchRecorder:
     """Writes launches into a folder. Raises CaptureError where something else is in it already."""
 
     def __init__(self, folder: Path) -> None:
@@ -62,7 +62,7 @@ class Recorder:
             path.write_bytes(zlib.compress(data, 1))
         return name
 
-    def record(self, session: Session, kernel: LoadedKernel, launch: Launch, run: Callable[[], Stats]) -> Stats:
+    def record(self, session: Session, kernel: LoadedKernel, launch: LaunchRequest, run: Callable[[], Stats]) -> Stats:
         """Run a launch and write down what went in and came out."""
         before = dict(self._pieces(session))
         entry = self._inputs(session, kernel, launch, before)
@@ -96,7 +96,9 @@ class Recorder:
                 if np.any(piece):
                     yield at, self.blob(piece.tobytes())
 
-    def _inputs(self, session: Session, kernel: LoadedKernel, launch: Launch, before: dict[int, str]) -> dict[str, Any]:
+    def _inputs(
+        self, session: Session, kernel: LoadedKernel, launch: LaunchRequest, before: dict[int, str]
+    ) -> dict[str, Any]:
         windows = {n: w for n, w in session.device.windows.items() if n != 14 and isinstance(w, LinearWindow)}
         return {
             "kernel": launch.function.name,
@@ -115,7 +117,7 @@ class Recorder:
         }
 
     @staticmethod
-    def _textures(session: Session, kernel: LoadedKernel, launch: Launch) -> dict[str, Any]:
+    def _textures(session: Session, kernel: LoadedKernel, launch: LaunchRequest) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for name in kernel.samplers:
             reference = session.bound_texture(launch.function.module, name)

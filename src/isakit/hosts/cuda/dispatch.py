@@ -10,7 +10,7 @@ from typing import Any, cast
 from isakit.errors import DefinitionError, IsakitError
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.session import Session
-from isakit.hosts.cuda.table import Function, Parameter, by_number, functions
+from isakit.hosts.cuda.table import DriverFunction, DriverParameter, by_number, functions
 
 HEADER = struct.Struct("<II")
 """Of a request: the number of its function, and the bytes that follow."""
@@ -61,13 +61,13 @@ def handlers() -> dict[str, Handler]:
 
 
 @cache
-def _layout(number: int) -> tuple[Function, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
+def _layout(number: int) -> tuple[DriverFunction, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
     f = by_number()[number]
     sent = f.sent
     return f, struct.Struct(f"<{len(sent)}Q"), tuple(_meaning(p) for p in sent), handlers()[f.name]
 
 
-def _meaning(p: Parameter) -> Callable[[int], Any] | None:
+def _meaning(p: DriverParameter) -> Callable[[int], Any] | None:
     return {"int": _signed, "float": _float}.get(p.type)
 
 
@@ -80,7 +80,7 @@ def _float(n: int) -> float:
     return struct.unpack("<f", (n & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
 
 
-def parsed(number: int, body: bytes) -> tuple[Function, Handler, list[Any]]:
+def parsed(number: int, body: bytes) -> tuple[DriverFunction, Handler, list[Any]]:
     """The function of a message, its handler, and the arguments. Raises ProtocolError."""
     f = by_number().get(number)
     if f is None or f.kind not in ("call", "wire"):
@@ -101,11 +101,11 @@ def parsed(number: int, body: bytes) -> tuple[Function, Handler, list[Any]]:
 
 
 @cache
-def _results(number: int) -> list[Parameter]:
+def _results(number: int) -> list[DriverParameter]:
     return [p for p in by_number()[number].parameters if p.result]
 
 
-def packed(f: Function, result: Any) -> bytes:
+def packed(f: DriverFunction, result: Any) -> bytes:
     """What a handler returned, as the body of an answer: numbers in the order of the table, then blocks."""
     values: tuple[Any, ...] = ()
     if isinstance(result, tuple):
@@ -206,7 +206,7 @@ _QUIET = frozenset(("connect", "refused", "copy", "thread"))
 _OF_THE_DRIVER = ("build_module", "module_handle", "module_log", "module_code", "parameters", "device_name")
 
 
-def _interface(f: Function, body: bytes) -> str:
+def _interface(f: DriverFunction, body: bytes) -> str:
     """Whose error codes an answer holds: for the library's own messages, those of the call that sent them."""
     if f.interface != "internal":
         return f.interface

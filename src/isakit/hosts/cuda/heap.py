@@ -1,6 +1,6 @@
 """The device's memory as a driver divides it.
 
-On a chip the memory behind an allocation is mapped: a kernel that reads a little before or behind its buffers reads
+On a chip the memory past an allocation is mapped: a kernel that reads a little before or after its buffers reads
 something. So the heap is one flat range, with slack at both ends; a `strict` heap has holes, and every access outside
 of an allocation is a fault.
 """
@@ -18,7 +18,7 @@ WINDOW = 1 << 32
 """Bytes of the device's address space, which the memory file holds from address 0 on."""
 ALIGNMENT = 256
 SLACK = 1 << 16
-"""Bytes that can be accessed in front of the first and behind the last allocation of a flat heap."""
+"""Bytes that can be accessed before the first and after the last allocation of a flat heap."""
 _STEP = 1 << 22
 _PAGE, _MANY = 1 << 16, 1 << 18
 
@@ -50,7 +50,7 @@ class Heap:
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}
         self._mapped = first
-        self._touched = first + SLACK  # nothing was written behind this
+        self._touched = first + SLACK  # nothing was written after this
         self._segments: list[int] = []
 
     def alloc(self, nbytes: int, alignment: int = ALIGNMENT) -> int:
@@ -116,7 +116,7 @@ class Heap:
         return at if at + room <= self.limit - SLACK else None
 
     def _map(self, end: int) -> None:
-        """Let kernels access everything up to `end`, and the slack behind it."""
+        """Let kernels access everything up to `end`, and the slack after it."""
         if end + SLACK <= self._mapped:
             return
         step = max(_STEP, (self._mapped - self.first) // 2)

@@ -53,7 +53,7 @@ class Handles:
 
 
 @dataclass
-class Stream:
+class CudaStream:
     """A stream. Work is done in the order of the calls, so it has nothing to do."""
 
     flags: int = 0
@@ -61,7 +61,7 @@ class Stream:
 
 
 @dataclass
-class Event:
+class CudaEvent:
     """An event: when it was recorded, in seconds; None before that."""
 
     timed: bool = True
@@ -69,7 +69,7 @@ class Event:
 
 
 @dataclass
-class Context:
+class CudaContext:
     """A context of the driver interface. There is one device and one memory, which all contexts of a process share."""
 
     flags: int = 0
@@ -81,7 +81,7 @@ SIGNED, UNSIGNED, FLOAT, NONE = range(4)
 
 
 @dataclass(frozen=True)
-class Channel:
+class ChannelFormat:
     """What a texel is made of: bits of x, y, z and w, and the kind of its numbers."""
 
     bits: tuple[int, int, int, int]
@@ -97,7 +97,7 @@ class Channel:
         """Bytes of a texel."""
         return sum(self.bits) // 8
 
-    def check(self) -> Channel:
+    def check(self) -> ChannelFormat:
         """Itself. Raises CudaError for a description no texture can have."""
         n = self.bits[0]
         good = self.count in (1, 2, 4) and n in (8, 16, 32) and 0 <= self.kind <= FLOAT
@@ -111,7 +111,7 @@ class Array:
     """An array: texels in rows, rows in slices, without gaps. `height` and `depth` are 0 for axes it does not have."""
 
     address: int
-    channel: Channel
+    channel: ChannelFormat
     width: int
     height: int
     depth: int
@@ -133,7 +133,7 @@ Shape = tuple[tuple[int, int, int], tuple[int, int, int], int, int]
 
 
 @dataclass
-class Function:
+class CudaFunction:
     """A kernel by the name a program uses, and what the driver interface sets before a launch.
 
     `prepared`: its last launches, by shape: those of the same shape differ in their parameters alone.
@@ -152,7 +152,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Variable:
+class DeviceVariable:
     """A variable the program has registered."""
 
     module: ProgramModule
@@ -172,7 +172,7 @@ class TextureState:
     normalized: bool = False
     filter: int = 0
     modes: tuple[int, int, int] = (1, 1, 1)
-    channel: Channel = Channel((32, 0, 0, 0), FLOAT)
+    channel: ChannelFormat = ChannelFormat((32, 0, 0, 0), FLOAT)
     as_float: bool = False
 
 

@@ -34,7 +34,7 @@ class ProgramError(IsakitError):
 
 
 @dataclass(frozen=True)
-class Program:
+class ProgramFile:
     """A program file.
 
     Attributes: `needed` (libraries it asks for), `folders` (where the loader looks for them before it looks at the
@@ -48,7 +48,7 @@ class Program:
     bits: int = 64
 
 
-def examined(command: str) -> Program:
+def examined(command: str) -> ProgramFile:
     """What is known about the file of a command. Raises ProgramError for what cannot run here."""
     path = shutil.which(command)
     if path is None:
@@ -57,7 +57,7 @@ def examined(command: str) -> Program:
     with open(path, "rb") as f:
         head = f.read(20)
         if head[:4] != ELF_MAGIC:
-            return Program(path)  # a script; what it starts is found by the environment
+            return ProgramFile(path)  # a script; what it starts is found by the environment
         data = head + f.read()
     bits = 64 if head[4] == 2 else 32
     if _MACHINES.get(int.from_bytes(head[18:20], "little")) != bits:
@@ -65,11 +65,11 @@ def examined(command: str) -> Program:
     try:
         elf = read_elf(data, path)
     except FormatError:
-        return Program(path)
+        return ProgramFile(path)
     needed = _strings(elf, _DT_NEEDED)
     folders = () if _strings(elf, _DT_RUNPATH) else _strings(elf, _DT_RPATH)
     folders = tuple(f for paths in folders for f in re.sub(r"\$\{?ORIGIN\}?", str(Path(path).parent), paths).split(":"))
-    return Program(path, needed, folders, any(name.startswith(_RUNTIME) for name in needed), bits)
+    return ProgramFile(path, needed, folders, any(name.startswith(_RUNTIME) for name in needed), bits)
 
 
 def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
     return tuple(out)
 
 
-def check_libraries(program: Program, environment: Mapping[str, str]) -> None:
+def check_libraries(program: ProgramFile, environment: Mapping[str, str]) -> None:
     """Raise ProgramError for libraries of the program's day that are not there, naming them."""
     wanted = [name for name in program.needed if _TOOLKIT.fullmatch(name)]
     missing = [name for name in wanted if not _found(name, environment)]
@@ -117,7 +117,7 @@ def _known_libraries() -> str:
         return ""
 
 
-def environment_for(program: Program, broker: int, given: Mapping[str, str]) -> dict[str, str]:
+def environment_for(program: ProgramFile, broker: int, given: Mapping[str, str]) -> dict[str, str]:
     """The environment of the program. Raises HostError when the library cannot be had."""
     folder = str(library_folder(program.bits))
     out = dict(given)
@@ -135,7 +135,7 @@ _RENAMED = {"libglut.so.3": "libglut.so.3.12"}
 """Libraries that distributions have under another name than in the programs' day, with the same functions."""
 
 
-def _aliases(program: Program, given: Mapping[str, str]) -> str:
+def _aliases(program: ProgramFile, given: Mapping[str, str]) -> str:
     """A folder with the old names of libraries the program needs and the system has; empty if there are none."""
     folder = private_folder() / "aliases"
     found = ""
@@ -157,7 +157,7 @@ def _system_library(name: str) -> str | None:
 
 
 def start(
-    program: Program, arguments: Sequence[str], broker: int, environment: Mapping[str, str]
+    program: ProgramFile, arguments: Sequence[str], broker: int, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     """Start the program with our end of the broker's socket. Raises ProgramError."""
     try:

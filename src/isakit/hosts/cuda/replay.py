@@ -18,7 +18,7 @@ from isakit.errors import FormatError, HostError, MachineFault
 from isakit.formats import load_image
 from isakit.hosts.cuda.capture import FORMAT, KIND, PIECE, CaptureError, blob_name
 from isakit.hosts.cuda.heap import WINDOW, memory_file
-from isakit.hosts.cuda.objects import Binding, Channel, TextureState
+from isakit.hosts.cuda.objects import Binding, ChannelFormat, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
 from isakit.json_text import parse_json
 from isakit.machine.tesla import LinearWindow, Stats
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
-class Difference:
+class ByteDifference:
     """A byte that a replay left different: its address, what the capture has and what the replay has."""
 
     address: int
@@ -47,7 +47,7 @@ class Outcome:
     fault: MachineFault | None = None
     expected_fault: str | None = None
     different: int = 0
-    first: list[Difference] = field(default_factory=list[Difference])
+    first: list[ByteDifference] = field(default_factory=list[ByteDifference])
 
     @property
     def same(self) -> bool:
@@ -160,7 +160,7 @@ class Capture:
             state = dict(texture["state"])
             channel = state.pop("channel")
             state["modes"] = tuple(state["modes"])
-            known = TextureState(**state, channel=Channel(tuple(channel["bits"]), channel["kind"]))
+            known = TextureState(**state, channel=ChannelFormat(tuple(channel["bits"]), channel["kind"]))
             kernel.bind(name, texture_over(memory, Binding(**texture["binding"]), known), sampler_of(known))
         shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
         return device, kernel, {
@@ -197,7 +197,7 @@ class Capture:
             wrong = np.flatnonzero(wanted != found)
             outcome.different += len(wrong)
             for k in wrong[: max(0, 8 - len(outcome.first))]:
-                outcome.first.append(Difference(address + int(k), int(wanted[k]), int(found[k])))
+                outcome.first.append(ByteDifference(address + int(k), int(wanted[k]), int(found[k])))
 
 
-__all__ = ["Capture", "CaptureError", "Difference", "FormatError", "Outcome"]
+__all__ = ["ByteDifference", "Capture", "CaptureError", "FormatError", "Outcome"]

@@ -41,19 +41,21 @@ def run(
     child = programs.start(found, arguments, program_end.fileno(), environment)
     try:
         gc.disable()  # nothing of what is imported here ever goes; looking for it takes time
-        from isakit.hosts.cuda.server import Server, Signals
-        from isakit.hosts.cuda.session import Options
+        from isakit.hosts.cuda.server import CudaServer, Signals
+        from isakit.hosts.cuda.session import DeviceOptions
 
         gc.freeze()
         gc.enable()
-        options = Options(chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment))
+        options = DeviceOptions(
+            chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment)
+        )
         recorder = None
         if capture is not None:
-            from isakit.hosts.cuda.capture import Recorder
+            from isakit.hosts.cuda.capture import LaunchRecorder
 
-            recorder = Recorder(Path(capture))
+            recorder = LaunchRecorder(Path(capture))
         with Signals(child):
-            server = Server(options, (broker, program_end), recorder)
+            server = CudaServer(options, (broker, program_end), recorder)
             status = server.serve(child)
     except BaseException:
         child.kill()

@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, Gone, ProtocolError, answer
-from isakit.hosts.cuda.session import Options, Session
+from isakit.hosts.cuda.session import DeviceOptions, Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
 from isakit.machine.interrupts import deferred
 from isakit.machine.progress import watching
 
 if TYPE_CHECKING:
-    from isakit.hosts.cuda.capture import Recorder
+    from isakit.hosts.cuda.capture import LaunchRecorder
 
 _CHUNK, _MUCH = 1 << 16, 1 << 20
 """Bytes that are read at once; more while a long message arrives."""
@@ -70,7 +70,7 @@ class Connection:
         return out
 
 
-class Server:
+class CudaServer:
     """Serves the processes of a program.
 
     Args:
@@ -82,9 +82,9 @@ class Server:
 
     def __init__(
         self,
-        options: Options,
+        options: DeviceOptions,
         broker: tuple[socket.socket, socket.socket],
-        recorder: Recorder | None = None,
+        recorder: LaunchRecorder | None = None,
     ) -> None:
         self.options, self.recorder = options, recorder
         self.statistics = Statistics()
@@ -215,7 +215,7 @@ class Server:
             self._send(connection, reply)
 
     def _introduce(self, connection: Connection, reply: bytes) -> None:
-        """The answer to the greeting, and the memory file behind it."""
+        """The answer to the greeting, and the memory file after it."""
         self._send(connection, reply)
         socket.send_fds(connection.socket, [b"m"], [connection.session.file])
 

@@ -17,7 +17,16 @@ from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import Card, Version
 from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
 from isakit.hosts.cuda.modules import ProgramModule
-from isakit.hosts.cuda.objects import Array, Binding, Context, Function, Handles, Shown, TextureReference, Variable
+from isakit.hosts.cuda.objects import (
+    Array,
+    Binding,
+    CudaContext,
+    CudaFunction,
+    DeviceVariable,
+    Handles,
+    Shown,
+    TextureReference,
+)
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
 from isakit.machine.tesla import Launch as MachineLaunch
@@ -25,7 +34,7 @@ from isakit.machine.tesla import Stats
 from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
 
 if TYPE_CHECKING:
-    from isakit.hosts.cuda.capture import Recorder
+    from isakit.hosts.cuda.capture import LaunchRecorder
 
 _HEAP = 0x1_0000
 _RANGES = {8: (WINDOW, 0xE000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3FF0_0000)}
@@ -47,7 +56,7 @@ def tell(line: str) -> None:
 
 
 @dataclass(frozen=True)
-class Options:
+class DeviceOptions:
     """What the command line says about the device.
 
     Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
@@ -68,10 +77,10 @@ class Options:
 
 
 @dataclass
-class Launch:
+class LaunchRequest:
     """A launch a program asks for."""
 
-    function: Function
+    function: CudaFunction
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared: int
@@ -93,7 +102,7 @@ class ProgramDevice(Device):
 
 
 class Session:
-    """The state behind one connection. Handlers change it; everything a program can break is in here.
+    """The state of one connection. Handlers change it; everything a program can break is in here.
 
     Attributes: `file` (descriptor of the memory file), `device`, `heap` (what cudaMalloc divides), `pinned` (memory of
     the host that kernels can see), `handles`, `modules`,
@@ -101,7 +110,7 @@ class Session:
     """
 
     def __init__(
-        self, options: Options, statistics: Statistics | None = None, recorder: Recorder | None = None
+        self, options: DeviceOptions, statistics: Statistics | None = None, recorder: LaunchRecorder | None = None
     ) -> None:
         self.options, self.card, self.process = options, options.card, 0
         self.statistics = statistics or Statistics()
@@ -109,8 +118,8 @@ class Session:
         self.pages = mmap.mmap(self.file, WINDOW)
         self.handles = Handles()
         self.modules: list[ProgramModule] = []
-        self.functions: list[Function] = []
-        self.variables: list[Variable] = []
+        self.functions: list[CudaFunction] = []
+        self.variables: list[DeviceVariable] = []
         self.textures: list[TextureReference] = []
         self.runtime = ""
         self.pointer = 8  # bytes
@@ -166,7 +175,7 @@ class Session:
         for texture in self.textures:
             texture.binding = texture.shown = None
         if self._own_context:
-            self.handles.drop(self._own_context, Context)
+            self.handles.drop(self._own_context, CudaContext)
             for stack in self.stacks.values():
                 stack[:] = [c for c in stack if c != self._own_context]
             self._own_context = 0
@@ -234,13 +243,13 @@ class Session:
         """A registered module by the number the library has for it."""
         return self._numbered(self.modules, number, "cudaErrorInvalidResourceHandle")
 
-    def function(self, number: int, driver: bool = False) -> Function:
+    def function(self, number: int, driver: bool = False) -> CudaFunction:
         """A function by its number, or by the handle of the driver interface."""
         if driver:
-            return self.handles.get(number, Function)
+            return self.handles.get(number, CudaFunction)
         return self._numbered(self.functions, number, "cudaErrorInvalidDeviceFunction")
 
-    def variable(self, number: int) -> Variable:
+    def variable(self, number: int) -> DeviceVariable:
         """A registered variable by its number."""
         return self._numbered(self.variables, number, "cudaErrorInvalidSymbol")
 
@@ -257,18 +266,18 @@ class Session:
         stack = self.stacks.setdefault(self.thread, [])
         if not stack and self.thread in self.users:
             if not self._own_context:
-                self._own_context = self.handles.add(Context())
+                self._own_context = self.handles.add(CudaContext())
             stack.append(self._own_context)
         return stack
 
-    def context(self) -> Context:
+    def context(self) -> CudaContext:
         """The current context of the driver interface. Raises CudaError where there is none."""
         if not self.contexts:
             raise CudaError("cudaErrorIncompatibleDriverContext", "no context is current")
-        return self.handles.get(self.contexts[-1], Context)
+        return self.handles.get(self.contexts[-1], CudaContext)
 
     # --- launches ---------------------------------------------------------------------------------------------------
-    def launch(self, launch: Launch) -> None:
+    def launch(self, launch: LaunchRequest) -> None:
         """Run a kernel. Raises CudaError for what the chip does not start; a fault shows at the next call."""
         kernel = launch.function.kernel()
         shape = launch.grid, launch.block, launch.shared, len(launch.params)
@@ -293,7 +302,7 @@ class Session:
         else:
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
 
-    def _run(self, kernel: LoadedKernel, launch: Launch, prepared: MachineLaunch) -> Stats:
+    def _run(self, kernel: LoadedKernel, launch: LaunchRequest, prepared: MachineLaunch) -> Stats:
         def run() -> Stats:
             if kernel.samplers:
                 grid, shared = launch.grid[:2], launch.shared
@@ -311,7 +320,7 @@ class Session:
         if self.options.blocking:
             raise self.lost
 
-    def _check(self, kernel: LoadedKernel, launch: Launch) -> None:
+    def _check(self, kernel: LoadedKernel, launch: LaunchRequest) -> None:
         """Limits of the chip, with the error of each."""
         chip, (x, y, z) = self.device.limits_of, launch.block
         wrong = CudaError("cudaErrorInvalidConfiguration", f"grid {launch.grid}, block {launch.block}")

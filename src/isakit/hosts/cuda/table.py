@@ -64,7 +64,7 @@ _PARAMETER = re.compile(r"(?:(in|out|opt)\s+)?(\w+)\s+(\w+)(?:\[(\d+)\])?")
 
 
 @dataclass(frozen=True)
-class Parameter:
+class DriverParameter:
     """One parameter: `way` is in, out or opt (an out that may be null); `room` the bytes of a block."""
 
     way: str
@@ -84,7 +84,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Function:
+class DriverFunction:
     """One line of the table. `number` is the code of its message, for those that have one."""
 
     interface: str
@@ -92,44 +92,44 @@ class Function:
     kind: str
     name: str
     since: str = ""
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[DriverParameter, ...] = ()
     more: str = ""
     note: str = ""
     prototype: str = ""
     number: int = field(default=0, compare=False)
 
     @cached_property
-    def sent(self) -> list[Parameter]:
+    def sent(self) -> list[DriverParameter]:
         """Numbers of the request, in order."""
         return [p for p in self.parameters if not p.result and not p.variable]
 
     @cached_property
-    def returned(self) -> list[Parameter]:
+    def returned(self) -> list[DriverParameter]:
         """Numbers of the answer, in order."""
         return [p for p in self.parameters if p.result and not p.variable]
 
     @cached_property
-    def tail(self) -> Parameter | None:
+    def tail(self) -> DriverParameter | None:
         """The part of variable length of the request."""
         return next((p for p in self.parameters if p.variable and not p.result), None)
 
     @cached_property
-    def returned_tail(self) -> Parameter | None:
+    def returned_tail(self) -> DriverParameter | None:
         """The first part of variable length of the answer."""
         return next((p for p in self.parameters if p.variable and p.result), None)
 
 
-def _parameters(text: str, where: str, way: str = "in") -> tuple[Parameter, ...]:
-    out: list[Parameter] = []
+def _parameters(text: str, where: str, way: str = "in") -> tuple[DriverParameter, ...]:
+    out: list[DriverParameter] = []
     for piece in filter(None, (p.strip() for p in text.split(","))):
         m = _PARAMETER.fullmatch(piece)
         if m is None or m[2] not in (*SCALARS, *VARIABLE) or (m[2] == "block") != bool(m[4]):
             raise DefinitionError(f"{where}: no parameter {piece!r}")
-        out.append(Parameter(m[1] or way, m[2], m[3], int(m[4] or 0)))
+        out.append(DriverParameter(m[1] or way, m[2], m[3], int(m[4] or 0)))
     return tuple(out)
 
 
-def _line(line: str, interface: str, section: str) -> Function:
+def _line(line: str, interface: str, section: str) -> DriverFunction:
     where = f"{interface}: {line[:60]!r}"
     kind, _, rest = line.partition(" ")
     if kind == "local":
@@ -137,7 +137,9 @@ def _line(line: str, interface: str, section: str) -> Function:
         m = _LOCAL.fullmatch(rest)
         if m is None:
             raise DefinitionError(f"{where}: no prototype")
-        return Function(interface, section, kind, m["name"], since, note=m["note"] or "", prototype=m["prototype"])
+        return DriverFunction(
+            interface, section, kind, m["name"], since, note=m["note"] or "", prototype=m["prototype"]
+        )
     m = _LINE.fullmatch(line)
     if m is None or kind not in KINDS:
         raise DefinitionError(f"{where}: neither {', '.join(KINDS)}")
@@ -146,10 +148,12 @@ def _line(line: str, interface: str, section: str) -> Function:
         raise DefinitionError(f"{where}: something is missing")
     if sum(p.variable and not p.result for p in parameters) > 1 and kind == "call":
         raise DefinitionError(f"{where}: more than one parameter of variable length")
-    return Function(interface, section, kind, m["name"], m["since"] or "", parameters, m["more"] or "", m["note"] or "")
+    return DriverFunction(
+        interface, section, kind, m["name"], m["since"] or "", parameters, m["more"] or "", m["note"] or ""
+    )
 
 
-def _lines() -> Iterator[Function]:
+def _lines() -> Iterator[DriverFunction]:
     for interface in INTERFACES:
         section = ""
         for line in (API / f"{interface}.txt").read_text("utf-8").splitlines():
@@ -161,9 +165,9 @@ def _lines() -> Iterator[Function]:
 
 
 @cache
-def functions() -> dict[str, Function]:
+def functions() -> dict[str, DriverFunction]:
     """All functions and messages by name. Raises DefinitionError for a table that contradicts itself."""
-    out: dict[str, Function] = {}
+    out: dict[str, DriverFunction] = {}
     for number, f in enumerate(_lines(), 1):
         if f.name in out:
             raise DefinitionError(f"{f.name} is there twice")
@@ -172,7 +176,7 @@ def functions() -> dict[str, Function]:
 
 
 @cache
-def by_number() -> dict[int, Function]:
+def by_number() -> dict[int, DriverFunction]:
     """All functions and messages by the number their messages carry."""
     return {f.number: f for f in functions().values()}
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isakit.hosts.cuda.codes import CudaError
-from isakit.hosts.cuda.objects import FLOAT, SIGNED, Binding, Channel, TextureState
+from isakit.hosts.cuda.objects import FLOAT, SIGNED, Binding, ChannelFormat, TextureState
 from isakit.runtime import Sampler, Texture
 
 _COMPONENTS = {1: "r", 2: "rg", 4: "rgba"}
@@ -27,14 +27,14 @@ def state_of(reference: bytes, as_float: bool) -> TextureState:
     if len(reference) != 40:
         raise CudaError("cudaErrorInvalidTexture", f"{len(reference)} bytes of state")
     normalized, filter_, *rest = struct.unpack("<10i", reference)
-    channel = Channel(cast(Any, tuple(rest[3:7])), rest[7])
+    channel = ChannelFormat(cast(Any, tuple(rest[3:7])), rest[7])
     state = TextureState(bool(normalized), filter_, cast(Any, tuple(rest[:3])), channel, as_float)
     if filter_ not in (0, 1) or any(not 0 <= m < len(_WRAPS) for m in state.modes):
         raise CudaError("cudaErrorInvalidTexture", f"filter {filter_}, modes {state.modes}")
     return state
 
 
-def format_name(channel: Channel, as_float: bool) -> str:
+def format_name(channel: ChannelFormat, as_float: bool) -> str:
     """The texel format of a channel description."""
     channel.check()
     letters, bits = _COMPONENTS[channel.count], channel.bits[0]

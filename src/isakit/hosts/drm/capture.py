@@ -32,7 +32,7 @@ ALLOCATE = struct.Struct("<IQQ")
 WRITE = struct.Struct("<Q")
 PAIR = struct.Struct("<II")
 SEGMENT = struct.Struct("<QQ")
-"""Of a push, behind the number of the channel: address, bytes."""
+"""Of a push, after the number of the channel: address, bytes."""
 MOST_RECORD = 1 << 24
 Kind = Literal["allocate", "free", "write", "object", "channel", "push"]
 KINDS: tuple[Kind, ...] = ("allocate", "free", "write", "object", "channel", "push")

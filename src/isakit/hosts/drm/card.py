@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.errors import IsakitError, NotModelled
+from isakit.errors import BudgetExceeded, IsakitError, NotModelled
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Engine
@@ -48,6 +48,7 @@ class Channel:
             CopyEngine(memory, report),
             ComputeEngine(memory, report, chip, settings, self.engine3d),
         )
+        self._engines = engines
         self._by_class = {c: e for e in engines for c in e.table.classes}
         # The driver's compute set-up may never arrive: the engine is there from the beginning.
         # Source: [nv50] "Drivers' own quirks".
@@ -78,6 +79,9 @@ class Channel:
             self.report.fault(f"{engine.table.name}: {e}")
             self.failed = True
         except IsakitError as e:
+            if isinstance(e, BudgetExceeded):
+                for some in self._engines:
+                    some.stopped = True
             self.report.fault(f"{engine.table.name}: {type(e).__name__}: {e}")
             self.failed = True
         except StopReplay:
@@ -113,6 +117,10 @@ class Channel:
                 self._fifo.reset()
                 self.failed = True
         return not self.failed
+
+    def cancel(self) -> None:
+        """The process has gone: end what still runs for it."""
+        self.engine3d.drawing.pipeline.engine.cancel()
 
     @property
     def packets(self) -> int:

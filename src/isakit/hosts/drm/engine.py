@@ -15,13 +15,18 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.tables.method import WORDS, Table
+from isakit.hosts.drm.tables.method import WORDS, MethodTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
+
+
+class ChannelStopped(IsakitError):
+    """The watchdog has ended a program of the channel, as a kernel gives a channel up whose work does not end."""
 
 
 def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
@@ -71,10 +76,11 @@ def signed(word: int) -> int:
 class Engine:
     """Registers of one engine of one channel.
 
-    Attributes: `table`; `state`: all words; `memory`, `report`.
+    Attributes: `table`; `state`: all words; `memory`, `report`; `stopped`: the watchdog has ended a program of the
+    channel, which runs none any more.
     """
 
-    table: ClassVar[Table]
+    table: ClassVar[MethodTable]
     IGNORED: ClassVar[Mapping[str, str]] = {}
     """Methods without an effect on this card -> why."""
     READS: ClassVar[tuple[str, ...]] = ()
@@ -112,6 +118,7 @@ class Engine:
 
     def __init__(self, memory: VideoMemory, report: Report) -> None:
         self.memory, self.report = memory, report
+        self.stopped = False
         self.state = [0] * WORDS
         for m in self.table.methods:
             if m.initial:
@@ -180,6 +187,11 @@ class Engine:
             if word + k < WORDS:
                 self.report.line(f"{self.table.name:8}{self.table.shown(word + k, value)}")
 
+    def check_runs(self) -> None:
+        """Raises ChannelStopped."""
+        if self.stopped:
+            raise ChannelStopped("the channel runs no programs any more")
+
     # --- reads --------------------------------------------------------------------------------------------------------
     def get(self, name: str, index: int = 0) -> int:
         """The word last written to a method."""
@@ -194,7 +206,7 @@ class Engine:
         return (self.get(f"{name}_HIGH", index) & 0xFF) << 32 | self.get(f"{name}_LOW", index)
 
 
-def _words(table: Table, names: tuple[str, ...]) -> list[int]:
+def _words(table: MethodTable, names: tuple[str, ...]) -> list[int]:
     out: list[int] = []
     for name in names:
         if name.endswith("*"):

@@ -40,7 +40,7 @@ Handler = Callable[["Client", bytearray], int]
 class Client:
     """What the kernel keeps for one process: its memory, channels and objects.
 
-    Attributes: `memory`, `channels`.
+    Attributes: `memory`, `channels`, `cancelled`.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Client:
         self.chip, self.report, self.settings, self.recorder, self.dump = chip, report, settings, recorder, dump
         self.memory = VideoMemory()
         self.channels: dict[int, Channel] = {}
+        self.cancelled = False
         self.classes: dict[int, int] = {}
         self._objects: dict[int, int] = {}
 
@@ -262,6 +263,12 @@ class Client:
         if self.recorder is not None:
             self.recorder.settled(self.memory)
         return (0 if good else -errno.EIO), back
+
+    def cancel(self) -> None:
+        """The process has gone, or nobody waits for it: end what still runs for it. From another thread."""
+        self.cancelled = True
+        for channel in list(self.channels.values()):
+            channel.cancel()
 
     def close(self) -> None:
         """The process has gone: nothing of it stays."""

@@ -172,7 +172,7 @@ def os_punch(descriptor: int, offset: int, size: int, view: Array) -> None:
         try:
             at = os.lseek(descriptor, at, os.SEEK_DATA)
         except OSError:
-            return  # no data behind this place
+            return  # no data after this place
         if at >= end:
             return
         stop = min(os.lseek(descriptor, at, os.SEEK_HOLE), end)

@@ -16,7 +16,7 @@ MOST_BYTES = 1 << 20
 """Bytes of a request that are read; the largest the library sends is about 55,000."""
 
 
-class Op(IntEnum):
+class Opcode(IntEnum):
     """What is asked for."""
 
     HELLO = 1

@@ -21,7 +21,7 @@ from isakit.hosts.drm.report import Report
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ReplayedDraw:
     """Where a draw is in a capture, and how much it drew."""
 
     frame: int
@@ -54,7 +54,7 @@ class Replay:
                 raise FormatError(str(path), 0, f"a capture of chip {number:#x}")
             chip = CHIPS[number]
         self.chip = chip
-        self.draws: list[Drawn] = []
+        self.draws: list[ReplayedDraw] = []
         self.memory = VideoMemory()
         self._channels: dict[int, Channel] = {}
         self._classes: dict[int, int] = {}
@@ -121,7 +121,7 @@ class Replay:
         wanted, last = self._stop
         if wanted is not None and frame > wanted:
             raise StopReplay
-        self.draws.append(Drawn(frame, draw, mode, fragments))
+        self.draws.append(ReplayedDraw(frame, draw, mode, fragments))
         if last is not None and draw >= last and (wanted is None or frame == wanted):
             self._last = next(c for c in self._channels.values() if c.engine3d.drawing.frame == frame)
             raise StopReplay
@@ -138,4 +138,4 @@ class Replay:
         return shown(OpenColor(image, 0).target).copy()
 
 
-__all__ = ["BASE", "Drawn", "Replay"]
+__all__ = ["BASE", "Replay", "ReplayedDraw"]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from isakit.errors import HostError, IsakitError
@@ -16,18 +18,22 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.kernel import Client
-from isakit.hosts.drm.protocol import Closed, Op
+from isakit.hosts.drm.protocol import Closed, Opcode
 from isakit.hosts.drm.report import Report
 
+PATIENCE = 5.0
+"""Seconds to wait for what a program has left behind."""
+WATCH_SECONDS = 0.25
 
-class Server:
+
+class DrmServer:
     """Listens on a socket of its own; every connection is a process with a card of its own.
 
     Args:
         chip: of the cards.
         report: collects what all of them do.
         settings: how programs run.
-        capture: a file for the first process; further ones get a number behind the name.
+        capture: a file for the first process; further ones get a number after the name.
         dump: writes programs and pictures.
 
     Attributes: `path` of the socket, for the environment of programs; `clients` that are connected.
@@ -44,6 +50,7 @@ class Server:
         self.chip, self.report, self.settings, self.capture = chip, report, settings, capture
         self.dump = dump
         self.clients: list[Client] = []
+        self._connections: list[socket.socket] = []
         self._count = 0
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -54,6 +61,9 @@ class Server:
         self._socket.listen(64)
         self._listener = threading.Thread(target=self._listen, name="isakit-card", daemon=True)
         self._listener.start()
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="isakit-watch", daemon=True)
+        self._watcher.start()
 
     def close(self) -> None:
         """Take no more connections and wait for those that are ending."""
@@ -61,9 +71,32 @@ class Server:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._listener.join(1.0)
-        for t in self._threads:
-            t.join(5.0)
+        until = time.monotonic() + PATIENCE
+        while any(t.is_alive() for t in self._threads) and time.monotonic() < until:
+            clients = self._connected()
+            if clients and all(client.cancelled for client, _ in clients):
+                break
+            time.sleep(0.01)
+        self._ended.set()
+        for client, _ in self._connected():
+            client.cancel()
+        for t in (self._watcher, *self._threads):
+            t.join(1.0)
         self._folder.cleanup()
+
+    def _connected(self) -> list[tuple[Client, socket.socket]]:
+        with self._lock:
+            return list(zip(self.clients, self._connections, strict=True))
+
+    def _watch(self) -> None:
+        """End what runs for programs that have gone: its thread would notice only behind it."""
+        while not self._ended.wait(WATCH_SECONDS):
+            for client, connection in self._connected():
+                poll = select.poll()
+                with contextlib.suppress(OSError, ValueError):  # it may be closed meanwhile
+                    poll.register(connection, select.POLLRDHUP)
+                    if poll.poll(0):
+                        client.cancel()
 
     def _listen(self) -> None:
         while True:
@@ -87,24 +120,25 @@ class Server:
         client: Client | None = None
         try:
             op, _, payload = protocol.request(connection)
-            if op != Op.HELLO or len(payload) != protocol.HELLO.size:
+            if op != Opcode.HELLO or len(payload) != protocol.HELLO.size:
                 return
             with self._lock:
                 recorder = self._recorder()
                 client = Client(self.chip, self.report, self.settings, recorder, self.dump)
                 self.clients.append(client)
+                self._connections.append(connection)
             welcome = protocol.WELCOME.pack(protocol.VERSION, self.chip.pci_device, client.memory.size)
             protocol.reply(connection, 0, welcome, os.dup(client.memory.descriptor))
             while True:
                 op, command, payload = protocol.request(connection)
-                if op == Op.IOCTL:
+                if op == Opcode.IOCTL:
                     status, back = client.ioctl(command, payload)
-                elif op == Op.PUSHBUF:
+                elif op == Opcode.PUSHBUF:
                     status, back = client.pushbuf(payload)
                 else:
                     return
                 protocol.reply(connection, status, back)
-        except Closed:
+        except (Closed, KeyboardInterrupt):  # `cancel` interrupts
             pass
         except (HostError, OSError) as e:
             self.report.fault(f"connection: {e}")
@@ -117,4 +151,5 @@ class Server:
             if client is not None:
                 with self._lock:
                     self.clients = [c for c in self.clients if c is not client]
+                    self._connections = [c for c in self._connections if c is not connection]
                 client.close()

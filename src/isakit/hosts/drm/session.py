@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from isakit.errors import HostError
 from isakit.hosts.drm.card_settings import CardSettings
@@ -15,13 +17,13 @@ from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.mesa import variables
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.server import Server
+from isakit.hosts.drm.server import DrmServer
 from isakit.hosts.drm.shim_library import LIBRARY
 
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
 
-def environment(server: Server, shim: Path, mesa: Path | None = None) -> dict[str, str]:
+def environment(server: DrmServer, shim: Path, mesa: Path | None = None) -> dict[str, str]:
     """Variables for a program that shall find the card, with the Mesa in a folder or the installed one.
 
     Raises HostError where the folder has none.
@@ -35,6 +37,22 @@ def environment(server: Server, shim: Path, mesa: Path | None = None) -> dict[st
     # Programs compiled for one chip must not be found by another; the driver's own cache key has no chip number.
     env.setdefault("MESA_SHADER_CACHE_DISABLE", "true")
     return env
+
+
+@contextmanager
+def _left_to(process: subprocess.Popen[bytes]) -> Generator[None]:
+    """Signals that end programs are the program's to decide about: nothing of the card is left when it has ended."""
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        process.send_signal(number)
+
+    old = {n: signal.signal(n, hand_on) for n in (signal.SIGTERM, signal.SIGHUP)}
+    old[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the program, too
+    try:
+        yield
+    finally:
+        for n, handler in old.items():
+            signal.signal(n, handler)
 
 
 def run(
@@ -56,17 +74,14 @@ def run(
     if not sys.platform.startswith("linux"):
         raise HostError("GL programs run on a simulated card on Linux only")
     shim = LIBRARY.path()
-    server = Server(chip, report, settings, capture, None if dump is None else Dump(dump))
+    server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump))
     try:
         try:
             process = subprocess.Popen(list(command), env=environment(server, shim, mesa))
         except OSError as e:
             raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
-        old = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program gets it too, and decides
-        try:
+        with _left_to(process):
             code = process.wait()
-        finally:
-            signal.signal(signal.SIGINT, old)
     finally:
         server.close()
     return code if code >= 0 else 128 - code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow, Window
-from isakit.machine.tesla.block import Block, Warp
+from isakit.machine.tesla.block import ThreadBlock, Warp
 from isakit.machine.tesla.chips import CHIPS, Chip
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory
@@ -14,7 +14,6 @@ from isakit.machine.tesla.machine import Machine
 __all__ = [
     "CHIPS",
     "HEADER_BYTES",
-    "Block",
     "Chip",
     "Choices",
     "Code",
@@ -24,6 +23,7 @@ __all__ = [
     "Machine",
     "PitchWindow",
     "Stats",
+    "ThreadBlock",
     "Warp",
     "Window",
     "pack_block",

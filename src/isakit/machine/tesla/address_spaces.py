@@ -24,7 +24,7 @@ from isakit.engine.routine_functions import numpy_function
 from isakit.errors import IsakitError, LaunchError
 from isakit.lean import dataclass
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.device_memory import DeviceMemory, Memory
+from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.rules import accesses
 from isakit.sem.routine import on_change
 
@@ -34,7 +34,7 @@ READ_ONLY = "READ_ONLY_SPACE"
 NO_SPACE = "UNBOUND_SPACE"
 
 
-Placed = tuple[Memory, Array, Array | None]
+Placed = tuple[FlatMemory, Array, Array | None]
 
 
 class AccessFault(IsakitError):
@@ -48,7 +48,7 @@ class AccessFault(IsakitError):
         super().__init__(f"{kind}: {detail}")
 
 
-class Space(Protocol):
+class AddressSpace(Protocol):
     """One memory space."""
 
     writable: bool
@@ -62,7 +62,7 @@ class Space(Protocol):
         ...
 
 
-class Accesses:
+class SpaceAccesses:
     """Helpers all spaces share."""
 
     def __init__(self, name: str, choices: Choices) -> None:
@@ -101,17 +101,17 @@ class Accesses:
         return address
 
 
-class OwnSpace(Accesses):
+class OwnSpace(SpaceAccesses):
     """c[], s[] or l[]: `limit` bytes from the lane's own base (`bases`, one element per lane; None: 0 for all)."""
 
     def __init__(
-        self, name: str, memory: Memory, limit: int, bases: Array | None, choices: Choices, writable: bool = True
+        self, name: str, memory: FlatMemory, limit: int, bases: Array | None, choices: Choices, writable: bool = True
     ) -> None:
         super().__init__(name, choices)
         self.memory, self.limit, self.bases, self.writable = memory, limit, bases, writable
 
     def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
-        """See `Space`."""
+        """See `AddressSpace`."""
         where = lanes, chosen
         address = self.aligned(address, size, where)
         good = None
@@ -164,7 +164,7 @@ class LinearWindow:
 
     @property
     def end(self) -> int:
-        """The device address behind its last byte."""
+        """The device address past its last byte."""
         return self.base + self.size
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
@@ -189,7 +189,7 @@ class PitchWindow:
 
     @property
     def end(self) -> int:
-        """The device address behind its last byte."""
+        """The device address past its last byte."""
         return self.base + self.pitch * max(min(self.height, 1 << 16) - 1, 0) + min(self.width, 1 << 16)
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
@@ -202,7 +202,7 @@ class PitchWindow:
 Window = LinearWindow | PitchWindow
 
 
-class GlobalSpace(Accesses):
+class GlobalSpace(SpaceAccesses):
     """g[]: a window of the device memory."""
 
     writable = True
@@ -212,7 +212,7 @@ class GlobalSpace(Accesses):
         self.device, self.window = device, window
 
     def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
-        """See `Space`."""
+        """See `AddressSpace`."""
         where = lanes, chosen
         address = self.aligned(address, size, where)
         if not len(address):

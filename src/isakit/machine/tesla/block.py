@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.rules.state import BARRIERS, Barrier, BlockState, Status
+from isakit.machine.tesla.rules.state import BARRIERS, Barrier, BlockState, WarpStatus
 from isakit.machine.tesla.stack import Entry, Stack, rules_of
 from isakit.sem.records import Elements
 
@@ -26,7 +26,7 @@ class Warp:
 
     __slots__ = ("_state", "block", "control", "index", "number")
 
-    def __init__(self, state: State, block: Block, index: int, number: int, control: Stack) -> None:
+    def __init__(self, state: State, block: ThreadBlock, index: int, number: int, control: Stack) -> None:
         self._state, self.block, self.index, self.number, self.control = state, block, index, number, control
 
     @property
@@ -37,7 +37,7 @@ class Warp:
     @property
     def barrier(self) -> int | None:
         """The barrier it waits at."""
-        return self.control.barrier if self.control.status == Status.WAITING else None
+        return self.control.barrier if self.control.status == WarpStatus.WAITING else None
 
     def set_status(self, status: str, barrier: int | None = None) -> None:
         """Make it ready, waiting at a barrier, or finished; nothing else changes."""
@@ -103,7 +103,7 @@ class Warp:
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{out}</table>"
 
 
-class Block(BlockState):
+class ThreadBlock(BlockState):
     """One block: its warps, shared memory (`shared`, a uint8 view) and barriers; see `rules.barriers`."""
 
     def __init__(self, launch: Launch, number: int, shared: Array) -> None:
@@ -154,14 +154,14 @@ class Block(BlockState):
         return self._released(lambda: self.rules.warp_ended(self))
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
-        """The warps that wait before an action and not behind it."""
+        """The warps that wait before an action and not after it."""
         # Without this a block of many warps would look at all of them whenever one ends.
         if not any(barrier.count for barrier in self.barriers.values()):
             action()
             return []
-        waiting = [w for w in self.warps if w.control.status == Status.WAITING]
+        waiting = [w for w in self.warps if w.control.status == WarpStatus.WAITING]
         action()
-        return [w for w in waiting if w.control.status == Status.READY]
+        return [w for w in waiting if w.control.status == WarpStatus.READY]
 
     def __repr__(self) -> str:
         return f"<block {self.index}: {self.unfinished} of {len(self.warps)} warps unfinished>"

@@ -21,7 +21,7 @@ class Choices(Settings):
         first: which side of a divergent branch runs first. Patent claims describe a token that holds the not-taken
             lanes, so the taken side goes first.
         join: whether an instruction with the `join` tail takes its token off the stack before it executes or after.
-        early_join: what a `join` does in front of the address its `joinat` named, when no path is left to run. `wait`
+        early_join: what a `join` does before the address its `joinat` named, when no path is left to run. `wait`
             goes to that address, whose own `join` takes the token off: a compiler emits two joins in a row for one
             token, which only this reading runs right whether warps diverge or not. `complete` takes the token off.
         stack_entries: entries a warp's divergence stack can hold, at most what the largest STACK_SIZE_LOG stands for.
@@ -32,7 +32,7 @@ class Choices(Settings):
         call_limit_log: the CALL_LIMIT_LOG register: 0 allows no limited call, 1-8 allow 2**(n-1), 15 any number.
             A limited call beyond the limit falls through.
         barrier_all: what `all` and a count of 0xfff mean: `unfinished` leaves out warps that have ended, `block` is
-            every warp of the block. Four public programs end the idle warps of a last block in front of a barrier that
+            every warp of the block. Four public programs end the idle warps of a last block before a barrier that
             the others reach; on chips they ran.
         out_of_range: an access outside its space: `fault`, or `ignore` (loads give 0, stores do nothing).
         misaligned: an address that is no multiple of the access size: `fault`, or `truncate` (low bits dropped).
@@ -63,6 +63,7 @@ class Choices(Settings):
 
     discarded = "run"
     vstride = 0x20
+    sample = 0
     """What graphics stages may answer otherwise: see `StageChoices`."""
 
     @property
@@ -79,10 +80,12 @@ class StageChoices(Choices):
     Attributes:
         discarded: whether discarded lanes keep `run`ning, or `end`.
         vstride: what $vstride reads.
+        sample: what $sampleid reads; no question, but built into compiled code like the answers.
     """
 
     discarded: Literal["run", "end"] = "run"
     vstride: Annotated[int, range(1 << 32)] = 0x20
+    sample: Annotated[int, range(16)] = 0
 
 
 DEFAULT = Choices()

@@ -24,7 +24,7 @@ ALIGNMENT = 1 << _PAGE_BITS
 """Buffers start at multiples of this many bytes."""
 
 ROOM_BEHIND = 64
-"""Compiled code reads rows of 16 words, of which the last ones may lie behind the memory; it does not use those."""
+"""Compiled code reads rows of 16 words, of which the last ones may lie past the memory; it does not use those."""
 HUGE = 1 << 22
 """Memory of so many bytes asks for huge pages."""
 
@@ -45,7 +45,7 @@ def _zeros(size: int) -> Array:
     return np.frombuffer(pages, np.uint8)
 
 
-class Memory:
+class FlatMemory:
     """`size` bytes, little-endian, all zero at first. Accesses are arrays of byte offsets, aligned to their size.
 
     Attributes: `bytes` (uint8, shape [capacity >= size]), `size`.
@@ -56,14 +56,14 @@ class Memory:
         self._allocate(size)
 
     @classmethod
-    def holding(cls, data: bytes) -> Memory:
+    def holding(cls, data: bytes) -> FlatMemory:
         """Memory with a content."""
         memory = cls(len(data))
         memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
         return memory
 
     @classmethod
-    def over(cls, buffer: Writable) -> Memory:
+    def over(cls, buffer: Writable) -> FlatMemory:
         """Memory whose bytes are those of a writable buffer; the last `ROOM_BEHIND` of them are not used.
 
         Raises LaunchError for a buffer that is read-only, not contiguous, too small or not aligned to 16 bytes.
@@ -87,7 +87,7 @@ class Memory:
         return self.bytes[: self.size].tobytes()
 
     def __setstate__(self, content: bytes) -> None:
-        self.__dict__.update(Memory.holding(content).__dict__)
+        self.__dict__.update(FlatMemory.holding(content).__dict__)
 
     def _allocate(self, size: int) -> None:
         self._use(_zeros(max(16, -(-size // 16) * 16) + ROOM_BEHIND))
@@ -156,7 +156,7 @@ class DeviceMemory:
     LIMIT = 1 << 32
 
     def __init__(self, buffer: Writable | None = None) -> None:
-        self.memory = Memory(self.FIRST) if buffer is None else Memory.over(buffer)
+        self.memory = FlatMemory(self.FIRST) if buffer is None else FlatMemory.over(buffer)
         self.limit = self.LIMIT if buffer is None else min(self.LIMIT, self.memory.size)
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}

@@ -18,8 +18,8 @@ from isakit.engine import Lanes
 from isakit.engine.codegen import compiled_operation
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
-from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault, Space
-from isakit.machine.tesla.device_memory import Memory
+from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault, AddressSpace
+from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.launch import Launch
 from isakit.sem.requests import MachineValue, covered
 
@@ -77,7 +77,7 @@ class State:
             "c": np.zeros((4, lanes), np.uint32),
             "o": np.zeros((0, lanes), np.uint32),
         }
-        self.spaces: dict[str, Space] = {}
+        self.spaces: dict[str, AddressSpace] = {}
         self.issued = np.zeros(warps, np.int64)
         self.events = np.zeros((3, warps), np.int64)  # branches, divergent branches, pm events
         self.pending = 0
@@ -97,7 +97,7 @@ class State:
         return TextureUnit(self.launch.textures, self.launch.samplers, self.launch.texturing, derivative_inf=inf)
 
     # --- memory -----------------------------------------------------------------------------------------------------
-    def _space(self, name: str, address: Any, lanes: Lanes) -> Space | None:
+    def _space(self, name: str, address: Any, lanes: Lanes) -> AddressSpace | None:
         space = self.spaces.get(name)
         if space is None:
             chosen = np.flatnonzero(lanes.mask)
@@ -137,7 +137,7 @@ class State:
         memory.store(at, value, size)
 
     @staticmethod
-    def _writable(where: Space, space: str, address: Array, lanes: Lanes, chosen: Array | None) -> None:
+    def _writable(where: AddressSpace, space: str, address: Array, lanes: Lanes, chosen: Array | None) -> None:
         if not where.writable and len(address):
             lane = lanes.numbers[0 if chosen is None else chosen[0]]
             raise AccessFault(READ_ONLY, space, int(lane), int(address[0]), f"{space}[] cannot be written")
@@ -221,6 +221,8 @@ class State:
             return self._per_warp(lanes, self.issued, self.pending, self.launch.choices.clock_step)
         if n == 3:
             return self.launch.choices.vstride
+        if n == 8:
+            return self.launch.choices.sample
         if 4 <= n <= 7:
             what = (*self.launch.choices.pm_counters, *("none",) * 4)[n - 4]
             if what == "instructions":
@@ -297,7 +299,7 @@ def _spread(value: Any, chosen: Array, count: int) -> Any:
     return out
 
 
-def _modify(memory: Memory, at: Array, size: int, op: str, operands: list[Array], old: Array) -> None:
+def _modify(memory: FlatMemory, at: Array, size: int, op: str, operands: list[Array], old: Array) -> None:
     """Apply an atomic operation at each place in order; `old` gets what was there.
 
     Lanes that hit different places go together; the n-th hit of a place belongs to the n-th round.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from isakit.codec.decoder import Decoder
 from isakit.codec.instruction import Instruction
-from isakit.engine import Compiled, compile_trace
+from isakit.engine import CompiledTrace, compile_trace
 from isakit.errors import NotModelled
 from isakit.lean import dataclass
 from isakit.sem.semantics import bind_control, fields_of, trace_of
@@ -14,8 +14,8 @@ from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import uniform_number
 from isakit.spec.record import Form
 
-_compiled: dict[Trace, Compiled] = {}
-_guards: dict[tuple[Form, int], Compiled | bool | None] = {}
+_compiled: dict[Trace, CompiledTrace] = {}
+_guards: dict[tuple[Form, int], CompiledTrace | bool | None] = {}
 
 
 @dataclass(eq=False, slots=True)
@@ -42,9 +42,9 @@ class Op:
     error: str | None = None
     missing: NotModelled | None = None
     meaning: Trace | None = None
-    _body: Compiled | None = None
+    _body: CompiledTrace | None = None
     _params: tuple[int, ...] = ()
-    guard: Compiled | None = None
+    guard: CompiledTrace | None = None
     guard_params: tuple[int, ...] = ()
     never: bool = False
     join: bool = False
@@ -55,7 +55,7 @@ class Op:
     plain: bool = False
 
     @property
-    def body(self) -> Compiled | None:
+    def body(self) -> CompiledTrace | None:
         """The compiled meaning, made when the instruction is first executed here."""
         if self._body is None and self.meaning is not None:
             self._body = compiled(self.meaning)
@@ -71,7 +71,7 @@ class Op:
         return self._params if self.body is not None else ()
 
 
-def compiled(trace: Trace) -> Compiled:
+def compiled(trace: Trace) -> CompiledTrace:
     """The NumPy function of a trace, made once."""
     function = _compiled.get(trace)
     if function is None:
@@ -79,7 +79,7 @@ def compiled(trace: Trace) -> Compiled:
     return function
 
 
-def _guard_of(form: Form, word: int) -> Compiled | bool | None:
+def _guard_of(form: Form, word: int) -> CompiledTrace | bool | None:
     """The compiled guard, None for always, False for never."""
     part = form.parts.get("guard")
     if part is None or "guard" not in form.control:
@@ -128,7 +128,7 @@ class Code:
 
     @property
     def end(self) -> int:
-        """The address behind the last word."""
+        """The address past the last word."""
         return self.address + 4 * len(self.units)
 
     def at(self, pc: int) -> Op:
@@ -162,7 +162,7 @@ class Code:
         guard = _guard_of(form, word)
         if guard is False:
             op.never = True
-        elif isinstance(guard, Compiled):
+        elif isinstance(guard, CompiledTrace):
             op.guard, op.guard_params = guard, fields_of(form, word, guard.fields)
         if "tail" in form.control:
             tail = bind_control(form, "tail", word)

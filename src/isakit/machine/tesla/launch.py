@@ -156,7 +156,7 @@ class Launch:
         return [0xFFFF_FFFF] * whole + ([(1 << rest) - 1] if rest else [])
 
     def header(self, block: int) -> bytes:
-        """The launch header at s[0] and the parameters behind it, for a block number (x fastest)."""
+        """The launch header at s[0] and the parameters after it, for a block number (x fastest)."""
         y, x = divmod(block, self.grid[0])
         return struct.pack("<8H", 0, *self.block, *self.grid, x, y) + self.params
 

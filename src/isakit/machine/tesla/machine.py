@@ -14,8 +14,8 @@ from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import AccessFault, GlobalSpace, OwnSpace
-from isakit.machine.tesla.block import READY, WAITING, Block, Warp
-from isakit.machine.tesla.device_memory import DeviceMemory, Memory
+from isakit.machine.tesla.block import READY, WAITING, ThreadBlock, Warp
+from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.gang import Gang, Ready
 from isakit.machine.tesla.gang_state import State, Trap, UnknownValue
 from isakit.machine.tesla.kernel_code import Op
@@ -63,9 +63,9 @@ class Machine:
         self._running: Gang | None = None
         self._turn = -1
         self.after: Callable[[], object] | None = None
-        self.blocks: Sequence[Block] = []
+        self.blocks: Sequence[ThreadBlock] = []
         self.warps: list[Warp] = []
-        self._constants = {n: Memory.holding(data) for n, data in launch.constants.items()}
+        self._constants = {n: FlatMemory.holding(data) for n, data in launch.constants.items()}
         self._start_wave()
 
     # --- setting up -------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ class Machine:
         n = launch.warps
         self.state = state = State(launch, count * n)
         limit = launch.shared_limit
-        shared = Memory(limit * count)
+        shared = FlatMemory(limit * count)
         of_lane = np.arange(32 * n * count) // (32 * n)
         state.block_of_warp = np.arange(n * count) // n
         choices = launch.choices
@@ -85,7 +85,7 @@ class Machine:
         local = launch.local_limit
         if local:
             lanes = np.arange(32 * n * count)
-            state.spaces["l"] = OwnSpace("l", Memory(local * len(lanes)), local, lanes * local, choices)
+            state.spaces["l"] = OwnSpace("l", FlatMemory(local * len(lanes)), local, lanes * local, choices)
         for k, memory in self._constants.items():
             state.spaces[f"c{k}"] = OwnSpace(f"c{k}", memory, memory.size, None, choices, writable=False)
         for k, window in launch.windows.items():
@@ -98,7 +98,7 @@ class Machine:
             header = launch.header(first + b)
             view = shared.bytes[b * limit : (b + 1) * limit]
             view[: len(header)] = np.frombuffer(header, np.uint8)
-            block = Block(launch, first + b, view)
+            block = ThreadBlock(launch, first + b, view)
             for i in range(n):
                 stack = Stack(masks[i], launch.entry, choices, launch.code.size_at)
                 block.add(Warp(state, block, i, b * n + i, stack))

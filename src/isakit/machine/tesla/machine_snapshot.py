@@ -10,7 +10,7 @@ import numpy as np
 
 from isakit.errors import LaunchError
 from isakit.machine.tesla.address_spaces import OwnSpace
-from isakit.machine.tesla.block import Block, Warp
+from isakit.machine.tesla.block import ThreadBlock, Warp
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.gang import Gang, Ready
 from isakit.machine.tesla.gang_state import State
@@ -24,7 +24,7 @@ class Resident(Protocol):
     device: DeviceMemory
     state: State
     stats: Stats
-    blocks: Sequence[Block]
+    blocks: Sequence[ThreadBlock]
     warps: list[Warp]
     ready: Ready
     wave: int

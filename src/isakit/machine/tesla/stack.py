@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     mask: int
 
 
-class Rules:
+class StackRules:
     """The routines of control as functions, for some choices: `rules.push(stack, kind, pc, mask)`."""
 
     def __init__(self, choices: Choices) -> None:
@@ -45,9 +45,9 @@ class Rules:
 
 
 @lru_cache(maxsize=256)
-def rules_of(choices: Choices) -> Rules:
+def rules_of(choices: Choices) -> StackRules:
     """The routines for these choices, made when they are used."""
-    return Rules(choices)
+    return StackRules(choices)
 
 
 on_change(rules_of.cache_clear)
@@ -157,4 +157,4 @@ class Stack(WarpState):
         self.rules.quadpop(self)
 
 
-__all__ = ["Entry", "Kind", "Rules", "Stack", "StackFault", "rules_of"]
+__all__ = ["Entry", "Kind", "Stack", "StackFault", "StackRules", "rules_of"]

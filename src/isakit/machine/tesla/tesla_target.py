@@ -12,7 +12,7 @@ from isakit.arch.tesla import tesla
 from isakit.engine.protocol import Lanes
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault
 from isakit.machine.snapshot import Snapshot
-from isakit.machine.target import MemorySpace, Register, Stop, Target, Thread
+from isakit.machine.target import MachineStop, MemorySpace, RegisterRef, Target, Thread
 from isakit.machine.tesla.address_spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.block import FINISHED, Warp
 from isakit.machine.tesla.machine import Machine
@@ -72,7 +72,7 @@ class TeslaTarget(Target):
         files = self.machine.state.files
         return {n: replace(f, count=len(files[n])) for n, f in tesla.registers.items() if len(files.get(n, ()))}
 
-    def _read(self, register: Register, thread: int) -> int:
+    def _read(self, register: RegisterRef, thread: int) -> int:
         return int(self.machine.state.files[register.file][register.number, thread])
 
     def read_file(self, file: str) -> Any:
@@ -80,7 +80,7 @@ class TeslaTarget(Target):
         self._checked((file, 0), 0)
         return np.array(self.machine.state.files[file])
 
-    def _write(self, register: Register, value: int, thread: int) -> None:
+    def _write(self, register: RegisterRef, value: int, thread: int) -> None:
         self.machine.state.files[register.file][register.number, thread] = value
 
     # --- memories ---------------------------------------------------------------------------------------------------
@@ -142,17 +142,17 @@ class TeslaTarget(Target):
         stepped = self.machine.step(None if thread is None else self._warp(thread))
         return None if stepped is None else 32 * stepped.number
 
-    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> Stop:
+    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> MachineStop:
         """See `Target`."""
         try:
             done = self.machine.run(frozenset(until) if until else None, max_instructions)
         except BudgetExceeded:
-            return Stop("budget", self.position)
+            return MachineStop("budget", self.position)
         if done:
-            return Stop("finished")
+            return MachineStop("finished")
         here = min(g.pc for g in self.machine.ready.gangs if g.pc in until)
         gang = next(g for g in self.machine.ready.gangs if g.pc == here)
-        return Stop("until", self._first_lane(self.machine.warps[int(gang.numbers[0])]))
+        return MachineStop("until", self._first_lane(self.machine.warps[int(gang.numbers[0])]))
 
     def snapshot(self) -> Snapshot:
         """See `Target`."""

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.engine.llvm import Host, Loaded, Module, object_code
+from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.machine.usse.sampler import Cube, Texture, Volume, packed
@@ -71,7 +71,7 @@ class Samples:
         )  # fmt: skip
         with using_llvm, _lock:
             if key not in _made:
-                loaded = Loaded(object_code(_text(texture, axes, format), self.target), self.target)
+                loaded = LoadedCode(object_code(_text(texture, axes, format), self.target), self.target)
                 arguments = [ctypes.c_void_p] * 5 + [ctypes.c_int64]
                 _made[key] = loaded, loaded.function("sample", None, *arguments)
             return _made[key][1]
@@ -79,7 +79,7 @@ class Samples:
 
 WORDS = {"u8": 1, "f16": 2, "f32": 4}
 """Registers of a sample."""
-_made: dict[Key, tuple[Loaded, Callable[..., None]]] = {}
+_made: dict[Key, tuple[LoadedCode, Callable[..., None]]] = {}
 _lock = threading.Lock()
 _kept: WeakKeyDictionary[Texture, tuple[Array, list[Array]]] = WeakKeyDictionary()
 
@@ -94,7 +94,7 @@ def _pointers(texture: Texture) -> Array:
 
 def _text(texture: Texture, axes: int, format: str) -> str:
     """The IR of `sample(ptr tables, ptr coordinates, ptr levels, ptr words, ptr left, i64 count)`."""
-    module = Module(LANES)
+    module = LlvmModule(LANES)
     code = Tracer(module)
     b = code.body
     shown: Any = object.__new__(type(texture))

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from isakit.arch.usse.arithmetic import Rules, using
 from isakit.engine.graph import postorder
 from isakit.engine.llvm import (
-    Bank,
     Host,
-    Loaded,
-    Piece,
+    LoadedCode,
     Ref,
     Straight,
+    StraightPiece,
     ValueLowering,
+    VectorBank,
     Write,
     bound,
     ieee_natives,
@@ -42,7 +42,7 @@ from isakit.engine.llvm.routine_ir import expression
 from isakit.engine.llvm.straight import LANES
 from isakit.errors import NotModelled
 from isakit.machine.usse import rules
-from isakit.machine.usse.shader_code import Code, Increments, Step
+from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep
 from isakit.machine.usse.shader_machine import Machine, neighbour_of, target_of
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Trace
@@ -59,7 +59,7 @@ _traces: dict[tuple[Form, int, Rules], Trace] = {}
 
 
 @dataclass(frozen=True)
-class Facts:
+class ShaderFacts:
     """What is built into compiled code besides the instructions.
 
     `rows`: registers of every file; `shared`: all lanes have one sa; `quads`: a neighbour in a quad is always there.
@@ -69,26 +69,26 @@ class Facts:
     shared: bool
     quads: bool
 
-    def banks(self) -> dict[str, Bank]:
+    def banks(self) -> dict[str, VectorBank]:
         """The register files as the engine sees them."""
-        return {n: Bank(rows, bits=n == "p", shared=self.shared and n == "sa") for n, rows in self.rows}
+        return {n: VectorBank(rows, bits=n == "p", shared=self.shared and n == "sa") for n, rows in self.rows}
 
 
 @dataclass(eq=False)
 class Stretch:
     """Instructions `first` to `end` (exclusive) that compile. `guarded` are those that some lanes may leave out."""
 
-    steps: list[Step]
+    steps: list[ShaderStep]
     first: int
     increments: Increments
-    facts: Facts
-    pieces: list[Piece]
+    facts: ShaderFacts
+    pieces: list[StraightPiece]
     target: Host
     _functions: dict[bool, Function | None] = field(default_factory=dict[bool, "Function | None"])
 
     @property
     def end(self) -> int:
-        """The instruction behind it."""
+        """The instruction after it."""
         return self.first + len(self.steps)
 
     @cached_property
@@ -97,7 +97,7 @@ class Stretch:
         return [k for k, p in enumerate(self.pieces) if p.guard is not None]
 
     @cached_property
-    def noted(self) -> list[tuple[int, Step]]:
+    def noted(self) -> list[tuple[int, ShaderStep]]:
         """(position, instruction) of those with an inferred meaning."""
         return [(k, s) for k, s in enumerate(self.steps) if s.status is not Status.KNOWN]
 
@@ -126,7 +126,7 @@ def _function(stretch: Stretch, masked: bool, compile: bool) -> Function | None:
         straight = Straight(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour, _executing)
         data = object_code(straight.text(), stretch.target, keep=False)
         write_object("shaders", key, data)
-    loaded = Loaded(data, stretch.target)
+    loaded = LoadedCode(data, stretch.target)
     entry = loaded.function("run", None, ctypes.c_void_p)
 
     def run(context: int) -> None:
@@ -154,22 +154,22 @@ def _neighbour(low: ValueLowering, v: Value) -> Ref:
 class Stretches:
     """The stretches of a program on a target, found when they are first reached."""
 
-    def __init__(self, code: Code, target: Host) -> None:
+    def __init__(self, code: ShaderCode, target: Host) -> None:
         self.code, self.target = code, target
         self.lanes = 0
-        self._found: dict[tuple[int, Increments, Facts], Stretch | None] = {}
-        self._pieces: dict[tuple[int, Increments, Facts], Piece | None] = {}
+        self._found: dict[tuple[int, Increments, ShaderFacts], Stretch | None] = {}
+        self._pieces: dict[tuple[int, Increments, ShaderFacts], StraightPiece | None] = {}
 
-    def at(self, pc: int, increments: Increments, facts: Facts) -> Stretch | None:
+    def at(self, pc: int, increments: Increments, facts: ShaderFacts) -> Stretch | None:
         """The stretch that begins with instruction `pc`."""
         key = pc, increments, facts
         if key not in self._found:
             self._found[key] = self._find(pc, increments, facts)
         return self._found[key]
 
-    def _find(self, pc: int, increments: Increments, facts: Facts) -> Stretch | None:
-        steps: list[Step] = []
-        pieces: list[Piece] = []
+    def _find(self, pc: int, increments: Increments, facts: ShaderFacts) -> Stretch | None:
+        steps: list[ShaderStep] = []
+        pieces: list[StraightPiece] = []
         rounds = 0
         for k in range(pc, len(self.code)):
             step = self.code.steps[k]
@@ -212,7 +212,7 @@ def _number(value: Value, word: int) -> int | None:
     return got.attr if got.op == "const" else None
 
 
-def _looks_around(step: Step) -> bool:
+def _looks_around(step: ShaderStep) -> bool:
     try:
         effects = _trace(step, step.word).effects
     except (NotModelled, KeyError):
@@ -221,7 +221,7 @@ def _looks_around(step: Step) -> bool:
     return any(n.op == "machine" and n.attr[0] == "quad" for n in nodes)
 
 
-def _trace(step: Step, word: int) -> Trace:
+def _trace(step: ShaderStep, word: int) -> Trace:
     key = step.form, step.form.static_word(word), step.rules
     if key not in _traces:
         with using(step.rules):
@@ -229,7 +229,7 @@ def _trace(step: Step, word: int) -> Trace:
     return _traces[key]
 
 
-def _piece(step: Step, increments: Increments, facts: Facts) -> Piece | None:
+def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> StraightPiece | None:
     """What an instruction writes, in all repetitions; None where it does something else, too."""
     if step.status is Status.UNKNOWN or step.pred == "Pn":
         return None
@@ -246,10 +246,10 @@ def _piece(step: Step, increments: Increments, facts: Facts) -> Piece | None:
     guard = None
     if isinstance(step.pred, tuple):
         guard = "p", int(step.pred[0]), bool(step.pred[1])
-    return Piece(tuple(rounds), guard)
+    return StraightPiece(tuple(rounds), guard)
 
 
-def _writes(step: Step, i: int, increments: Increments, facts: Facts) -> Iterator[Write | None]:
+def _writes(step: ShaderStep, i: int, increments: Increments, facts: ShaderFacts) -> Iterator[Write | None]:
     """The writes of a repetition; None for anything else."""
     binding = step.binding(i, increments)
     done: dict[int, Value] = {}
@@ -266,7 +266,7 @@ def _writes(step: Step, i: int, increments: Increments, facts: Facts) -> Iterato
         yield Write(e.name, graphs[0].number, graphs[1], graphs[2] if e.when is not None else None)
 
 
-def _lane_by_lane(n: Value, facts: Facts) -> bool:
+def _lane_by_lane(n: Value, facts: ShaderFacts) -> bool:
     """Whether a node only needs its own lane, or its quad where there are whole quads."""
     if n.op == "read":
         return n.args[0].op == "const"
@@ -291,7 +291,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def stretches_of(code: Code, target: Host) -> Stretches:
+def stretches_of(code: ShaderCode, target: Host) -> Stretches:
     """The stretches of a program; equal programs share them."""
     key = tuple(None if s is None else (s.form, s.word) for s in code.steps), code.rules, target
     with _lock:
@@ -309,7 +309,7 @@ class Runner:
         self.machine, self.stretches, self.compile = machine, stretches, compile
         self._mask = np.zeros(machine.pitch, bool)
         self._flags = np.zeros(LONGEST, np.uint8)
-        self._facts: dict[bool, Facts] = {}
+        self._facts: dict[bool, ShaderFacts] = {}
         self._contexts: dict[bool, Any] = {}
         self._partial = machine.lanes % LANES != 0
 
@@ -325,7 +325,7 @@ class Runner:
         stretch = self.stretches.at(pc, machine.increments, self._facts[shared])
         if stretch is None or stretch.end > join or len(stretch.steps) > budget:
             return 0
-        # What is computed behind the last lane does no harm, but it must not count as executed.
+        # What is computed past the last lane does no harm, but it must not count as executed.
         masked = mask is not None or (self._partial and bool(stretch.guarded))
         function = stretch.function(masked, self.compile)
         if function is None:
@@ -345,7 +345,7 @@ class Runner:
         m = self.machine
         files = {name: m.files[name] for name in FILES}
         rows = tuple((name, len(a)) for name, a in files.items())
-        self._facts[shared] = Facts(rows, shared, m.lanes % 4 == 0 or not self.stretches.quads)
+        self._facts[shared] = ShaderFacts(rows, shared, m.lanes % 4 == 0 or not self.stretches.quads)
         numbers = [-(-m.lanes // LANES) * LANES, self._mask.ctypes.data, self._flags.ctypes.data]
         for a in files.values():
             numbers += [a.ctypes.data, a.strides[0]]

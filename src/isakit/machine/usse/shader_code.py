@@ -15,16 +15,16 @@ from isakit.arch.usse.arithmetic import Rules, using
 from isakit.arch.usse.float import VDP
 from isakit.arch.usse.operands import Hidden
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
-from isakit.engine import Compiled, compile_trace
+from isakit.engine import CompiledTrace, compile_trace
 from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, trace_of, traced
 from isakit.spec import Choice, Form, Status
 
-_compiled: dict[tuple[Form, int, Rules], Compiled] = {}
+_compiled: dict[tuple[Form, int, Rules], CompiledTrace] = {}
 
 
-def compiled(form: Form, word: int, rules: Rules) -> Compiled:
+def compiled(form: Form, word: int, rules: Rules) -> CompiledTrace:
     """The function of an instruction under the rules; one per static key."""
     key = form, form.static_word(word), rules
     found = _compiled.get(key)
@@ -47,7 +47,7 @@ class Increments:
         return self.bases[role] + (numbers[0] * i if kind == "step" else numbers[i % 4])
 
 
-class Binding(NamedTuple):
+class BoundFields(NamedTuple):
     """The fields of one repetition of an instruction: the word, and numbers that are not in it."""
 
     word: int
@@ -59,7 +59,7 @@ class Binding(NamedTuple):
 
 
 @dataclass
-class Step:
+class ShaderStep:
     """An instruction: `pred` is None, (register, inverted) or `Pn`."""
 
     instruction: Any
@@ -68,7 +68,7 @@ class Step:
     rules: Rules
     pred: tuple[int, bool] | str | None
     repeats: int
-    runs: dict[Increments, list[tuple[Compiled, tuple[int, ...]]]] = field(default_factory=dict[Any, Any])
+    runs: dict[Increments, list[tuple[CompiledTrace, tuple[int, ...]]]] = field(default_factory=dict[Any, Any])
 
     @cached_property
     def name(self) -> str:
@@ -111,19 +111,19 @@ class Step:
         """Per role whether the operand counts 64-bit registers."""
         return tuple(_doubled(self.form.parts.get(r), self.word) for r in ROLES)
 
-    def prepared(self, increments: Increments) -> list[tuple[Compiled, tuple[int, ...]]]:
+    def prepared(self, increments: Increments) -> list[tuple[CompiledTrace, tuple[int, ...]]]:
         """Functions and parameters of all repetitions."""
         found = self.runs.get(increments)
         if found is None:
             found = self.runs[increments] = [self._repetition(i, increments) for i in range(self.repeats)]
         return found
 
-    def _repetition(self, i: int, increments: Increments) -> tuple[Compiled, tuple[int, ...]]:
+    def _repetition(self, i: int, increments: Increments) -> tuple[CompiledTrace, tuple[int, ...]]:
         binding = self.binding(i, increments)
         function = compiled(self.form, binding.word, self.rules)
         return function, tuple(map(binding.of, function.fields))
 
-    def binding(self, i: int, increments: Increments) -> Binding:
+    def binding(self, i: int, increments: Increments) -> BoundFields:
         """The word of repetition `i`, and the numbers of the fields that are not in the word: how operands move."""
         word = self.word
         if self.name == "vdp" and i:
@@ -134,7 +134,7 @@ class Step:
         for k, role in enumerate(ROLES):
             moved[OFFSETS[role]] = offsets[k] & 0xFFFFFFFF
             moved[INTERNAL_OFFSETS[role]] = internal[k] & 0xFFFFFFFF
-        return Binding(word, moved)
+        return BoundFields(word, moved)
 
     def _offsets(self, i: int, increments: Increments) -> tuple[list[int], list[int]]:
         """Offsets of repetition `i` per role: in 32-bit registers, and in internal registers."""
@@ -166,7 +166,7 @@ def _doubled(part: Any, word: int) -> bool:
     return bool(register and register.double)
 
 
-class Code:
+class ShaderCode:
     """A program ready to run under some rules. `steps` has None where a word is no instruction."""
 
     def __init__(self, program: Any, rules: Rules) -> None:
@@ -174,13 +174,15 @@ class Code:
         self.steps = [self._step(i) for i in program]
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Code, (self.program, self.rules)
+        return ShaderCode, (self.program, self.rules)
 
-    def _step(self, i: Any) -> Step | None:
+    def _step(self, i: Any) -> ShaderStep | None:
         if i.form is None or not i.valid:
             return None
         form, word = i.form, i.word
-        return Step(i, form, word, self.rules, bind_control(form, "pred", word), bind_control(form, "rpt", word) or 1)
+        return ShaderStep(
+            i, form, word, self.rules, bind_control(form, "pred", word), bind_control(form, "rpt", word) or 1
+        )
 
     @cached_property
     def _highest(self) -> dict[str, int]:
@@ -208,7 +210,7 @@ class Code:
         return len(self.steps)
 
 
-def check_modelled(step: Step) -> None:
+def check_modelled(step: ShaderStep) -> None:
     """Raise NotModelled for instructions whose effect is not known."""
     if step.status is Status.UNKNOWN:
         notes = step.form.record.notes if step.form.record else ()

@@ -17,11 +17,12 @@ from isakit.arch.usse.registers import ROLES
 from isakit.engine.protocol import Array, Control, Lanes
 from isakit.engine.routine_functions import numpy_function, python_function
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
+from isakit.machine.interrupts import Deferred, deferred
 from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.usse import numpy_ieee as native  # noqa: F401  # pyright: ignore[reportUnusedImport] - registers its functions
 from isakit.machine.usse import rules
 from isakit.machine.usse.sampler import Texture
-from isakit.machine.usse.shader_code import Code, Increments, Step, check_modelled
+from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep, check_modelled
 from isakit.machine.usse.shader_memory import Memory, Overwritten
 from isakit.machine.usse.texture_samples import WordsOf, sampled, unit_of, words_of
 from isakit.sem.requests import covered
@@ -43,14 +44,14 @@ def _is_shared(a: Array) -> bool:
 
 
 def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Mapping[int, Texture],
-              units: Mapping[int, Texture], code: Code | None, snapshot: Snapshot) -> Machine:  # fmt: skip
+              units: Mapping[int, Texture], code: ShaderCode | None, snapshot: Snapshot) -> Machine:  # fmt: skip
     machine = Machine(lanes, memory=memory, textures=textures, units=units, rows=rows)
     machine.code = code
     machine.restore(snapshot)
     return machine
 
 
-class Runner(Protocol):
+class StretchRunner(Protocol):
     """Something that has compiled code for parts of a program."""
 
     def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:
@@ -94,7 +95,7 @@ class Machine:
         self.notes: dict[str, str] = {}
         self.increments = Increments()
         self.executed = 0
-        self.code: Code | None = None
+        self.code: ShaderCode | None = None
         self.waiting: dict[int, Array | None] = {}
         self._link = np.zeros(lanes, np.int64)
         self._samples: dict[Any, list[Array]] = {}
@@ -156,12 +157,14 @@ class Machine:
         return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------
-    def start(self, code: Code) -> None:
+    def start(self, code: ShaderCode) -> None:
         """Put all invocations at the first instruction of a program. Registers stay as they are."""
         self.code, self.waiting = code, {}
         self._spread({0: None})  # a program without instructions has ended
 
-    def run(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None) -> None:
+    def run(
+        self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS, runner: StretchRunner | None = None
+    ) -> None:
         """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
 
         After an exception the state is that before the instruction, and `resume` or `step` go on from there.
@@ -171,7 +174,7 @@ class Machine:
         self.start(code)
         self.resume(max_instructions, runner)
 
-    def steps(self, code: Code, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
+    def steps(self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
         """Run an instruction at a time. Raises BudgetExceeded and what else `run` raises.
 
         Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
@@ -196,13 +199,19 @@ class Machine:
         """The number of the instruction an invocation is about to execute; None where it has ended."""
         return next((pc for pc, mask in self.waiting.items() if mask is None or mask[lane]), None)
 
-    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: Runner | None = None,
+    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: StretchRunner | None = None,
                until: Collection[int] = ()) -> bool:  # fmt: skip
         """Run on to the end of all invocations; returns whether they have ended.
 
         `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
         stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
         """
+        with deferred() as signals:  # so that what raises an interrupt finds whole instructions
+            return self._resume(max_instructions, runner, until, signals)
+
+    def _resume(
+        self, max_instructions: int, runner: StretchRunner | None, until: Collection[int], signals: Deferred
+    ) -> bool:
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
         while waiting:
@@ -216,6 +225,7 @@ class Machine:
                 join = min((n for n in until if pc < n < join), default=join)
             try:
                 while pc != join:
+                    signals.check()
                     if not budget:
                         raise BudgetExceeded("BUDGET", 8 * pc)
                     done = runner.advance(pc, mask, join, budget) if runner is not None else 0
@@ -248,23 +258,24 @@ class Machine:
         if pc is None:
             raise LaunchError(f"invocation {lane} has ended")
         mask = self.waiting[pc]
-        moved = self._step(code, pc, mask)
-        del self.waiting[pc]
-        self._spread({pc + 1: mask} if moved is None else moved)
+        with deferred():
+            moved = self._step(code, pc, mask)
+            del self.waiting[pc]
+            self._spread({pc + 1: mask} if moved is None else moved)
         return pc
 
-    def _code(self) -> Code:
+    def _code(self) -> ShaderCode:
         if self.code is None:
             raise LaunchError("no program has been started")
         return self.code
 
     def _spread(self, moved: Mapping[int, Array | None]) -> None:
-        """Put lanes where they go on; behind the last instruction they have ended."""
+        """Put lanes where they go on; after the last instruction they have ended."""
         for target, lanes in moved.items():
             if target < len(self._code()):
                 _merge(self.waiting, target, lanes)
 
-    def _step(self, code: Code, pc: int, mask: Array | None) -> dict[int, Array | None] | None:
+    def _step(self, code: ShaderCode, pc: int, mask: Array | None) -> dict[int, Array | None] | None:
         """Execute one instruction; returns the lanes by the address they continue at, None for the next one."""
         step = code.steps[pc]
         if step is None:
@@ -308,7 +319,7 @@ class Machine:
             self.note(step)
         return out
 
-    def _undo(self, step: Step) -> Callable[[], None]:
+    def _undo(self, step: ShaderStep) -> Callable[[], None]:
         """Remember what an instruction of several parts may change before it faults; the result takes it back."""
         files = {name: self.files[name].copy() for name in step.written_files}
         others = self.killed.copy(), self.depth, self.increments, self._link  # the rest is replaced, not changed
@@ -322,7 +333,7 @@ class Machine:
 
         return undo
 
-    def note(self, step: Step) -> None:
+    def note(self, step: ShaderStep) -> None:
         """Remember that an instruction of inferred meaning was executed."""
         record = step.form.record
         if record and record.name not in self.notes:
@@ -379,7 +390,7 @@ class Machine:
         """Nothing, where nothing follows. Raises NotModelled elsewhere."""
         code = self._code()
         if pc + 1 < len(code):
-            raise NotModelled(f"`{code.program[pc].text}` in front of other instructions", "what it sets is not known")
+            raise NotModelled(f"`{code.program[pc].text}` before other instructions", "what it sets is not known")
 
     def _split(self, pc: int, target: int, mask: Array | None, active: Array | None) -> dict[int, Array | None]:
         return self._with_rest({target: active}, pc, mask, active)
@@ -496,7 +507,7 @@ _VALUES = covered(
 
 
 def target_of(here: int, operand: int, relative: bool) -> int:
-    """The number of the instruction a branch goes to; one in front of the program is negative."""
+    """The number of the instruction a branch goes to; one before the program is negative."""
     number = python_function(rules.target, relative=relative)(here, operand)
     return number - ((number >> 31) << 32)
 
@@ -519,4 +530,4 @@ def _merge(waiting: dict[int, Array | None], pc: int, mask: Array | None) -> Non
     waiting[pc] = None if mask is not None and mask.all() else mask
 
 
-__all__ = ["DEFAULT", "Code", "Machine", "Rules", "neighbour_of", "target_of"]
+__all__ = ["DEFAULT", "Machine", "Rules", "ShaderCode", "neighbour_of", "target_of"]

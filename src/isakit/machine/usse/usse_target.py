@@ -11,7 +11,7 @@ import numpy as np
 from isakit.arch.usse import usse
 from isakit.errors import BudgetExceeded, LaunchError
 from isakit.machine.snapshot import Snapshot
-from isakit.machine.target import MemorySpace, Register, Stop, Target, Thread
+from isakit.machine.target import MachineStop, MemorySpace, RegisterRef, Target, Thread
 from isakit.machine.usse.shader_machine import MAX_INSTRUCTIONS, Machine
 from isakit.spec import RegisterFile
 
@@ -61,7 +61,7 @@ class UsseTarget(Target):
         files = self.machine.files
         return {n: replace(f, count=len(files[n])) for n, f in usse.registers.items() if len(files.get(n, ()))}
 
-    def _read(self, register: Register, thread: int) -> int:
+    def _read(self, register: RegisterRef, thread: int) -> int:
         return int(self.machine.files[register.file][register.number, thread])
 
     def read_file(self, file: str) -> Any:
@@ -70,7 +70,7 @@ class UsseTarget(Target):
         rows = self.machine.files[file]
         return np.array(np.broadcast_to(rows, (len(rows), self.machine.lanes)))
 
-    def _write(self, register: Register, value: int, thread: int) -> None:
+    def _write(self, register: RegisterRef, value: int, thread: int) -> None:
         if register.file == "sa":
             self.machine.own_shared()
         self.machine.files[register.file][register.number, thread] = value
@@ -107,15 +107,15 @@ class UsseTarget(Target):
         first = self.position if thread is None else thread
         return None if self.machine.step(thread) is None else first
 
-    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> Stop:
+    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> MachineStop:
         """See `Target`."""
         stops = frozenset(a // _WORD for a in until if a % _WORD == 0)
         try:
             limit = MAX_INSTRUCTIONS if max_instructions is None else max_instructions
             done = self.machine.resume(limit, until=stops)
         except BudgetExceeded:
-            return Stop("budget", self.position)
-        return Stop("finished") if done else Stop("until", self.position)
+            return MachineStop("budget", self.position)
+        return MachineStop("finished") if done else MachineStop("until", self.position)
 
     def snapshot(self) -> Snapshot:
         """See `Target`."""

@@ -15,22 +15,25 @@ from isakit.arch.vuc.fields import SR_SRC1
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.arch.vuc.registers import NOT_P0, SR, TRUE
 from isakit.errors import MachineFault
+from isakit.machine.interrupts import deferred
 from isakit.machine.snapshot import Snapshot, freeze_parts, thaw_parts
-from isakit.machine.vuc.core_code import Op, decode
+from isakit.machine.vuc.core_code import CoreOp, decode
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES, HostMemory
-from isakit.machine.vuc.execution_state import View
-from isakit.machine.vuc.host_registers import Host
+from isakit.machine.vuc.execution_state import StateView
+from isakit.machine.vuc.host_registers import HostRegisters
 from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
-from isakit.machine.vuc.mvsurf import Output, Source
+from isakit.machine.vuc.mvsurf import SurfaceOutput, SurfaceSource
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.rules import Rules
-from isakit.machine.vuc.rules.state import ADDRESS_MASK, NEVER, CoreRecord, Entry, Kind
+from isakit.machine.vuc.rules import CoreRules
+from isakit.machine.vuc.rules.state import ADDRESS_MASK, NEVER, CoreRecord, QueueEntry, QueueKind
 from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
 from isakit.machine.vuc.unit_requests import ACTIONS, H264_MODE, Units
 from isakit.machine.vuc.vpring import VpRing
 
 NO_WATCHDOG = 0xFFFF
+_UNINTERRUPTED = 4096
+"""Cycles between two looks at an interrupt from the keyboard."""
 
 
 _PARTS = ("memory", "units", "ring", "vpring", "mvs_in", "mvs_out", "sr", "host", "_view")
@@ -60,13 +63,13 @@ _NO_STATE = {
 """Attributes of the parts that a snapshot leaves out: fixed when the core is made, derived, or the user's."""
 
 
-def _restored(kind: type[Core], variant: str, options: Options, snapshot: Snapshot) -> Core:
+def _restored(kind: type[CoreMachine], variant: str, options: Options, snapshot: Snapshot) -> CoreMachine:
     core = kind(variant, options)
     core.restore(snapshot)
     return core
 
 
-class Core(CoreRecord):
+class CoreMachine(CoreRecord):
     """A core of one variant with its surroundings.
 
     `r`, `p`: registers as lists (write $p with `set_predicates`); `sr`: special registers by number or name; `data`:
@@ -81,15 +84,15 @@ class Core(CoreRecord):
         self.variant, self.features = v.name, v.features | {v.name}
         self.options = options or Options()
         self.vp2 = v.name == "vp2"
-        self.rules = Rules(self.options, self.vp2)
+        self.rules = CoreRules(self.options, self.vp2)
         self.code: list[int | None] = [None] * CODE_SIZE
-        self._ops: list[Op | None] = [None] * CODE_SIZE
+        self._ops: list[CoreOp | None] = [None] * CODE_SIZE
         self.memory = HostMemory()
         self.shows_predicates = False
         self.io_writes: list[tuple[int, str, int, int]] = []
         self.on_io_load: Callable[[str, int], int | None] | None = None
         self.on_io_store: Callable[[str, int, int], None] | None = None
-        self.listener: Callable[[Entry], None] | None = None
+        self.listener: Callable[[QueueEntry], None] | None = None
         self.accelerator: Callable[[int, Container[int]], str] | None = None
         self.code_version = 0
         self.reset()
@@ -100,7 +103,7 @@ class Core(CoreRecord):
         super().__init__()
         self.p[NOT_P0] = self.p[TRUE] = 1
         self.data = [0] * D_CELLS
-        self._view = View(self)
+        self._view = StateView(self)
         self.pwt = bytearray(PWT_BYTES)
         self.weight_denominators = 0
         self.mb = Macroblock()
@@ -112,9 +115,9 @@ class Core(CoreRecord):
         self.halted = True
         self.wdcnt = NO_WATCHDOG
         self.watch_at = self.due = self.lagging = NEVER
-        self.queue: list[Entry] = []
+        self.queue: list[QueueEntry] = []
         self.wait: tuple[int, int, bool] | None = None
-        self.mvs_in, self.mvs_out = Source(self.memory), Output(self.memory)
+        self.mvs_in, self.mvs_out = SurfaceSource(self.memory), SurfaceOutput(self.memory)
         self.mvs_in_busy = False
         self.units = Units(self)
         self.ring = Ring(self.memory, self.vp2)
@@ -125,7 +128,7 @@ class Core(CoreRecord):
             self.options.vpring_cycles,
         )
         self.sr = SpecialRegisters(self)
-        self.host = Host(self)
+        self.host = HostRegisters(self)
         self.diagnostics: list[tuple[int, int, str, str]] = []
 
     def _ring_full(self, name: str) -> None:
@@ -205,11 +208,11 @@ class Core(CoreRecord):
         return self.wait is not None
 
     @property
-    def pending(self) -> list[Entry]:
+    def pending(self) -> list[QueueEntry]:
         """Writes and events that have not landed yet, in the order they will."""
-        return [e for e in reversed(self.queue[: self.count]) if e.kind != Kind.DEAD]
+        return [e for e in reversed(self.queue[: self.count]) if e.kind != QueueKind.DEAD]
 
-    def op(self, address: int) -> Op:
+    def op(self, address: int) -> CoreOp:
         """The decoded instruction at an address; raises MachineFault where there is none."""
         op = self._ops[address]
         if op is None:
@@ -295,10 +298,10 @@ class Core(CoreRecord):
         origin = next(e.origin for e in self.queue[: self.count] if e.serial == self.long_serial)
         self.note("LONG_ABORTED", f"the long operation of {origin:#x} never lands")
 
-    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry:
+    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> QueueEntry:
         """Do something whose effect is visible `cycles` after the current cycle; `name` is for people who watch."""
         visible = self.cycle + cycles
-        self.rules.enter(self, visible, visible, Kind.EVENT, name, action, self.pc)
+        self.rules.enter(self, visible, visible, QueueKind.EVENT, name, action, self.pc)
         return next(e for e in self.queue if e.serial == self.serial)
 
     # --- running ------------------------------------------------------------------------------------------------------
@@ -317,12 +320,19 @@ class Core(CoreRecord):
         """
         if self.accelerator is not None and self.listener is None:
             return self.accelerator(limit, stops)
-        return self.advance_reference(limit, stops)
+        if self.calls_out:  # what is called may take long, and may want to end the run
+            return self.advance_reference(limit, stops)
+        reason = "limit"
+        with deferred() as signals:  # so that what raises an interrupt finds whole cycles
+            while reason == "limit" and self.cycle < limit:
+                signals.check()
+                reason = self.advance_reference(min(limit, self.cycle + _UNINTERRUPTED), stops)
+        return reason
 
     def advance_reference(self, limit: int, stops: Container[int] = ()) -> str:
         """`advance` without compiled code."""
         ops, p, view = self._ops, self.p, self._view
-        rules = self.rules if self.listener is None else Rules(self.options, self.vp2, watched=True)
+        rules = self.rules if self.listener is None else CoreRules(self.options, self.vp2, watched=True)
         begin, end = rules.begin, rules.end
         none = ()
         while self.cycle < limit:
@@ -355,7 +365,7 @@ class Core(CoreRecord):
                 end(self, 0, 0)
         return "limit"
 
-    def _hurry(self, limit: int, stops: Container[int], end: Callable[[Core, int, int], None]) -> bool:
+    def _hurry(self, limit: int, stops: Container[int], end: Callable[[CoreMachine, int, int], None]) -> bool:
         """Issue plain instructions and branches in a row, while no late write is due and no limit is counted.
 
         Returns whether any issued. A special version of `rules.cycle` and `rules.flow.branch` for such instructions.
@@ -417,7 +427,7 @@ class Core(CoreRecord):
             self.stalled += now - self.cycle
             self.cycle = now
         if self.due <= self.cycle:
-            rules = self.rules if self.listener is None else Rules(self.options, self.vp2, watched=True)
+            rules = self.rules if self.listener is None else CoreRules(self.options, self.vp2, watched=True)
             rules.land(self, self.cycle, 0, 0)
         return True
 

@@ -47,7 +47,7 @@ class Footprint:
 
 
 @dataclass(frozen=True, eq=False)
-class Op:
+class CoreOp:
     """A decoded instruction.
 
     `guard`: predicate number or -1; `relative`: (predicate, negated, distance) of the VP2 slot or None; `run(state,
@@ -129,7 +129,7 @@ def _prepared(form: Form, word: int) -> tuple[Trace, Callable[..., list[Control]
     return trace, compiled.function, compiled.source
 
 
-def decode(variant: str, word: int, address: int) -> Op:
+def decode(variant: str, word: int, address: int) -> CoreOp:
     """The instruction of a word at an instruction address; raises MachineFault for a word that is none."""
     d = decoder(vuc, variant)
     i = d.one(word, 1, address * d.view.variant.unit_bytes)
@@ -145,7 +145,7 @@ def decode(variant: str, word: int, address: int) -> Op:
     plain, jump, clocked = _plainness(trace, relative, predicates)
     guarded = -1 if guard is None else guard
     kept = sum(1 << n for n in registers)
-    return Op(i, guarded, relative, run, fp, predicates, kept, registers, plain, jump, clocked, source)
+    return CoreOp(i, guarded, relative, run, fp, predicates, kept, registers, plain, jump, clocked, source)
 
 
 def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, int, bool]:

@@ -10,10 +10,10 @@ from typing import Protocol
 
 from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
-from isakit.machine.vuc.mvsurf import Output, Source
+from isakit.machine.vuc.mvsurf import SurfaceOutput, SurfaceSource
 from isakit.machine.vuc.options import Options
-from isakit.machine.vuc.rules import Rules
-from isakit.machine.vuc.rules.state import Entry
+from isakit.machine.vuc.rules import CoreRules
+from isakit.machine.vuc.rules.state import QueueEntry
 from isakit.machine.vuc.vpring import VpRing
 
 
@@ -49,7 +49,7 @@ class Specials(Protocol):
 class CoreState(Protocol):
     """State of a core, and what its parts ask it to do."""
 
-    rules: Rules
+    rules: CoreRules
     variant: str
     features: frozenset[str]
     vp2: bool
@@ -78,8 +78,8 @@ class CoreState(Protocol):
     mb: Macroblock
     ring: Ring
     vpring: VpRing
-    mvs_in: Source
-    mvs_out: Output
+    mvs_in: SurfaceSource
+    mvs_out: SurfaceOutput
     mvs_in_busy: bool
     io_writes: list[tuple[int, str, int, int]]
     on_io_load: Callable[[str, int], int | None] | None
@@ -96,7 +96,7 @@ class CoreState(Protocol):
     @property
     def mb_available(self) -> bool: ...
     def note(self, kind: str, text: str) -> None: ...
-    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> Entry: ...
+    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> QueueEntry: ...
     def set_icnt(self, value: int) -> None: ...
     def set_wdcnt(self, value: int) -> None: ...
     def set_code(self, address: int, word: int) -> None: ...

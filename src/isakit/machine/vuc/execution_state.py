@@ -12,7 +12,7 @@ from isakit.machine.vuc.core_state import CoreState
 from isakit.sem.requests import covered
 
 
-class View:
+class StateView:
     """What the functions of instructions get as their state."""
 
     def __init__(self, core: CoreState) -> None:

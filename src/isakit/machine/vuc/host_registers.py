@@ -30,7 +30,7 @@ VP3_INTERRUPTS = {"WATCHDOG": 0, "V2H": 2}
 _DATA = re.compile(r"DATA\[(\w+)\]$")
 
 
-class Host:
+class HostRegisters:
     """`host["H2V"] = 3`, `host["DATA[0x10]"]`, `host[0x103290]`: 32-bit reads and writes as the host makes them.
 
     `on_interrupt` is called with the name of an interrupt that is enabled when it is raised.

@@ -85,7 +85,7 @@ class Input:
 
     `header`: payload words of the header packet; `vectors`: payload words of the motion vector packet or None;
     `coded`: the coded block pattern words; `residual`: payload words of coefficient and sample packets; `weights`:
-    (index, word) writes of prediction weight packets in front of it.
+    (index, word) writes of prediction weight packets before it.
     """
 
     header: tuple[int, ...] = ()

@@ -87,7 +87,7 @@ class Weight:
 def weights_packet(
     luma_log2: int, chroma_log2: int, list0: Sequence[Weight], list1: Sequence[Weight] = (), *, vp2: bool
 ) -> list[int]:
-    """The prediction weights of a slice, in front of its first macroblock.
+    """The prediction weights of a slice, before its first macroblock.
 
     The logarithms of the denominators are 0 to 7, a list has up to 32 entries. What counts for a flag of 0 is written
     too: weight 2**log2 and offset 0. Raises LaunchError for numbers that do not fit.

@@ -34,7 +34,7 @@ _DIVISION_MASK = {0: 0, 1: 2, 2: 1, 3: 3}
 """Partitioning code (0 whole, 1 16x8, 2 8x16, 3 8x8) -> which bits of a block number its partition number keeps."""
 
 
-class Output:
+class SurfaceOutput:
     """MVSO[] and the write unit. `parts` collects what single stores to the flag and partitioning cells left."""
 
     def __init__(self, memory: HostMemory) -> None:
@@ -97,7 +97,7 @@ class Output:
         return at
 
 
-class Source:
+class SurfaceSource:
     """MVSI[] and the read unit, one macroblock pair per read."""
 
     def __init__(self, memory: HostMemory) -> None:

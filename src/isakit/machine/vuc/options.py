@@ -17,7 +17,7 @@ Cycles = Annotated[int, range(1 << 16)]
 class Options(Settings):
     """Settings of a core; the defaults are the decisions of [vuc].
 
-    Flow: `return_offset` instructions behind a call lies the return address. `full_stack`: a push on eight entries
+    Flow: `return_offset` instructions after a call lies the return address. `full_stack`: a push on eight entries
     faults, or drops the oldest entry. `empty_stack`: a pop of nothing faults, or gives 0. `signed_relative`: the VP2
     relative target is read as -32..31 instead of 0..63.
 

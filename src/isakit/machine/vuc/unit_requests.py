@@ -13,7 +13,7 @@ from isakit.errors import NotModelled
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES
 from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
-from isakit.machine.vuc.rules.state import Entry, Kind
+from isakit.machine.vuc.rules.state import QueueEntry, QueueKind
 from isakit.sem.requests import covered
 
 SLEEP_MASK = 0x0C00
@@ -29,7 +29,7 @@ class Units:
 
     def __init__(self, core: CoreState) -> None:
         self.core = core
-        self._running: dict[str, list[Entry]] = {}
+        self._running: dict[str, list[QueueEntry]] = {}
         self._read_before = False
 
     def do_branch(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class Units:
         self.core.wait = 1 << args[0], attrs["level"], False
 
     def do_clicnt(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
-        self.core.stalled -= 1  # the counter is 0 behind this instruction, not at it
+        self.core.stalled -= 1  # the counter is 0 after this instruction, not at it
         self.core.set_icnt(0)
         self.core.stalled += 1
 
@@ -118,9 +118,9 @@ class Units:
             self.core.ring.ready.popleft()
         self.parse_ring()
 
-    def _restart_unit(self, name: str, events: list[Entry]) -> None:
+    def _restart_unit(self, name: str, events: list[QueueEntry]) -> None:
         for e in self._running.get(name, ()):
-            e.kind = Kind.DEAD
+            e.kind = QueueKind.DEAD
         self._running[name] = events
 
     def do_mvsread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, MutableSequence
 
 from isakit.arch.vuc import vuc
 from isakit.machine.snapshot import Snapshot
-from isakit.machine.target import MemorySpace, Register, Stop, Target, Thread
-from isakit.machine.vuc.core import Core
+from isakit.machine.target import MachineStop, MemorySpace, RegisterRef, Target, Thread
+from isakit.machine.vuc.core import CoreMachine
 from isakit.spec import RegisterFile
 
 _BYTES = {"D": 2, "MVSI": 2, "MVSO": 2, "PWT": 1, "VP": 1}
@@ -23,7 +23,7 @@ class VucTarget(Target):
 
     isa = "vuc"
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreMachine) -> None:
         self.core, self.variant = core, core.variant
         self._unit = vuc.variant(core.variant).unit_bytes
 
@@ -52,17 +52,17 @@ class VucTarget(Target):
         """See `Target`."""
         return vuc.registers
 
-    def register(self, name: str) -> Register:
+    def register(self, name: str) -> RegisterRef:
         """Also special registers by their own names."""
         special = self.core.sr.names.get(name.removeprefix("$"))
-        return Register("sr", special) if special is not None else super().register(name)
+        return RegisterRef("sr", special) if special is not None else super().register(name)
 
-    def _read(self, register: Register, thread: int) -> int:
+    def _read(self, register: RegisterRef, thread: int) -> int:
         file, n = register
         core = self.core
         return core.sr.peek(n) if file == "sr" else {"r": core.r, "p": core.p, "acc": core.acc}[file][n]
 
-    def _write(self, register: Register, value: int, thread: int) -> None:
+    def _write(self, register: RegisterRef, value: int, thread: int) -> None:
         file, n = register
         if file == "sr":
             self.core.sr.poke(n, value)
@@ -123,7 +123,7 @@ class VucTarget(Target):
         self.core.pass_cycles(1)
         return 0
 
-    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> Stop:
+    def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> MachineStop:
         """See `Target`; `max_instructions` counts cycles."""
         core = self.core
         stops = frozenset(address // self._unit for address in until if address % self._unit == 0)
@@ -136,13 +136,13 @@ class VucTarget(Target):
                 continue
             match reason:
                 case "limit":
-                    return Stop("budget", self.position)
+                    return MachineStop("budget", self.position)
                 case "stop":
-                    return Stop("until", 0)
+                    return MachineStop("until", 0)
                 case "asleep":
-                    return Stop("asleep", 0)
+                    return MachineStop("asleep", 0)
                 case _:
-                    return Stop("finished")
+                    return MachineStop("finished")
 
     def snapshot(self) -> Snapshot:
         """See `Target`."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import IntFlag
 
 from isakit.arch.vuc.registers import P_NAMES, R_NAMES, SR, special_names
-from isakit.machine.vuc.core import Core
-from isakit.machine.vuc.core_code import Op, Register
-from isakit.machine.vuc.rules.state import Entry, Kind
+from isakit.machine.vuc.core import CoreMachine
+from isakit.machine.vuc.core_code import CoreOp, Register
+from isakit.machine.vuc.rules.state import QueueEntry, QueueKind
 
 WINDOW = frozenset(range(16, 25))
 """Special registers whose meaning depends on $spidx."""
@@ -102,7 +102,7 @@ def register_name(register: Register, features: frozenset[str]) -> str:
 class Watch:
     """Steps a core one cycle at a time and reports every cycle."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: CoreMachine) -> None:
         self.core = core
         self._names = special_names(core.features)
         self._predicates_from = (-2, 0)  # cycle and address of the last instruction that wrote predicates
@@ -116,7 +116,7 @@ class Watch:
         executes = op is not None and (op.guard < 0 or bool(core.p[op.guard]))
         under_way = [e for e in core.pending if e.visible > number]
         notes = self._before(op, executes, under_way) if op is not None else []
-        landed: list[Entry] = []
+        landed: list[QueueEntry] = []
         core.listener = landed.append
         try:
             core.pass_cycles(1)
@@ -126,16 +126,16 @@ class Watch:
         if op is not None and executes:
             if op.predicates:
                 self._predicates_from = number, pc
-            notes += [Note(Hazard.ABORTED, "operation", e.origin) for e in under_way if e.kind == Kind.DEAD]
+            notes += [Note(Hazard.ABORTED, "operation", e.origin) for e in under_way if e.kind == QueueKind.DEAD]
             notes += [
                 Note(Hazard.LOST, R_NAMES[int(e.index)], e.origin)
                 for e in landed
-                if e.kind == Kind.REGISTER and e.index in op.registers
+                if e.kind == QueueKind.REGISTER and e.index in op.registers
             ]
         text = op.instruction.text if op is not None else ""
         return Cycle(number, pc, text, executes, tuple(landings), tuple(dict.fromkeys(notes)))
 
-    def _before(self, op: Op, executes: bool, under_way: list[Entry]) -> list[Note]:
+    def _before(self, op: CoreOp, executes: bool, under_way: list[QueueEntry]) -> list[Note]:
         reads = op.footprint.reads if executes else frozenset({("p", op.guard)})
         out: list[Note] = []
         if ("sr", SR["pred"]) in reads and self._predicates_from[0] == self.core.cycle - 1:
@@ -143,11 +143,11 @@ class Watch:
         for e in under_way:
             for what in sorted(_waits_for(e, reads)):
                 out.append(Note(Hazard.OLD, register_name(what, self.core.features), e.origin))
-            if executes and e.kind == Kind.REGISTER and e.index in op.registers and e.lands > self.core.cycle + 1:
+            if executes and e.kind == QueueKind.REGISTER and e.index in op.registers and e.lands > self.core.cycle + 1:
                 out.append(Note(Hazard.LATE, R_NAMES[int(e.index)], e.origin))
         return out
 
-    def _direct(self, op: Op | None, executes: bool) -> list[Landing]:
+    def _direct(self, op: CoreOp | None, executes: bool) -> list[Landing]:
         if op is None or not executes:
             return []
         core = self.core
@@ -155,36 +155,36 @@ class Watch:
         return out + [Landing(P_NAMES[n], core.p[n], self._pc(op)) for n in range(16) if op.predicates >> n & 1]
 
     @staticmethod
-    def _pc(op: Op) -> int:
+    def _pc(op: CoreOp) -> int:
         return op.instruction.unit_address
 
-    def _landing(self, e: Entry, op: Op | None, executes: bool) -> Landing | None:
-        if e.kind == Kind.REGISTER:
+    def _landing(self, e: QueueEntry, op: CoreOp | None, executes: bool) -> Landing | None:
+        if e.kind == QueueKind.REGISTER:
             if op is not None and executes and e.index in op.registers:
                 return None
             return Landing(R_NAMES[int(e.index)], e.value, e.origin)
-        if e.kind == Kind.SPECIAL:
+        if e.kind == QueueKind.SPECIAL:
             return Landing(self._names[int(e.index)], e.value, e.origin)
-        if e.kind == Kind.LONG_VIEW:
+        if e.kind == QueueKind.LONG_VIEW:
             return Landing("$lhi:$llo", e.value, e.origin)
-        if e.kind == Kind.EVENT and e.index:
+        if e.kind == QueueKind.EVENT and e.index:
             return Landing(str(e.index), 1, e.origin)
         return None
 
 
-def _waits_for(e: Entry, reads: frozenset[Register]) -> set[Register]:
+def _waits_for(e: QueueEntry, reads: frozenset[Register]) -> set[Register]:
     """The registers of `reads` whose value an entry under way will change."""
     kind, index = e.kind, e.index
     specials = {n for f, n in reads if f == "sr"}
-    if kind == Kind.REGISTER:
+    if kind == QueueKind.REGISTER:
         return {("r", index)} & reads
-    if kind == Kind.ACCUMULATOR:
+    if kind == QueueKind.ACCUMULATOR:
         return {("acc", 0)} & reads
-    if kind == Kind.LONG_VIEW:
+    if kind == QueueKind.LONG_VIEW:
         return {("sr", n) for n in specials & {SR["lhi"], SR["llo"]}}
-    if kind == Kind.EVENT:
+    if kind == QueueKind.EVENT:
         return {("sr", n) for n in specials & MACROBLOCK} if str(index) == "mbiread" else set()
-    if kind != Kind.SPECIAL:
+    if kind != QueueKind.SPECIAL:
         return set()
     if index == SR["pred"]:
         return {x for x in reads if x[0] == "p"} | {("sr", n) for n in specials & {index}}

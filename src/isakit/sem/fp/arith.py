@@ -7,7 +7,7 @@ invalid (infinity minus infinity, zero times infinity). What a NaN operand gives
 from __future__ import annotations
 
 from isakit.sem.fp.core import (
-    Format,
+    FloatFormat,
     Parts,
     Rounding,
     align_add,
@@ -18,7 +18,7 @@ from isakit.sem.fp.core import (
 from isakit.sem.value import Value, const, select
 
 
-def wide(f: Format) -> int:
+def wide(f: FloatFormat) -> int:
     """Width of an exact product with room for a carry and guard bits."""
     return next(w for w in (32, 64, 128) if w >= 2 * f.precision + 6)
 
@@ -27,12 +27,12 @@ def _zero_sum_sign(a: Value, b: Value, rounding: Rounding) -> Value:
     return a | b if rounding == "rm" else a & b
 
 
-def infinity(sign: Value, f: Format) -> Value:
+def infinity(sign: Value, f: FloatFormat) -> Value:
     """Infinity with a sign."""
     return with_sign(sign, const(f.infinity, f.width))
 
 
-def add(x: Parts, y: Parts, f: Format, rounding: Rounding) -> tuple[Value, Value]:
+def add(x: Parts, y: Parts, f: FloatFormat, rounding: Rounding) -> tuple[Value, Value]:
     """x + y; an exactly zero sum of opposite signs is -0 in rm and +0 otherwise."""
     up = f.work - f.precision - 2
     sign, exponent, total = align_add(
@@ -45,14 +45,14 @@ def add(x: Parts, y: Parts, f: Format, rounding: Rounding) -> tuple[Value, Value
     return result, x.infinite & y.infinite & (x.sign ^ y.sign)
 
 
-def _product(x: Parts, y: Parts, f: Format) -> tuple[Value, Value]:
+def _product(x: Parts, y: Parts, f: FloatFormat) -> tuple[Value, Value]:
     """Exponent of the top bit and magnitude of the exact product."""
     w = wide(f)
     exponent = x.exponent + y.exponent + (w - 1 - 2 * f.fraction - f.bias)
     return exponent, x.significand.resize(w) * y.significand.resize(w)
 
 
-def mul(x: Parts, y: Parts, f: Format, rounding: Rounding) -> tuple[Value, Value]:
+def mul(x: Parts, y: Parts, f: FloatFormat, rounding: Rounding) -> tuple[Value, Value]:
     """x * y."""
     sign = x.sign ^ y.sign
     result = round_pack(sign, *_product(x, y, f), f, rounding)
@@ -60,7 +60,7 @@ def mul(x: Parts, y: Parts, f: Format, rounding: Rounding) -> tuple[Value, Value
     return result, x.zero & y.infinite | x.infinite & y.zero
 
 
-def fma(x: Parts, y: Parts, z: Parts, f: Format, rounding: Rounding) -> tuple[Value, Value]:
+def fma(x: Parts, y: Parts, z: Parts, f: FloatFormat, rounding: Rounding) -> tuple[Value, Value]:
     """x * y + z rounded once; zero sums as in `add`."""
     w, sign = wide(f), x.sign ^ y.sign
     exponent, product = normalise(*_product(x, y, f))

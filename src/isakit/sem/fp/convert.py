@@ -12,7 +12,7 @@ from isakit.sem.fp import core
 from isakit.sem.fp.core import (
     F16,
     F32,
-    Format,
+    FloatFormat,
     Parts,
     Rounding,
     integral_part,
@@ -145,7 +145,7 @@ def load_f32(x: Value, source: Small, absolute: bool, negate: bool) -> Value:
     return select(is_nan(v, F32), NAN, v) if source == "f16" else f32_flush.definition(v)
 
 
-def round_to_integral(v: Value, f: Format, rounding: Rounding) -> Value:
+def round_to_integral(v: Value, f: FloatFormat, rounding: Rounding) -> Value:
     """A float rounded to an integral float; the sign of zero is kept, NaN and infinity pass through."""
     x = unpack(v, f)
     whole = integral_part(x, f, rounding)
@@ -183,7 +183,7 @@ def f2f(
     return f32_to_f16(v, "rz", rounding) if integral else f32_to_f16(v, rounding)
 
 
-def to_integer_magnitude(x: Parts, f: Format, bits: int, rounding: Rounding) -> tuple[Value, Value]:
+def to_integer_magnitude(x: Parts, f: FloatFormat, bits: int, rounding: Rounding) -> tuple[Value, Value]:
     """The rounded magnitude in a value of more than `bits` + 1 bits, and whether it is too large even for that."""
     width = 64 if bits <= 32 else 128
     count = const(f.bias + bits, 32) - x.exponent

@@ -22,7 +22,7 @@ zero of the same sign."""
 
 
 @dataclass(frozen=True)
-class Format:
+class FloatFormat:
     """An IEEE interchange layout: sign, `exponent` bits, `fraction` bits."""
 
     name: str
@@ -75,9 +75,9 @@ class Format:
         return 32 if self.precision <= 24 else 64
 
 
-F16 = Format("f16", 5, 10)
-F32 = Format("f32", 8, 23)
-F64 = Format("f64", 11, 52)
+F16 = FloatFormat("f16", 5, 10)
+F32 = FloatFormat("f32", 8, 23)
+F64 = FloatFormat("f64", 11, 52)
 FORMATS = {f.name: f for f in (F16, F32, F64)}
 
 
@@ -107,7 +107,7 @@ def negated(v: Value) -> Value:
     return v ^ (1 << (v.width - 1))
 
 
-def signed_zero(sign: Value, f: Format) -> Value:
+def signed_zero(sign: Value, f: FloatFormat) -> Value:
     """Zero with a sign."""
     return with_sign(sign, const(0, f.width))
 
@@ -117,22 +117,22 @@ def with_sign(sign: Value, v: Value) -> Value:
     return (sign.zext(v.width) << (v.width - 1)) | v
 
 
-def is_nan(v: Value, f: Format) -> Value:
+def is_nan(v: Value, f: FloatFormat) -> Value:
     """Any NaN."""
     return absolute(v).ugt(f.infinity)
 
 
-def is_flushed_zero(v: Value, f: Format) -> Value:
+def is_flushed_zero(v: Value, f: FloatFormat) -> Value:
     """A zero or a denormal."""
     return absolute(v).ult(1 << f.fraction)
 
 
-def flush(v: Value, f: Format) -> Value:
+def flush(v: Value, f: FloatFormat) -> Value:
     """Denormals become zeros of the same sign."""
     return select(is_flushed_zero(v, f), v & (1 << (f.width - 1)), v)
 
 
-def unpack(v: Value, f: Format, flushing: bool = False) -> Parts:
+def unpack(v: Value, f: FloatFormat, flushing: bool = False) -> Parts:
     """Take a number apart; `flushing` reads denormals as zeros."""
     size = absolute(v)
     field = size.bits(f.fraction, f.exponent).zext(32)
@@ -163,7 +163,7 @@ def round_up(lsb: Value, rest: Value, sign: Value, rounding: Rounding) -> Value:
     return rest.ugt(0) & (sign if rounding == "rm" else ~sign)
 
 
-def overflowed(sign: Value, f: Format, rounding: Rounding) -> Value:
+def overflowed(sign: Value, f: FloatFormat, rounding: Rounding) -> Value:
     """What a too large magnitude becomes, without its sign."""
     inf, big = const(f.infinity, f.width), const(f.largest, f.width)
     if rounding == "rn":
@@ -190,7 +190,7 @@ def pack(
     sign: Value,
     exponent: Value,
     m: Value,
-    f: Format,
+    f: FloatFormat,
     rounding: Rounding,
     tiny: Tiny,
     overflow: Rounding | None = None,
@@ -219,7 +219,7 @@ def round_pack(
     sign: Value,
     exponent: Value,
     m: Value,
-    f: Format,
+    f: FloatFormat,
     rounding: Rounding,
     tiny: Tiny = "gradual",
     overflow: Rounding | None = None,
@@ -247,12 +247,12 @@ def align_add(sa: Value, ea: Value, ma: Value, sb: Value, eb: Value, mb: Value) 
     return select(swap, sb, sa) ^ turned, select(swap, eb, ea), select(turned, -total, total)
 
 
-def quieted(v: Value, f: Format) -> Value:
+def quieted(v: Value, f: FloatFormat) -> Value:
     """A NaN with its quiet bit set."""
     return v | f.quiet
 
 
-def integral_part(x: Parts, f: Format, rounding: Rounding) -> Value:
+def integral_part(x: Parts, f: FloatFormat, rounding: Rounding) -> Value:
     """Magnitude rounded to an integer, in `f.work` bits; meaningful for exponents below bias + fraction."""
     spare = f.work - f.precision
     count = const(f.bias + f.fraction, 32) - x.exponent

@@ -12,7 +12,7 @@ from isakit.sem.fp import arith
 from isakit.sem.fp.convert import Integer, clamp_integer, int_magnitude, round_to_integral, to_integer_magnitude
 from isakit.sem.fp.core import (
     FORMATS,
-    Format,
+    FloatFormat,
     Rounding,
     absolute,
     is_nan,
@@ -30,7 +30,7 @@ from isakit.sem.value import Value, const, select
 Name = Literal["f16", "f32", "f64"]
 
 
-def quiet_nan(f: Format) -> int:
+def quiet_nan(f: FloatFormat) -> int:
     """The NaN every operation here returns."""
     return f.infinity | f.quiet
 
@@ -90,7 +90,7 @@ def ieee_compare(a: Value, b: Value, *, format: Name = "f32") -> Value:
     return compare_magnitudes(absolute(a), absolute(b), a.sign, b.sign, FORMATS[format].infinity)
 
 
-def _extreme(a: Value, b: Value, f: Format, larger: bool) -> Value:
+def _extreme(a: Value, b: Value, f: FloatFormat, larger: bool) -> Value:
     below = order_key(a).slt(order_key(b))
     result = select(below, b, a) if larger else select(below, a, b)
     a_nan, b_nan = is_nan(a, f), is_nan(b, f)

@@ -38,7 +38,7 @@ class Alternative:
     `tells` are the bits that the text says besides those of the part (default: `when`); a text is read as both. Where
     they contradict each other, the branch is only shown: its text says `tells` alone and is read by another branch.
     `says` explains fields; what it says of some bits takes the place of what the part says of them. `quiet`: so many
-    tokens of an operand that may be left out are not listed among what was expected; behind them it is not left out,
+    tokens of an operand that may be left out are not listed among what was expected; after them it is not left out,
     nor where the last of them is the word `telling`.
     """
 
@@ -135,7 +135,7 @@ def when(
 
 
 class _Quiet:
-    """A token stream that forgets what was expected in front of some token."""
+    """A token stream that forgets what was expected before some token."""
 
     quick = False
 
@@ -298,7 +298,7 @@ class Choice(Part):
             numeric = words is not None and NUMBER_START in words and first[:1] != "$"
             if words is not None and first not in words and "" not in words and not numeric:
                 if a.telling:
-                    yield i, a, None, ""  # behind the telling word it is clear what was meant
+                    yield i, a, None, ""  # after the telling word it is clear what was meant
                 elif not a.quiet:
                     yield i, None, None, a.part.accepts()
             elif type(a.part) is Nothing:

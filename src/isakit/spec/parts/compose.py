@@ -1,4 +1,4 @@
-"""Parts made of parts: sequences, and parts that bits in front of them decide."""
+"""Parts made of parts: sequences, and parts that bits before them decide."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _register_table(f: Field, names: tuple[str | None, ...], aliases: tuple[tupl
 
 
 def number_behind(s: TokenStream, k: int, mark: str) -> tuple[int, int] | None:
-    """(next token, value) of a number behind a mark: in one token with it, or a constant expression."""
+    """(next token, value) of a number after a mark: in one token with it, or a constant expression."""
     t = s.text(k)
     if t == mark:
         return s.number(k + 1)
@@ -53,7 +53,7 @@ def number_behind(s: TokenStream, k: int, mark: str) -> tuple[int, int] | None:
 
 
 def _bracketed(s: TokenStream, k: int) -> tuple[int, str]:
-    """(next token, text) of a word with what stands in brackets behind it."""
+    """(next token, text) of a word with what stands in brackets after it."""
     text = s.text(k)
     while s.text(k) not in ("]", ""):
         k += 1
@@ -412,7 +412,7 @@ class Relative(Imm):
 
 @dataclass(frozen=True)
 class Constant(Bitless):
-    """A number that is always the same, behind a `prefix`; `hint` says what can be written here."""
+    """A number that is always the same, after a `prefix`; `hint` says what can be written here."""
 
     value: int
     prefix: str = ""

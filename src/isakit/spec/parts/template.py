@@ -2,8 +2,8 @@
 
 `template("g{space}[{base}]", Memory, space=bank, base=word(address))` is all there is to say of a g[] operand. The
 language is small: characters that stand for themselves, and holes. A hole that is a token of its own is a part; one
-inside a token (`g{space}`, `$t{}`) is a field whose number completes the word; one behind a dot
-(`{register}.{swizzle}`) is letters of the same word. What a hole is may be decided by the bits in front of it
+inside a token (`g{space}`, `$t{}`) is a field whose number completes the word; one after a dot
+(`{register}.{swizzle}`) is letters of the same word. What a hole is may be decided by the bits before it
 (`Dependent`). Several spellings of one meaning are a `Written`: alternatives as in a `Choice`, but the meaning looks at
 none of them.
 """
@@ -82,7 +82,7 @@ class Numbered(OfField):
 
 
 @dataclass(frozen=True)
-class Cell(Reg):
+class CellPart(Reg):
     """A register that is written as a place of a memory, `o[0x8]`; made by `cell`."""
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
@@ -94,10 +94,10 @@ class Cell(Reg):
             yield got[0] + 1, b
 
 
-def cell(f: Field, name: str, step: int, access: Callable[[Any], Any], *, file: str, half: bool = False) -> Cell:
+def cell(f: Field, name: str, step: int, access: Callable[[Any], Any], *, file: str, half: bool = False) -> CellPart:
     """A register of `file` written `name[number * step]`."""
     names = tuple(f"{name}[{v * step:#x}]" for v in range(1 << f.width))
-    return Cell(f, names, access, file=file, width=8 * step, half=half)
+    return CellPart(f, names, access, file=file, width=8 * step, half=half)
 
 
 @dataclass(frozen=True)
@@ -404,13 +404,13 @@ class _Stem:
         self.number, self.float_number, self.fail, self.address = s.number, s.float_number, s.fail, s.address
 
     def text(self, k: int) -> str:
-        """Token `k`, what stands in front of the dot."""
+        """Token `k`, what stands before the dot."""
         t = self.s.text(k)
         return t.partition(".")[0] if k == self.k else t
 
 
 def _dotted(stem: Part, letters: Part | None, s: TokenStream, k: int, so_far: Bits) -> Iterator[Match]:
-    """The readings of a part with letters behind a dot, `pa4.xyzw`: they may be one word or two."""
+    """The readings of a part with letters after a dot, `pa4.xyzw`: they may be one word or two."""
     for n, b in stem.parse(_Stem(s, k), k):
         _, dot, text = s.text(k).partition(".") if n == k + 1 else ("", "", "")
         if not dot and s.text(n)[:1] == ".":

@@ -92,7 +92,7 @@ class HasFeature(Bitless):
 class Literal(Bitless):
     """Fixed words, with other spellings that are accepted; bound to `value` (default: the text).
 
-    `setting` are further spellings, which also fix bits of other parts. `barred` are words behind which this one has no
+    `setting` are further spellings, which also fix bits of other parts. `barred` are words after which this one has no
     place, and why. `hint` says what can be written here.
     """
 
@@ -189,7 +189,7 @@ class Illegal(Bitless):
 
 @dataclass(frozen=True)
 class Silent(OfField):
-    """A field that no text of its own tells: what is read behind it decides. `meanings` explain its values."""
+    """A field that no text of its own tells: what is read after it decides. `meanings` explain its values."""
 
     field: Field
     meanings: Mapping[int, str] = member(default_factory=dict[int, str])

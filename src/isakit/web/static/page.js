@@ -9,7 +9,7 @@ export const page = {
   state: null,       // where the launch stands, null while there is none
   lesson: null,      // name of the lesson
   scene: null,       // {name, program}: a scene, and the file in it that the editor holds
-  frames: null,      // {name, draw}: a captured frame, and the draw it is shown behind
+  frames: null,      // {name, draw}: a captured frame, and the draw it is shown after
   wanted: null,      // the launch that a lesson or an address asks for
   ptx: "",           // what the text was compiled to first
   numbers: "hex",    // how registers are shown

@@ -30,7 +30,7 @@ async function showFrame() {
   const drawn = await api.ask("frame", {name: f.name, draw: f.draw});
   const slider = make("input", {type: "range", min: 1, max: drawn.draws.length, value: drawn.draw, "aria-label": "Draw", onchange: () => { f.draw = Number(slider.value); trying(showFrame); }});
   const at = drawn.draws[drawn.draw - 1];
-  panes.picture.replaceChildren(image(drawn, `the picture behind draw ${drawn.draw}`), make("div", {class: "bar"}, "Draw ", slider, `${drawn.draw} of ${drawn.draws.length}`),
+  panes.picture.replaceChildren(image(drawn, `the picture after draw ${drawn.draw}`), make("div", {class: "bar"}, "Draw ", slider, `${drawn.draw} of ${drawn.draws.length}`),
     make("p", {class: "quiet"}, at ? `frame ${at.frame}, draw ${at.draw}: ${at.mode}, ${at.fragments} fragments` : ""));
 }
 

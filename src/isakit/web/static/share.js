@@ -49,11 +49,11 @@ export async function share() {
   let copied = "";
   try {
     await navigator.clipboard.writeText(`#${fragment}`);
-    copied = "The part behind # is in the clipboard.";
+    copied = "The part after # is in the clipboard.";
   } catch (e) {
     copied = "";
   }
-  tell("Share this page", make("p", {}, "The text and the launch are in the address, behind #. Nothing was uploaded. Whoever runs the workbench opens it by putting that part behind their own address. ", copied),
+  tell("Share this page", make("p", {}, "The text and the launch are in the address, after #. Nothing was uploaded. Whoever runs the workbench opens it by putting that part after their own address. ", copied),
     make("textarea", {readOnly: true, rows: 6, cols: 60, value: `#${fragment}`, "aria-label": "Fragment to share"}));
 }
 

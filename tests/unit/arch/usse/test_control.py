@@ -150,7 +150,7 @@ def test_a_special_instruction_of_unknown_meaning_may_end_a_program(isa):
     core = usse.Core().run(isa.assemble("vmov.i32 r0 #0x7\nspec 0x1 0x5"))
     assert core.r[0, 0] == 7
     assert "last instruction" in core.notes["spec_1_5"]
-    with pytest.raises(isakit.NotModelled, match="in front of other instructions"):
+    with pytest.raises(isakit.NotModelled, match="before other instructions"):
         usse.Core().run(isa.assemble("spec 0x1 0x5\nvmov.i32 r0 #0x7"))
 
 

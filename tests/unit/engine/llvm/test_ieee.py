@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 from isakit.arch.usse.arithmetic import f32_flushed
 from isakit.arch.usse.transcendental import exp2_f32, log2_f32
 from isakit.engine.codegen import compiled_operation
-from isakit.engine.llvm import Bank, Host, Piece, Straight, Write, build, host, ieee_natives, rsqrt_f32
+from isakit.engine.llvm import Host, Straight, StraightPiece, VectorBank, Write, build, host, ieee_natives, rsqrt_f32
 from isakit.sem import const
 from isakit.sem.fp.ieee import (
     float_to_int,
@@ -47,8 +47,10 @@ def run(result, columns: list[np.ndarray], name: str, natives: bool = True) -> n
     def nothing(low, v):
         raise AssertionError(v)
 
-    pieces = [Piece(((Write("x", len(columns), value),),))]
-    code = Straight(pieces, {"x": Bank(len(columns) + 1)}, False, table if natives else {}, nothing, nothing).text()
+    pieces = [StraightPiece(((Write("x", len(columns), value),),))]
+    code = Straight(
+        pieces, {"x": VectorBank(len(columns) + 1)}, False, table if natives else {}, nothing, nothing
+    ).text()
     count = -(-len(columns[0]) // 16) * 16
     file = np.zeros((len(columns) + 1, count), np.uint32)
     for row, column in zip(file, columns, strict=False):

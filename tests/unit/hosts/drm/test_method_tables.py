@@ -17,7 +17,7 @@ from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import ENG3D, TABLES
-from isakit.hosts.drm.tables.method import Method, Table, method
+from isakit.hosts.drm.tables.method import Method, MethodTable, method
 
 ENGINES: dict[str, type[Engine]] = {"m2mf": CopyEngine, "2d": Engine2D, "3d": Engine3D, "compute": ComputeEngine}
 
@@ -88,4 +88,4 @@ def test_a_write_to_nothing_is_shown_by_its_offset() -> None:
 )
 def test_a_table_that_contradicts_itself_is_refused(methods: tuple[Method, ...]) -> None:
     with pytest.raises(ValueError, match=r"does not fit|two methods|bits"):
-        Table("t", "", frozenset(), methods)
+        MethodTable("t", "", frozenset(), methods)

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import isakit
 from isakit.errors import LaunchError, MachineFault
 from isakit.machine.tesla import Choices, DeviceMemory, LinearWindow, PitchWindow
-from isakit.machine.tesla.device_memory import ALIGNMENT, Memory
+from isakit.machine.tesla.device_memory import ALIGNMENT, FlatMemory
 from support.tesla_kernels import kernel
 
 
@@ -84,7 +84,7 @@ def test_the_address_space_is_full_at_4_gigabytes() -> None:
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 @given(offsets=st.lists(st.integers(0, 7), min_size=1, max_size=8), seed=st.integers(0, 99))
 def test_memory_is_little_endian_and_the_last_store_wins(size: int, offsets: list[int], seed: int) -> None:
-    memory = Memory(64)
+    memory = FlatMemory(64)
     at = np.array(offsets) * size
     values = np.random.default_rng(seed).integers(0, 1 << 63, len(at), dtype=np.uint64)
     memory.store(at, values, size)
@@ -97,7 +97,7 @@ def test_memory_is_little_endian_and_the_last_store_wins(size: int, offsets: lis
 
 
 def test_16_byte_accesses_are_pairs() -> None:
-    memory = Memory(64)
+    memory = FlatMemory(64)
     memory.store(np.array([16, 48]), (np.array([1, 2], np.uint64), np.array([3, 4], np.uint64)), 16)
     low, high = memory.load(np.array([48, 16, 0]), 16)
     assert (low.tolist(), high.tolist()) == ([2, 1, 0], [4, 3, 0])

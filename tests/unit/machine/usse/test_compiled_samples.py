@@ -10,7 +10,7 @@ import pytest
 
 from isakit import isa, usse
 from isakit.engine.llvm import host
-from isakit.machine.usse import DEFAULT, Code
+from isakit.machine.usse import DEFAULT, ShaderCode
 from isakit.machine.usse.compiled_samples import Samples
 from isakit.machine.usse.sampler import Cube, Texture, Volume
 from isakit.machine.usse.texture_samples import words_of
@@ -98,7 +98,7 @@ def test_shaders_sample_with_machine_code_on_the_llvm_engine(engine: str, monkey
 
     monkeypatch.setattr(Samples, "words_of", noted)
     machine = usse.Machine(512, units={0: Texture(np.ones((2, 2, 4), np.float32))})
-    code = Code(isa("usse").assemble("nop"), DEFAULT)
+    code = ShaderCode(isa("usse").assemble("nop"), DEFAULT)
     compiled = stretches_for(engine, code, 512)  # type: ignore[arg-type]
     if compiled is not None:
         runner(machine, *compiled)

@@ -97,7 +97,7 @@ def test_two_writes_of_one_register() -> None:
 
 def test_loads_read_memory_at_issue() -> None:
     assert run("mov $r2 0x9\nld $r1 D[0x0]\nst D[0x0] $r2\nnop").r[1] == 0x1234
-    assert run("mov $r2 0x9\nst D[0x0] $r2\nld $r1 D[0x0]\nnop\nnop").r[1] == 9, "no filler behind a store"
+    assert run("mov $r2 0x9\nst D[0x0] $r2\nld $r1 D[0x0]\nnop\nnop").r[1] == 9, "no filler after a store"
 
 
 def test_guarded_off_instructions_do_nothing_but_take_a_cycle() -> None:

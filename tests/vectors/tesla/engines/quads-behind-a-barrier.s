@@ -1,5 +1,5 @@
 // {"seed": 1, "chip": "gt200", "grid": 1, "block": 64, "flags": {}, "budget": null}
-// Lanes that a quadon wakes behind a barrier read what they wrote in front of it, though others overwrote the register.
+// Lanes that a quadon wakes after a barrier read what they wrote in front of it, though others overwrote the register.
     shl b32 $r15 $r0 0x7
     add b32 $r15 b32 s[0x10] $r15
     and b32 $r2 $r0 0x1

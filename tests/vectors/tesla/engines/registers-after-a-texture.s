@@ -1,5 +1,5 @@
 // {"seed": 17, "chip": "gt200", "grid": 2, "block": 64, "flags": {"mul_zero_wins": false, "sat_nan": false, "nonfp_deriv_inf": false}, "budget": null}
-// What the reference machine reads when it goes on behind a texture instruction was not saved.
+// What the reference machine reads when it goes on after a texture instruction was not saved.
     cvt u32 $r13 u16 u16 s[0xc]
     shl b32 $r13 $r13 0x6
     add b32 $r13 $r13 $r0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from isakit.arch.tesla.fields import Control, Long
+from isakit.arch.tesla.fields import ControlWord, Long
 from isakit.arch.tesla.requests import LANE
 from isakit.lean import dataclass
 from isakit.sem import Value, concat, const, read, write
@@ -110,7 +110,7 @@ NEVER = template("(never)", Condition, _Never, facts={"test": "never"})
 """No lane executes; the $c field plays no role."""
 
 
-def guard(layout: type[Long] | type[Control]) -> Choice:
+def guard(layout: type[Long] | type[ControlWord]) -> Choice:
     """The predicate of a predicable instruction; bound to None for always, else to an object with `holds()`."""
     names = dict(enumerate(CONDITION_NAMES))
     holes: dict[str, Any] = {"test": Enum(layout.pred, names, {v: v for v in names}), "register": creg(layout.csrc)}
@@ -122,7 +122,7 @@ def guard(layout: type[Long] | type[Control]) -> Choice:
 
 
 GUARD = guard(Long)
-CONTROL_GUARD = guard(Control)
+CONTROL_GUARD = guard(ControlWord)
 TAIL = Enum(Long.tail, {0: "", 1: "exit", 2: "join"}, label="no tail")
 MCDST = choice(when({Long.cdst_en: 0}, Nothing()), when({Long.cdst_en: 1}, creg(Long.cdst)))
 FCDST = creg(Long.cdst)

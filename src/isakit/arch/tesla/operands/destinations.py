@@ -22,7 +22,7 @@ class Discarded:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputWord:
     """A word of o[]; a 16-bit result is duplicated into both halves."""
 
     index: Value
@@ -40,7 +40,7 @@ class Output:
 @cache
 def output(f: Field, width: int, name: str) -> Part:
     """`o[offset]`; `name` is `oh` where nothing else in the text tells a half result from a word."""
-    return cell(f, name, width // 8, lambda index: Output(index, width), file="o", half=width == 16)
+    return cell(f, name, width // 8, lambda index: OutputWord(index, width), file="o", half=width == 16)
 
 
 NO_OUTPUT = "LD_A_ST_O_NON_VP_GP"

@@ -47,7 +47,7 @@ def memory(
         width: bits delivered.
         mode: the access type printed before the operand (empty: not printed).
         signed: whether the value is sign-extended.
-        bank: the number that stands behind the letter (c0..c15).
+        bank: the number that stands after the letter (c0..c15).
         address: the $a field (None: direct operand).
         increment: the post-increment flag (None: not available).
     """

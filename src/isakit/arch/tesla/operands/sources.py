@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from isakit.arch.tesla.fields import Control, Imm, Long, Short
+from isakit.arch.tesla.fields import ControlWord, ImmWord, Long, Short
 from isakit.arch.tesla.operands.memory import ATTRIBUTE_PROGRAMS, COMPUTE_ONLY, MODES, memory
 from isakit.arch.tesla.operands.registers import gpr
 from isakit.spec import (
@@ -133,7 +133,7 @@ def ssrc1(width: int = 32, signs: str = "us", layout: Any = Short) -> Choice:
 @cache
 def isrc1(width: int = 32, signs: str = "us") -> Choice:
     """Source 1 of the immediate form."""
-    return ssrc1(width, signs, Imm)
+    return ssrc1(width, signs, ImmWord)
 
 
 @cache
@@ -153,7 +153,7 @@ def ssrc2(width: int = 32) -> Choice:
 @cache
 def immediate(width: int = 32) -> Number:
     """The 32-bit immediate; 16-bit operations use its low half. Accepts negative numbers and f32 literals."""
-    return Number(Imm.imm, width, wrap=True, single=width == 32, label="an immediate")
+    return Number(ImmWord.imm, width, wrap=True, single=width == 32, label="an immediate")
 
 
-TARGET = Number(Control.target, 24, scale=4, label="a code address", code_address=True)
+TARGET = Number(ControlWord.target, 24, scale=4, label="a code address", code_address=True)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.dispatch import handler
-from isakit.hosts.cuda.objects import FLOAT, SIGNED, UNSIGNED, Array, Channel
+from isakit.hosts.cuda.objects import FLOAT, SIGNED, UNSIGNED, Array, ChannelFormat
 from isakit.hosts.cuda.session import Session
 
 _LIMITS = ((8192, 0, 0), (65536, 32768, 0), (2048, 2048, 2048))
@@ -21,26 +21,26 @@ _FORMATS = {
 _CODES = {v: k for k, v in _FORMATS.items()}
 
 
-def channel_of(desc: bytes) -> Channel:
+def channel_of(desc: bytes) -> ChannelFormat:
     """The channel description of the runtime: five ints."""
     *bits, kind = struct.unpack("<5i", desc)
-    return Channel(cast(Any, tuple(bits)), kind).check()
+    return ChannelFormat(cast(Any, tuple(bits)), kind).check()
 
 
-def channel_named(code: int, components: int) -> Channel:
+def channel_named(code: int, components: int) -> ChannelFormat:
     """The channel of a format code of the driver interface. Raises CudaError."""
     if code not in _FORMATS or components not in (1, 2, 4):
         raise invalid(f"format {code:#x} with {components} components")
     bits, kind = _FORMATS[code]
-    return Channel(cast(Any, (bits,) * components + (0,) * (4 - components)), kind).check()
+    return ChannelFormat(cast(Any, (bits,) * components + (0,) * (4 - components)), kind).check()
 
 
-def format_code(channel: Channel) -> tuple[int, int]:
+def format_code(channel: ChannelFormat) -> tuple[int, int]:
     """(format code, components) of the driver interface."""
     return _CODES[channel.bits[0], channel.kind], channel.count
 
 
-def make(s: Session, channel: Channel, width: int, height: int, depth: int, flags: int = 0) -> int:
+def make(s: Session, channel: ChannelFormat, width: int, height: int, depth: int, flags: int = 0) -> int:
     """A handle for a new array."""
     axes = 3 if depth else 2 if height else 1
     if flags & 1:
@@ -76,7 +76,7 @@ def destroy(s: Session, handle: int) -> None:
     s.heap.free(array.address)
 
 
-def _desc(channel: Channel) -> bytes:
+def _desc(channel: ChannelFormat) -> bytes:
     return struct.pack("<5i", *channel.bits, channel.kind)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.dispatch import ProtocolError, handler
 from isakit.hosts.cuda.modules import FAT_CONTAINER, WHOLE_FILE, ProgramModule
-from isakit.hosts.cuda.objects import Function, TextureReference, Variable
+from isakit.hosts.cuda.objects import CudaFunction, DeviceVariable, TextureReference
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import fingerprint
 
@@ -74,7 +74,7 @@ def unregister(s: Session, number: int) -> None:
 def function(s: Session, number: int, name: bytes) -> int:
     """A number for a registered kernel."""
     _room(list(s.functions))
-    s.functions.append(Function(s.module(number), _text(name)))
+    s.functions.append(CudaFunction(s.module(number), _text(name)))
     return len(s.functions)
 
 
@@ -82,7 +82,7 @@ def function(s: Session, number: int, name: bytes) -> int:
 def symbol(s: Session, number: int, size: int, constant: int, name: bytes) -> int:
     """A number for a registered variable."""
     _room(list(s.variables))
-    s.variables.append(Variable(s.module(number), _text(name), size, bool(constant)))
+    s.variables.append(DeviceVariable(s.module(number), _text(name), size, bool(constant)))
     return len(s.variables)
 
 

@@ -8,7 +8,7 @@ from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.dispatch import handler
 from isakit.hosts.cuda.handlers.devices import only
 from isakit.hosts.cuda.modules import ProgramModule
-from isakit.hosts.cuda.objects import Context, Function
+from isakit.hosts.cuda.objects import CudaContext, CudaFunction
 from isakit.hosts.cuda.session import Session
 
 
@@ -17,17 +17,17 @@ def create(s: Session, flags: int, device: int) -> int:
     only(device)
     if flags & ~0x1F:
         raise invalid(f"flags {flags:#x}")
-    handle = s.handles.add(Context(flags))
+    handle = s.handles.add(CudaContext(flags))
     s.contexts.append(handle)
     return handle
 
 
 @handler("cuCtxDestroy", "cuCtxDestroy_v2")
 def destroy(s: Session, handle: int) -> None:
-    s.handles.drop(handle, Context)
+    s.handles.drop(handle, CudaContext)
     for stack in s.stacks.values():
         stack[:] = [c for c in stack if c != handle]
-    if not s.handles.holds(Context):
+    if not s.handles.holds(CudaContext):
         s.reset()
 
 
@@ -41,7 +41,7 @@ def attach(s: Session, flags: int) -> int:
 
 @handler("cuCtxDetach")
 def detach(s: Session, handle: int) -> None:
-    context = s.handles.get(handle, Context)
+    context = s.handles.get(handle, CudaContext)
     context.attached -= 1
     if not context.attached:
         destroy(s, handle)
@@ -49,7 +49,7 @@ def detach(s: Session, handle: int) -> None:
 
 @handler("cuCtxPushCurrent", "cuCtxPushCurrent_v2")
 def push(s: Session, handle: int) -> None:
-    s.handles.get(handle, Context)
+    s.handles.get(handle, CudaContext)
     s.contexts.append(handle)
 
 
@@ -62,7 +62,7 @@ def pop(s: Session) -> int:
 @handler("cuCtxSetCurrent")
 def set_current(s: Session, handle: int) -> None:
     if handle:
-        s.handles.get(handle, Context)
+        s.handles.get(handle, CudaContext)
     if s.contexts:
         s.contexts.pop()
     if handle:
@@ -88,7 +88,7 @@ def synchronize(s: Session) -> None:
 @handler("cuCtxGetApiVersion")
 def api_version(s: Session, handle: int) -> int:
     if handle:
-        s.handles.get(handle, Context)
+        s.handles.get(handle, CudaContext)
     return 3020
 
 
@@ -136,7 +136,7 @@ def get_function(s: Session, handle: int, name: str) -> int:
     module = s.handles.get(handle, ProgramModule)
     if name not in module.loaded:
         raise CudaError("cudaErrorInvalidSymbol", f"no kernel {name}")
-    return s.handles.add(Function(module, name))
+    return s.handles.add(CudaFunction(module, name))
 
 
 @handler("cuModuleGetGlobal", "cuModuleGetGlobal_v2")

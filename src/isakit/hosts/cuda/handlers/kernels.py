@@ -7,8 +7,8 @@ import struct
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.dispatch import handler
 from isakit.hosts.cuda.handlers.streams import known_stream
-from isakit.hosts.cuda.objects import Function, TextureReference
-from isakit.hosts.cuda.session import Launch, Session
+from isakit.hosts.cuda.objects import CudaFunction, TextureReference
+from isakit.hosts.cuda.session import LaunchRequest, Session
 from isakit.machine.tesla.occupancy import occupancy as held
 from isakit.runtime import LoadedKernel
 
@@ -22,7 +22,7 @@ def launch(s: Session, driver: int, number: int, stream: int, *numbers: object) 
     gx, gy, gz, bx, by, bz, shared, params = numbers
     known_stream(s, stream)
     f = s.function(number, bool(driver))
-    s.launch(Launch(f, (gx, gy, gz), (bx, by, bz), shared, params))  # type: ignore[arg-type]
+    s.launch(LaunchRequest(f, (gx, gy, gz), (bx, by, bz), shared, params))  # type: ignore[arg-type]
 
 
 def threads_for(s: Session, kernel: LoadedKernel) -> int:
@@ -83,7 +83,7 @@ def parameters(s: Session, handle: int) -> bytes:
 
 
 # --- the driver's way before CUDA 4: a function remembers shape and parameters --------------------------------------
-def _function(s: Session, handle: int) -> Function:
+def _function(s: Session, handle: int) -> CudaFunction:
     s.context()
     return s.function(handle, True)
 
@@ -108,7 +108,7 @@ def shared_size(s: Session, handle: int, size: int) -> None:
 _MOST_PARAMS = 256
 
 
-def _put(f: Function, offset: int, data: bytes) -> None:
+def _put(f: CudaFunction, offset: int, data: bytes) -> None:
     if offset < 0 or offset + len(data) > _MOST_PARAMS:
         raise invalid(f"{len(data)} bytes of parameters at {offset}")
     if len(f.params) < offset + len(data):
@@ -155,7 +155,7 @@ def driver_launch(s: Session, handle: int) -> None:
 @handler("cuLaunchGrid")
 def launch_grid(s: Session, handle: int, width: int, height: int) -> None:
     f = _function(s, handle)
-    s.launch(Launch(f, (width, height, 1), f.block, f.shared, bytes(f.params)))
+    s.launch(LaunchRequest(f, (width, height, 1), f.block, f.shared, bytes(f.params)))
 
 
 @handler("cuLaunchGridAsync")

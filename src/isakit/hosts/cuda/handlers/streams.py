@@ -6,7 +6,7 @@ import time
 
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.dispatch import handler
-from isakit.hosts.cuda.objects import Event, Stream
+from isakit.hosts.cuda.objects import CudaEvent, CudaStream
 from isakit.hosts.cuda.session import Session
 
 _SHORTEST = 0.0005
@@ -17,41 +17,41 @@ _DISABLE_TIMING = 2
 def known_stream(s: Session, stream: int) -> None:
     """Raise CudaError for a handle that is no stream; 0 is the default stream."""
     if stream:
-        s.handles.get(stream, Stream)
+        s.handles.get(stream, CudaStream)
 
 
 @handler("cudaStreamCreate")
 def create(s: Session) -> int:
-    return s.handles.add(Stream())
+    return s.handles.add(CudaStream())
 
 
 @handler("cudaStreamCreateWithFlags", "cuStreamCreate")
 def create_with_flags(s: Session, flags: int) -> int:
     if flags & ~1:
         raise invalid(f"flags {flags:#x}")
-    return s.handles.add(Stream(flags))
+    return s.handles.add(CudaStream(flags))
 
 
 @handler("cudaStreamCreateWithPriority", "cuStreamCreateWithPriority")
 def create_with_priority(s: Session, flags: int, priority: int) -> int:
     if flags & ~1:
         raise invalid(f"flags {flags:#x}")
-    return s.handles.add(Stream(flags))
+    return s.handles.add(CudaStream(flags))
 
 
 @handler("cudaStreamGetPriority", "cuStreamGetPriority")
 def priority_of(s: Session, stream: int) -> int:
-    return s.handles.get(stream, Stream).priority if stream else 0
+    return s.handles.get(stream, CudaStream).priority if stream else 0
 
 
 @handler("cudaStreamGetFlags", "cuStreamGetFlags")
 def flags_of(s: Session, stream: int) -> int:
-    return s.handles.get(stream, Stream).flags if stream else 0
+    return s.handles.get(stream, CudaStream).flags if stream else 0
 
 
 @handler("cudaStreamDestroy", "cuStreamDestroy", "cuStreamDestroy_v2")
 def destroy(s: Session, stream: int) -> None:
-    s.handles.drop(stream, Stream)
+    s.handles.drop(stream, CudaStream)
 
 
 @handler("cudaStreamSynchronize", "cudaStreamQuery", "cuStreamSynchronize", "cuStreamQuery")
@@ -62,43 +62,43 @@ def synchronize(s: Session, stream: int) -> None:
 @handler("cudaStreamWaitEvent", "cuStreamWaitEvent")
 def wait_event(s: Session, stream: int, event: int, flags: int) -> None:
     known_stream(s, stream)
-    s.handles.get(event, Event)
+    s.handles.get(event, CudaEvent)
     if flags:
         raise invalid(f"flags {flags:#x}")
 
 
 @handler("cudaEventCreate")
 def event_create(s: Session) -> int:
-    return s.handles.add(Event())
+    return s.handles.add(CudaEvent())
 
 
 @handler("cudaEventCreateWithFlags", "cuEventCreate")
 def event_create_with_flags(s: Session, flags: int) -> int:
     if flags & ~7:
         raise invalid(f"flags {flags:#x}")
-    return s.handles.add(Event(not flags & _DISABLE_TIMING))
+    return s.handles.add(CudaEvent(not flags & _DISABLE_TIMING))
 
 
 @handler("cudaEventRecord", "cuEventRecord")
 def record(s: Session, event: int, stream: int) -> None:
     known_stream(s, stream)
-    s.handles.get(event, Event).at = time.perf_counter()
+    s.handles.get(event, CudaEvent).at = time.perf_counter()
 
 
 @handler("cudaEventQuery", "cudaEventSynchronize", "cuEventQuery", "cuEventSynchronize")
 def event_wait(s: Session, event: int) -> None:
-    s.handles.get(event, Event)
+    s.handles.get(event, CudaEvent)
 
 
 @handler("cudaEventDestroy", "cuEventDestroy", "cuEventDestroy_v2")
 def event_destroy(s: Session, event: int) -> None:
-    s.handles.drop(event, Event)
+    s.handles.drop(event, CudaEvent)
 
 
 @handler("cudaEventElapsedTime", "cuEventElapsedTime")
 def elapsed(s: Session, start: int, end: int) -> float:
     """Milliseconds between two events."""
-    a, b = s.handles.get(start, Event), s.handles.get(end, Event)
+    a, b = s.handles.get(start, CudaEvent), s.handles.get(end, CudaEvent)
     if a.at is None or b.at is None or not (a.timed and b.timed):
         raise CudaError("cudaErrorInvalidResourceHandle", "an event without a time")
     passed = 1e3 * (b.at - a.at)

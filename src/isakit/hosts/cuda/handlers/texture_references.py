@@ -8,7 +8,7 @@ from dataclasses import replace
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.dispatch import handler
 from isakit.hosts.cuda.handlers.arrays import channel_named, format_code
-from isakit.hosts.cuda.objects import Array, Binding, Channel, TextureReference
+from isakit.hosts.cuda.objects import Array, Binding, ChannelFormat, TextureReference
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.textures import OFFSET_ALIGNMENT, check_state, state_of
 
@@ -17,8 +17,8 @@ _MOST_TEXELS = 1 << 27
 _PITCH_ALIGNMENT = 32
 
 
-def _linear(s: Session, channel: Channel, address: int, size: int) -> tuple[Binding, int]:
-    """Texels one after the other, and how far behind an aligned address they begin."""
+def _linear(s: Session, channel: ChannelFormat, address: int, size: int) -> tuple[Binding, int]:
+    """Texels one after the other, and how far past an aligned address they begin."""
     found = s.heap.range_of(address) or s.pinned.range_of(address)
     if found is None:
         raise CudaError("cudaErrorInvalidDevicePointer", f"nothing is at {address:#x}")
@@ -31,7 +31,9 @@ def _linear(s: Session, channel: Channel, address: int, size: int) -> tuple[Bind
     return binding, offset
 
 
-def _plane(s: Session, channel: Channel, address: int, width: int, height: int, pitch: int) -> tuple[Binding, int]:
+def _plane(
+    s: Session, channel: ChannelFormat, address: int, width: int, height: int, pitch: int
+) -> tuple[Binding, int]:
     found = s.heap.range_of(address) or s.pinned.range_of(address)
     if found is None:
         raise CudaError("cudaErrorInvalidDevicePointer", f"nothing is at {address:#x}")

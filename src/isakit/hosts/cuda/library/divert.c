@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-#define JUMP 14 /* jmp *0(%rip), and the address behind it */
+#define JUMP 14 /* jmp *0(%rip), and the address past it */
 #define CLASS ELFCLASS64
 static void write_jump(unsigned char *at, void (*to)(void))
 {

@@ -92,7 +92,7 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, 
     return driver_status(status ? status : load_data(module, image, &o));
 }
 
-/* The bytes of a file, with zeros behind them: texts end with one, and the first word can always be read. */
+/* The bytes of a file, with zeros after them: texts end with one, and the first word can always be read. */
 static int read_file(const char *path, char **bytes, size_t *size)
 {
     FILE *file = path ? fopen(path, "rb") : 0;

@@ -26,7 +26,7 @@ from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
-from isakit.runtime.tesla_engine import executor
+from isakit.runtime.tesla_engine import engine_of, executor
 
 PROGRAM = 8
 """The kind of program in `ConstantBuffers`."""
@@ -34,8 +34,6 @@ DEFAULT_BANKS = {0: 0x7E, 15: 0x7F}
 """c[] bank -> the buffer the driver binds to it in a set-up that may never arrive. Source: [nv50] "Drivers' own
 quirks", and the buffers that it writes."""
 LOCAL_BYTES = 1 << 12
-BUDGET, REFERENCE_BUDGET = 1 << 36, 1 << 26
-"""Instructions of all lanes behind which a launch counts as one that never ends: minutes."""
 WINDOWS = 16
 
 
@@ -92,7 +90,7 @@ class ComputeEngine(Engine):
 
     @action("CB_ADDR")
     def place_constants(self, word: int, index: int) -> None:
-        """Where CB_DATA goes. A buffer that the driver has not defined behind its others is taken to follow them."""
+        """Where CB_DATA goes. A buffer that the driver has not defined after its others is taken to follow them."""
         number = word & 0x7F
         if number not in self.constants.defined:
             for source in (self.constants, self.graphics.constants):
@@ -148,10 +146,6 @@ class ComputeEngine(Engine):
         """An address of the compute engine, or the 3D engine's where the driver's set-up has not arrived."""
         return self.address(name) or self.graphics.address(name)
 
-    def _budget(self) -> int:
-        """Instructions a launch may execute: the watchdog, about as patient on every engine."""
-        return REFERENCE_BUDGET if self.settings.engine == "reference" else BUDGET
-
     def _banks(self) -> dict[int, bytes]:
         """The c[] banks of a launch; `DEFAULT_BANKS` are bound where the driver has not done it."""
         bound = self.graphics.constants.bound | self.constants.bound
@@ -171,6 +165,7 @@ class ComputeEngine(Engine):
     @action("LAUNCH")
     def launch(self, word: int, index: int) -> None:
         """Run a grid. Raises NotModelled, GpuFault, MachineFault, LaunchError."""
+        self.check_runs()
         started = time.perf_counter()
         self.report.count("launches")
         start = self.get("CP_START_ID")
@@ -213,7 +208,9 @@ class ComputeEngine(Engine):
                 texturing=self.settings.texturing,
                 limits=False,
             )
-            stats = executor(self.settings.engine, self.settings.tier)(run, self.device(), self._budget())
+            execute = executor(self.settings.engine, self.settings.tier)
+            most = self.settings.watchdog.allowed(run.warps * run.blocks, engine_of(execute) == "reference")
+            stats = execute(run, self.device(), most)
         self.report.count("instructions", stats.instructions)
         self.report.spent("kernels", time.perf_counter() - started)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, int], None]
-"""Called behind a draw with its frame and number, its primitives, and the fragments it had."""
+"""Called after a draw with its frame and number, its primitives, and the fragments it had."""
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
@@ -111,7 +111,7 @@ class Drawing:
         s = self.engine.settings
         made = kind(
             1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
-            engine=s.engine, tier=s.tier,
+            engine=s.engine, tier=s.tier, watchdog=s.watchdog,
         )  # fmt: skip
         self.pipeline = made
         return made
@@ -278,12 +278,11 @@ class Drawing:
     def draw(self, batch: Batch) -> None:
         """Draw the vertices of a batch. Raises NotModelled, GpuFault, MachineFault, LaunchError."""
         e = self.engine
+        e.check_runs()
         self.draws += 1
         state = e.draw_state
         if state.line_width and e.get("LINE_SMOOTH_ENABLE") & 1 and batch.mode.startswith("line"):
             e.report.missing("smooth lines (drawn without)")
-        if e.get("SAMPLE_SHADING") & 0x10 and state.multisampling is not None:
-            e.report.missing("fragment programs for every sample (run once for a pixel)")
         if e.get("DEPTH_BOUNDS_EN") & 1:
             e.report.missing("depth bounds test (drawn without)")
         attributes: list[int] = []

@@ -174,7 +174,7 @@ class State3D(Engine):
         words = (self.get("POLYGON_STIPPLE_PATTERN", i) for i in range(32))
         return tuple(int.from_bytes(w.to_bytes(4, "little"), "big") for w in words)
 
-    @derived("MULTISAMPLE_*", "MSAA_MASK")
+    @derived("MULTISAMPLE_*", "MSAA_MASK", "SAMPLE_SHADING")
     def multisampling(self) -> Multisampling | None:
         """Samples of a pixel."""
         mode = self.get("MULTISAMPLE_MODE") & 15
@@ -194,6 +194,7 @@ class State3D(Engine):
             bool(control & 1),
             bool(control & 0x10),
             bool(self.get("MULTISAMPLE_ENABLE") & 1),
+            bool(self.get("SAMPLE_SHADING") & 0x10),
         )
 
     def _map(self, stage: str) -> ResultMap:
@@ -241,7 +242,7 @@ class State3D(Engine):
         "GP_ENABLE", "GP_VIEWPORT_ID_ENABLE", "PIXEL_CENTER_INTEGER", "RASTERIZE_ENABLE", "SCREEN_Y_CONTROL",
         "BLEND_*", "IBLEND_*", "COLOR_MASK*", "STENCIL_*", "VIEWPORT_*", "DEPTH_RANGE_*", "SCISSOR_*",
         "SCREEN_SCISSOR_*", "CLIP_RECT*", "MULTISAMPLE_*", "MSAA_MASK", "VP_RESULT_MAP*", "GP_RESULT_MAP",
-        "GP_RESULT_MAP_SIZE", "ZETA_ENABLE",
+        "GP_RESULT_MAP_SIZE", "ZETA_ENABLE", "SAMPLE_SHADING",
     )  # fmt: skip
     def draw_state(self) -> DrawState:
         """Everything about a draw that is neither program nor data."""
@@ -254,10 +255,11 @@ class State3D(Engine):
         offset = None
         enables = [bool(self.get(f"POLYGON_OFFSET_{m}_ENABLE") & 1) for m in ("FILL", "LINE", "POINT")]
         if any(enables):
-            # The register counts half units. Source: rnndb, and the driver's factor of two.
+            # Steps of the depth format: the driver writes two for each unit of a program, and so many is what piglit's
+            # polygon-offset finds to be the least that can be told apart at the near plane (inferred).
             offset = PolygonOffset(
                 self.number("POLYGON_OFFSET_FACTOR"),
-                self.number("POLYGON_OFFSET_UNITS") / 2,
+                self.number("POLYGON_OFFSET_UNITS"),
                 self.number("POLYGON_OFFSET_CLAMP"),
                 *enables,
             )

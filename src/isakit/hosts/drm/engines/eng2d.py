@@ -25,7 +25,7 @@ LARGEST = 1 << 16
 
 
 @dataclass(frozen=True)
-class Image:
+class CopySide:
     """A side of a copy."""
 
     surface: Surface
@@ -59,7 +59,7 @@ class Engine2D(Engine):
         super().__init__(memory, report)
         self._stream = bytearray()
 
-    def _image(self, side: str) -> Image:
+    def _image(self, side: str) -> CopySide:
         form = by_code(self.get(f"{side}_FORMAT"))
         if form is None:
             raise NotModelled(f"2D format {self.get(f'{side}_FORMAT'):#x}")
@@ -73,10 +73,10 @@ class Engine2D(Engine):
                 self.memory, address, width * form.nbytes, height, block_y=size >> 4 & 15, block_z=size >> 8 & 15,
                 depth=max(1, self.get(f"{side}_DEPTH")), z=self.get(f"{side}_LAYER"),
             )  # fmt: skip
-        return Image(surface, form, width, height)
+        return CopySide(surface, form, width, height)
 
     @derived("DST_*")
-    def target(self) -> Image:
+    def target(self) -> CopySide:
         """The image that is written."""
         return self._image("DST")
 
@@ -119,7 +119,7 @@ class Engine2D(Engine):
         self.report.count("uploads")
 
     @staticmethod
-    def _store(target: Image, x: int, y: int, data: Array) -> None:
+    def _store(target: CopySide, x: int, y: int, data: Array) -> None:
         s = target.surface
         if s.pitch:  # uploads into buffers give sizes that are not those of the buffer
             s = replace(s, row_bytes=max(s.row_bytes, x + data.shape[1]), rows=max(s.rows, y + len(data)))
@@ -172,7 +172,7 @@ class Engine2D(Engine):
             raise NotModelled("2d coordinates beyond 30 bits")
         return start + delta * n
 
-    def _filtered(self, source: Image, target: Image, pixels: Array, u: Array, v: Array) -> Array:
+    def _filtered(self, source: CopySide, target: CopySide, pixels: Array, u: Array, v: Array) -> Array:
         """Bilinear: coordinates are corners of texels for ORIGIN CORNER, else their centres."""
         shift = 0 if not self.get("BLIT_CONTROL") & 1 else 1 << 31
         color = source.form.decoded(pixels.reshape(-1, source.form.nbytes).view(source.form.dtype))
@@ -191,7 +191,7 @@ class Engine2D(Engine):
         out = (upper * (1 - rw)[:, None, None] + lower * rw[:, None, None]).astype(np.float32)
         return target.form.encoded(out.reshape(-1, 4).view(np.uint32)).view(np.uint8)
 
-    def _rop(self, target: Image, x: int, y: int, part: Array) -> Array:
+    def _rop(self, target: CopySide, x: int, y: int, part: Array) -> Array:
         """Bits of pattern, source and destination joined as the ROP3 code says; the pattern is one colour."""
         old = target.surface.read_rectangle(x, y, part.shape[1], part.shape[0])
         color = np.array([self.get("PATTERN_BITMAP_COLOR", 1)], "<u4").view(np.uint8)

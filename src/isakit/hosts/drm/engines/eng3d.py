@@ -64,7 +64,7 @@ class Engine3D(State3D):
             ("ZCULL_REGION", "ZCULL_STATCTRS_ENABLE", "ZCULL_VALIDATE", "ZCULL_INVALIDATE", "ZCULL_UNK0DBC",
              "ZCULL_UNK0DD8", "ZETA_COMP_ENABLE", "RT_COMP_ENABLE"), "speeds hardware up and changes no pixel"),
         **dict.fromkeys(
-            ("VERTEX_RUNOUT_ADDRESS_HIGH", "VERTEX_RUNOUT_ADDRESS_LOW"), "rows behind the end of an array read 0"),
+            ("VERTEX_RUNOUT_ADDRESS_HIGH", "VERTEX_RUNOUT_ADDRESS_LOW"), "rows past the end of an array read 0"),
         **dict.fromkeys(
             ("VP_REG_ALLOC_RESULT", "GP_REG_ALLOC_RESULT", "REG_MODE", "UNK1400_LANES", "TEX_LIMITS"),
             "resources of a multiprocessor that nothing here competes for"),

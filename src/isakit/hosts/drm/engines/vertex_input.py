@@ -76,7 +76,7 @@ def constant(words: tuple[int, int, int, int]) -> Attribute:
 def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, numbers: Array, instance: int) -> Attribute:
     """An attribute from its vertex array, for vertex numbers up to the largest of `numbers`.
 
-    Rows behind the end of the array read 0.
+    Rows past the end of the array read 0.
     """
     b = form.buffer
     stride = engine.get("VERTEX_ARRAY_FETCH", b) & 0xFFF
@@ -133,7 +133,7 @@ class Current:
         self.values: list[tuple[int, int, int, int]] = [(0, 0, 0, ONE)] * ATTRIBUTES
 
     def set(self, i: int, component: int, words: tuple[int, ...]) -> None:
-        """Components from `component` on; writing the first one resets those behind it."""
+        """Components from `component` on; writing the first one resets those after it."""
         old = list(self.values[i]) if component else [0, 0, 0, ONE]
         old[component : component + len(words)] = words
         self.values[i] = (old[0], old[1], old[2], old[3])

@@ -19,7 +19,7 @@ Status = Literal["known", "unknown"]
 
 
 @dataclass(frozen=True)
-class Bits:
+class BitRange:
     """Named bits `high` to `low` of a method's word."""
 
     name: str
@@ -47,7 +47,7 @@ class Method:
 
     offset: int
     name: str
-    fields: tuple[Bits, ...] = ()
+    fields: tuple[BitRange, ...] = ()
     count: int = 1
     stride: int = 4
     since: str | None = None
@@ -101,11 +101,11 @@ def method(
     initial: int = 0,
 ) -> Method:
     """A row of a table; `bits` is a list like `"FORMAT 24:19, CONST 4"`."""
-    fields: list[Bits] = []
+    fields: list[BitRange] = []
     for part in filter(None, (b.strip() for b in bits.split(","))):
         label, place = part.rsplit(" ", 1)
         high, _, low = place.partition(":")
-        fields.append(Bits(label, int(high), int(low or high)))
+        fields.append(BitRange(label, int(high), int(low or high)))
     return Method(offset, name, tuple(fields), count, stride, since, values or {}, initial)
 
 
@@ -124,7 +124,7 @@ COMMON = (
 
 
 @dataclass(frozen=True)
-class Table:
+class MethodTable:
     """The methods of an engine.
 
     Attributes: `name`, `doc`, `classes` of objects that speak it, `methods`.
@@ -178,7 +178,7 @@ class Table:
         m = self.by_name[name]
         return m.offset + index * m.stride >> 2
 
-    def bits(self, name: str, field_name: str) -> Bits:
+    def bits(self, name: str, field_name: str) -> BitRange:
         """A field of a method. Raises KeyError."""
         for f in self.by_name[name].fields:
             if f.name == field_name:

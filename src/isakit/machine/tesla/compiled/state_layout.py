@@ -7,7 +7,7 @@ records of `rules.state`.
 from __future__ import annotations
 
 from isakit.machine.tesla.rules import state
-from isakit.machine.tesla.rules.state import BlockState, StackEntry, Status, WarpState
+from isakit.machine.tesla.rules.state import BlockState, StackEntry, WarpState, WarpStatus
 from isakit.sem.records import layout_of
 
 V32, V1 = "<32 x i32>", "<32 x i1>"
@@ -27,12 +27,12 @@ STACK, SINK, REGISTERS = WARP.at("stack"), WARP.at("sink"), WARP.at("registers")
 STACK_ENTRIES = state.STACK_ENTRIES
 ENTRY = layout_of(StackEntry)
 
-READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s in Status)
+READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s in WarpStatus)
 
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
     *layout_of(BlockState).fields,
-    "memory", "sites", "uops", "code_address", "code_bytes", "flags", "a", "a_size", "p", "p_size", "o", "o_size",
+    "memory", "sites", "flags", "a", "a_size", "p", "p_size", "o", "o_size",
     "row_bytes", "varyings", "textures", "live_all",
     *(f"g{i}_{name}" for i in range(16) for name in ("base", "size", "rows", "pitch", "width", "height")),
     *(f"c{i}" for i in range(16)), *(f"c{i}_size" for i in range(16)),

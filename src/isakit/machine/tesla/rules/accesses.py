@@ -7,7 +7,7 @@ Source: [001] "Memory", [tesla] 7, 14. The first routines are expressions: engin
 from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules.state import BlockState, Buffer
+from isakit.machine.tesla.rules.state import BlockState, BufferBytes
 from isakit.sem.records import u32, u64
 from isakit.sem.routine import Lanes, lowest, routine, shared_routine, wide
 
@@ -49,13 +49,13 @@ def in_rows(address: u32, pitch: u64) -> u64:
 
 
 @routine
-def within(buffer: Buffer, address: u32, size: u32) -> bool:
+def within(buffer: BufferBytes, address: u32, size: u32) -> bool:
     """Whether a buffer has all of the bytes."""
     return address >= buffer.start and wide(address) + size <= wide(buffer.start) + buffer.length
 
 
 @shared_routine
-def in_buffers(block: BlockState, site: Buffer, addresses: Lanes, lanes: u32, size: u32) -> u32:
+def in_buffers(block: BlockState, site: BufferBytes, addresses: Lanes, lanes: u32, size: u32) -> u32:
     """The mask of the lanes whose bytes are in one of the buffers; `site` remembers the buffer that was hit last."""
     hits = 0
     rest = lanes

@@ -7,7 +7,7 @@ finished warps count is `Choices.barrier_all`.
 from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules.state import BlockState, Status, WarpState
+from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
 from isakit.sem.records import u32
 from isakit.sem.routine import routine, shared_routine
 
@@ -30,7 +30,7 @@ def arrive(block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, 
         barrier.count = (barrier.count + 1) & block.barrier_mask
         open_if_reached(block, number, choices)
     if wait and barrier.count != 0:
-        w.status = Status.WAITING
+        w.status = WarpStatus.WAITING
         w.barrier = number
         return True
     return False
@@ -45,8 +45,8 @@ def open_if_reached(block: BlockState, number: u32, choices: Choices) -> None:
         barrier.count = 0
         for k in range(block.block_warps):
             w = block.state[k]
-            if w.status == Status.WAITING and w.barrier == number:
-                w.status = Status.READY
+            if w.status == WarpStatus.WAITING and w.barrier == number:
+                w.status = WarpStatus.READY
 
 
 @shared_routine

@@ -9,10 +9,10 @@ from __future__ import annotations
 from enum import IntEnum
 
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.rules.state import BARRIERS, BlockState, Status, WarpState
+from isakit.machine.tesla.rules.state import BARRIERS, BlockState, WarpState, WarpStatus
 from isakit.machine.tesla.rules.turns import Ended, run_rounds, run_turns, tally
 from isakit.sem.records import u32, u64
-from isakit.sem.routine import external, routine, shared_routine
+from isakit.sem.routine import external, routine, shared_routine, signed_less
 
 BLOCK_X, BLOCK_Y = 6, 7
 """The halves of s[] with the number of the block."""
@@ -34,7 +34,7 @@ class Written(IntEnum):
 
 @external
 def clear_shared(block: BlockState) -> None:
-    """s[] of a block: the launch header and the parameters, and 0 behind them."""
+    """s[] of a block: the launch header and the parameters, and 0 after them."""
 
 
 @external
@@ -66,14 +66,15 @@ def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
     w.broke = 0
     w.returned = 0
     w.depth = 0
-    w.status = Status.READY
+    w.status = WarpStatus.READY
     w.barrier = 0
     w.lock = 0
 
 
 @routine
-def begin_block(block: BlockState, number: u64) -> None:
-    """Memory, barriers and warps of a block; the numbers of blocks count through x first."""
+def begin_memory(block: BlockState, number: u64) -> None:
+    """Memory of a block, and its number; the numbers of blocks count through x first."""
+    block.number = number
     if block.written & Written.SHARED != 0:
         clear_shared(block)
     row = number // block.grid_x
@@ -81,6 +82,13 @@ def begin_block(block: BlockState, number: u64) -> None:
     block.shared[BLOCK_Y] = row
     if block.written & Written.LOCAL != 0:
         clear_local(block)
+    set_physical_numbers(block, number)
+
+
+@routine
+def begin_block(block: BlockState, number: u64) -> None:
+    """Memory, barriers and warps of a block."""
+    begin_memory(block, number)
     for n in range(BARRIERS):
         block.barriers[n].count = 0
         block.barriers[n].target = 0
@@ -94,17 +102,42 @@ def begin_block(block: BlockState, number: u64) -> None:
 
 
 @shared_routine
+def next_block(block: BlockState) -> bool:
+    """All warps of a block have finished, and the next one begins, if it may; returns whether it has begun.
+
+    For code of warps that wait for nothing: what such a warp leaves as it was at its beginning is not set again.
+    """
+    if block.runs_on == 0 or block.number + 1 >= block.last or block.stop[0].asked != 0:
+        return False
+    if not signed_less(block.reserve, block.remaining):
+        return False
+    before = block.warp_count
+    tally(block)
+    block.remaining -= block.warp_count - before
+    begin_memory(block, block.number + 1)
+    for k in range(block.block_warps):
+        w = block.state[k]
+        w.issued = 0
+        w.threads = 0
+        begin_warp(w, block.masks[k], block.entry)
+    return True
+
+
+@shared_routine
 def run_blocks(block: BlockState, first: u64, last: u64, begin: u32, choices: Choices) -> u32:
     """Run the blocks from `first` up to `last`; returns how it ended (`Ended`), above it the number of the block."""
     if begin == Begin.TURNS:
+        block.last = 0
         run_turns(block, choices)
         return Ended.DONE
     clear_shared(block)
-    for number in range(first, last):
+    block.last = last
+    number = first
+    while number != last:
         begin_block(block, number)
-        set_physical_numbers(block, number)
         ended = run_rounds(block, choices)
         if ended != Ended.DONE:
-            return ended | number << 8
+            return ended | block.number << 8
         tally(block)
+        number = block.number + 1
     return Ended.DONE

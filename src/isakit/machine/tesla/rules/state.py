@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from isakit.sem.records import Many, Record, u16, u32, u64
+from isakit.sem.records import Many, StateRecord, u16, u32, u64
 
 STACK_ENTRIES = 4096
 """Entries a divergence stack may have: what the largest STACK_SIZE_LOG stands for."""
@@ -27,11 +27,11 @@ class Kind(IntEnum):
     JOINAT = 6
 
 
-class Status(IntEnum):
+class WarpStatus(IntEnum):
     """What a warp does.
 
     STOPPED: something happens at its pc that compiled code does not do (a fault, an unknown target). SERVED: the host
-    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, behind the `join`
+    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, after the `join`
     tail.
     """
 
@@ -44,7 +44,7 @@ class Status(IntEnum):
     JOINED = 6
 
 
-class StackEntry(Record):
+class StackEntry(StateRecord):
     """One entry of a divergence stack: where its lanes continue, which lanes they are, what pushed it (`Kind`)."""
 
     pc: u32
@@ -52,7 +52,7 @@ class StackEntry(Record):
     kind: u32
 
 
-class WarpState(Record):
+class WarpState(StateRecord):
     """One warp. Masks have bit n for lane n.
 
     Attributes: `pc`; `active` lanes; lanes that `broke`, `returned`, `exited`; `depth` (entries on the `stack`);
@@ -91,21 +91,59 @@ class WarpState(Record):
     registers: Annotated[list[u32], Many(0, align=64)]
 
 
-class Barrier(Record):
+class Barrier(StateRecord):
     """One barrier of a block: warps that have arrived, and at how many it opens (0: at all)."""
 
     count: u32
     target: u32
 
 
-class Buffer(Record):
+class BufferBytes(StateRecord):
     """Bytes of the device's memory that belong together."""
 
     start: u32
     length: u32
 
 
-class Stop(Record):
+class Then(IntEnum):
+    """What an instruction says to the interpreter: how the warp goes on.
+
+    NEXT: with the instruction behind it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted
+    but what WAITs for a barrier. STOP: the reference machine must execute the instruction; SERVE: the host must.
+    COMPLETE: the `join` tail is done, now the instruction itself. RESUMED: another path goes on, nothing was executed.
+    """
+
+    NEXT = 0
+    JUMP = 1
+    UNWIND = 2
+    STOP = 3
+    WAIT = 4
+    COMPLETE = 5
+    RESUMED = 6
+    SERVE = 7
+
+
+class InstructionEntry(StateRecord):
+    """What the interpreter has for each 32-bit unit of a kernel's code.
+
+    Attributes: functions that execute the instruction that begins there, for `all` lanes and for `some` (with its
+    `join` tail at `first`; the `body` without); `pc`; the address `following` it; its `target`; how many `units` it
+    has; where the places are that remember its address ranges (`site`); and the `values` its functions look up.
+    """
+
+    first_all: u64
+    first_some: u64
+    body_all: u64
+    body_some: u64
+    pc: u32
+    following: u32
+    target: u32
+    units: u32
+    site: u32
+    values: Annotated[list[u64], Many(25, align=8)]
+
+
+class StopFlag(StateRecord):
     """A flag that others set: everybody stops at the next opportunity."""
 
     asked: u32
@@ -114,13 +152,14 @@ class Stop(Record):
 Entries = Annotated[list[StackEntry], Many()]
 Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
 Barriers = Annotated[list[Barrier], Many(behind=True)]
-Buffers = Annotated[list[Buffer], Many(behind=True)]
-Stops = Annotated[list[Stop], Many(behind=True)]
+Buffers = Annotated[list[BufferBytes], Many(behind=True)]
+Instructions = Annotated[list[InstructionEntry], Many(behind=True)]
+Stops = Annotated[list[StopFlag], Many(behind=True)]
 Halves = Annotated[list[u16], Many(behind=True)]
 Words = Annotated[list[u32], Many(behind=True)]
 
 
-class BlockState(Record):
+class BlockState(StateRecord):
     """A block, as its warps share it; in compiled code the beginning of a worker's context.
 
     Attributes: `barriers`; `state` (its warps, `state_bytes` apart); `block_warps` (how many there are); `ended` (how
@@ -136,7 +175,11 @@ class BlockState(Record):
     `header_bytes`); `local` (l[], `local_limit` bytes a thread); `grid_x` (blocks in x); `masks` (lanes that have
     threads, per warp); `first_registers` ($r0, 32 numbers per warp); `entry` (where the program begins); `physid` (what
     $physid reads in the block, one number per thread), `physid_all` (in all of `physid_period` blocks);
-    `register_bytes` (of a warp, where the program counts on registers being 0; else 0); `written` (`blocks.Written`).
+    `register_bytes` (of a warp, where the program counts on registers being 0; else 0); `written` (`blocks.Written`);
+    `number` (of the block), `last` (the block that is not run any more), `runs_on` (not 0: code of a warp may go on
+    with the next block by itself, and with the next warp in spite of a bound if it has executed fewer instructions).
+
+    For `rules.interpreter`: the `uops` of the kernel, whose `code_bytes` bytes begin at `code_address`.
     """
 
     barriers: Barriers
@@ -175,3 +218,9 @@ class BlockState(Record):
     physid_period: u64
     register_bytes: u64
     written: u64
+    number: u64
+    last: u64
+    runs_on: u64
+    uops: Instructions
+    code_address: u64
+    code_bytes: u64

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.barriers import warp_ended
-from isakit.machine.tesla.rules.state import BlockState, Status, WarpState
+from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
 from isakit.sem.records import u32
 from isakit.sem.routine import external, routine, shared_routine, signed_less
 
@@ -26,7 +26,10 @@ class Ended(IntEnum):
 
 @external
 def run_warp(block: BlockState, w: WarpState) -> u32:
-    """Run a warp until it waits, stops, or has had its turn; returns its status."""
+    """Run a warp until it waits, stops, or has had its turn; returns its status.
+
+    Warps behind it, and whole blocks (`blocks.next_block`), may run along.
+    """
     return block.run(w)  # type: ignore[attr-defined]
 
 
@@ -40,7 +43,7 @@ def take_turn(block: BlockState, w: WarpState) -> u32:
     block.remaining = limit
     block.patience = over if signed_less(over, limit) else limit
     status = run_warp(block, w)
-    block.remaining = budget - (w.issued - before)
+    block.remaining = block.remaining + block.reserve - w.issued  # less than it was also by blocks that ran along
     return status
 
 
@@ -53,19 +56,19 @@ def run_rounds(block: BlockState, choices: Choices) -> u32:
         ran = 0
         for k in range(block.block_warps):
             w = block.state[k]
-            if w.status == Status.READY:
+            if w.status == WarpStatus.READY:
                 status = take_turn(block, w)
-                if status >= Status.STOPPED:
+                if status >= WarpStatus.STOPPED:
                     block.halted_warp = k
                     return Ended.HALTED
-                if status == Status.FINISHED and block.has_barriers != 0:
+                if status == WarpStatus.FINISHED and block.has_barriers != 0:
                     warp_ended(block, choices)
-                if status == Status.WAITING:
+                if status == WarpStatus.WAITING:
                     waiting += 1
                 ran += 1
-            elif w.status == Status.WAITING:
+            elif w.status == WarpStatus.WAITING:
                 waiting += 1
-            elif w.status >= Status.STOPPED:  # it was run along with one before it
+            elif w.status >= WarpStatus.STOPPED:  # it was run along with one before it
                 block.halted_warp = k
                 return Ended.HALTED
         if waiting != 0 and ran == 0:
@@ -85,12 +88,12 @@ def run_turns(block: BlockState, choices: Choices) -> None:
         some = False
         for k in range(block.block_warps):
             w = block.state[k]
-            if w.status == Status.READY:
+            if w.status == WarpStatus.READY:
                 status = take_turn(block, w)
                 some = True
-                if status == Status.INTERRUPTED and signed_less(block.reserve, block.remaining):
+                if status == WarpStatus.INTERRUPTED and signed_less(block.reserve, block.remaining):
                     w.status = block.paused
-                if status == Status.FINISHED and block.has_barriers != 0:
+                if status == WarpStatus.FINISHED and block.has_barriers != 0:
                     warp_ended(block, choices)
         if block.stop[0].asked != 0 or block.one_round != 0:
             return

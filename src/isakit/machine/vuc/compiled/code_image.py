@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Body, Loaded, Module, Ref, build, host
+from isakit.engine.llvm import Body, LlvmModule, LoadedCode, Ref, build, host
 from isakit.engine.llvm.routine_ir import emit
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.vuc.compiled.core_functions import CLOCK, LAYOUT, Functions, core_at
-from isakit.machine.vuc.compiled.word_code import Traits, Word, compilable
-from isakit.machine.vuc.core_code import Op, decode, trace_word
+from isakit.machine.vuc.compiled.word_code import Traits, WordWriter, compilable
+from isakit.machine.vuc.core_code import CoreOp, decode, trace_word
 from isakit.machine.vuc.rules import cycle
 from isakit.sem.routine import on_change
 
@@ -20,7 +20,7 @@ LEVEL = 1
 """LLVM's optimisation level: compiling time matters more than the last cycle here; others were not compared."""
 
 
-class Image:
+class CodeImage:
     """Compiled words of a code memory; words that are for the reference core only have the number 0.
 
     `run(state, data, table, limit)` lets cycles pass until `limit`, or until an instruction or write is not for it.
@@ -29,7 +29,7 @@ class Image:
 
     def __init__(self, words: tuple[int, ...], traits: Traits) -> None:
         self.words = frozenset(words)
-        chosen: dict[int, Op] = {}
+        chosen: dict[int, CoreOp] = {}
         cells: set[int] = set()
         for word in words:
             try:
@@ -44,7 +44,7 @@ class Image:
                 chosen[word] = op
         self.uses_cells = frozenset(cells)
         self._numbers = {word: n for n, word in enumerate(chosen, 1)}
-        self._loaded: Loaded = build(program(chosen, traits), host(), LEVEL)
+        self._loaded: LoadedCode = build(program(chosen, traits), host(), LEVEL)
         self.run: Callable[[Any, Any, Any, int], None] = self._loaded.function(
             "run", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
         )
@@ -55,17 +55,17 @@ class Image:
 
 
 @lru_cache(maxsize=16)
-def image_of(words: tuple[int, ...], traits: Traits) -> Image:
+def image_of(words: tuple[int, ...], traits: Traits) -> CodeImage:
     """The image for these words; the same one for the same words and traits."""
-    return Image(words, traits)
+    return CodeImage(words, traits)
 
 
 on_change(image_of.cache_clear)
 
 
-def program(ops: Mapping[int, Op], traits: Traits) -> str:
+def program(ops: Mapping[int, CoreOp], traits: Traits) -> str:
     """The module: `void @run(state, data, table, limit)`."""
-    module = Module(1)
+    module = LlvmModule(1)
     b = Body(module)
     functions, core = Functions(module), core_at("%s")
     variables: list[str] = []
@@ -84,7 +84,7 @@ def program(ops: Mapping[int, Op], traits: Traits) -> str:
     cases = " ".join(f"i16 {n}, label %w{n}" for n in range(1, len(ops) + 1))
     b.do(f"switch i16 {number}, label %exit [ {cases} ]")
     for n, (word, op) in enumerate(ops.items(), 1):
-        Word(b, op, word, traits, core, around).emit(f"w{n}")
+        WordWriter(b, op, word, traits, core, around).emit(f"w{n}")
     b.label("next")
     kept, own = (Ref(b(f"load i32, ptr %{name}_at"), 32, True) for name in ("kept", "own"))
     emit(b, around, cycle.end, {"core": core, "kept": kept, "own": own}, watched=False)

@@ -1,6 +1,6 @@
 """Runs a core on compiled code, and on the reference core where something is not for compiled code.
 
-Python holds the core's state; it is copied into the shared memory before compiled code runs, and back behind it. D[] is
+Python holds the core's state; it is copied into the shared memory before compiled code runs, and back after it. D[] is
 copied only where the other side has changed it. Compiled code never sees a cycle in which an event of a unit, the
 watchdog or a special register with side effects plays a part: such cycles are the reference core's.
 """
@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, cast
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.engine.record_bytes import Bytes
 from isakit.machine.interrupts import allowed, deferred
-from isakit.machine.vuc.compiled.code_image import Image, image_of
+from isakit.machine.vuc.compiled.code_image import CodeImage, image_of
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.compiled.word_code import Answers, Traits, landable
 from isakit.machine.vuc.core_memory import D_CELLS
-from isakit.machine.vuc.rules.state import CAPACITY, NEVER, CoreRecord, Entry, Kind, MacroblockState
+from isakit.machine.vuc.rules.state import CAPACITY, NEVER, CoreRecord, MacroblockState, QueueEntry, QueueKind
 
 if TYPE_CHECKING:
-    from isakit.machine.vuc.core import Core
+    from isakit.machine.vuc.core import CoreMachine
 
-_NATIVE_KINDS = (Kind.REGISTER, Kind.ACCUMULATOR, Kind.LONG_VIEW)
+_NATIVE_KINDS = (QueueKind.REGISTER, QueueKind.ACCUMULATOR, QueueKind.LONG_VIEW)
 ROOM = CAPACITY // 2
 """Entries a queue may have for compiled code to take it; it adds fewer than ten."""
 
 _CORE = Bytes(CoreRecord, without=("watch_at", "stat", "parm"))
 _CORE_IN = Bytes(CoreRecord)
-_MACROBLOCK, _ENTRY = Bytes(MacroblockState), Bytes(Entry)
+_MACROBLOCK, _ENTRY = Bytes(MacroblockState), Bytes(QueueEntry)
 _MB, _QUEUE = LAYOUT.at("mb"), LAYOUT.at("queue")
 
 CELLS = Struct(f"={D_CELLS}H")
@@ -47,7 +47,7 @@ SHORT, PATIENCE = 40, 1 << 12
 """Excursions of fewer cycles cost more than they save; for how many cycles the reference core goes on then, at most."""
 
 
-def _order(e: Entry) -> tuple[int, int, int]:
+def _order(e: QueueEntry) -> tuple[int, int, int]:
     """In which order entries land; those compiled code has are in it already (`rules.writes.enter`)."""
     return e.visible, e.lands, e.serial
 
@@ -63,17 +63,17 @@ def _addresses(stops: Container[int]) -> frozenset[int]:
 class Driver:
     """Compiled code beside a core. `eager`: use it from the first cycle on, and however short the runs are."""
 
-    def __init__(self, core: Core, eager: bool) -> None:
+    def __init__(self, core: CoreMachine, eager: bool) -> None:
         self.core, self.eager = core, eager
         self._state = (ctypes.c_uint8 * LAYOUT.size)()
         self._data = (ctypes.c_uint16 * (D_CELLS + 1))()  # the last one says whether D[] was written
         self._table = (ctypes.c_uint16 * CODE_SIZE)()
         self._stops = NOWHERE
-        self._image: Image | None = None
+        self._image: CodeImage | None = None
         self._made_for: tuple[int, bool] = (-1, False)
         self._landable: frozenset[int] = frozenset()
-        self._objects: dict[int, Entry] = {}
-        self._others: list[Entry] = []
+        self._objects: dict[int, QueueEntry] = {}
+        self._others: list[QueueEntry] = []
         self._cells_known = self._cells_newer = False
         self.rest = 0
         self._penalty = 0
@@ -82,7 +82,7 @@ class Driver:
 
     # --- running ------------------------------------------------------------------------------------------------------
     def advance(self, limit: int, stops: Container[int]) -> str:
-        """Like `Core.advance`."""
+        """Like `CoreMachine.advance`."""
         core = self.core
         if not self.eager and limit - core.cycle < SHORT:
             return core.advance_reference(limit, stops)
@@ -133,7 +133,7 @@ class Driver:
         if core.host.on_interrupt is not None:  # it may look at everything, and change it
             self._export_cells()
             self._cells_known = False
-        elif any(e.kind == Kind.EVENT and e.visible <= ahead for e in core.queue[: core.count]):
+        elif any(e.kind == QueueKind.EVENT and e.visible <= ahead for e in core.queue[: core.count]):
             self._export_cells()  # mbiread looks into D[]
         if not core.calls_out:
             return core.advance_reference(min(limit, ahead), stops)
@@ -181,12 +181,12 @@ class Driver:
         core = self.core
         limit = min(limit, core.cycle + core.watch_at - core.issued - 1)
         for e in core.queue[: core.count]:
-            if not self._native(e) and e.kind != Kind.DEAD:
+            if not self._native(e) and e.kind != QueueKind.DEAD:
                 limit = min(limit, e.visible - 1)
         return limit
 
-    def _native(self, e: Entry) -> bool:
-        return e.kind in _NATIVE_KINDS or (e.kind == Kind.SPECIAL and e.index in self._landable)
+    def _native(self, e: QueueEntry) -> bool:
+        return e.kind in _NATIVE_KINDS or (e.kind == QueueKind.SPECIAL and e.index in self._landable)
 
     # --- code ---------------------------------------------------------------------------------------------------------
     def _prepare(self, stops: frozenset[int]) -> None:
@@ -247,10 +247,10 @@ class Driver:
             _MACROBLOCK.take(core.mb, state, _MB)
         if self._data[D_CELLS]:
             self._cells_newer = True
-        mine: list[Entry] = []
+        mine: list[QueueEntry] = []
         for at in range(core.count):
             numbers = _ENTRY.numbers(state, _QUEUE + at * _ENTRY.size)
-            e = self._objects.get(numbers[2]) or Entry(*numbers)
+            e = self._objects.get(numbers[2]) or QueueEntry(*numbers)
             e.kind = numbers[3]
             mine.append(e)
         others = [e for e in self._others if e.visible > core.cycle]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isakit.engine.llvm import Body, Module, Ref
+from isakit.engine.llvm import Body, LlvmModule, Ref
 from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, Where, function
 from isakit.machine.vuc.rules import cycle, specials, writes
-from isakit.machine.vuc.rules.state import CoreRecord, Entry
+from isakit.machine.vuc.rules.state import CoreRecord, QueueEntry
 from isakit.sem.records import layout_of
 from isakit.sem.routine_code import Raise, RoutineCode
 
@@ -45,7 +45,7 @@ def _place(low: Lowering, given: Sequence[Any]) -> None:
     """Move entries up and fill the gap."""
     b, core = low.body, given[0]
     at, *numbers = given[1:]
-    size = layout_of(Entry).size
+    size = layout_of(QueueEntry).size
     where = core.pointer(b, LAYOUT["count"])
     count = b(f"load i32, ptr {where}")
     queue = core.pointer(b, LAYOUT["queue"])
@@ -63,7 +63,7 @@ def _place(low: Lowering, given: Sequence[Any]) -> None:
     b.label(none)
     serial = Ref(b(f"load i64, ptr {core.pointer(b, LAYOUT['serial'])}"), 64, True)
     visible, lands, *rest = numbers
-    fields = layout_of(Entry).fields.values()
+    fields = layout_of(QueueEntry).fields.values()
     for f, number in zip(fields, (visible, lands, serial, *rest), strict=True):
         b.do(f"store i{number.width} {number.text}, ptr {b(f'getelementptr i8, ptr {gap}, i64 {f.offset}')}")
     b.do(f"store i32 {b(f'add i32 {count}, 1')}, ptr {where}")
@@ -84,7 +84,7 @@ SPECIALS: Mapping[Any, Special] = {
 class Functions:
     """The functions of shared rules in a module, and the surroundings of code in its `run`."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: LlvmModule) -> None:
         self.module = module
 
     def symbol(self, code: RoutineCode) -> str:

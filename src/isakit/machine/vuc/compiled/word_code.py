@@ -10,7 +10,7 @@ from isakit.engine.graph import postorder
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import InMemory, Surroundings, emit
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
-from isakit.machine.vuc.core_code import Op, trace_word
+from isakit.machine.vuc.core_code import CoreOp, trace_word
 from isakit.machine.vuc.core_memory import D_CELLS
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.rules import cycle, flow, specials, writes
@@ -116,14 +116,14 @@ def _late(e: Effect) -> bool:
     return bool(e.get("delayed")) or (e.get("latency") or 0) > 1
 
 
-class Word:
+class WordWriter:
     """Writes the block of one instruction word.
 
-    A rule that raises leaves the cycle to the reference core, so nothing may have been changed in front of it: an
+    A rule that raises leaves the cycle to the reference core, so nothing may have been changed before it: an
     instruction has one such rule at most, which comes first.
     """
 
-    def __init__(self, body: Body, op: Op, word: int, traits: Traits, core: InMemory, around: Surroundings) -> None:
+    def __init__(self, body: Body, op: CoreOp, word: int, traits: Traits, core: InMemory, around: Surroundings) -> None:
         self.b, self.op, self.traits, self.core, self.around = body, op, traits, core, around
         form = op.instruction.form
         assert form is not None

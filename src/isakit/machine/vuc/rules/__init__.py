@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MODULES = (cycle, flow, specials, writes)
 
 
-class Rules:
+class CoreRules:
     """The routines as functions, for some options: `rules.call(core, target)`. They are made when they are used.
 
     `watched`: those of a core with a listener for every write that lands.
@@ -45,4 +45,4 @@ class Rules:
         return read(core)
 
 
-__all__ = ["Rules"]
+__all__ = ["CoreRules"]

@@ -44,7 +44,7 @@ def branch(core: CoreRecord, target: u32) -> None:
 
 @routine
 def call(core: CoreRecord, target: u32, options: Options) -> None:
-    """`call`: the delay slot issues in front of the callee, and is not executed again behind it."""
+    """`call`: the delay slot issues before the callee, and is not executed again after it."""
     push_call(core, (core.pc + options.return_offset) & ADDRESS_MASK, options)
     core.target = target
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Annotated, Any
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
-from isakit.sem.records import Many, Record, u8, u16, u32, u64
+from isakit.sem.records import Many, StateRecord, u8, u16, u32, u64
 
 ADDRESS_MASK = CODE_SIZE - 1
 STACK_SIZE = 8
@@ -19,7 +19,7 @@ CAPACITY = 64
 NEVER = (1 << 63) - 1
 
 
-class Kind(IntEnum):
+class QueueKind(IntEnum):
     """What an entry of the queue does when it lands.
 
     A $r register, a special register, the accumulator (as long instructions see it, and as $lhi and $llo show it), an
@@ -34,12 +34,12 @@ class Kind(IntEnum):
     DEAD = 5
 
 
-class Entry(Record):
+class QueueEntry(StateRecord):
     """A write that lands later, or an event of a unit.
 
     Attributes: the cycle from which it is `visible`, the cycle in which it `lands`, its `serial` number, what it does
-    (`Kind`), the `index` of the register and the `value` (of an event: its name and a function), and the address of the
-    instruction it has its `origin` in.
+    (`QueueKind`), the `index` of the register and the `value` (of an event: its name and a function), and the
+    address of the instruction it has its `origin` in.
     """
 
     visible: u64
@@ -59,11 +59,11 @@ class Entry(Record):
     @property
     def fields(self) -> tuple[Any, ...]:
         """Everything, for comparisons; events without their function."""
-        value = None if self.kind == Kind.EVENT else self.value
+        value = None if self.kind == QueueKind.EVENT else self.value
         return self.visible, self.lands, self.serial, int(self.kind), self.index, value, self.origin
 
 
-class MacroblockState(Record):
+class MacroblockState(StateRecord):
     """The macroblock registers that are storage.
 
     `vectors`: x of list 0, y of list 0, x and y of list 1, 16 blocks each, in $spidx order; `refs` and `rpis`: list 0
@@ -83,12 +83,12 @@ class MacroblockState(Record):
     sub_types: u16
 
 
-class CoreRecord(Record):
+class CoreRecord(StateRecord):
     """A core. Predicates are 0 or 1.
 
     Attributes: `r`, `p`, `acc` (registers), `long_view` (the accumulator as $lhi and $llo show it); the clock `cycle`;
     `stalled` (cycles in which no instruction issued), `watch_at` (issued instructions at which the watchdog barks);
-    `pc` (the instruction that issues), `npc` (the one behind it), `target` (the one behind that); `lagging` (the cycle
+    `pc` (the instruction that issues), `npc` (the one after it), `target` (the one after that); `lagging` (the cycle
     in which $pred still shows the predicates `before`); `due` (when the next entry of the `queue` becomes visible),
     `count` (its entries, the next one last), `serial` (of the last entry); `long_lands`, `long_serial` (the last long
     operation, its first entry); `depth` (of the stack of `calls`); `icnt_base` (instructions at which $icnt was 0);
@@ -119,4 +119,4 @@ class CoreRecord(Record):
     calls: Annotated[list[u16], Many(STACK_SIZE)]
     plain: Annotated[list[u16], Many(64)]
     mb: MacroblockState
-    queue: Annotated[list[Entry], Many(CAPACITY, align=64)]
+    queue: Annotated[list[QueueEntry], Many(CAPACITY, align=64)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.rules.flow import push_call
 from isakit.machine.vuc.rules.specials import CSTOP, land_special
-from isakit.machine.vuc.rules.state import NEVER, CoreRecord, Entry, Kind
+from isakit.machine.vuc.rules.state import NEVER, CoreRecord, QueueEntry, QueueKind
 from isakit.sem.records import u32, u64
 from isakit.sem.routine import Static, external, routine, shared_routine
 
@@ -18,22 +18,22 @@ from isakit.sem.routine import Static, external, routine, shared_routine
 @external
 def place(core: CoreRecord, at: u32, visible: u64, lands: u64, kind: u32, index: u32, value: u32, origin: u32) -> None:
     """Put an entry at a place of the queue; those from there on move up."""
-    queue: list[Entry] = core.queue
+    queue: list[QueueEntry] = core.queue
     count = core.count
     if len(queue) != count:
         del queue[count:]  # they have landed
-    queue.insert(at, Entry(visible, lands, core.serial, kind, index, value, origin))
+    queue.insert(at, QueueEntry(visible, lands, core.serial, kind, index, value, origin))
     core.count = count + 1
 
 
 @external
-def act(core: CoreRecord, entry: Entry) -> None:
+def act(core: CoreRecord, entry: QueueEntry) -> None:
     """Do what an event does."""
     entry.value()  # type: ignore[operator]
 
 
 @external
-def landed(core: CoreRecord, entry: Entry) -> None:
+def landed(core: CoreRecord, entry: QueueEntry) -> None:
     """Notify the listener."""
     core.listener(entry)  # type: ignore[attr-defined]
 
@@ -74,18 +74,18 @@ def land(core: CoreRecord, now: u64, kept: u32, own: u32, watched: Static[bool])
             core.due = entry.visible
             return
         core.count = last
-        if entry.kind == Kind.REGISTER:
+        if entry.kind == QueueKind.REGISTER:
             if kept >> entry.index & 1 == 0:
                 core.r[entry.index] = entry.value
-        elif entry.kind == Kind.SPECIAL:
+        elif entry.kind == QueueKind.SPECIAL:
             land_special(core, entry.index, entry.value, own)
-        elif entry.kind == Kind.ACCUMULATOR:
+        elif entry.kind == QueueKind.ACCUMULATOR:
             core.acc[0] = entry.value
-        elif entry.kind == Kind.LONG_VIEW:
+        elif entry.kind == QueueKind.LONG_VIEW:
             core.long_view = entry.value
-        elif entry.kind == Kind.EVENT:
+        elif entry.kind == QueueKind.EVENT:
             act(core, entry)
-        if watched and entry.kind != Kind.DEAD:
+        if watched and entry.kind != QueueKind.DEAD:
             landed(core, entry)
     core.due = NEVER
 
@@ -95,7 +95,7 @@ def land(core: CoreRecord, now: u64, kept: u32, own: u32, watched: Static[bool])
 def write_register(core: CoreRecord, index: u32, value: u32, latency: u32) -> None:
     """A write of a $r register, visible when it lands."""
     lands = core.cycle + latency
-    enter(core, lands, lands, Kind.REGISTER, index, value, core.pc)
+    enter(core, lands, lands, QueueKind.REGISTER, index, value, core.pc)
 
 
 @routine
@@ -105,7 +105,7 @@ def write_special(core: CoreRecord, index: u32, value: u32, latency: u32, option
         push_call(core, value, options)
     else:
         lands = core.cycle + latency
-        enter(core, lands + 1, lands, Kind.SPECIAL, index, value, core.pc)
+        enter(core, lands + 1, lands, QueueKind.SPECIAL, index, value, core.pc)
 
 
 @routine
@@ -119,9 +119,9 @@ def write_long(core: CoreRecord, value: u32, latency: u32) -> None:
         for at in range(core.count):
             other = core.queue[at]
             if other.serial == core.long_serial or other.serial == core.long_serial + 1:
-                other.kind = Kind.DEAD
+                other.kind = QueueKind.DEAD
     lands = core.cycle + latency
     core.long_lands = lands
     core.long_serial = core.serial + 1
-    enter(core, lands, lands, Kind.ACCUMULATOR, 0, value, core.pc)
-    enter(core, lands + 1, lands, Kind.LONG_VIEW, 0, value, core.pc)
+    enter(core, lands, lands, QueueKind.ACCUMULATOR, 0, value, core.pc)
+    enter(core, lands + 1, lands, QueueKind.LONG_VIEW, 0, value, core.pc)

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.machine.tesla.compiled.analysis import control_flow, known_flow
-from isakit.machine.tesla.compiled.emit.interpreter import Program
+from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram
 from isakit.machine.tesla.compiled.launch import compiled_kernels
 from support.compiled import compiled_device
 
@@ -75,7 +75,7 @@ def test_a_kept_program_is_the_one_that_was_made(own_cache: Path) -> None:
     kernel = device.load(isakit.isa("tesla", "gt200").assemble(BIG), registers=12)["k"]
     launch = kernel.prepare(1, 64, device.alloc(256))
     found = compiled_kernels.kernel_of(launch, "interp")
-    made = Program.made(found.code, found.flow, found.target, launch.choices)
+    made = InterpreterProgram.made(found.code, found.flow, found.target, launch.choices)
     assert found.program is not None
     assert (found.program.records == made.records).all()
     assert found.program.sites == made.sites

@@ -165,7 +165,7 @@ def test_compiled_kernels_come_back_from_the_disk(tmp_path: Path, monkeypatch: p
     assert ready, "the automatic tier takes the compiled kernel it finds"
 
 
-def _kernels_of(kernel: Any) -> list[kernels.Kernel]:
+def _kernels_of(kernel: Any) -> list[kernels.CompiledKernel]:
     launch = kernel._launch(1, 32, b"", None, None, 0)
     return [kernels.kernel_of(launch, "auto")]
 

@@ -82,7 +82,7 @@ ONE_WARP = {
     "then a fault": "ld lock $c0 $r3 b32 s[0x44]\nmov b32 $r2 0x1\nld b32 $r2 g14[$r2]",
     "an address outside": "shl $a1 $r1 0x5\nld lock $c0 $r3 b32 s[$a1+0x40]\nmov b32 $r2 0x1",
     "a misaligned address": "shl $a1 $r1 0x1\nld lock $c0 $r3 b32 s[$a1+0x40]\nmov b32 $r2 0x1",
-    "a fault behind": """
+    "a fault after": """
         shl $a1 $r1 0x2
         ld lock $c0 $r3 b32 s[$a1+0x40]
         st unlock b32 s[$a1+0x80] $r3

@@ -1,4 +1,4 @@
-"""Warps of a kernel without barriers run one after the other inside of compiled code: nobody can tell."""
+"""Warps and blocks of a kernel without barriers run one after the other inside of compiled code: nobody can tell."""
 
 from __future__ import annotations
 
@@ -75,3 +75,44 @@ def test_a_budget_ends_where_the_interpreter_ends(budget: int) -> None:
     compiled, interpreted = (left("llvm", tier, 1000, max_instructions=budget) for tier in ("jit", "interp"))
     assert compiled[1] == interpreted[1]
     assert np.array_equal(compiled[0], interpreted[0])
+
+
+OWN_MEMORY = """
+.kernel own
+.param out ptr
+.shared 0x80
+.local 0x10
+    mov b16 $r1l u16 s[0xe]
+    mov b16 $r1h u16 s[0x8]
+    mul $r2 u16 $r1l u16 $r1h
+    cvt u32 $r7 u16 u16 s[0xc]
+    add b32 $r2 $r2 $r7
+    shl b32 $r2 $r2 0x7
+    cvt u32 $r3 u16 $r0l
+    shl b32 $r3 $r3 0x2
+    add b32 $r2 $r2 $r3
+    add b32 $r2 b32 s[out] $r2
+    ld b32 $r4 l[0x4]
+    add b32 $r4 b32 s[0x40] $r4
+    mov $r5 $physid
+    shl b32 $r5 $r5 0x8
+    add b32 $r4 $r4 $r5
+    mov b32 $r6 0x3
+    st b32 s[0x40] $r6
+    st b32 l[0x4] $r6
+    exit st b32 g14[$r2] $r4
+"""
+
+
+@pytest.mark.parametrize("repeated", [1, 3])
+def test_memory_of_every_block_is_new(repeated: int) -> None:
+    found: list[Any] = []
+    for engine, tier in (("reference", "auto"), ("llvm", "jit")):
+        device = isakit.Device("gt200", engine=engine, tier=tier, threads=1)
+        kernel = device.load(isakit.isa("tesla", "gt200").assemble(OWN_MEMORY))["own"]
+        out = device.alloc(4 * 32 * 12)
+        stats = [kernel[(4, 3), 32](out) for _ in range(repeated)]
+        found.append((device.read(out, np.uint32, 32 * 12), [(s.instructions, s.warp_instructions) for s in stats]))
+    assert np.array_equal(found[0][0], found[1][0])
+    assert found[0][1] == found[1][1]
+    assert len(set(found[0][0][::32] >> 16)) > 1, "blocks have places of their own on the chip"

@@ -10,7 +10,7 @@ from isakit.arch.tesla import requests as request
 from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.compiled.analysis.liveness import Liveness
+from isakit.machine.tesla.compiled.analysis.liveness import KernelLiveness
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
@@ -60,7 +60,7 @@ class Step:
     `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
     address of a direct control transfer, `control` the name of its control action. The host executes a `served` one; a
     `sampled` one only for warps whose question the texture unit's compiled functions do not answer.
-    `once`: executing it a second time could be noticed. `leaves`: the lanes that execute it do not go on behind it.
+    `once`: executing it a second time could be noticed. `leaves`: the lanes that execute it do not go on after it.
     `parks`: where lanes may be told to go on by an entry that it
     pushes.
     """
@@ -105,8 +105,8 @@ class Flow:
 
     `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
     not taken of divergent branches, what follows barriers, calls and served instructions. `results` are registers that
-    somebody looks at when the program has ended. With indirect branches, which can go anywhere, it is all instructions
-    of the code, and nothing is known of what follows them.
+    are read when the program has ended. With indirect branches, which can go anywhere, it is all instructions of the
+    code, and nothing is known of what follows them.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Flow:
         step.served |= bool(asked)
         step.once = meaning.once
         if (step.once or step.served) and op.join and self.choices.join == "after":
-            return Step(op, 0, None)  # where the join faults behind it, it must not be executed again
+            return Step(op, 0, None)  # where the join faults after it, it must not be executed again
         step.parks = self._parks(step)
         self._places(step, meaning)
         return step
@@ -239,8 +239,8 @@ class Flow:
 
     # --- what is known of registers and waiting lanes, computed on demand -----------------------------------
     @cached_property
-    def _liveness(self) -> Liveness:
-        return Liveness(self)
+    def _liveness(self) -> KernelLiveness:
+        return KernelLiveness(self)
 
     @property
     def waiting(self) -> dict[int, frozenset[int]]:
@@ -256,7 +256,7 @@ class Flow:
         return self._liveness.live
 
     def after(self, s: Step) -> list[int]:
-        """Where a lane may go on behind an instruction, by itself or because the stack says so."""
+        """Where a lane may go on after an instruction, by itself or because the stack says so."""
         return [*s.successors, *(self.waiting[s.pc] | s.parks if s.transfers else ())]
 
     def parked(self, pc: int) -> frozenset[Place]:

@@ -77,7 +77,7 @@ def _reverse_postorder(bodies: dict[int, list[Step]], entries: Iterable[int]) ->
     return out[::-1]
 
 
-class Liveness:
+class KernelLiveness:
     """The solution for one kernel.
 
     Attributes: `waiting[pc]` (resumable addresses at which lanes may wait while the instruction at pc is executed),
@@ -175,7 +175,7 @@ class Liveness:
                     changed = True
 
     def _behind(self, b: BasicBlock, known: dict[int, int]) -> int:
-        """Registers that may be read behind a block; `known`: the same for sets of waiting lanes, in this round."""
+        """Registers that may be read past a block; `known`: the same for sets of waiting lanes, in this round."""
         out = 0
         for n in b.successors:
             out |= self.blocks[n].live

@@ -85,7 +85,7 @@ class LazyNans:
 
     # --- who looks ----------------------------------------------------------------------------------------------
     def _looked_at(self) -> dict[int, set[Place]]:
-        """Places that, as they are behind each instruction, something will look at as bits."""
+        """Places that, as they are after each instruction, something will look at as bits."""
         flow, before = self.flow, dict[int, set[Place]]()
         behind: dict[int, set[Place]] = {}
         for pc in flow.order:

@@ -1,7 +1,7 @@
 """Registers that have the same value in every lane, where all lanes are active.
 
 Loop counters, parameters and what is computed from them: such a register is one number in compiled code instead of a
-vector. Where lanes can come from other paths (behind a divergent branch, a barrier, a call) nothing is known.
+vector. Where lanes can come from other paths (after a divergent branch, a barrier, a call) nothing is known.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class UniformRegisters:
 
     @staticmethod
     def after(s: Step, before: set[Place]) -> set[Place]:
-        """Uniform places behind an instruction."""
+        """Uniform places after an instruction."""
         return before | s.writes if makes_uniform(s, before) else before - s.writes
 
 

@@ -52,7 +52,7 @@ class Placed:
     step: int = 4
 
 
-class Placement:
+class AccessPlacement:
     """The places of accesses of one kernel."""
 
     def __init__(self, code: WarpCode) -> None:

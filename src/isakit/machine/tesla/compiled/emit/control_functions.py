@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Host, Module, Ref
-from isakit.engine.llvm.routine_ir import Lowering, Special, Surroundings, function, signature
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref
+from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit, function, signature
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.rules import accesses, barriers, blocks, locks, stack, turns
-from isakit.machine.tesla.rules.state import BlockState
+from isakit.machine.tesla.rules import accesses, barriers, blocks, interpreter, locks, stack, turns
+from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
 from isakit.sem.records import layout_of
 from isakit.sem.routine import Routine, on_change
 from isakit.sem.routine_code import RoutineCode
@@ -24,8 +24,10 @@ from isakit.sem.routine_code import RoutineCode
 SHARED: tuple[Routine[Any, Any], ...] = (
     stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
     locks.try_lock, locks.unlock, turns.run_rounds, turns.run_turns, turns.tally,
-    blocks.run_blocks,
+    blocks.next_block, blocks.run_blocks,
 )  # fmt: skip
+INTERPRETER: tuple[Routine[Any, Any], ...] = (interpreter.interpret, interpreter.stop_here, interpreter.serve_here)
+"""Routines whose functions are found by address: in the context, in the records of instructions."""
 ALWAYS: tuple[Routine[Any, Any], ...] = (accesses.in_buffers,)
 """Routines that are the same for all choices: they are with the functions of memory."""
 
@@ -39,7 +41,7 @@ def code_of(routine: Routine[Any, Any], choices: Choices) -> RoutineCode:
 @lru_cache(maxsize=256)
 def control_key(choices: Choices) -> str:
     """Stands for the choices, as far as they matter to the functions here and to the interpreter's loop."""
-    codes = [code_of(r, choices) for r in (*SHARED, stack.unwind, stack.join)]
+    codes = [code_of(r, choices) for r in (*SHARED, *INTERPRETER, stack.join)]
     return hashlib.sha256("\n".join(c.key for c in codes).encode()).hexdigest()[:12]
 
 
@@ -59,7 +61,7 @@ def names(target: Host, choices: Choices) -> list[str]:
     return [symbol(r.name, target, choices) for r in SHARED]
 
 
-def declared(module: Module, code: RoutineCode, target: Host, choices: Choices) -> str:
+def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choices) -> str:
     """A shared routine, declared in the module of a kernel."""
     return module.declare(symbol(code.routine.name, target, choices), signature(code))
 
@@ -80,10 +82,47 @@ def _run_warp(low: Lowering, args: Sequence[Any]) -> Ref:
     return Ref(b(f"call i32 {f}(ptr {block.whole(b)}, ptr {w.whole(b)})"), 32, True)
 
 
+def _execute(low: Lowering, args: Sequence[Any]) -> Ref:
+    """Call a function of an instruction."""
+    b, (block, w, uop, function) = low.body, args
+    f = b(f"inttoptr i64 {function.text} to ptr")
+    listed = ", ".join(f"ptr {record.whole(b)}" for record in (block, w, uop))
+    return Ref(b(f"call i32 {f}({listed})"), 32, True)
+
+
+def _number_of(low: Lowering, args: Sequence[Any]) -> Ref:
+    """Count the bits of a mask."""
+    f = low.body.module.declare("llvm.ctpop.i32", "i32 @(i32)")
+    return Ref(low.body(f"call i32 {f}(i32 {args[0].text})"), 32, True)
+
+
+def _size_at(low: Lowering, args: Sequence[Any]) -> Ref:
+    """What the records say."""
+    given = {"block": InMemory("%block"), "pc": args[1]}
+    _, size = emit(low.body, low.around, interpreter.size_at, given)
+    assert size is not None
+    return size
+
+
+def _stopped(body: Body) -> None:
+    """Where a rule of the stack raises, the warp stops."""
+    status = InMemory("%w").pointer(body, layout_of(WarpState)["status"])
+    body.do(f"store i32 {int(WarpStatus.STOPPED)}, ptr {status}")
+    body.do(f"ret i32 {int(WarpStatus.STOPPED)}")
+
+
 def add_functions(
-    module: Module, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
+    module: LlvmModule, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
 ) -> None:
     """Add them to a module."""
-    around = surroundings(target, choices, {turns.run_warp: _run_warp, **scheduler_ir.SPECIALS})
+    specials = {
+        turns.run_warp: _run_warp,
+        interpreter.execute: _execute,
+        interpreter.number_of: _number_of,
+        stack.size_at: _size_at,
+        **scheduler_ir.SPECIALS,
+    }
+    around = surroundings(target, choices, specials)
     for r in routines:
-        module.add(function(module, code_of(r, choices), "@" + symbol(r.name, target, choices), around))
+        refuse = _stopped if r is interpreter.interpret else None
+        module.add(function(module, code_of(r, choices), "@" + symbol(r.name, target, choices), around, refuse))

@@ -72,7 +72,7 @@ class Transfers:
     # --- routines -------------------------------------------------------------------------------------------
     def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None,
              specials: Mapping[Any, Special] | None = None, odd: str = "", **statics: Any) -> Ref | None:  # fmt: skip
-        """Write a routine for this warp; where it raises, the warp stops in front of the instruction (or at `odd`)."""
+        """Write a routine for this warp; where it raises, the warp stops before the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
 
         def raising(s: object) -> None:
@@ -148,7 +148,7 @@ class Transfers:
             b.label(f"MJ{step.pc}")
 
     def _join_after(self, step: Step) -> None:
-        """The `join` tail behind the instruction; nothing of it may stop."""
+        """The `join` tail after the instruction; nothing of it may stop."""
         c, b = self.code, self.code.body
         c.settle()
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
@@ -218,18 +218,18 @@ class Transfers:
         if step.op.never:
             c.stay(following)
             return
-        some, split, whole, nobody = b.fresh("some"), b.fresh("split"), b.fresh("whole"), b.fresh("nobody")
+        some, split, whole, untaken = b.fresh("some"), b.fresh("split"), b.fresh("whole"), b.fresh("untaken")
         if c.decided is not None:
-            b.do(f"br i1 {c.decided}, label %{whole}, label %{nobody}")
+            b.do(f"br i1 {c.decided}, label %{whole}, label %{untaken}")
             b.label(whole)
             self._jump(step, target)
-            b.label(nobody)
+            b.label(untaken)
             c.stay(following)
             return
         taken = self._taken(executing)
         none = b(f"icmp eq i32 {taken.text}, 0")
-        b.do(f"br i1 {none}, label %{nobody}, label %{some}")
-        b.label(nobody)
+        b.do(f"br i1 {none}, label %{untaken}, label %{some}")
+        b.label(untaken)
         c.stay(following)
         b.label(some)
         b.do(f"br i1 {b(f'icmp eq i32 {taken.text}, {c.mask32}')}, label %{whole}, label %{split}")
@@ -284,7 +284,7 @@ class Transfers:
         self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes.text)})
 
     def _remain(self, step: Step, lanes: str) -> None:
-        """`rules.stack.remain` behind an instruction that is known: where no lane has left, nothing has changed."""
+        """`rules.stack.remain` after an instruction that is known: where no lane has left, nothing has changed."""
         c, b = self.code, self.code.body
         if not step.conditional:
             c.settle()
@@ -298,8 +298,8 @@ class Transfers:
         b.do("br label %unwind")
         b.label(some)
         if c.full:
-            nobody, unchanged = b(f"icmp eq i32 {lanes}, 0"), b.fresh("unchanged")
-            b.do(f"br i1 {nobody}, label %{unchanged}, label %{partly}, !prof !3")
+            no_lane, unchanged = b(f"icmp eq i32 {lanes}, 0"), b.fresh("unchanged")
+            b.do(f"br i1 {no_lane}, label %{unchanged}, label %{partly}, !prof !3")
             b.label(unchanged)
             c.stay(step.op.following)
             b.label(partly)

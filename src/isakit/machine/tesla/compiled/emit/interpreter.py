@@ -17,20 +17,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, Module, object_code, provide, read_object, write_object
+from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code, provide, read_object, write_object
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.emit.control_functions import add_functions, control_key, symbol
+from isakit.machine.tesla.compiled.emit.control_functions import INTERPRETER, SHARED, add_functions, control_key, symbol
 from isakit.machine.tesla.compiled.emit.control_functions import names as control_names
-from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, Slots
+from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, RecordSlots
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
-from isakit.machine.tesla.compiled.state_layout import slot
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.machine.tesla.rules import blocks
 from isakit.object_cache import keys
@@ -51,156 +49,20 @@ METADATA = "\n".join(
 """What the code says about branches: the first way is hardly ever taken; almost always; more often."""
 
 
-def loop() -> str:
-    """`interpret_warp`: from record to record until the warp waits, stops or ends."""
-
-    def state(name: str, offset: int) -> str:
-        return f"  %{name}_p = getelementptr i8, ptr %ws, i64 {offset}\n"
-
-    return f"""
-declare i32 @llvm.ctpop.i32(i32)
-
-define i32 @interpret_warp(ptr %ctx, ptr %ws) nounwind noinline {{
-entry:
-{slot("uops", "ptr")}{slot("code_address", "i32")}{slot("code_bytes", "i32")}{slot("patience")}\
-{slot("stop", "ptr")}{state("mask", state_layout.ACTIVE)}{state("pc", state_layout.PC)}\
-{state("issued", state_layout.ISSUED)}{state("threads", state_layout.THREADS)}{state("status", state_layout.STATUS)}
-  br label %look
-look:
-  %pc = load i32, ptr %pc_p
-  %asked = load volatile i32, ptr %stop
-  %interrupt = icmp ne i32 %asked, 0
-  %so_far = load i64, ptr %issued_p
-  %used = icmp sge i64 %so_far, %patience
-  %yield = or i1 %interrupt, %used
-  br i1 %yield, label %interrupted, label %find, !prof !0
-find:
-  %offset = sub i32 %pc, %code_address
-  %inside = icmp ult i32 %offset, %code_bytes
-  %low = and i32 %offset, 3
-  %aligned = icmp eq i32 %low, 0
-  %known = and i1 %inside, %aligned
-  br i1 %known, label %found, label %lost
-found:
-  %unit = lshr i32 %offset, 2
-  %unit64 = zext i32 %unit to i64
-  %place = mul i64 %unit64, {handlers.RECORD}
-  %u0 = getelementptr i8, ptr %uops, i64 %place
-  br label %execute
-execute:
-  %u = phi ptr [ %u0, %found ], [ %u2, %following ]
-  %m = load i32, ptr %mask_p
-  %full = icmp eq i32 %m, -1
-  %which = select i1 %full, i64 {handlers.FIRST}, i64 {handlers.FIRST + 8}
-  %fp = getelementptr i8, ptr %u, i64 %which
-  %f = load ptr, ptr %fp
-  %r0 = call i32 %f(ptr %ctx, ptr %ws, ptr %u)
-  br label %result
-result:
-  %r = phi i32 [ %r0, %execute ], [ %r1, %complete ]
-  %done_by = phi i32 [ %m, %execute ], [ %m1, %complete ]
-  %why = phi i32 [ {state_layout.STOPPED}, %execute ], [ {state_layout.JOINED}, %complete ]
-  %odd = icmp uge i32 %r, {handlers.STOP}
-  br i1 %odd, label %special, label %count
-count:
-  %i0 = load i64, ptr %issued_p
-  %i1 = add i64 %i0, 1
-  store i64 %i1, ptr %issued_p
-  %lanes = call i32 @llvm.ctpop.i32(i32 %done_by)
-  %lanes64 = zext i32 %lanes to i64
-  %t0 = load i64, ptr %threads_p
-  %t1 = add i64 %t0, %lanes64
-  store i64 %t1, ptr %threads_p
-  %plain = icmp eq i32 %r, {handlers.NEXT}
-  br i1 %plain, label %following, label %leave
-following:
-  %step_p = getelementptr i8, ptr %u, i64 {handlers.STEP}
-  %step = load i32, ptr %step_p
-  %step64 = zext i32 %step to i64
-  %u2 = getelementptr i8, ptr %u, i64 %step64
-  br label %execute
-leave:
-  %jump = icmp eq i32 %r, {handlers.JUMP}
-  br i1 %jump, label %look, label %none
-none:
-  %found_one = call i32 @unwind(ptr %ctx, ptr %ws, ptr %u)
-  %goes_on = icmp eq i32 %found_one, {handlers.RESUMED}
-  br i1 %goes_on, label %look, label %finished
-special:
-  switch i32 %r, label %stopped [ i32 {handlers.WAIT}, label %wait i32 {handlers.COMPLETE}, label %complete
-    i32 {handlers.RESUMED}, label %look i32 {handlers.SERVE}, label %served ]
-complete:
-  %m1 = load i32, ptr %mask_p
-  %full1 = icmp eq i32 %m1, -1
-  %which1 = select i1 %full1, i64 {handlers.BODY}, i64 {handlers.BODY + 8}
-  %bp = getelementptr i8, ptr %u, i64 %which1
-  %body = load ptr, ptr %bp
-  %r1 = call i32 %body(ptr %ctx, ptr %ws, ptr %u)
-  br label %result
-wait:
-  %w0 = load i64, ptr %issued_p
-  %w1 = add i64 %w0, 1
-  store i64 %w1, ptr %issued_p
-  %wlanes = call i32 @llvm.ctpop.i32(i32 %done_by)
-  %wlanes64 = zext i32 %wlanes to i64
-  %v0 = load i64, ptr %threads_p
-  %v1 = add i64 %v0, %wlanes64
-  store i64 %v1, ptr %threads_p
-  %after_p = getelementptr i8, ptr %u, i64 {handlers.FOLLOWING}
-  %after = load i32, ptr %after_p
-  store i32 %after, ptr %pc_p
-  store i32 {state_layout.WAITING}, ptr %status_p
-  ret i32 {state_layout.WAITING}
-served:
-  %asker_p = getelementptr i8, ptr %u, i64 {handlers.PC}
-  %asker = load i32, ptr %asker_p
-  store i32 %asker, ptr %pc_p
-  store i32 {state_layout.SERVED}, ptr %status_p
-  ret i32 {state_layout.SERVED}
-stopped:
-  %here_p = getelementptr i8, ptr %u, i64 {handlers.PC}
-  %here = load i32, ptr %here_p
-  store i32 %here, ptr %pc_p
-  br label %lost
-lost:
-  %halted = phi i32 [ {state_layout.STOPPED}, %find ], [ %why, %stopped ]
-  store i32 %halted, ptr %status_p
-  ret i32 %halted
-interrupted:
-  store i32 {state_layout.INTERRUPTED}, ptr %status_p
-  ret i32 {state_layout.INTERRUPTED}
-finished:
-  store i32 0, ptr %pc_p
-  store i32 {state_layout.FINISHED}, ptr %status_p
-  ret i32 {state_layout.FINISHED}
-}}
-
-define i32 @stop_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
-  ret i32 {handlers.STOP}
-}}
-
-define i32 @serve_here(ptr %ctx, ptr %ws, ptr %uop) nounwind {{
-  ret i32 {handlers.SERVE}
-}}
-"""
-
-
 def _memory_module(target: Host) -> str:
     """The functions of memory that every kernel shares."""
-    module = Module(32)
+    module = LlvmModule(32)
     add_support(module, target)
     return str(module) + METADATA
 
 
 def _control_module(target: Host, choices: Choices) -> str:
     """The loop, the driver, and the functions of control that every kernel shares."""
-    module = Module(32)
-    nothing = HandlerCode(module, target, Step(Op(0, 0), 0, None), choices)
-    nothing.unwinder("unwind")
-    nothing.joining("join")
-    add_functions(module, target, choices)
+    module = LlvmModule(32)
+    HandlerCode(module, target, Step(Op(0, 0), 0, None), choices).joining("join")
+    add_functions(module, target, choices, (*SHARED, *INTERPRETER))
     entry = scheduler_ir.entry(module, target, "@" + symbol(blocks.run_blocks.name, target, choices))
-    return str(module) + loop() + entry + METADATA
+    return str(module) + entry + METADATA
 
 
 INDEX = ".index"
@@ -217,7 +79,7 @@ class Handler:
 
     full: int
     some: int
-    slots: Slots
+    slots: RecordSlots
 
 
 @dataclass
@@ -226,13 +88,13 @@ class Handlers:
 
     target: Host
     known: dict[str, Handler | None] = field(default_factory=dict[str, "Handler | None"])
-    _on_disk: dict[str, tuple[str, str, Slots]] = field(default_factory=dict[str, "tuple[str, str, Slots]"])
-    _loaded: dict[str, Loaded | None] = field(default_factory=dict[str, "Loaded | None"])
-    _keep: list[Loaded] = field(default_factory=list[Loaded])
+    _on_disk: dict[str, tuple[str, str, RecordSlots]] = field(default_factory=dict[str, "tuple[str, str, RecordSlots]"])
+    _loaded: dict[str, LoadedCode | None] = field(default_factory=dict[str, "LoadedCode | None"])
+    _keep: list[LoadedCode] = field(default_factory=list[LoadedCode])
     _indexed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        self._memory = Loaded(object_code(_memory_module(self.target), self.target), self.target)
+        self._memory = LoadedCode(object_code(_memory_module(self.target), self.target), self.target)
         for name in names(self.target):
             provide(name, self._memory.address(name))
         tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
@@ -269,14 +131,14 @@ class Handlers:
                 self._indexed.add(name)
                 data = read_object(self.kind, name)
                 for key, (function, values, sites) in _parsed(data).items():
-                    slots = Slots(tuple((what, e) for what, e in values), sites)
+                    slots = RecordSlots(tuple((what, e) for what, e in values), sites)
                     self._on_disk.setdefault(key, (name.removesuffix(INDEX), function, slots))
 
     def _fetch(self, missing: dict[str, T]) -> dict[str, T]:
         self._index()
         rest: dict[str, T] = {}
         for key, step in missing.items():
-            batch, function, slots = self._on_disk.get(key, ("", "", Slots((), 0)))
+            batch, function, slots = self._on_disk.get(key, ("", "", RecordSlots((), 0)))
             if not function:
                 if batch:
                     self.known[key] = None
@@ -285,7 +147,7 @@ class Handlers:
                 continue
             if batch not in self._loaded:
                 data = read_object(self.kind, batch)
-                self._loaded[batch] = None if data is None else Loaded(data, self.target)
+                self._loaded[batch] = None if data is None else LoadedCode(data, self.target)
             loaded = self._loaded[batch]
             if loaded is None:
                 rest[key] = step
@@ -295,9 +157,9 @@ class Handlers:
 
     def _compile(self, missing: dict[str, Step], choices: Choices) -> None:
         module = kernel_module(self.target)
-        index: dict[str, tuple[str, Slots]] = {}
+        index: dict[str, tuple[str, RecordSlots]] = {}
         for key, step in missing.items():
-            index[key] = "", Slots((), 0)
+            index[key] = "", RecordSlots((), 0)
             try:
                 code = HandlerCode(module, self.target, step, choices)
                 name = f"h{len(index)}"
@@ -306,20 +168,20 @@ class Handlers:
             except NotCompiled:
                 pass
         made = object_code(str(module) + METADATA, self.target, keep=False)
-        loaded = Loaded(made, self.target)
+        loaded = LoadedCode(made, self.target)
         self._keep.append(loaded)
         for key, (name, slots) in index.items():
             self.known[key] = self._handler(loaded, name, slots) if name else None
         self._store(index, made)
 
-    def _store(self, index: dict[str, tuple[str, Slots]], code: bytes) -> None:
+    def _store(self, index: dict[str, tuple[str, RecordSlots]], code: bytes) -> None:
         tag = hashlib.sha256("\n".join(index).encode()).hexdigest()[:24]
         listed = {key: (name, s.values, s.sites) for key, (name, s) in index.items()}
         write_object(self.kind, tag, code)
         write_object(self.kind, tag + INDEX, json.dumps(listed).encode())
 
     @staticmethod
-    def _handler(loaded: Loaded, name: str, slots: Slots) -> Handler:
+    def _handler(loaded: LoadedCode, name: str, slots: RecordSlots) -> Handler:
         return Handler(loaded.address(f"{name}_full"), loaded.address(f"{name}_some"), slots)
 
 
@@ -334,10 +196,11 @@ class Library:
 
     def __init__(self, target: Host, choices: Choices) -> None:
         self.handlers = handlers_of(target)
-        self.main = Loaded(object_code(_control_module(target, choices), target), target)
+        self.main = LoadedCode(object_code(_control_module(target, choices), target), target)
         for name in control_names(target, choices):
             provide(name, self.main.address(name))
-        self.stop, self.serve = self.main.address("stop_here"), self.main.address("serve_here")
+        found = {r: self.main.address(symbol(r.name, target, choices)) for r in INTERPRETER}
+        self.run_warp, self.stop, self.serve = (found[r] for r in INTERPRETER)
         self.join = self.main.address("join") if choices.join == "before" else self.serve
 
 
@@ -378,7 +241,7 @@ def _choices_of(step: Step, choices: Choices) -> str:
     if step.trace.of_kind(*_ACCESS):
         out += [choices.out_of_range, choices.misaligned]
     if step.asks("sr"):
-        out += [choices.clock_step, choices.pm_counters, choices.vstride]
+        out += [choices.clock_step, choices.pm_counters, choices.vstride, choices.sample]
     if step.control == "discard":
         out.append(choices.discarded)
     if any(step.op.fixed_a):
@@ -417,7 +280,7 @@ _STOP, _JOIN, _SERVE, _FIRST = range(4)
 """What a record calls, by number; from `_FIRST` on the two functions of each handler."""
 
 
-class Program:
+class InterpreterProgram:
     """A kernel for the interpreter: `records` has one row of `handlers.RECORD` bytes per unit of code and two more.
 
     `sites` counts the global accesses that remember an address range.
@@ -440,7 +303,7 @@ class Program:
         return zlib.compress(len(head).to_bytes(4, "little") + head + self._which.tobytes() + records.tobytes(), 1)
 
     @classmethod
-    def kept(cls, content: bytes, target: Host, choices: Choices) -> Program | None:
+    def kept(cls, content: bytes, target: Host, choices: Choices) -> InterpreterProgram | None:
         """The program of a `content`; None where handlers it needs have gone."""
         data = zlib.decompress(content)
         start = 4 + int.from_bytes(data[:4], "little")
@@ -453,7 +316,7 @@ class Program:
         return cls(lib, head["keys"], which, records.reshape(units, handlers.RECORD).copy(), head["sites"])
 
     @classmethod
-    def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> Program:
+    def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> InterpreterProgram:
         """The program of a kernel; handlers that are not there yet are compiled."""
         lib = library(target, choices)
         first_joins = choices.join == "before"
@@ -487,7 +350,7 @@ class Program:
                 s.pc,
                 s.op.following,
                 s.target if s.target is not None else 0,
-                handlers.RECORD * (size // 4),
+                size // 4,
                 8 * sites,
             )
             sites += handler.slots.sites

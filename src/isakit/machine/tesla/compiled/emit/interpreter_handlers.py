@@ -2,7 +2,7 @@
 
 `i32 @name(ptr %ctx, ptr %ws, ptr %uop)` executes one instruction of a warp on its state in memory and says how to go on
 (see `NEXT` and the other results). Register numbers, immediates and addresses come from the record `%uop`, so that one
-function serves every instruction with the same static bits; `Slots` says what the record holds.
+function serves every instruction with the same static bits; `RecordSlots` says what the record holds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering, routine_ir
-from isakit.engine.llvm.routine_ir import Lowering
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering, routine_ir
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
@@ -24,6 +23,8 @@ from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.rules import accesses, stack
+from isakit.machine.tesla.rules.state import InstructionEntry, Then
+from isakit.sem.records import layout_of
 from isakit.sem.requests import ControlRequest
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value
@@ -39,17 +40,12 @@ _CONTROLS = {
     "issued": state_layout.ISSUED,
 }
 
-NEXT = 0  # continue with the next instruction
-JUMP = 1  # continue at the pc of the warp's state
-UNWIND = 2  # no lane is active: pop the stack
-STOP = 3  # the reference machine must execute the instruction
-WAIT = 4  # wait at the barrier
-COMPLETE = 5  # the join is complete: execute the instruction itself
-RESUMED = 6  # another path continues, nothing was executed
-SERVE = 7  # the host must execute the instruction
-
-RECORD = 256  # bytes of %uop
-FIRST, BODY, PC, FOLLOWING, TARGET, STEP, SITE, VALUES = 0, 16, 32, 36, 40, 44, 48, 56
+NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in Then)
+"""What functions return."""
+INSTRUCTION = layout_of(InstructionEntry)
+RECORD, VALUES = INSTRUCTION.size, INSTRUCTION.at("values")
+PC, FOLLOWING, TARGET, SITE = (INSTRUCTION.at(n) for n in ("pc", "following", "target", "site"))
+FIRST, BODY = INSTRUCTION.at("first_all"), INSTRUCTION.at("body_all")
 MAX_VALUES = (RECORD - VALUES) // 8
 HERE, BEHIND, THERE = -1, -2, -3
 """Stand-ins for the addresses of an instruction, the next one and the target of a transfer."""
@@ -80,7 +76,7 @@ def number_of(e: Expression, word: int) -> int:
 
 
 @dataclass(frozen=True)
-class Slots:
+class RecordSlots:
     """What the values of a record are: (kind, expression), the kind "param", or "read" or "write" and a register file.
 
     `sites` counts the places where the instruction remembers an address range.
@@ -109,7 +105,7 @@ class Slots:
 class HandlerCode(WarpCode):
     """Generates the functions of one kind of instruction into a module."""
 
-    def __init__(self, module: Module, host: Host, step: Step, choices: Choices) -> None:
+    def __init__(self, module: LlvmModule, host: Host, step: Step, choices: Choices) -> None:
         self._begin(module, host)
         self.choices = choices
         self.transfer = HandlerTransfers(self)
@@ -122,9 +118,9 @@ class HandlerCode(WarpCode):
         self._elsewhere = RESUMED
 
     @property
-    def slots(self) -> Slots:
+    def slots(self) -> RecordSlots:
         """What the record must hold, known when the functions are made."""
-        return Slots(tuple(self._listed), self.sites)
+        return RecordSlots(tuple(self._listed), self.sites)
 
     def functions(self, name: str) -> None:
         """Add `name`_full and `name`_some: all 32 lanes are active, or some are."""
@@ -142,19 +138,6 @@ class HandlerCode(WarpCode):
         """Add the function that performs the `join` tail alone."""
         self.full = False
         self.module.add(self._function(name, lambda: self.transfer.join(self.step)))
-
-    def unwinder(self, name: str) -> None:
-        """Add the function that pops the stack until a lane is active; returns RESUMED, or UNWIND if none is."""
-
-        def fill() -> None:
-            self.body.do("br label %again")
-            self.transfer.unwinding("again")
-            for label, result in (("finished", UNWIND), ("odd", UNWIND)):
-                self.body.label(label)
-                self.body.do(f"ret i32 {result}")
-
-        self.full = False
-        self.module.add(self._function(name, fill))
 
     def _function(self, name: str, fill: Callable[[], None]) -> str:
         self.body, self._slots, self._scratch, self._loaded, self.sites = Body(self.module), {}, [], {}, 0
@@ -354,17 +337,6 @@ class HandlerTransfers(Transfers):
 
     def _pc_of(self, r: Ref) -> int:
         return next(pc for pc in _WHERE if self._address(pc).text == r.text)
-
-    def _size_at(self, low: Lowering, args: Sequence[Any]) -> Ref:
-        """What the record of the instruction says."""
-        c, b = self.code, self.code.body
-        assert isinstance(c, HandlerCode)
-        offset = b(f"sub i32 {args[1].text}, {c.slot('code_address', 'i32')}")
-        unit = b(f"lshr i32 {offset}, 2")
-        place = b(f"mul i64 {b(f'zext i32 {unit} to i64')}, {RECORD}")
-        p = b(f"getelementptr i8, ptr {c.slot('uops', 'ptr')}, i64 {place}")
-        following = b(f"load i32, ptr {b(f'getelementptr i8, ptr {p}, i64 {FOLLOWING}')}")
-        return Ref(b(f"sub i32 {following}, {args[1].text}"), 32, True)
 
     def _table(self) -> Mapping[ControlRequest, Handler]:
         return {**super()._table(), request.BRA_INDIRECT: self._bra_indirect}

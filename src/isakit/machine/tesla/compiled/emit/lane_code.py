@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.address_spaces import PitchWindow
@@ -33,7 +33,7 @@ UNREACHABLE = 1 << 30
 
 
 @dataclass(frozen=True)
-class Facts:
+class LaunchFacts:
     """What of a launch is built into the code; everything else is looked up in the context."""
 
     registers: int
@@ -45,7 +45,7 @@ class Facts:
     results: frozenset[Place] = frozenset()
 
     @classmethod
-    def of(cls, launch: Launch, results: frozenset[Place] = frozenset()) -> Facts:
+    def of(cls, launch: Launch, results: frozenset[Place] = frozenset()) -> LaunchFacts:
         """The facts of a launch."""
         return cls(
             launch.code.registers,
@@ -58,13 +58,13 @@ class Facts:
         )
 
 
-class Rules(Protocol):
+class ControlWriter(Protocol):
     """What writes the routines of control."""
 
     def rule(
         self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None
     ) -> Ref | None:
-        """Write a routine for this warp; where it raises, the warp stops in front of the instruction."""
+        """Write a routine for this warp; where it raises, the warp stops before the instruction."""
         ...
 
 
@@ -78,13 +78,13 @@ class LaneCode:
     """
 
     flow: Flow
-    facts: Facts
+    facts: LaunchFacts
     choices: Choices
     quads = True
     halves: dict[int, tuple[Ref, Ref]]
     _tagged: Sequence[int] = ()
 
-    def _begin(self, module: Module, host: Host) -> None:
+    def _begin(self, module: LlvmModule, host: Host) -> None:
         self.host, self.module = host, module
         self.body = Body(self.module)
         self.natives, self.raw_natives = float_lowerings(host), float_lowerings(host, raw=True)
@@ -352,7 +352,7 @@ class LaneCode:
             return self._clock(step, 1)
         if counted != "none":
             return Ref(b(f"load i32, ptr {self.state_pointer(state_layout.WARP.at(counted))}"), 32, True)
-        return low.constant(self.choices.vstride if n == 3 else 0, 32)
+        return low.constant({3: self.choices.vstride, 8: self.choices.sample}.get(n, 0), 32)
 
     def _clock(self, step: Step, per_instruction: int) -> Ref:
         b = self.body
@@ -429,7 +429,7 @@ class LaneCode:
 
     @property
     @abstractmethod
-    def rules(self) -> Rules:
+    def rules(self) -> ControlWriter:
         """What writes the routines of control into this code."""
 
     @abstractmethod

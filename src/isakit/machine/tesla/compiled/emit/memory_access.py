@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine.graph import Plan
@@ -11,7 +11,14 @@ from isakit.engine.llvm import Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.emit.access_placement import Placed, all_equal, multiples
-from isakit.machine.tesla.compiled.emit.memory_atomics import NEUTRAL, Update, in_a_row, in_one_word
+from isakit.machine.tesla.compiled.emit.memory_atomics import (
+    NEUTRAL,
+    Update,
+    at_one_word,
+    at_row,
+    in_a_row,
+    in_one_word,
+)
 from isakit.machine.tesla.compiled.emit.memory_windows import load_from_windows
 from isakit.machine.tesla.compiled.emit.own_access import OwnAccess
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
@@ -40,7 +47,7 @@ class _Rows:
     buffer: tuple[str, str]
 
 
-class Access(OwnAccess):
+class KernelAccesses(OwnAccess):
     """Memory instructions of one kernel."""
 
     # --- loads ----------------------------------------------------------------------------------------------
@@ -93,6 +100,10 @@ class Access(OwnAccess):
 
     def _alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
         """The words of g[] at one address for all lanes, all of them active; where nothing is there the warp stops."""
+        return self._loaded(space, self._placed_alike(step, space, address, size, low), size, low)
+
+    def _placed_alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> Placed:
+        """Where an access of all lanes to g[] at one address is; where nothing is there the warp stops."""
         c, b = self.code, self.code.body
         address = self._even(step, address, size, TRUE, low)
         at, lanes = self._windowed(step, space, address, low, TRUE)
@@ -104,7 +115,7 @@ class Access(OwnAccess):
         self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
         b.do(f"br label %{done}")
         b.label(done)
-        return self._loaded(space, Placed(at, lanes), size, low)
+        return Placed(at, lanes)
 
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
         """The words of g[] for an access of `size` bytes per lane, all lanes active."""
@@ -131,7 +142,7 @@ class Access(OwnAccess):
         return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
 
     def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
-        """Words that are near each other, see `memory_windows`; the block for others is open behind it."""
+        """Words that are near each other, see `memory_windows`; the block for others is open after it."""
         b, beyond = self.code.body, self.code.body.fresh("beyond")
         found = load_from_windows(b, self._base(space), rows.addresses.text, rows.buffer, beyond)
         b.do(f"br label %{rows.done}")
@@ -140,7 +151,7 @@ class Access(OwnAccess):
         return [found], near
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
-        """Words of a few neighbouring lines of memory, in any order; the block for others is open behind it."""
+        """Words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
         c, b = self.code, self.code.body
         both = b(f"call {{{V32}, i1}} {c.shared('load_near')}(ptr {self._base(space)}, ptr {rows.site}, "
                  f"{V32} {rows.addresses.text})")  # fmt: skip
@@ -371,33 +382,53 @@ class Access(OwnAccess):
         b, size = self.code.body, int(e.get("size"))
         if e.name[0] != "g":
             raise NotCompiled(f"an atomic on {e.name}[]")
-        bits = 8 * size
-        address = low.splat(low.resize(low.value(plan.canonical(e.args[0])), 32))
+        bits, op = 8 * size, ATOMIC_OPERATIONS[e.get("op")]
+        address = low.resize(low.value(plan.canonical(e.args[0])), 32)
         operands = [low.splat(low.value(plan.canonical(a))) for a in e.args[1:]]
-        placed = self._place(step, e.name, address, size, low, lanes)
-        offsets, lanes = low.splat(placed.offsets), placed.lanes
-        op = ATOMIC_OPERATIONS[e.get("op")]
-        f = low.one_lane(op, (), (bits,) * (1 + len(operands)))
-        vector = self.code.module.vector(bits)
+        vector, node = self.code.module.vector(bits), plan.effects.get(id(e.result))
         olds = b.fresh("%olds")
         self.code.scratch(olds, vector)
         b.do(f"store {vector} zeroinitializer, ptr {olds}, align 64")
+        whole = bits == 32 and lanes == TRUE and self.code.full and self.code.bound(e.name)
+        update = Update(op, operands, "-1", node is not None)
+        if whole and address.uniform and op.name in NEUTRAL and self.code.choices.out_of_range == "fault":
+            placed = self._placed_alike(step, e.name, address, size, low)
+            at_one_word(low, update, self._scalar_pointer(e.name, placed.offsets.text), olds)
+        elif whole:
+            rows = self._rows(step, e.name, low.splat(address), size, low)
+            at_row(low.fork(), update, rows.pointer, olds)
+            b.do(f"br label %{rows.done}")
+            b.label(rows.far)
+            inner = low.fork()
+            placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
+            self._update(e.name, placed, update, olds, inner)
+            b.do(f"br label %{rows.done}")
+            b.label(rows.done)
+        else:
+            placed = self._place(step, e.name, low.splat(address), size, low, lanes)
+            self._update(e.name, placed, update, olds, low)
+        if node is not None:
+            low.define(node, Ref(b(f"load {vector}, ptr {olds}, align 64"), bits))
+
+    def _update(self, space: str, placed: Placed, update: Update, olds: str, low: ValueLowering) -> None:
+        """Read-modify-write of words that may be anywhere."""
+        b, bits, done = self.code.body, update.operands[0].width, self.code.body.fresh("updated")
+        offsets, size, vector = low.splat(placed.offsets), update.operands[0].width // 8, self.code.module.vector(bits)
+        f = low.one_lane(update.operation, (), (bits,) * (1 + len(update.operands)))
 
         def one(lane: str) -> None:
-            p = self._scalar_pointer(e.name, b(f"extractelement {V32} {offsets.text}, i32 {lane}"))
+            p = self._scalar_pointer(space, b(f"extractelement {V32} {offsets.text}, i32 {lane}"))
             old = b(f"load i{bits}, ptr {p}, align {size}")
-            listed = "".join(f", i{bits} " + b(f"extractelement {vector} {o.text}, i32 {lane}") for o in operands)
+            each = (b(f"extractelement {vector} {o.text}, i32 {lane}") for o in update.operands)
+            listed = "".join(f", i{bits} {x}" for x in each)
             b.do(f"store i{bits} {b(f'call i{bits} {f}(i{bits} {old}{listed})')}, ptr {p}, align {size}")
             q = b(f"getelementptr i{bits}, ptr {olds}, i32 {lane}")
             b.do(f"store i{bits} {old}, ptr {q}")
 
-        node, done = plan.effects.get(id(e.result)), b.fresh("updated")
         if bits == 32:
-            update = Update(op, operands, offsets, self.code.as_bits(lanes), node is not None)
-            for way in (in_one_word, in_a_row) if op.name in NEUTRAL else (in_a_row,):
-                way(low.fork(), update, lambda at: self._scalar_pointer(e.name, at), olds, done)
-        self._each_lane(lanes, one)
+            here = replace(update, lanes=self.code.as_bits(placed.lanes))
+            for way in (in_one_word, in_a_row) if update.operation.name in NEUTRAL else (in_a_row,):
+                way(low.fork(), here, offsets, lambda at: self._scalar_pointer(space, at), olds, done)
+        self._each_lane(placed.lanes, one)
         b.do(f"br label %{done}")
         b.label(done)
-        if node is not None:
-            low.define(node, Ref(b(f"load {vector}, ptr {olds}, align 64"), bits))

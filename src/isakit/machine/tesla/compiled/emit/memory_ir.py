@@ -6,7 +6,7 @@ i32 mask; addresses and offsets are one i32 per lane.
 
 from __future__ import annotations
 
-from isakit.engine.llvm import CAREFUL_MAD, Body, Host, Module, Ref, ValueLowering, careful_mad
+from isakit.engine.llvm import CAREFUL_MAD, Body, Host, LlvmModule, Ref, ValueLowering, careful_mad
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.access_placement import WORDS
@@ -25,7 +25,7 @@ SIGNATURES = {
     "load_near": f"{{{V32}, i1}} @(ptr, ptr, {V32})",
     "store_words": f"void @(ptr, {V32}, {V32}, i32)",
 }
-"""Names and types, for `Module.declare`."""
+"""Names and types, for `LlvmModule.declare`."""
 MAD = f"{V32} @({V32}, {V32}, {V32})"
 
 
@@ -42,9 +42,9 @@ def names(target: Host) -> list[str]:
     ]
 
 
-def kernel_module(target: Host) -> Module:
+def kernel_module(target: Host) -> LlvmModule:
     """A module that finds functions here."""
-    module = Module(32)
+    module = LlvmModule(32)
     if target.embedded:
         module.elsewhere[CAREFUL_MAD] = symbol("careful_mad", target), MAD
     return module
@@ -55,7 +55,7 @@ def symbol(name: str, target: Host) -> str:
     return f"isakit_{name}_{'embedded' if target.embedded else 'portable'}"
 
 
-def add_support(module: Module, target: Host) -> None:
+def add_support(module: LlvmModule, target: Host) -> None:
     """Add all of them to a module."""
     gather = module.declare("llvm.masked.gather.v32i32.v32p0", f"{V32} @(<32 x ptr>, i32, {V1}, {V32})")
     scatter = module.declare("llvm.masked.scatter.v32i32.v32p0", f"void @({V32}, <32 x ptr>, i32, {V1})")
@@ -127,7 +127,7 @@ bad:
 """
 
 
-def _check_own(module: Module) -> str:
+def _check_own(module: LlvmModule) -> str:
     """`check_own`: whether an access of `size` bytes is misaligned or outside of a space; see `rules.accesses`."""
     b = Body(module)
     low = ValueLowering(b, nothing, {})

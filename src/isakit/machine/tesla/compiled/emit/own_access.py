@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import WORDS, Placement, all_equal
+from isakit.machine.tesla.compiled.emit.access_placement import WORDS, AccessPlacement, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
@@ -16,7 +16,7 @@ from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
 
 
-class OwnAccess(Placement):
+class OwnAccess(AccessPlacement):
     """What is known of address registers (`LaneCode.tag`) tells how to access the words relative to them."""
 
     @abstractmethod
@@ -148,7 +148,7 @@ class OwnAccess(Placement):
         b = self.code.body
         rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
         parts: list[str] = []
-        for p in self._pointers(space, relative):  # what lies behind the space is not used, but it can be read
+        for p in self._pointers(space, relative):  # what lies past the space is not used, but it can be read
             row = b(f"load {HALF}, ptr {p}, align 4")
             one = b(f"insertelement {HALF} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
             same = b(f"shufflevector {HALF} {one}, {HALF} poison, {HALF} zeroinitializer")
@@ -204,7 +204,7 @@ class OwnAccess(Placement):
     def _store_falling(
         self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
     ) -> None:
-        """Store a word per lane where neighbours have falling addresses; the block for others is open behind it.
+        """Store a word per lane where neighbours have falling addresses; the block for others is open after it.
 
         `buffer`: where the words must lie, start and length; None where they are known to be good.
         """

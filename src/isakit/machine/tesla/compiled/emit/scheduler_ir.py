@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isakit.engine.llvm import Body, Host, Module, flushing_wrapper
+from isakit.engine.llvm import Body, Host, LlvmModule, flushing_wrapper
 from isakit.engine.llvm.routine_ir import Lowering, Special, Where
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.rules import blocks
@@ -21,7 +21,7 @@ DONE, DEADLOCK, HALTED = (int(e) for e in Ended)
 FIELDS = layout_of(BlockState)
 
 
-def entry(module: Module, target: Host, run_blocks: str) -> str:
+def entry(module: LlvmModule, target: Host, run_blocks: str) -> str:
     """`i32 @enter(ctx, first, last, begin)`: `run_blocks` in the floating-point environment the code needs."""
     arguments = ["ptr", "i64", "i64", "i32"]
     if target.embedded:

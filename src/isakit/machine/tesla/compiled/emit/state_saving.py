@@ -13,7 +13,7 @@ from isakit.machine.tesla.compiled.state_layout import V1, V32
 
 
 @dataclass
-class Checkpoint:
+class RestartPoint:
     """A place to which stops go back: before the instruction at `pc`, `line` in the text.
 
     `values` are its registers, loaded there once a stop needs them; `label` is the block that saves them. `status` is
@@ -37,7 +37,7 @@ class SavingCode(LaneCode):
 
     _places: list[Place]
     _all_parked: bool
-    _stops: list[Checkpoint]
+    _stops: list[RestartPoint]
     _lazy: LazyNans | None = None
     _chained = False
 
@@ -138,13 +138,13 @@ class SavingCode(LaneCode):
         return [place for place in self._places if place in read]
 
     def leave(self, pc: int, status: int) -> None:
-        """Return to the driver in front of an instruction, with all registers that any lane may still read."""
+        """Return to the driver before an instruction, with all registers that any lane may still read."""
         self.canonical(self.dirty(pc))
         self.save(str(pc), self.needed(pc))
         self.finish(status)
 
     def finish(self, status: int | str) -> None:
-        """Return to the driver; or go on with the warps behind, see `WarpCode.further_warps`."""
+        """Return to the driver; or go on with the warps after, see `WarpCode.further_warps`."""
         b = self.body
         b.do(f"store i32 {status}, ptr {self.state_pointer(state_layout.STATUS)}")
         if not self._chained:
@@ -166,7 +166,7 @@ class SavingCode(LaneCode):
         The registers of this place stay alive as far as the last stop; the instructions in between need no state of
         their own. `uncounted` instructions of the block were counted and will not have been executed.
         """
-        self._point = Checkpoint(pc, uncounted, len(self.body.lines), frozenset(self.uniform), status)
+        self._point = RestartPoint(pc, uncounted, len(self.body.lines), frozenset(self.uniform), status)
 
     def stop(self, step: Step, bad: str) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
@@ -188,7 +188,7 @@ class SavingCode(LaneCode):
             b.lines += loads
         return point.label
 
-    def _stop_here(self, point: Checkpoint) -> None:
+    def _stop_here(self, point: RestartPoint) -> None:
         """Save the registers of a checkpoint."""
         b, dirty = self.body, self.dirty(point.pc)
         b.label(point.label)

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, Module, Ref, ValueLowering
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.compiled.analysis.nan_canonicalisation import LazyNans
 from isakit.machine.tesla.compiled.analysis.uniform_registers import UniformRegisters, makes_uniform
 from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
-from isakit.machine.tesla.compiled.emit.lane_code import Facts
-from isakit.machine.tesla.compiled.emit.memory_access import Access
+from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
+from isakit.machine.tesla.compiled.emit.memory_access import KernelAccesses
 from isakit.machine.tesla.compiled.emit.memory_ir import kernel_module
-from isakit.machine.tesla.compiled.emit.state_saving import Checkpoint, SavingCode
+from isakit.machine.tesla.compiled.emit.state_saving import RestartPoint, SavingCode
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
+from isakit.machine.tesla.rules import blocks
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value, uniform_number
 
@@ -31,7 +32,7 @@ UNBOUNDED = 1 << 61
 class WarpCode(SavingCode):
     """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
 
-    def __init__(self, flow: Flow, facts: Facts, host: Host) -> None:
+    def __init__(self, flow: Flow, facts: LaunchFacts, host: Host) -> None:
         self._begin(kernel_module(host), host)
         self.flow, self.facts, self.quads, self.choices = flow, facts, flow.has_quadon, facts.choices
         self.transfer = Transfers(self)
@@ -45,11 +46,12 @@ class WarpCode(SavingCode):
 
     transfer: Transfers
     _uniform: UniformRegisters | None = None
+    _habit: str | None = None
 
-    def _begin(self, module: Module, host: Host) -> None:
+    def _begin(self, module: LlvmModule, host: Host) -> None:
         super()._begin(module, host)
-        self.access = Access(self)
-        self._stops: list[Checkpoint] = []
+        self.access = KernelAccesses(self)
+        self._stops: list[RestartPoint] = []
 
     @property
     def rules(self) -> Transfers:
@@ -87,9 +89,9 @@ class WarpCode(SavingCode):
         for point in self._stops:
             self._stop_here(point)
         self._stopped()
-        text, first = b.text(), "first_warp" if self._chained else "ws"
+        text, first = b.text(), "%first_warp" if self._chained else "noalias %ws"
         self.module.add(
-            f"define i32 @run_warp(ptr noalias %ctx, ptr noalias %{first}) nounwind noinline alignstack(64) {{\n"
+            f"define i32 @run_warp(ptr noalias %ctx, ptr {first}) nounwind noinline alignstack(64) {{\n"
             f"{self._entry()}\n{text}\n}}"
         )
         return str(self.module)
@@ -120,7 +122,7 @@ class WarpCode(SavingCode):
         if self._chained:
             b.do("br label %warp")
             b.label("warp")
-            b.do("%ws = phi ptr [ %first_warp, %entry ], [ %behind, %begin ]")
+            b.do("%ws = phi ptr [ %first_warp, %entry ], [ %behind, %begin ], [ %front, %next_block ]")
         saved, self.body = self.body, b
         for name, offset in self._controls():
             b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
@@ -154,17 +156,28 @@ class WarpCode(SavingCode):
         return b.text()
 
     def _further_warps(self) -> None:
-        """A warp has finished: those behind it that have not begun have their turns as well.
+        """A warp has finished: those after it that have not begun have their turns as well, and those of next blocks.
 
-        They would have them from `rules.turns.run_rounds`, in the same order, each of them to its end: no warp of such
-        a kernel waits for another one, and with no budget nothing has to be counted in between.
+        They would have them from `rules.blocks.run_blocks`, in the same order, each of them to its end: no warp of such
+        a kernel waits for another one, and with no budget nothing has to be counted in between. A bound that need not
+        be exact is looked at after every block, and after warps that have run for long.
         """
         b = self.body
         b.label("further")
         number = b(f"load i32, ptr {self.state_pointer(state_layout.NUMBER)}")
         more = b(f"icmp ult i32 {b(f'add i32 {number}, 1')}, {self.slot('block_warps', 'i32')}")
         unbounded = b(f"icmp sge i64 {self.slot('remaining')}, {UNBOUNDED}")
-        b.do(f"br i1 {b(f'and i1 {more}, {unbounded}')}, label %begin, label %ended")
+        short = b(f"icmp slt i64 {b('load i64, ptr %issued')}, {self.slot('runs_on')}")
+        goes_on = b(f"or i1 {unbounded}, {short}")
+        b.do(f"br i1 {goes_on}, label %along, label %ended")
+        b.label("along")
+        b.do(f"br i1 {more}, label %begin, label %after_last")
+        b.label("after_last")
+        begun = None if self._looks_up("physid") else self.transfer.rule(None, blocks.next_block)
+        b.do(f"br i1 {'false' if begun is None else begun.text}, label %next_block, label %ended")
+        b.label("next_block")
+        b.do(f"%front = getelementptr i8, ptr {self.slot('state', 'ptr')}, i64 0")
+        b.do("br label %warp")
         b.label("begin")
         b.do(f"%behind = getelementptr i8, ptr %ws, i64 {self.slot('state_bytes')}")
         status, issued = (
@@ -177,8 +190,12 @@ class WarpCode(SavingCode):
         b.label("ended")
         b.do(f"ret i32 {state_layout.FINISHED}")
 
+    def _looks_up(self, name: str) -> bool:
+        """Whether the code has looked up a slot of the context, as it was when the function was called."""
+        return any(key.startswith(f"%ctx_{name}_") for key in self._slots)
+
     def _again(self, starts: list[int]) -> None:
-        """Go on where the warp was left: behind a barrier, or behind what the host did."""
+        """Go on where the warp was left: after a barrier, or after what the host did."""
         b = self.body
         b.label("again")
         pc = b(f"load i32, ptr {self.state_pointer(state_layout.PC)}")
@@ -212,6 +229,9 @@ class WarpCode(SavingCode):
         self.mask32 = "-1" if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
+        self._habit = "%habit"
+        self.scratch(self._habit, "i1")
+        b.do(f"store i1 false, ptr {self._habit}")
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
@@ -226,7 +246,7 @@ class WarpCode(SavingCode):
         self.stay(last.op.following)
 
     def _if_stopped(self, step: Step) -> int:
-        """What a warp says that stops in front of an instruction."""
+        """What a warp says that stops before an instruction."""
         if step.sampled:
             return state_layout.SERVED
         return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED
@@ -274,6 +294,7 @@ class WarpCode(SavingCode):
         low: ValueLowering = ValueLowering(
             self.body, leaf, self.raw_natives if raw else self.natives, self._flag_leaf(step)
         )
+        low.habit = self._habit
         executing, partial = self.mask, not self.full
         self.decided = None
         if step.guard is not None:

@@ -17,12 +17,20 @@ from isakit.machine.interrupts import wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel, kernel_of
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
-from isakit.machine.tesla.compiled.launch.repeated_launch import SMALL, Prepared, give, key_of, take
+from isakit.machine.tesla.compiled.launch.repeated_launch import BOUND, SMALL, Prepared, give, key_of, take
 from isakit.machine.tesla.compiled.launch.resident_blocks import ResidentBlocks
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
-from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Bound, Context, Slots, address_of, aligned
+from isakit.machine.tesla.compiled.launch.worker_context import (
+    SHORT,
+    UNLIMITED,
+    Bound,
+    Context,
+    Slots,
+    address_of,
+    aligned,
+)
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import HEADER_BYTES, Launch
 from isakit.machine.tesla.machine import Machine, Stats, physical_ids
@@ -65,6 +73,8 @@ class Worker:
         for name, address in self._own.items():
             self.context.put(name, address)
         self.counts = any(c not in ("none", "instructions") for c in run.kernel.facts.choices.pm_counters)
+        exactly = run.bounded or self.counts or run.kernel.facts.results
+        self.context.put("runs_on", 0 if exactly else SHORT)
         self.sites[:] = 0  # buffers may have gone
         if "l" in run.kernel.known.stored:
             self.local[:] = 0
@@ -78,7 +88,7 @@ class Worker:
 class NativeRun:
     """One launch on compiled code."""
 
-    def __init__(self, launch: Launch, device: DeviceMemory, kernel: Kernel, max_instructions: int | None,
+    def __init__(self, launch: Launch, device: DeviceMemory, kernel: CompiledKernel, max_instructions: int | None,
                  bound: Bound | None = None) -> None:  # fmt: skip
         launch.check()
         self.launch, self.device, self.kernel = launch, device, kernel
@@ -129,15 +139,17 @@ class NativeRun:
         while any(first < last for first, last in todo):
             todo = self._run_chunks(todo, 1, watcher())
 
+    def useful(self, threads: int) -> int:
+        """How many of so many threads the launch can have."""
+        if self.kernel.known.has_atomics or self.bounded:
+            return 1  # the order of atomics is part of the result, and so is where a budget ends
+        return max(1, min(threads, self.launch.blocks))
+
     def execute(self, threads: int) -> Stats:
         """Run all blocks. Raises MachineFault, BudgetExceeded, KeyboardInterrupt."""
-        launch = self.launch
         started = time.perf_counter()
-        if self.kernel.known.has_atomics or self.bounded:
-            threads = 1  # the order of atomics is part of the result, and so is where a budget ends
-        threads = max(1, min(threads, launch.blocks))
         try:
-            self._spread(threads)
+            self._spread(self.useful(threads))
         finally:
             self.stats.seconds = time.perf_counter() - started
         return self.stats
@@ -213,10 +225,10 @@ class NativeRun:
     def _chunk(self, worker: Worker, first: int, last: int) -> tuple[int, BaseException] | None:
         """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
         while first < last and not self.stop[0]:
-            how, started = self.kernel.choose(), time.perf_counter()
+            how, started = self.kernel.choose(), time.thread_time()
             worker.prepare(how, self.kernel.patience)
             code = how.run(worker.context.address, first, last, scheduler_ir.NEW)
-            self.kernel.spent(how, time.perf_counter() - started)
+            self.kernel.spent(how, time.thread_time() - started)
             if code & 0xFF == scheduler_ir.DONE:
                 return None
             block = code >> 8
@@ -329,7 +341,7 @@ def execute(
     prepared = None if key is None else take(launch, device, key)
     if key is not None and prepared is not None:
         stats = prepared.again(launch)
-        if stats.warp_instructions <= SMALL:
+        if stats.warp_instructions <= prepared.largest:
             give(launch, device, key, prepared)
         return stats
     kernel = kernel_of(launch, tier, portable)
@@ -341,8 +353,10 @@ def execute(
         finish(machine, tier, portable)
         return machine.stats
     run = NativeRun(launch, device, kernel, max_instructions, bound)
-    stats = run.execute(threads or os.cpu_count() or 1)
-    if key is not None and stats.warp_instructions <= SMALL and not kernel.blocks_wait and not kernel.known.samples:
+    threads = run.useful(threads or os.cpu_count() or 1)
+    stats = run.execute(threads)
+    largest = SMALL if threads > 1 else BOUND
+    if key is not None and stats.warp_instructions <= largest and not kernel.blocks_wait and not kernel.known.samples:
         shape = Worker.shape_of(run)
-        give(launch, device, key, lambda: Prepared(run, kernel.worker(shape) or Worker(shape)))
+        give(launch, device, key, lambda: Prepared(run, kernel.worker(shape) or Worker(shape), largest))
     return stats

@@ -14,15 +14,15 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from isakit.engine.llvm import Host, Loaded, host, object_code, read_object, write_object
+from isakit.engine.llvm import Host, LoadedCode, host, object_code, read_object, write_object
 from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.compiled.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
-from isakit.machine.tesla.compiled.emit.interpreter import METADATA, Program, handlers_of, keys_of, library
-from isakit.machine.tesla.compiled.emit.lane_code import Facts
+from isakit.machine.tesla.compiled.emit.interpreter import METADATA, InterpreterProgram, handlers_of, keys_of, library
+from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.kernel_code import Code
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 Run = Callable[[int, int, int, int], int]
 """(context, first block, block after the last, how the first begins) -> see `rules.blocks.run_blocks`."""
 
-_begun: WeakSet[Kernel] = WeakSet()
+_begun: WeakSet[CompiledKernel] = WeakSet()
 """Kernels that are compiled in the background."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: [k.start_again() for k in list(_begun)])
 
 COMPILE_SECONDS = 0.003
 """What compiling costs per instruction; a kernel interpreted for longer than its compilation takes gets compiled."""
+COMPILER_START = 50
+"""Instructions that would be compiled while the process that compiles starts."""
 
 
 @dataclass(frozen=True)
@@ -60,30 +62,30 @@ class Executable:
     resumes: bool = False
 
 
-def _entry(loaded: Loaded) -> Run:
+def _entry(loaded: LoadedCode) -> Run:
     return loaded.function("enter", ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32)
 
 
-def generate(flow: Flow, facts: Facts, target: Host) -> tuple[str, int]:
+def generate(flow: Flow, facts: LaunchFacts, target: Host) -> tuple[str, int]:
     """The IR of the function of a warp and the number of global access sites."""
     code = WarpCode(flow, facts, target)
     text = code.generate()
     return text + METADATA, code.sites
 
 
-class Kernel:
+class CompiledKernel:
     """A kernel with the facts of its launches.
 
     `tier` is `interp`, `jit` or `auto`: interpreted until it has run for as long as compiling takes, which then happens
     in the background.
     """
 
-    def __init__(self, code: Code, entry: int, facts: Facts, target: Host, tier: str) -> None:
+    def __init__(self, code: Code, entry: int, facts: LaunchFacts, target: Host, tier: str) -> None:
         self.facts, self.target, self.tier = facts, target, tier
         self.code, self.entry = code, entry
         self.known = known_flow(code, entry, facts.results, facts.choices)
         self.state_bytes = state_layout.state_bytes(facts.registers)
-        self.program: Program | None = None
+        self.program: InterpreterProgram | None = None
         self.compiled: Executable | None = None
         self._interpreted: Executable | None = None
         self._seconds = 0.0
@@ -100,9 +102,9 @@ class Kernel:
             self.compiled = self._from_disk()
         if self.compiled is None:
             self.program = self._program()
-            main = self.program.library.main
-            run_warp = main.address("interpret_warp")
-            self._interpreted = Executable(_entry(main), run_warp, self.program.sites, True, self.program, resumes=True)
+            lib = self.program.library
+            enter = _entry(lib.main)
+            self._interpreted = Executable(enter, lib.run_warp, self.program.sites, True, self.program, resumes=True)
 
     @property
     def sites(self) -> int:
@@ -114,16 +116,16 @@ class Kernel:
         """The control flow; made when something is asked that `known` does not say."""
         return flow_of(self.code, self.entry, self.facts.results, self.facts.choices)
 
-    def _program(self) -> Program:
+    def _program(self) -> InterpreterProgram:
         """The records for the interpreter, from disk if they are there."""
         f, key = self.facts, ""
         if self.known.count >= KEPT_FROM:
             parts = f"{flow_key(self.code, self.entry, f.results, f.choices)} {self.target.key}"
             key = hashlib.sha256(parts.encode()).hexdigest()
         data = read_object("programs", key) if key else None
-        found = None if data is None else Program.kept(data, self.target, f.choices)
+        found = None if data is None else InterpreterProgram.kept(data, self.target, f.choices)
         if found is None:
-            found = Program.made(self.code, self.flow, self.target, f.choices)
+            found = InterpreterProgram.made(self.code, self.flow, self.target, f.choices)
             if key:
                 write_object("programs", key, found.content())
         return found
@@ -149,7 +151,7 @@ class Kernel:
         assert chosen is not None
         return chosen
 
-    def interpreted(self) -> Kernel:
+    def interpreted(self) -> CompiledKernel:
         """The same kernel on the interpreter."""
         if self.tier == "interp":
             return self
@@ -168,11 +170,15 @@ class Kernel:
         return None
 
     def spent(self, how: Executable, seconds: float) -> None:
-        """Blocks have run: a kernel that was interpreted for long gets compiled in the background."""
+        """Blocks have run: a kernel that was interpreted for long gets compiled in the background.
+
+        `seconds`: of the processor, so that other work on the machine does not make kernels seem worth compiling.
+        """
         if self.tier != "auto" or how is not self._interpreted:
             return
         self._seconds += seconds
-        if self._seconds < COMPILE_SECONDS * self.known.count or "compile" in self._claims:
+        cost = COMPILE_SECONDS * (self.known.count + COMPILER_START)
+        if self._seconds < cost or "compile" in self._claims:
             return
         mine = object()
         if self._claims.setdefault("compile", mine) is mine:
@@ -212,7 +218,7 @@ class Kernel:
 
     def _load(self, data: bytes) -> Executable:
         main = library(self.target, self.facts.choices).main  # has the functions that kernels call
-        loaded = Loaded(data[8:], self.target)
+        loaded = LoadedCode(data[8:], self.target)
         sites = int.from_bytes(data[:8], "little")
         # The reference machine may read registers that the code it goes on from does not name.
         return Executable(_entry(main), loaded.address("run_warp"), sites, self.known.leaves, loaded)
@@ -240,8 +246,8 @@ def supported(launch: Launch) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _kernel(code: Code, entry: int, facts: Facts, target: Host, tier: str) -> Kernel:
-    return Kernel(code, entry, facts, target, tier)
+def _kernel(code: Code, entry: int, facts: LaunchFacts, target: Host, tier: str) -> CompiledKernel:
+    return CompiledKernel(code, entry, facts, target, tier)
 
 
 on_change(_kernel.cache_clear)
@@ -255,10 +261,10 @@ def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
 
 def kernel_of(
     launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[Place] = frozenset()
-) -> Kernel:
+) -> CompiledKernel:
     """The kernel of a launch, made once; `results`: registers live on exit. Raises NotCompiled."""
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)
     with using_llvm:
-        return _kernel(launch.code, launch.entry, Facts.of(launch, results), host(portable), tier)
+        return _kernel(launch.code, launch.entry, LaunchFacts.of(launch, results), host(portable), tier)

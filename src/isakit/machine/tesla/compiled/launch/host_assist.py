@@ -2,7 +2,7 @@
 
 A warp that comes to a texture instruction (or another `served` one) leaves compiled code. When no warp of the batch can
 go on, those that stand at the same instruction execute it together on the reference engine, with the registers it names
-copied there and back, and go on in compiled code behind it.
+copied there and back, and go on in compiled code after it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel, kernel_of
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, kernel_of
 from isakit.machine.tesla.compiled.launch.warp_handover import (
     BlockOfRecords,
     WarpStates,
@@ -47,7 +47,7 @@ class ServedWarps:
     s[] stays where the state has it; registers and l[] are in `states`. `barriers`: u32 [blocks, 16, 2].
     """
 
-    def __init__(self, bound: Bound, kernel: Kernel, state: State, states: WarpStates, per_block: int) -> None:
+    def __init__(self, bound: Bound, kernel: CompiledKernel, state: State, states: WarpStates, per_block: int) -> None:
         self.bound, self.kernel, self.state, self.states, self.per_block = bound, kernel, state, states, per_block
         self.launch = bound.launch
         self.blocks = len(states.words) // per_block
@@ -114,10 +114,10 @@ class ServedWarps:
         for slot, (start, step) in self._of_block.items():
             self.context.put(slot, start + block * step)
         self.context.put("ended", self._ended(block))
-        how, started = self.kernel.choose(), time.perf_counter()
+        how, started = self.kernel.choose(), time.thread_time()
         self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
-        self.kernel.spent(how, time.perf_counter() - started)
+        self.kernel.spent(how, time.thread_time() - started)
 
     # --- one instruction ------------------------------------------------------------------------------------
     def _serve(self, pc: int, warps: Array) -> None:
@@ -129,7 +129,7 @@ class ServedWarps:
         gang = Gang(warps, np.ascontiguousarray(masks), pc)
         status = states.column(state_layout.STATUS)
         if op.exit and self._quads_on(warps):
-            status[where] = state_layout.JOINED  # a fault behind the instruction itself
+            status[where] = state_layout.JOINED  # a fault after the instruction itself
             return
         states.to_files(state.files, step.reads | step.writes, where)  # lanes that do not execute keep theirs
         self._before(where)
@@ -227,7 +227,7 @@ def finish(machine: Machine, tier: str = "interp", portable: bool = False) -> No
 
 
 def go_on(
-    machine: Machine, bound: Bound, kernel: Kernel, budget: int | None = None, *, told: Watcher | None = None
+    machine: Machine, bound: Bound, kernel: CompiledKernel, budget: int | None = None, *, told: Watcher | None = None
 ) -> None:
     """Run a machine on a kernel's code, in this thread, to its end or until `bound.stop` is set.
 
@@ -244,7 +244,7 @@ def go_on(
             told(machine.blocks[-1].number + 1, machine.launch.blocks)
 
 
-def _wave(machine: Machine, bound: Bound, kernel: Kernel, budget: int | None) -> bool:
+def _wave(machine: Machine, bound: Bound, kernel: CompiledKernel, budget: int | None) -> bool:
     """Run the resident blocks; whether they have finished."""
     states = WarpStates(len(machine.warps), kernel.state_bytes)
     warps = ServedWarps(bound, kernel, machine.state, states, machine.launch.warps)

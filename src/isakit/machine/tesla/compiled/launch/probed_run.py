@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from isakit.engine.llvm import Host, Loaded, object_code
+from isakit.engine.llvm import Host, LoadedCode, object_code
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
@@ -33,7 +33,7 @@ from isakit.machine.tesla.machine import Machine
 
 RECORD, FIRST, BODY = handlers.RECORD, handlers.FIRST, handlers.BODY
 _PAIRS = (("full", FIRST), ("some", FIRST + 8), ("body_full", BODY), ("body_some", BODY + 8))
-"""The functions of a record: for all lanes and for some, with the join tail and behind it."""
+"""The functions of a record: for all lanes and for some, with the join tail and after it."""
 COUNT, SKIP, LAST, RECORDS = range(4)
 """What a probe's cell holds: hits, hits to let pass, position of the last hit, and whether it never stops."""
 Why = Literal["until", "probe", "stuck", "finished", "interrupted"]
@@ -135,7 +135,7 @@ def _look(k: int, probe: Probe) -> str:
 class _Globals:
     """Numbers in the memory of loaded code, by name; `sizes` says how many each has."""
 
-    def __init__(self, loaded: Loaded, sizes: Mapping[str, int]) -> None:
+    def __init__(self, loaded: LoadedCode, sizes: Mapping[str, int]) -> None:
         self._loaded = loaded  # its memory is read and written
         self._arrays = {n: (ctypes.c_int64 * k).from_address(loaded.variable(n)) for n, k in sizes.items()}
 
@@ -149,7 +149,7 @@ class _Globals:
 class Probes(_Globals):
     """Compiled probes, with their cells. `functions`: per address the ones for all lanes and for some."""
 
-    def __init__(self, loaded: Loaded, addresses: Sequence[int], cells: int, guards: Loaded) -> None:
+    def __init__(self, loaded: LoadedCode, addresses: Sequence[int], cells: int, guards: LoadedCode) -> None:
         single = ("guard_full", "guard_some", "end", "hit", "memory_bytes", "instructions_before")
         super().__init__(loaded, {**dict.fromkeys(single, 1), "cells": 4 * max(1, cells)})
         names = [name for name, _ in _PAIRS[:2]]
@@ -190,7 +190,7 @@ class ProbedRun:
         program = self.kernel.program
         assert program is not None
         self._real = program.records
-        self._guards = Loaded(_guard_code(self.kernel.target), self.kernel.target)
+        self._guards = LoadedCode(_guard_code(self.kernel.target), self.kernel.target)
         self._memory = _Globals(self._guards, {"stride": 1, "who": 1, "resumed": 1})
         self._memory.set("stride", self._real.nbytes)
         self._layers: Array = np.zeros((2, *self._real.shape), np.uint8)
@@ -216,10 +216,10 @@ class ProbedRun:
         """Code that looks at probes by address; `conditions` is the IR of their functions.
 
         They find the number of bytes of device memory in `@memory_bytes`, and in `@instructions_before` what threads
-        had executed before the resident block or the blocks behind it went on.
+        had executed before the resident block or the blocks after it went on.
         """
         code = object_code(_probe_code(table, conditions, cells), self.kernel.target, keep=False)
-        return Probes(Loaded(code, self.kernel.target), list(table), cells, self._guards)
+        return Probes(LoadedCode(code, self.kernel.target), list(table), cells, self._guards)
 
     def look_at(self, probes: Probes | None) -> None:
         """Look at some probes, or none."""
@@ -244,7 +244,7 @@ class ProbedRun:
     def run(self, until: int) -> Why:
         """Run on to position `until` at most. The machine is up to date afterwards, whatever happens.
 
-        `probe`: a probe stopped in front of an instruction. `stuck`: the reference machine must execute the next
+        `probe`: a probe stopped before an instruction. `stuck`: the reference machine must execute the next
         instruction of the current warp, or say what is wrong with it.
         """
         while True:
@@ -328,7 +328,7 @@ class ProbedRun:
             return "stuck" if machine.waits else None
         return self._why(who, stopped, until)
 
-    # --- the blocks behind it ---
+    # --- the blocks after it ---
     def _blocks(self, left: int, until: int) -> Why | None:
         machine, native = self.machine, self._native
         _, first, end, _ = machine.schedule()

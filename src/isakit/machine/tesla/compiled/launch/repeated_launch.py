@@ -1,7 +1,7 @@
 """Small launches of a shape that has been launched before: everything but the parameters is ready.
 
-They run in the calling thread, because handing work to another one takes longer than they do. Nothing interrupts that
-thread meanwhile, so that they have a bound of instructions; where it is reached the launch goes on as any other.
+They run in the calling thread: handing work to another one takes longer than they do, or as long. Nothing interrupts
+that thread meanwhile, so that they have a bound of instructions; where it is reached the launch goes on as any other.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.block_runner import NativeRun, Worker
 
 SMALL = 1 << 14
-"""Warp instructions of a launch that counts as small."""
-BOUND = 1 << 18
-"""Warp instructions after which a launch that was small before is handed to other threads: some milliseconds."""
+"""Warp instructions of a launch that counts as small where there are several threads."""
+BOUND = 1 << 20
+"""The same where there is only one, and after how many a launch that was small before goes on in another thread.
+
+It takes some milliseconds, in which an interrupt waits.
+"""
 KEPT = 256
 """Launches, told apart by program and shape, that are kept for a device's memory."""
 
@@ -30,10 +33,13 @@ Key = tuple[Any, ...]
 
 
 class Prepared:
-    """A launch that has run, with the worker that ran it."""
+    """A launch that has run, with the worker that ran it.
 
-    def __init__(self, run: NativeRun, worker: Worker) -> None:
-        self.run, self.worker = run, worker
+    `largest`: warp instructions of a launch of the shape that is still small.
+    """
+
+    def __init__(self, run: NativeRun, worker: Worker, largest: int) -> None:
+        self.run, self.worker, self.largest = run, worker, largest
         self.device, self.version = run.device, run.device.version
         self.constants, self.choices = dict(run.launch.constants), run.launch.choices
         worker.bind(run)
@@ -64,8 +70,9 @@ class Prepared:
         context.allow(BOUND)
         context.put("thread_count", 0)
         context.put("warp_count", 0)
+        began = time.thread_time()
         code = how.run(context.address, 0, launch.blocks, scheduler_ir.NEW)
-        run.kernel.spent(how, time.perf_counter() - started)
+        run.kernel.spent(how, time.thread_time() - began)
         if code & 0xFF == scheduler_ir.DONE:
             run.stats.instructions, run.stats.warp_instructions = context.get("thread_count"), context.get("warp_count")
         else:

@@ -15,7 +15,7 @@ import numpy as np
 from isakit.errors import BudgetExceeded, MachineFault
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.launch.compiled_kernels import Kernel
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import Bound
@@ -46,7 +46,7 @@ Range = tuple[int, int]
 class _Block:
     """A block that has begun: its machine, and its warps on the interpreter."""
 
-    def __init__(self, machine: Machine, bound: Bound, kernel: Kernel) -> None:
+    def __init__(self, machine: Machine, bound: Bound, kernel: CompiledKernel) -> None:
         self.machine = machine
         self.states = WarpStates(len(machine.warps), kernel.state_bytes)
         self.warps = ServedWarps(bound, kernel, machine.state, self.states, len(machine.warps))
@@ -133,7 +133,7 @@ class ResidentBlocks:
         launch: Launch,
         device: DeviceMemory,
         bound: Bound,
-        kernel: Kernel,
+        kernel: CompiledKernel,
         machines: list[Machine],
         not_begun: list[Range],
     ) -> None:

@@ -15,7 +15,7 @@ from isakit.machine.tesla.launch import MP_FLAGS, Launch
 from isakit.machine.tesla.rules.blocks import Written
 
 if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, Kernel
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable
     from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 
 UNLIMITED = 1 << 62
@@ -27,6 +27,10 @@ SPINNING = 1 << 17
 """The same as `PATIENCE` in kernels with loops that do nothing but wait (`spin_loops`)."""
 SPINNING_TURN = 1 << 11
 """The same as `TURN` there: most of what a turn executes is in vain."""
+
+
+SHORT = 1 << 12
+"""Instructions of a warp that has run so shortly that the next one may run before a bound is looked at."""
 
 
 def aligned(nbytes: int) -> Array:
@@ -57,7 +61,7 @@ class Bound:
             self.constants[k] = room, len(data)
         self._textures: TextureTable | None = None
 
-    def textures(self, kernel: Kernel) -> TextureTable:
+    def textures(self, kernel: CompiledKernel) -> TextureTable:
         """What answers the texture instructions of the launch."""
         if self._textures is None:
             from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
@@ -103,7 +107,7 @@ class Slots:
 class Context(Slots):
     """The slots with what a launch has for all its workers."""
 
-    def __init__(self, bound: Bound, kernel: Kernel) -> None:
+    def __init__(self, bound: Bound, kernel: CompiledKernel) -> None:
         super().__init__()
         launch, stored = bound.launch, kernel.known.stored
         self._bound = bound

@@ -1,0 +1,188 @@
+"""Fragments of a draw on arrays: their program in batches, then the output merger, sample by sample.
+
+What compiled code cannot do from end to end (`compiled_draw`) is done here; the program itself may be compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling, Viewport
+from isakit.graphics.merge import Merger, ranged
+from isakit.graphics.planes import Corners, Fragments
+from isakit.graphics.raster import Quads, pixels
+from isakit.graphics.shader import FragmentShader
+from isakit.graphics.stage import LANES, Stage, at_sample
+from isakit.graphics.stage_engine import StageEngine
+from isakit.machine.tesla.launch import Launch
+
+ONE = 0x3F80_0000
+
+
+@dataclass(frozen=True)
+class Shaded:
+    """What a program has left: the `lanes` of the draw that are still there, in order, and their results.
+
+    Attributes: `colors` of the targets, u32 [n, 4] each; `second`, the colour that blending may use; `depth` f32 and
+    `mask` u32, if the program writes them.
+    """
+
+    lanes: Array
+    colors: list[Array]
+    second: Array | None
+    depth: Array | None
+    mask: Array | None
+    instructions: int
+
+
+@dataclass(frozen=True)
+class ArrayFragments:
+    """The fragments of a draw, and where they go.
+
+    Attributes: `mapped` calls a function for the first lane of every batch, in order; `results`: registers that are
+    looked at.
+    """
+
+    engine: StageEngine
+    mapped: Callable[[Callable[[int], Shaded], range], list[Shaded]]
+    shader: FragmentShader
+    launch: Launch
+    results: set[int]
+    corners: Corners
+    quads: Quads
+    state: DrawState
+    view: Viewport
+    merger: Merger
+    choices: GraphicsChoices
+
+    def shade(self, varyings: Fragments, stats: DrawStats) -> None:
+        """Run the program and merge what it leaves. Raises MachineFault."""
+        m, samples = self.state.multisampling, self.quads.samples
+        if m is None or samples is None:
+            s = self._run(self.launch, varyings, self.quads.covered.ravel(), stats)
+            z = varyings.depth()[s.lanes] if s.depth is None else s.depth
+            self._merge(s, np.arange(len(s.lanes)), z)
+        elif m.shading and m.enabled:
+            self._for_samples(m, samples.reshape(-1, len(m.positions)), stats)
+        else:
+            s = self._run(self.launch, varyings, self.quads.covered.ravel(), stats)
+            covered = samples.reshape(-1, len(m.positions))[s.lanes]
+            for k in range(len(m.positions)):
+                self._merge_sample(m, k, s, covered[:, k])
+        stats.samples += self.merger.passed
+
+    def _for_samples(self, m: Multisampling, covered: Array, stats: DrawStats) -> None:
+        """The program runs for every sample of a pixel that the primitive covers."""
+        for k, (dx, dy) in enumerate(m.positions):
+            if not m.mask >> k & 1 or not covered[:, k].any():
+                continue
+            launch = self.launch
+            if self.shader.program.reads_sample:
+                launch = at_sample(launch, self.choices, k)
+            centre = self._fragments()
+            varyings = centre.with_samples(self._fragments(dx / 16, dy / 16))
+            s = self._run(launch, varyings, covered[:, k] & self.quads.covered.ravel(), stats)
+            self._merge_sample(m, k, s, np.ones(len(s.lanes), bool))
+
+    def _fragments(self, dx: float = 0.5, dy: float = 0.5) -> Fragments:
+        """Inputs at a place inside the pixels."""
+        x, y = (p.ravel() for p in pixels(self.quads))
+        primitive = np.repeat(self.quads.primitive, 4)
+        shown = self.state.pixel_center
+        return Fragments(self.shader.inputs, self.corners, x, y, primitive, shift=(dx, dy), shown=shown)
+
+    # --- the program --------------------------------------------------------------------------------------------------
+    def _run(self, launch: Launch, varyings: Fragments, covered: Array, stats: DrawStats) -> Shaded:
+        """Run it in batches. Lanes that are not covered are helpers."""
+        shader, count = self.shader, len(covered)
+        wanted = shader.colors[: len(self.merger.targets)]
+
+        def batch(start: int) -> Shaded:
+            stop = min(count, start + LANES)
+            part = Stage(
+                stop - start, varyings=varyings.part(start, stop), visible=covered[start:stop], choices=self.choices
+            )
+            done = self.engine.run(launch, part, self.results)
+            file, alive = done.state.files["r"], np.flatnonzero(done.state.visible)
+            return Shaded(
+                alive + start,
+                [registers(file, c, alive) for c in wanted],
+                None if shader.second is None else registers(file, shader.second, alive),
+                None if shader.depth is None else file[shader.depth, alive].view(np.float32),
+                None if shader.sample_mask is None else registers(file, (shader.sample_mask,), alive)[:, 0],
+                done.stats.instructions,
+            )
+
+        parts = self.mapped(batch, range(0, count, LANES))
+        stats.instructions += sum(p.instructions for p in parts)
+        stats.fragments += sum(len(p.lanes) for p in parts)
+        return Shaded(
+            np.concatenate([p.lanes for p in parts]),
+            [np.concatenate([p.colors[k] for p in parts]) for k in range(len(wanted))],
+            _joined([p.second for p in parts]),
+            _joined([p.depth for p in parts]),
+            _joined([p.mask for p in parts]),
+            0,
+        )
+
+    # --- the merger ---------------------------------------------------------------------------------------------------
+    def _merge_sample(self, m: Multisampling, k: int, s: Shaded, some: Array) -> None:
+        """Write sample `k` of the pixels where it is covered."""
+        if not m.mask >> k & 1:
+            return
+        if m.alpha_to_coverage and s.colors:
+            some = some & _alpha_mask(s.colors[0], len(m.positions))[:, k]
+        if s.mask is not None:
+            some = some & (s.mask >> np.uint32(k) & 1).astype(bool)
+        here = np.flatnonzero(some)
+        if not len(here):
+            return
+        if s.depth is None:
+            dx, dy = m.positions[k]
+            lanes = s.lanes[here]
+            x, y = (p.ravel()[lanes] for p in pixels(self.quads))
+            primitive = np.repeat(self.quads.primitive, 4)[lanes]
+            z = Fragments((), self.corners, x, y, primitive, shift=(dx / 16, dy / 16)).depth()
+        else:
+            z = s.depth[here]
+        self._merge(s, here, z, m, k)
+
+    def _merge(self, s: Shaded, here: Array, z: Array, m: Multisampling | None = None, k: int = 0) -> None:
+        lanes = s.lanes[here]
+        x, y = (p.ravel()[lanes] for p in pixels(self.quads))
+        colors = [c[here] for c in s.colors]
+        if m is not None:
+            px, py = m.places[k]
+            x, y = x * m.across + px, y * m.down + py
+            if m.alpha_to_one:
+                colors = [np.concatenate((c[:, :3], np.full((len(c), 1), ONE, np.uint32)), axis=1) for c in colors]
+        front = self.corners.front[np.repeat(self.quads.primitive, 4)[lanes]]
+        second = None if s.second is None else s.second[here]
+        self.merger.write(x, y, ranged(z, self.view), front, colors, second)
+
+
+def registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
+    """Registers of lanes as u32 [lanes, 4]; registers that are not allocated read 0."""
+    out = np.zeros((len(lanes), 4), np.uint32)
+    for k, n in enumerate(numbers):
+        if n < len(file):
+            out[:, k] = file[n, lanes]
+    return out
+
+
+def _joined(parts: Sequence[Array | None]) -> Array | None:
+    given = [p for p in parts if p is not None]
+    return np.concatenate(given) if given else None
+
+
+def _alpha_mask(color: Array, samples: int) -> Array:
+    """Samples that alpha covers, bool [n, samples]: as many as its share, the first ones (inferred)."""
+    alpha = np.clip(np.nan_to_num(np.ascontiguousarray(color).view(np.float32)[:, 3]), 0, 1)
+    return np.arange(samples) < np.floor(alpha * samples + 0.5)[:, None]
+
+
+__all__ = ["ArrayFragments", "Shaded", "registers"]

@@ -1,0 +1,102 @@
+"""How the interpreter goes from instruction to instruction of a warp.
+
+What an instruction does is in the functions that its record names (`InstructionEntry`); here is what surrounds it.
+"""
+
+from __future__ import annotations
+
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.rules.stack import unwind
+from isakit.machine.tesla.rules.state import BlockState, InstructionEntry, Then, WarpState, WarpStatus
+from isakit.sem.records import u32, u64
+from isakit.sem.routine import external, routine, shared_routine, signed_less, wide
+
+ALL = 0xFFFF_FFFF
+
+
+@external
+def execute(block: BlockState, w: WarpState, uop: InstructionEntry, function: u64) -> u32:
+    """Call one of the functions of an instruction; returns how the warp goes on (`Then`)."""
+    return block.execute(w, uop, function)  # type: ignore[attr-defined]
+
+
+@external
+def number_of(lanes: u32) -> u32:
+    """How many lanes are in a mask."""
+    return lanes.bit_count()
+
+
+@routine
+def count(w: WarpState, lanes: u32) -> None:
+    """The warp has executed an instruction, in these lanes."""
+    executed = number_of(lanes)
+    w.issued += 1
+    w.threads += wide(executed)
+
+
+@routine
+def size_at(block: BlockState, pc: u32) -> u32:
+    """`stack.size_at`: bytes of the instruction at an address; 4 where there is none."""
+    offset = wide(pc) - block.code_address
+    if offset >= block.code_bytes or offset & 3 != 0:
+        return 4
+    uop = block.uops[offset >> 2]
+    return uop.following - pc
+
+
+@routine
+def leave(w: WarpState, status: u32) -> u32:
+    """The warp is left as it is."""
+    w.status = status
+    return status
+
+
+@shared_routine
+def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
+    """Run a warp until it waits, stops, ends, or has had its turn; returns its status.
+
+    Interrupts and turns are looked at where it jumps, not between instructions that follow each other.
+    """
+    while block.stop[0].asked == 0 and signed_less(w.issued, block.patience):
+        offset = wide(w.pc) - block.code_address
+        if offset >= block.code_bytes or offset & 3 != 0:
+            return leave(w, WarpStatus.STOPPED)
+        unit = offset >> 2
+        then = Then.NEXT
+        while then == Then.NEXT:
+            uop = block.uops[unit]
+            lanes = w.active
+            then = execute(block, w, uop, uop.first_all if lanes == ALL else uop.first_some)
+            stopped = WarpStatus.STOPPED
+            if then == Then.COMPLETE:
+                lanes = w.active
+                then = execute(block, w, uop, uop.body_all if lanes == ALL else uop.body_some)
+                stopped = WarpStatus.JOINED
+            if then < Then.STOP:
+                count(w, lanes)
+                unit += wide(uop.units)
+            elif then == Then.WAIT:
+                count(w, lanes)
+                w.pc = uop.following
+                return leave(w, WarpStatus.WAITING)
+            elif then != Then.RESUMED:
+                w.pc = uop.pc
+                return leave(w, WarpStatus.SERVED if then == Then.SERVE else stopped)
+        if then == Then.UNWIND:
+            unwind(w, choices)
+            if w.active == 0:
+                w.pc = 0
+                return leave(w, WarpStatus.FINISHED)
+    return leave(w, WarpStatus.INTERRUPTED)
+
+
+@shared_routine
+def stop_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
+    """The function of what compiled code does not do."""
+    return Then.STOP
+
+
+@shared_routine
+def serve_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
+    """The function of what the host does."""
+    return Then.SERVE

@@ -1,0 +1,96 @@
+"""Faults of the machines, as instruction sets declare them: what each means and which instructions can raise it.
+
+The manual and `isakit doc` say so of every instruction. A test compares the kinds with those the machines raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from isakit.errors import NotModelled
+from isakit.lean import dataclass
+from isakit.sem.requests import Request
+from isakit.sem.semantics import bind_control, trace_of
+from isakit.sem.trace import Trace
+from isakit.sem.value import Value
+from isakit.spec.record import Form
+
+Raised = Callable[[Form, int, Trace], bool]
+"""Whether the instruction a word stands for can raise a fault."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault: `kind` as in `MachineFault`, `doc` says when, `option` is the setting that decides, where there is one.
+
+    `raised` by what an instruction computes and asks for; `framed` by what many share, such as a tail or the length.
+    Neither: no single instruction raises it, see `doc`.
+    """
+
+    kind: str
+    doc: str
+    option: str = ""
+    raised: Raised | None = None
+    framed: Raised | None = None
+
+    def by(self, form: Form, word: int, rule: Raised | None) -> bool:
+        """Whether this instruction can raise it, by one of the two rules."""
+        if rule is None:
+            return False
+        try:
+            return rule(form, word, trace_of(form, word))
+        except NotModelled:
+            return False
+
+
+def accesses(*spaces: str, size: int = 1, kinds: tuple[str, ...] = ("load", "store", "atomic")) -> Raised:
+    """Accesses of memory spaces (without their numbers) with at least so many bytes."""
+
+    def raised(form: Form, word: int, trace: Trace) -> bool:
+        return any(e.name.rstrip("0123456789") in spaces and int(e.get("size")) >= size for e in trace.of_kind(*kinds))
+
+    return raised
+
+
+def asks(*requests: Request) -> Raised:
+    """Asks the machine for one of these values or actions."""
+    names = {r.name for r in requests}
+
+    def raised(form: Form, word: int, trace: Trace) -> bool:
+        if any(e.name in names for e in trace.of_kind("control")):
+            return True
+        return any(v.op == "machine" and v.attr[0] in names for v in values(trace))
+
+    return raised
+
+
+def values(trace: Trace) -> Iterator[Value]:
+    """All values a trace computes, each once."""
+    seen: set[int] = set()
+    left = [v for e in trace.effects for v in (*e.args, *([] if e.when is None else [e.when]))]
+    while left:
+        v = left.pop()
+        if id(v) not in seen:
+            seen.add(id(v))
+            left += v.args
+            yield v
+
+
+def writes(file: str) -> Raised:
+    """Writes a register of a file."""
+    return lambda form, word, trace: any(e.name == file for e in trace.of_kind("write"))
+
+
+def has(part: str, value: object) -> Raised:
+    """Has a part of the machine's own, such as a tail, with this value."""
+    return lambda form, word, trace: part in form.control and bind_control(form, part, word) == value
+
+
+def any_of(*some: Raised) -> Raised:
+    """One of several."""
+    return lambda form, word, trace: any(r(form, word, trace) for r in some)
+
+
+def long(form: Form, word: int, trace: Trace) -> bool:
+    """Has several units of code."""
+    return form.units > 1
