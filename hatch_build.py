@@ -1,26 +1,40 @@
-"""The build hook of the wheel: puts the finished C libraries of the hosts into it where there is a C compiler.
+"""The build hook of the wheel: puts manual pages, completions of shells, and finished C libraries of the hosts into it.
 
-A wheel made without one is for every platform, and its libraries are built at first use.
+A wheel made without a C compiler is for every platform, and its libraries are built at first use.
 """
 
 from __future__ import annotations
 
 import platform
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class LibraryHook(BuildHookInterface):
-    """Builds the libraries before the files of a wheel are collected, and removes them from the source tree again."""
+class GeneratedFiles(BuildHookInterface):
+    """Makes files before those of a wheel are collected, and removes them from the source tree again."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build. An editable install takes the libraries from the cache, so that they follow their sources."""
-        if version != "standard" or sys.platform != "linux" or platform.machine() != "x86_64":
+        self.folder = Path(tempfile.mkdtemp(prefix="isakit-wheel-"))
+        if version != "standard":
             return
         sys.path.insert(0, str(Path(self.root, "src")))
+        from isakit.cli.manual import shared_files
+
+        for place, text in shared_files().items():
+            file = self.folder / place
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="\n")
+            build_data["shared_data"][str(file)] = place
+        if sys.platform == "linux" and platform.machine() == "x86_64":
+            self._libraries(build_data)
+
+    def _libraries(self, build_data: dict[str, Any]) -> None:
         from isakit.hosts.c_library import compiler
         from isakit.hosts.cuda.build import LIBRARY as CUDA
         from isakit.hosts.drm.shim_library import LIBRARY as DRM
@@ -35,5 +49,6 @@ class LibraryHook(BuildHookInterface):
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Leave the tree as it was."""
+        shutil.rmtree(self.folder, ignore_errors=True)
         for name in build_data["artifacts"]:
             Path(self.root, name).unlink(missing_ok=True)

@@ -22,7 +22,7 @@ def main() -> int:
     """Do all of it in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="isakit-package-") as name:
         folder = Path(name)
-        builder = environment(folder / "builder", "hatchling>=1.26")
+        builder = environment(folder / "builder", "hatchling>=1.26", "click>=8.1")
         run([builder, "-m", "hatchling", "build", "-d", folder / "dist"], ROOT)
         wheels, sources = [sorted((folder / "dist").glob(p)) for p in ("*.whl", "*.tar.gz")]
         if len(wheels) != 1 or len(sources) != 1:
@@ -68,6 +68,11 @@ def use(python: Path, folder: Path) -> None:
     if got["arguments"][0]["values"] != [7]:
         raise SystemExit(f"the kernel computed {got}")
     run([python, "-c", "import isakit.hosts.cuda, isakit.compile, isakit.debug, isakit.export"], folder)
+    prefix = Path(run([python, "-c", "import sys; print(sys.prefix)"], folder).strip())
+    for place in ("man/man1/isakit-dis.1", "bash-completion/completions/isakit", "zsh/site-functions/_isakit",
+                  "fish/vendor_completions.d/isakit.fish"):  # fmt: skip
+        if "isakit" not in (prefix / "share" / place).read_text(encoding="utf-8"):
+            raise SystemExit(f"{place} is no file for isakit")
     server = subprocess.Popen(
         [str(python), "-m", "isakit", "web", "--json"], cwd=folder, env=clean(), stdout=subprocess.PIPE, text=True
     )

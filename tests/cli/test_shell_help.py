@@ -45,6 +45,7 @@ def written(folder: Path, shell: str) -> Path:
         (["isakit", "dis", "-m", "vuc", "-V", ""], {"vp2", "vp3", "vp4"}),
         (["isakit", "export", "-m", "vuc", "--format", "s"], {"schema", "sleigh"}),
         (["isakit", "doc", "-m", "vuc", "set"], {"set_compare", "setzero"}),
+        (["isakit", "man", "comp"], {"compare", "completion"}),
     ],
 )
 def test_bash_completes(tmp_path: Path, words: list[str], wanted: set[str]) -> None:
@@ -132,3 +133,31 @@ def test_a_schema_finds_what_is_wrong() -> None:
     assert list(problems({"kernels": []}, schema("cc"))) == ["$ lacks errors"]
     assert list(problems({**good, "more": 1}, schema("asm"), open_=False)) == ["$.more is not described"]
     assert list(problems({**good, "more": 1}, schema("asm"))) == []
+
+
+def test_schemas_hold_for_real_files_of_every_kind(shared: Path, tmp_path: Path) -> None:
+    """With the validator that others use, on cubins, shaders, PTX and host files."""
+    jsonschema = pytest.importorskip("jsonschema", reason="the test compares with jsonschema")
+    validators = {v: jsonschema.Draft202012Validator(schema(v)) for v in (*SHAPES, "export")}
+    for validator in validators.values():
+        validator.check_schema(validator.schema)
+    corpus, examples = shared / "corpus", Path(__file__).parents[2] / "examples"
+    files = [sorted((corpus / p).glob(q))[0] for p, q in (
+        ("tesla/cubins", "*.sm_13.cubin"), ("tesla/textcubins", "*.cubin"), ("usse/gxp", "*.gxp"),
+        ("tesla/ptx", "899423eb2a37.ptx"), ("cuda/rodinia", "lud_cuda"),
+    ) if any((corpus / p).glob(q))]  # fmt: skip
+    saxpy = [str(examples / "tesla/saxpy.s"), "--block", "32"]
+    for kind in ("u32:32", "f32:2", "ramp:f32:32", "zeros:f32:32"):
+        saxpy += ["--arg", kind]
+    lines = [
+        *([verb, str(f)] for f in files for verb in ("info", "dis", "cfg")), ["info", "--block", "64", str(files[0])],
+        *(["find", *count, "group=memory and not reads=$r9", *map(str, files)] for count in ((), ("--count",))),
+        ["diff", str(files[0]), str(files[0])], *([verb, *saxpy] for verb in ("run", "sanitize", "profile", "trace")),
+        ["compare", saxpy[0], *saxpy], ["asm", saxpy[0]], ["explain", "-m", "tesla", "20008204", "20008204"],
+        ["doc", "-m", "tesla", "add"], ["doc", "-m", "vuc"], ["cache"], ["export", "-m", "vuc", "-V", "vp2"],
+        ["draw", str(examples / "tesla-graphics/triangle"), "-o", str(tmp_path / "t.png")],
+    ]  # fmt: skip
+    for words in lines:
+        text = run(*words, "--json").stdout
+        assert text.strip(), words
+        assert [e.json_path for e in validators[words[0]].iter_errors(json.loads(text))] == [], words

@@ -138,3 +138,38 @@ def test_shared_memory_of_the_launch_counts(cubin: Path) -> None:
 
 def test_a_block_that_is_too_large_is_refused(cubin: Path) -> None:
     assert "1024 threads" in run("info", "--block", "32,32", str(cubin), code=2).stderr
+
+
+PTX = """.version 1.4
+.target sm_13
+.entry k (.param .u64 out)
+{
+    .reg .u64 %a;
+    .reg .u32 %v;
+    ld.param.u64 %a, [out];
+    mov.u32 %v, 7;
+    st.global.u32 [%a], %v;
+    exit;
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["source text", "listing", "PTX"])
+def test_texts_are_programs_for_every_verb_that_reads_programs(cubin: Path, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "k"
+    path.write_text({"source text": TEXT, "listing": run("dis", str(cubin)).stdout, "PTX": PTX}[kind])
+    (info,) = [m for m in json.loads(run("info", "--json", str(path)).stdout) if "isa" in m]
+    name = info["kernels"][0]["name"]
+    for verb in ("cfg", "dis"):
+        assert name in run(verb, "--kernel", name, str(path)).stdout
+    assert "st b32 g14" in run("find", "st *", str(path)).stdout
+    assert json.loads(run("diff", "--json", str(path), str(path)).stdout)["identical"]
+
+
+def test_a_source_text_that_names_nothing_is_for_what_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "k.s"
+    path.write_text("start:\n    mov $r1 0x5\n    bra start\n    nop\n")
+    assert "no known format" in run("cfg", str(path), code=1).stderr
+    assert "main: 1 blocks" in run("cfg", "-m", "vuc", "-V", "vp3", str(path)).stdout
+    path.write_text(".isa vuc vp3\n    mov $r1 0x5 0x6\n")
+    assert "k.s has 1 error" in run("cfg", str(path), code=1).stderr

@@ -49,9 +49,9 @@ def command(
     """
     from isakit import analysis
     from isakit.errors import IsakitError
-    from isakit.formats import load_images
+    from isakit.programs.reading import load_all
 
-    modules = load_images(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
+    modules = load_all(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
     found = [(k.name, k.program) for m in modules for k in m.kernels.values() if kernel in (None, k.name)]
     if not found:
         names = ", ".join(k for m in modules for k in m.kernels)

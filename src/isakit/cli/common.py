@@ -43,7 +43,7 @@ def json_option(function: F) -> F:
 
 
 def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
-    """What -m and -V say about code in files that do not say it, as `formats.load_images` takes it.
+    """What -m and -V say about code in files that do not say it, as `programs.load_all` takes it.
 
     Raises click.UsageError for a variant of no instruction set.
     """

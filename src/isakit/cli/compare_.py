@@ -45,9 +45,9 @@ def command(first: str, second: str, as_json: bool, **options: Any) -> None:
     Shaders get random inputs in the ranges of their formats where none are given. Where results differ, the first
     instruction that leaves different values is shown in both listings. Exit code 0: all agree, 3: they differ.
     """
-    from isakit.formats import Shader, load_image
+    from isakit.formats import Shader
 
-    files = [load_image(read_bytes(name), path=shown(name)) for name in (first, second)]
+    files = [_program(name, options["kernel"]) for name in (first, second)]
     a, b = files
     if isinstance(a, Shader) and isinstance(b, Shader):
         found = _shaders(a, b, options)
@@ -93,6 +93,14 @@ def _kernels(a: Module, b: Module, options: dict[str, Any]) -> Comparison:
     grid, block = (dimensions(options[name], f"--{name}") for name in ("grid", "block"))
     bounds = {"ulps": options["ulps"], "max_instructions": options["limit"]}
     return compare_kernels(kernels[0], kernels[1], grid, block, args, **bounds)
+
+
+def _program(name: str, kernel: str | None) -> Module:
+    """Of the programs in a file the one that has the kernel, else the first."""
+    from isakit.programs.reading import load_all
+
+    modules = load_all(read_bytes(name), path=shown(name))
+    return next((m for m in modules if kernel in m.kernels), modules[0])
 
 
 def _show(found: Comparison) -> None:

@@ -33,7 +33,9 @@ def values(parameter: click.Parameter, chosen: dict[str, Any]) -> Iterable[str] 
         return ("compute", "vertex", "geometry", "fragment", "primary", "secondary")
     if name in ("chip", "device"):
         return _chips()
-    if name in ("kernel", "entry"):
+    if name == "dask" or parameter.metavar in ("ADDRESS", "VERSION", "WORD", "COMMAND", "X,Y", "X[,Y]", "X[,Y[,Z]]"):
+        return ()
+    if name in ("kernel", "entry", "kernels"):
         return _kernels(chosen.get("file"))
     if name == "name" and "isa_name" in chosen:
         return _instructions(chosen["isa_name"])
@@ -62,10 +64,10 @@ def _instructions(isa_name: Any) -> list[str]:
 
 def _kernels(file: Any) -> list[str]:
     from isakit.errors import IsakitError
-    from isakit.programs import load
+    from isakit.programs import load_all
 
     try:
-        return sorted(load(file).kernels) if isinstance(file, str) else []
+        return sorted({k for m in load_all(file) for k in m.kernels}) if isinstance(file, str) else []
     except (IsakitError, OSError, ValueError, AttributeError):
         return []
 
@@ -84,7 +86,10 @@ class _Values(ShellComplete):
         items = found.shell_complete(context, incomplete)
         if items or not isinstance(found, click.Parameter):
             return items
-        names = values(found, context.params)
+        if found.name == "verb" and isinstance(self.cli, click.Group):
+            names = self.cli.list_commands(context)
+        else:
+            names = values(found, context.params)
         if names is None:
             return [CompletionItem(incomplete, type="file")]
         return [CompletionItem(n) for n in names if n.startswith(incomplete)]

@@ -148,9 +148,9 @@ def _place(path: str, member: str, offset: int) -> str:
 def _hits(
     name: str, pattern: Pattern, named: dict[str, str], program_type: str | None, count: bool
 ) -> Iterator[dict[str, Any]]:
-    from isakit.formats import load_images
+    from isakit.programs.reading import load_all
 
-    for m in load_images(read_bytes(name), **named, path=shown(name)):
+    for m in load_all(read_bytes(name), **named, path=shown(name)):
         for k in m.kernels.values():
             hits = (i for i in m.disassemble(k, program_type) if pattern.matches(i))
             if count:

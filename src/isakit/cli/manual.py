@@ -15,6 +15,19 @@ EXIT_CODES = [
 ]
 
 
+def shared_files() -> dict[str, str]:
+    """What a package installs for the shell beside the program, by place below its prefix."""
+    from isakit.cli.app import COMMANDS, app
+    from isakit.cli.completion import script
+
+    places = {
+        "bash": "bash-completion/completions/isakit", "zsh": "zsh/site-functions/_isakit",
+        "fish": "fish/vendor_completions.d/isakit.fish",
+    }  # fmt: skip
+    pages = {f"share/man/man1/isakit{'-' * bool(v)}{v}.1": page(v) for v in ("", *COMMANDS)}
+    return {**pages, **{f"share/{place}": script(shell, app) + "\n" for shell, place in places.items()}}
+
+
 def page(verb: str = "") -> str:
     """The manual page of a verb, or of the program."""
     from isakit.cli.app import COMMANDS, app
@@ -43,17 +56,28 @@ def page(verb: str = "") -> str:
         out.append(".SH COMMANDS")
         for each, text in COMMANDS.items():
             out += [".TP", f".BR isakit\\-{_text(each)} (1)", _text(text)]
-    if command.epilog:
-        out += [".SH EXAMPLES", ".nf", *map(_text, _examples(command.epilog)), ".fi"]
+    examples, notes = _epilog(command.epilog or "")
+    if notes:
+        out += [".SH NOTES", *map(_text, notes)]
+    if examples:
+        out += [".SH EXAMPLES", ".nf", *map(_text, examples), ".fi"]
     out.append(".SH EXIT STATUS")
     for code, text in EXIT_CODES:
         out += [".TP", f".B {code}", _text(text)]
     return "\n".join(out) + "\n"
 
 
-def _examples(epilog: str) -> list[str]:
-    lines = [line for line in epilog.replace("\b", "").splitlines() if line.strip()]
-    return [re.sub(r"^Examples?:\s*", "", line) for line in lines if line.strip() not in ("Example:", "Examples:")]
+def _epilog(epilog: str) -> tuple[list[str], list[str]]:
+    """The examples, which are indented or behind `Example:`, and what else a help text ends with."""
+    examples: list[str] = []
+    notes: list[str] = []
+    for line in epilog.replace("\b\n", "").splitlines():
+        text = re.sub(r"^Examples?:\s*", "", line)
+        if text.startswith("  ") or text != line:
+            examples.append(text.strip())
+        else:
+            notes.append(text or ".PP")
+    return [e for e in examples if e], notes if any(n != ".PP" for n in notes) else []
 
 
 def _text(text: str) -> str:

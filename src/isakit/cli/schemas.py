@@ -133,7 +133,7 @@ SHAPES: dict[str, tuple[int, Shape]] = {
                    "*": "any"}],
     }),
     "gl": (1, _GL),
-    "info": (1, [{
+    "info": (1, [({
         "path": "string", "offset": "integer", "kind": "string", "isa": "string", "variant": "string",
         "kernels": [{
             "name": "string", "code_bytes": "integer", "registers": _MAYBE, "shared_bytes": _MAYBE,
@@ -144,7 +144,10 @@ SHAPES: dict[str, tuple[int, Shape]] = {
         "globals": [{"name": "string", "size": "integer", "initialised": "boolean"}],
         "samplers": _SAMPLERS, "attributes": _ATTRIBUTES, "stage?": "string",
         "parameters?": [{"name": "string", "*": "any"}],
-    }]),
+    }, {
+        "kind": "string", "offset": "integer", "size": "integer", "version": "string", "target": "string",
+        "kernels": ["string"],
+    })]),
     "profile": (1, {
         "kernel": "string", "chip": "string", "capability": "string", "counters": {"*": "integer"},
         "occupancy": [_OCCUPANCY],

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from isakit import formats
 from isakit.description import Module
-from isakit.errors import CompileError, Diagnostic, FormatError
+from isakit.errors import AsmError, CompileError, Diagnostic, FormatError
 from isakit.instruction_sets import isa as instruction_set
+from isakit.instruction_sets import isa_of_text
+from isakit.programs.needs import completed, module_of
 
 
 def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
@@ -44,6 +46,8 @@ def load_all(
 ) -> list[Module]:
     """All programs of a file, at least one: an executable or a fat binary may embed many, most files hold one.
 
+    A source text that begins with `.isa`, as listings do, is assembled, and a mistake in it is an AsmError; with `isa`
+    other texts are, too.
     Programs that cannot be read are left out as long as one can. Arguments and errors as of `load`; `path` is the name
     for messages where `source` is bytes.
     """
@@ -59,10 +63,43 @@ def load_all(
     try:
         return formats.load_images(source, isa=isa, variant=variant, path=path)
     except FormatError:
-        modules = _compiled(source, variant, path) if isa in ("", "tesla") else []
+        modules = _assembled(source, isa, variant, path)
+        if not modules and isa in ("", "tesla"):
+            modules = _compiled(source, variant, path)
         if not modules:
             raise
         return modules
+
+
+def _assembled(source: str | PathLike[str] | bytes, isa: str, variant: str, path: str | None) -> list[Module]:
+    """The programs of a source text that says its instruction set, as listings do, or is one of the set that is named.
+
+    Raises AsmError for a text that says what it is and has mistakes.
+    """
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        text = data.decode("utf-8-sig")
+    except (OSError, ValueError):
+        return []
+    from isakit.asm import declared
+    from isakit.programs.like import split_text
+
+    name = path or (None if isinstance(source, bytes) else os.fspath(source))
+    out: list[Module] = []
+    for part in (split_text(text) or {0: text}).values():
+        chosen = isa_of_text(part, isa or None, variant or None)
+        if chosen is None:
+            return []
+        try:
+            program = chosen.assemble(part, path=name or "<text>")
+        except AsmError:
+            if declared(part):
+                raise
+            return []
+        module = completed(module_of(program))
+        module.path = name
+        out.append(module)
+    return out
 
 
 def _compiled(source: str | PathLike[str] | bytes, variant: str, path: str | None) -> list[Module]:
