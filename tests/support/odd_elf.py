@@ -108,7 +108,7 @@ def without_program_headers(elf: Elf) -> bytes:
 
 
 LAYOUTS: dict[str, Callable[[Elf], bytes]] = {
-    "bytes behind it": lambda elf: elf.write() + bytes(70_000) + b"more",
+    "bytes after it": lambda elf: elf.write() + bytes(70_000) + b"more",
     "gaps": lambda elf: elf.write(gap=10_000),
     "page alignment": lambda elf: elf.write(align=4096, table_first=False),
     "shuffled": shuffled,

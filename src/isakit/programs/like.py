@@ -84,7 +84,7 @@ def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str |
         elif bytes(out[start:end]) != data[start:end] or not _there(data[start:end], module):
             raise FormatError(path, start, "this program cannot be replaced where it is")
         new = _module_like(program, data[start:end], module, notes)
-        followed = len(modules) == 1 and start == 0  # bytes behind a cubin, which move along
+        followed = len(modules) == 1 and start == 0  # bytes after a cubin, which move along
         if not whole and not followed:
             new = _fitted(new, end - start, module)
         out[start:end] = new

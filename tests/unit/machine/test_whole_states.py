@@ -49,7 +49,7 @@ def test_a_core_stops_between_two_cycles(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 class _Struck(Runner):
-    """A signal comes behind every stretch."""
+    """A signal comes after every stretch."""
 
     def advance(self, *args: Any) -> int:
         done = super().advance(*args)

@@ -224,7 +224,7 @@ def test_files_of_any_layout_keep_what_an_edit_does_not_touch(elf: bytes, layout
     assert list(differing(data, put_back(assembled(registers), data).data)) == [".text.second"]
     changed = set(differing(data, put_back(assembled(longer), data).data))
     assert {".text.second"} <= changed <= {".text.second", ".rela.text.second", ".symtab"}
-    if layout == "bytes behind it":
+    if layout == "bytes after it":
         assert put_back(assembled(longer), data).data.endswith(data[len(Elf(elf).write()) :])
 
 

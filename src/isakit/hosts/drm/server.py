@@ -89,7 +89,7 @@ class DrmServer:
             return list(zip(self.clients, self._connections, strict=True))
 
     def _watch(self) -> None:
-        """End what runs for programs that have gone: its thread would notice only behind it."""
+        """End what runs for programs that have gone: its thread would notice only afterwards."""
         while not self._ended.wait(WATCH_SECONDS):
             for client, connection in self._connected():
                 poll = select.poll()

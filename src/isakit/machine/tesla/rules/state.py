@@ -108,7 +108,7 @@ class BufferBytes(StateRecord):
 class Then(IntEnum):
     """What an instruction says to the interpreter: how the warp goes on.
 
-    NEXT: with the instruction behind it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted
+    NEXT: with the instruction after it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted
     but what WAITs for a barrier. STOP: the reference machine must execute the instruction; SERVE: the host must.
     COMPLETE: the `join` tail is done, now the instruction itself. RESUMED: another path goes on, nothing was executed.
     """

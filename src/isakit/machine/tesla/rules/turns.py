@@ -28,7 +28,7 @@ class Ended(IntEnum):
 def run_warp(block: BlockState, w: WarpState) -> u32:
     """Run a warp until it waits, stops, or has had its turn; returns its status.
 
-    Warps behind it, and whole blocks (`blocks.next_block`), may run along.
+    Warps after it, and whole blocks (`blocks.next_block`), may run along.
     """
     return block.run(w)  # type: ignore[attr-defined]
 
