@@ -48,7 +48,8 @@ def serve(size: str, choices: dict[str, Any]) -> None:
 
     import isakit
 
-    options = {"choices": isakit.tesla.Choices(**choices)} if choices else {}
+    answers = {name: tuple(answer) if isinstance(answer, list) else answer for name, answer in choices.items()}
+    options = {"choices": isakit.tesla.Choices(**answers)} if choices else {}
     made: dict[tuple[str, str], Any] = {}
     for case in engines.cases(size, None):
         for tier in TIERS:
@@ -91,6 +92,11 @@ class Tree:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
+    def wait(self) -> None:
+        """Until it is ready."""
+        while self.answer() != "ready":
+            pass
+
     def answer(self) -> str:
         """A line of its output. Raises RuntimeError where it has ended."""
         assert self.process.stdout is not None
@@ -121,8 +127,7 @@ def main() -> None:
     before = HERE.parent if answers or given.tree is None else given.tree
     pair = Tree(before, size, {}), Tree(HERE.parent, size, answers)
     for tree in pair:
-        while tree.answer() != "ready":
-            pass
+        tree.wait()
     print("| kernel | tier | before, ms | now, ms | now / before | quartiles | least |\n|---|---|---|---|---|---|---|")
     for kernel in given.only:
         for tier in TIERS:

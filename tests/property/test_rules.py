@@ -32,6 +32,13 @@ def test_a_rule_that_is_changed_in_its_place_changes_all_engines(worker: Process
     assert behind[0] != before[0]
 
 
+def test_every_rule_is_changed_or_held_otherwise() -> None:
+    changed = {rule.name for _, rule, _, _ in MUTATIONS.values()}
+    others = {name for names in mutated_rules.HELD_OTHERWISE for name in names.split()}
+    assert changed | others == mutated_rules.rules()
+    assert not changed & others
+
+
 # --- an experiment, step by step -------------------------------------------------------------------
 EXPERIMENT = """
     mov b32 $r2 0x8

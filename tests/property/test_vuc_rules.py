@@ -28,6 +28,11 @@ def test_a_rule_that_is_changed_in_its_place_changes_both_engines(worker: Proces
         assert compiled == changed
 
 
+def test_every_rule_is_changed_or_held_otherwise() -> None:
+    changed = {rule.name for _, rule, _, _ in MUTATIONS.values()}
+    assert changed | mutated_vuc_rules.HELD_OTHERWISE.keys() == mutated_vuc_rules.rules()
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("seed", range(4))
 def test_instructions_that_issue_in_a_row_do_what_the_rules_say(

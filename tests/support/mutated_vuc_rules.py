@@ -45,10 +45,19 @@ MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
 }  # fmt: skip
 """(variant, rule, its text, another text)."""
 
+HELD_OTHERWISE = {"land_special": "chooses the rule for a register: land_predicates and set_special are changed"}
+"""Rules that no mutation changes, and why."""
+
+
+def rules() -> set[str]:
+    """The names of all rules."""
+    return {x.name for m in (cycle, flow, specials, writes) for x in vars(m).values() if isinstance(x, Routine)}
+
 
 SPECIALISED = ("what follows an instruction", "what issues after a branch", "where a branch goes")
 """Rules that `Core._hurry` has a special version of."""
-FIRST = {"where a return goes": 33, "what is taken off the call stack": 32}
+FIRST = {"where a return goes": 33, "what is taken off the call stack": 32, "what the long unit drops": 5,
+         "who wins a register": 19}  # fmt: skip
 """Programs that show a rule, where the first ones do not."""
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pprint
+import subprocess
+import sys
 from pathlib import Path
 
 from pool import Finding
@@ -30,4 +33,6 @@ def write_test(found: Finding, folder: Path) -> Path:
     message = found.message.replace("\\", "/").replace('"""', "'''")[:100].rstrip('"')
     case = pprint.pformat(found.case, width=116, sort_dicts=False)
     path.write_text(TEXT.format(campaign=found.campaign, name=name, seed=found.seed, case=case, message=message))
+    if importlib.util.find_spec("ruff") is not None:  # the suite checks how its files are formatted
+        subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", str(path)], check=False)
     return path

@@ -13,6 +13,9 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 
+NEAR = 2.0**30
+"""Where `except_far` ends in code that is made."""
+
 
 def known(lanes: Any) -> TypeGuard[Array]:
     """Whether lanes are numbers, of which a part can be worked on by itself."""
@@ -22,6 +25,18 @@ def known(lanes: Any) -> TypeGuard[Array]:
 def everywhere(lanes: Any) -> bool:
     """Whether something is known to hold in all lanes."""
     return known(lanes) and bool(lanes.all())
+
+
+def except_far(lanes: Any, limit: float, rare: Callable[[], Any]) -> Any:
+    """Lanes of f32 numbers, but what `rare` gives for those from a limit on.
+
+    Code that is made leaves these to the arrays, and more of them: the others are integers of 32 bits.
+    """
+    far = np.abs(lanes) >= (limit if known(lanes) else NEAR)
+    out = except_for(far, lanes, rare)
+    if not known(out):
+        out.small = True
+    return out
 
 
 def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.texture.lanes import everywhere, except_for, powers_of_two
+from isakit.texture.lanes import everywhere, except_far, powers_of_two
 
 REPEAT, MIRROR, EDGE, BORDER, CLAMP, MIRROR_EDGE, MIRROR_BORDER, MIRROR_CLAMP = range(8)
 OUTSIDE = frozenset({BORDER, CLAMP, MIRROR_BORDER, MIRROR_CLAMP})
@@ -37,7 +37,7 @@ def tamed(u: Array, n: Array | int, mode: int) -> Array:
         ends: Any = 0.0 if mode in (REPEAT, MIRROR) else np.where(np.isnan(u), 0.0, u)
         u = np.where(finite, u, ends)
     if mode in (REPEAT, MIRROR):
-        return except_for(np.abs(u) >= FAR, u, lambda: np.fmod(u, n if mode == REPEAT else 2 * n))
+        return except_far(u, FAR, lambda: np.fmod(u, n if mode == REPEAT else 2 * n))
     bound = 4.0 * n + 64.0
     u = np.clip(u, -bound, bound)
     return np.clip(np.abs(u) if mode == MIRROR_CLAMP else u, 0.0, n) if mode in (CLAMP, MIRROR_CLAMP) else u

@@ -53,7 +53,7 @@ def text_modules(draw: st.DrawFn) -> f.Module:
         data = draw(st.none() | st.binary(min_size=1, max_size=9))
         module.globals.append(f.GlobalVariable(name, draw(st.integers(9, 64)) if data is None else len(data), data))
         module.relocations.append(f.Relocation("c14", 4 * index, name))
-    module.samplers = [f.Sampler(n, draw(st.integers(0, 31))) for n in draw(unique(names, lambda n: n))]
+    module.samplers = [f.TextureSlot(n, draw(st.integers(0, 31))) for n in draw(unique(names, lambda n: n))]
     return module
 
 
@@ -82,7 +82,7 @@ def elf_kernels(draw: st.DrawFn, textures: list[str]) -> f.Kernel:
     if data:
         kernel.constants = {1: [f.ConstantSegment(0, len(data), data)]}
     if textures:
-        kernel.samplers = [f.Sampler(draw(st.sampled_from(textures)), draw(st.integers(0, 31)))]
+        kernel.samplers = [f.TextureSlot(draw(st.sampled_from(textures)), draw(st.integers(0, 31)))]
     return kernel
 
 
@@ -92,7 +92,7 @@ def elf_modules(draw: st.DrawFn) -> f.Module:
     own = draw(st.lists(names, max_size=9, unique=True))
     textures, variables, constants = ["t" + n for n in own[:2]], own[2:6], ["c" + n for n in own[6:]]
     module = f.Module("elf-cubin", variant=draw(variants))
-    module.samplers = [f.Sampler(t, None, draw(st.sampled_from([(), (1, 2, 3)]))) for t in textures]
+    module.samplers = [f.TextureSlot(t, None, draw(st.sampled_from([(), (1, 2, 3)]))) for t in textures]
     module.kernels = {k.name: k for k in draw(unique(elf_kernels(textures), lambda k: k.name))}
     bank = draw(st.binary(min_size=16, max_size=64))
     if constants:

@@ -133,7 +133,7 @@ def test_what_elf_cannot_say() -> None:
         (f.Module("raw", variant=""), 64),
         (f.Module("raw", variant="g80"), 16),
         (f.Module("raw", variant="g80", kernels={"k": f.Kernel("k", registers=256)}), 64),
-        (f.Module("raw", variant="g80", kernels={"k": f.Kernel("k", samplers=[f.Sampler("t", 0)])}), 64),
+        (f.Module("raw", variant="g80", kernels={"k": f.Kernel("k", samplers=[f.TextureSlot("t", 0)])}), 64),
         (f.Module("raw", variant="g80", relocations=[f.Relocation(".nowhere", 0, "k")]), 64),
         (
             f.Module("raw", variant="g80", kernels={"k": f.Kernel("k", params=[f.Param("", 0, 1 << 20)])}),

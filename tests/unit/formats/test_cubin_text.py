@@ -45,8 +45,8 @@ def test_fields() -> None:
     assert module.constant_symbols() == {"table": (0, 8, 6)}
     assert module.globals == [f.GlobalVariable("counter", 4)]
     assert module.address_table({"counter": 0x1234}) == bytes(4) + bytes.fromhex("34120000")
-    assert module.samplers == [f.Sampler("tex", 3)]
-    assert kernel.extra["text"] == [f.Block("params_SMEM", [f.Pair("odd", "1")])]
+    assert module.samplers == [f.TextureSlot("tex", 3)]
+    assert kernel.extra["text"] == [f.TextBlock("params_SMEM", [f.Pair("odd", "1")])]
 
 
 def test_tree_is_written_back() -> None:

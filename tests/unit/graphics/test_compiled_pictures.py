@@ -110,8 +110,10 @@ import os, signal
 from isakit.engine.llvm import host
 from isakit.graphics import compiled_quads
 from isakit.graphics.compiled_inputs import InputQuestion, inputs_function
-from isakit.graphics.planes import PositionInput, Shape
-q = InputQuestion((PositionInput("x"),), ((0, False),), False, Shape(False, False, False, False, True), 0.125)
+from isakit.graphics.planes import PositionInput, PrimitiveFacts
+q = InputQuestion(
+    (PositionInput("x"),), ((0, False),), False, PrimitiveFacts(False, False, False, False, True), 0.125
+)
 with compiled_quads._lock:
     child = os.fork()
     if child == 0:

@@ -30,23 +30,29 @@ _TYPES = {
     np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
     np.dtype(np.float16): "half", np.dtype(np.float32): "float", np.dtype(np.float64): "double",
 }  # fmt: skip
-F32, F64, I64, U32 = (np.dtype(t) for t in (np.float32, np.float64, np.int64, np.uint32))
+F32, F64, I32, I64, U32 = (np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint32))
+LARGEST = float(np.finfo(np.float32).max)
 _SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
 _COMPARED = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge"}
 _FLOAT_OPS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _INTEGER_OPS = {"add": "add", "subtract": "sub", "multiply": "mul", "bitwise_and": "and", "bitwise_or": "or",
                 "bitwise_xor": "xor", "left_shift": "shl", "logical_and": "and", "logical_or": "or"}  # fmt: skip
+_LOWER_FROM_LOWER = {"add", "sub", "mul", "and", "or", "xor"}
+"""Instructions whose lower bits depend on lower bits only."""
 
 
 class TracedArray(NDArrayOperatorsMixin):
     """One number per lane of a function that is being written: its name there, and its dtype.
 
     `narrow`: the f32 lanes it was widened from; `powers_of_two`: whether all lanes are known to be; `same`: the scalar
-    that all lanes are, where it is known.
+    that all lanes are, where it is known; `small`: whether all lanes are known to be finite and below 2**31; `low`:
+    computes the lower 32 bits from those of what the lanes were computed from.
     """
 
     powers_of_two = False
+    small = False
     narrow: TracedArray | None = None
+    low: Callable[[], TracedArray] | None = None
     same: str | None = None
 
     def __init__(self, code: Tracer, text: str, dtype: Any) -> None:
@@ -131,7 +137,15 @@ class Tracer:
     def constant(self, number: Any, dtype: Any) -> TracedArray:
         """The same number in all lanes."""
         dtype = np.dtype(dtype)
-        return TracedArray(self, f"splat ({_TYPES[dtype]} {_literal(number, dtype)})", dtype)
+        out = TracedArray(self, f"splat ({_TYPES[dtype]} {_literal(number, dtype)})", dtype)
+        if dtype == F64 and abs(number) <= LARGEST and float(np.float32(number)) == number:
+            out.narrow = self.constant(number, F32)
+        return out
+
+    def _narrowed(self, dtype: Any, *args: TracedArray) -> list[TracedArray] | None:
+        """The f32 lanes that all of them were widened from: half the work where no bit is lost."""
+        narrow = [a.narrow for a in args if a.narrow is not None]
+        return narrow if dtype == F64 and len(narrow) == len(args) else None
 
     def of(self, x: Any, dtype: Any = None) -> TracedArray:
         """Anything array code computes with, as lanes of a type."""
@@ -162,15 +176,25 @@ class Tracer:
 
     def op(self, name: str, a: TracedArray, b: TracedArray, dtype: Any = None) -> TracedArray:
         """An instruction with two operands of one type."""
-        return self.value(f"{name} {self.type(a.dtype)} {a.text}, {b.text}", dtype or a.dtype)
+        out = self.value(f"{name} {self.type(a.dtype)} {a.text}, {b.text}", dtype or a.dtype)
+        if name in _LOWER_FROM_LOWER and a.dtype == I64 and (a.low or b.low):
+            out.low = lambda: self.op(name, self.cast(a, I32), self.cast(b, I32))
+        return out
 
     def cast(self, a: TracedArray, to: Any) -> TracedArray:
         """Numbers as another type, as NumPy casts those that are in its range."""
         source, target = _TYPES[a.dtype], _TYPES[to]
         if a.dtype == to:
             return a
+        if a.low is not None and to == I32:
+            return a.low()
         if source == target:
             return TracedArray(self, a.text, to)
+        if a.small and a.narrow is not None and to == I64:
+            whole = self.value(f"fptosi {self.type(F32)} {a.narrow.text} to {self.type(I32)}", I32)
+            out = self.cast(whole, to)
+            out.low = lambda: whole
+            return out
         if a.dtype.kind == "f" and to.kind == "f":
             name = "fpext" if to.itemsize > a.dtype.itemsize else "fptrunc"
         elif a.dtype.kind == "f":
@@ -212,6 +236,7 @@ class Tracer:
 
     def _compare(self, name: str, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
         if dtype.kind == "f":
+            args = self._narrowed(dtype, *args) or args
             relation = {"equal": "oeq", "not_equal": "une"}.get(name) or "o" + _COMPARED[name]
             return self.op(f"fcmp {relation}", *args, dtype=bool)
         relation = {"equal": "eq", "not_equal": "ne"}.get(name)
@@ -236,6 +261,10 @@ class Tracer:
         return self.op("ashr" if dtype.kind == "i" else "lshr", *args)
 
     def _floor(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        if narrow := self._narrowed(dtype, *args):
+            out = self.cast(self.intrinsic("floor", F32, *narrow), dtype)
+            out.small = args[0].small
+            return out
         return self.intrinsic("floor", dtype, args[0])
 
     def _rint(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
@@ -245,6 +274,8 @@ class Tracer:
         return self.intrinsic("sqrt", dtype, args[0])
 
     def _absolute(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        if narrow := self._narrowed(dtype, *args):
+            return self.cast(self.intrinsic("fabs", F32, *narrow), dtype)
         if dtype.kind == "f":
             return self.intrinsic("fabs", dtype, args[0])
         return self.where(args[0] < 0, -args[0], args[0])
@@ -262,6 +293,8 @@ class Tracer:
         return self.op("fcmp uno", args[0], args[0], dtype=bool)
 
     def _isfinite(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+        if narrow := self._narrowed(dtype, *args):
+            return self._isfinite(narrow, F32)
         size = self.intrinsic("fabs", dtype, args[0])
         return self.op("fcmp olt", size, self.constant(np.inf, dtype), dtype=bool)
 
@@ -286,6 +319,8 @@ class Tracer:
         c = self.of(condition, bool)
         if x.text == y.text:
             return x
+        if narrow := self._narrowed(dtype, x, y):
+            return self.cast(self.where(c, *narrow), dtype)
         vector = self.type(dtype)
         return self.value(f"select {self.type(bool)} {c.text}, {vector} {x.text}, {vector} {y.text}", dtype)
 
@@ -393,7 +428,7 @@ class Tracer:
 
     def gathered(self, base: str, index: TracedArray, dtype: Any, lanes: str = "splat (i1 true)") -> TracedArray:
         """Entries of an array at an address, by indices that are in its range and below 2**31."""
-        narrow = self.cast(index, np.dtype(np.int32)).text
+        narrow = self.cast(index, I32).text
         ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
         places = self.value(f"getelementptr {ty}, ptr {base}, <{LANES} x i32> {narrow}", U32).text
         size, f = np.dtype(dtype).itemsize, self._gather(dtype)

@@ -124,6 +124,11 @@ class Lowering:
 
     def run(self) -> tuple[bool, Ref | None]:
         """Write the statements; returns whether what follows is reached, and the result."""
+        match self.code.statements:
+            case [Return(value=value)] if value is not None:
+                return True, self.value(value)
+            case _:
+                pass
         falls = self._block(self.code.statements)
         b, width = self.body, self.code.routine.width
         if not self._returns:

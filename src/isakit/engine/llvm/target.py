@@ -15,15 +15,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from isakit.engine.llvm.exclusive import using_llvm
-from isakit.engine.llvm.ir_text import LlvmModule
 from isakit.errors import IsakitError
 from isakit.object_cache import read_object, write_object
+
+if TYPE_CHECKING:  # the process that compiles does without
+    from isakit.engine.llvm.ir_text import LlvmModule
 
 ENGINE_VERSION = "1"
 OLDEST_LLVM = 19

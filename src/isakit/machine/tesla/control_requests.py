@@ -21,7 +21,7 @@ from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.stack import Stack, StackFault
+from isakit.machine.tesla.stack import Stack, StackFault, rules_of
 from isakit.sem.requests import ControlRequest, covered
 
 
@@ -192,17 +192,13 @@ def _bar(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) 
     inc, wait = bool(asked.attrs["inc"]), bool(asked.attrs["wait"])
     if asked.attrs.get("all"):
         count = 0xFFF
-    allowed = machine.launch.barriers
-    if number >= allowed:
-        raise machine.fault(
-            "BARRIER_OUT_OF_RANGE",
-            gang.pc,
-            warp=machine.members(gang)[0],
-            detail=f"barrier {number}, {allowed} allocated",
-        )
+    warps = machine.members(gang)
+    block = warps[0].block
+    if block.rules.missing(block, number):
+        detail = f"barrier {number}, {block.allowed_barriers} allocated"
+        raise machine.fault("BARRIER_OUT_OF_RANGE", gang.pc, warp=warps[0], detail=detail)
     out: list[Gang] = []
     running = np.ones(len(gang), bool)
-    warps = machine.members(gang)
     position = {w.number: k for k, w in enumerate(warps)}
     for k, warp in enumerate(warps):
         warp.control.pc = op.following
@@ -222,15 +218,19 @@ def _bar(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) 
     return out
 
 
-def _trap(kind: str) -> Handler:
-    def handler(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
-        executing = np.flatnonzero(lanes.mask)
-        if not len(executing) or (kind == "BREAKPOINT" and machine.launch.choices.brkpt == "ignore"):
-            return _moved(gang, op.following)
-        lane = int(lanes.numbers[executing[0]])
-        raise machine.fault(kind, gang.pc, lane=lane)
+def _trap(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    executing = np.flatnonzero(lanes.mask)
+    if not len(executing):
+        return _moved(gang, op.following)
+    raise machine.fault("TRAP_INSTRUCTION", gang.pc, lane=int(lanes.numbers[executing[0]]))
 
-    return handler
+
+def _brkpt(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    rules = rules_of(machine.launch.choices)
+    if not any(rules.breakpoint_hit(mask) for mask in _executing(gang, lanes)):
+        return _moved(gang, op.following)
+    lane = int(lanes.numbers[np.flatnonzero(lanes.mask)[0]])
+    raise machine.fault("BREAKPOINT", gang.pc, lane=lane)
 
 
 def _pmevent(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
@@ -255,8 +255,8 @@ HANDLERS: Mapping[ControlRequest, Handler] = {
     request.QUADON: _quad(Stack.quadon),
     request.QUADPOP: _quad(Stack.quadpop),
     request.BAR: _bar,
-    request.TRAP: _trap("TRAP_INSTRUCTION"),
-    request.BRKPT: _trap("BREAKPOINT"),
+    request.TRAP: _trap,
+    request.BRKPT: _brkpt,
     request.PMEVENT: _pmevent,
     request.UNLOCK: _unlock,
 }

@@ -68,8 +68,3 @@ reference machine keeps the bytes of a thread together, as it sees them: `launch
 """
 NO_LOCAL = 4 * LOCAL_ROW
 """Bytes that are there where threads have no l[]: an access that no lane makes reads and writes up to four rows."""
-
-
-def slot(name: str, ty: str = "i64") -> str:
-    """IR that loads a slot of the context `%ctx`, named like the slot."""
-    return f"  %{name}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n  %{name} = load {ty}, ptr %{name}_p\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
 from isakit.sem.records import u32
-from isakit.sem.routine import routine, shared_routine
+from isakit.sem.routine import routine, shared_routine, wide
 
 ALL = 0xFFF
 """The count that stands for all warps of the block."""
@@ -19,6 +19,12 @@ ALL = 0xFFF
 def everyone(block: BlockState, choices: Choices) -> u32:
     """The warps that `all` stands for."""
     return block.block_warps - block.ended if choices.barrier_all == "unfinished" else block.block_warps
+
+
+@routine
+def missing(block: BlockState, number: u32) -> bool:
+    """Whether the program has no barrier of this number, which is a fault."""
+    return wide(number) >= block.allowed_barriers
 
 
 @shared_routine

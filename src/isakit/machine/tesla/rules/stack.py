@@ -58,6 +58,12 @@ def jump(w: WarpState, pc: u32) -> None:
 
 
 @routine
+def breakpoint_hit(lanes: u32, choices: Choices) -> bool:
+    """Whether a `brkpt` that these lanes execute is a fault."""
+    return choices.brkpt == "fault" and lanes != 0
+
+
+@routine
 def not_between_quads(w: WarpState) -> None:
     """Between quadon and quadpop there is no other control flow."""
     if w.depth != 0 and w.stack[w.depth - 1].kind == Kind.QUADON:

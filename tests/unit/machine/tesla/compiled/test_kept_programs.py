@@ -62,7 +62,7 @@ def test_a_kernel_that_was_run_before_is_not_looked_through_again(monkeypatch: p
 def test_without_its_handlers_a_program_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     first = run()
     forget()
-    monkeypatch.setattr(compiled_kernels.Program, "kept", lambda *_: None)
+    monkeypatch.setattr(InterpreterProgram, "kept", lambda *_: None)
     assert run() == first
 
 

@@ -311,9 +311,10 @@ class Transfers:
         self.code.body.do("unreachable")
 
     def _brkpt(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        c, b = self.code, self.code.body
-        if c.choices.brkpt == "fault":
-            c.stop(step, b(f"icmp ne i32 {self._taken(executing).text}, 0"))
+        hit = self.rule(step, stack.breakpoint_hit, {"lanes": self._taken(executing)})
+        assert hit is not None
+        if hit.text != "false":
+            self.code.stop(step, hit.text)
 
     def _pmevent(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
         self._count(step, "pm_events")
@@ -346,7 +347,9 @@ class Transfers:
         c, b = self.code, self.code.body
         number, count = (low.resize(low.value(plan.canonical(a)), 32) for a in e.args[:2])
         count = low.constant(barriers.ALL, 32) if e.get("all") else count
-        c.stop(step, b(f"icmp uge i32 {number.text}, {c.slot('allowed_barriers', 'i32')}"))
+        missing = self.rule(step, barriers.missing, {"number": number})
+        assert missing is not None
+        c.stop(step, missing.text)
         flags = {name: low.constant(int(bool(e.get(name))), 1) for name in ("inc", "wait")}
         waits = self.rule(step, barriers.arrive, {"number": number, "count": count, **flags})
         if not e.get("wait"):

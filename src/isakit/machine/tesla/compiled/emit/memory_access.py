@@ -133,6 +133,8 @@ class KernelAccesses(OwnAccess):
         b.label(rows.far)
         if size == 4 and rows.lanes == TRUE and self.code.host.embedded:
             inline = self.code.in_loop(step)
+            if inline:
+                ways.append(self._load_falling(space, rows, low.fork()))
             ways.append(self._load_windows(space, rows) if inline else self._load_near(space, rows))
         v2 = [r.text for r in self._load_missed(step, space, rows, size, low.fork())]
         b.do(f"br label %{rows.done}")
@@ -140,6 +142,15 @@ class KernelAccesses(OwnAccess):
         b.label(rows.done)
         chosen = [", ".join(f"[ {each[k]}, %{label} ]" for each, label in ways) for k in range(words)]
         return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
+
+    def _load_falling(self, space: str, rows: _Rows, low: ValueLowering) -> tuple[list[str], str]:
+        """Words of neighbours at falling addresses; the block for others is open after it."""
+        b, (pointer, beyond) = self.code.body, self._falling(space, rows.addresses, rows.buffer, low)
+        found = self._descending(b, b(f"load {V32}, ptr {pointer}, align 4"))
+        near = b.current
+        b.do(f"br label %{rows.done}")
+        b.label(beyond)
+        return [found], near
 
     def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
         """Words that are near each other, see `memory_windows`; the block for others is open after it."""

@@ -201,12 +201,11 @@ class OwnAccess(AccessPlacement):
         index = f"{V32} <" + ", ".join(f"i32 {31 - j}" for j in range(32)) + ">"
         return b(f"shufflevector {V32} {words}, {V32} poison, {index}")
 
-    def _store_falling(
-        self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
-    ) -> None:
-        """Store a word per lane where neighbours have falling addresses; the block for others is open after it.
+    def _falling(self, space: str, at: Ref, buffer: tuple[str, str] | None, low: ValueLowering) -> tuple[str, str]:
+        """(pointer to the last lane's word where neighbours have falling addresses, label for others).
 
-        `buffer`: where the words must lie, start and length; None where they are known to be good.
+        The block of the first is open. `buffer`: where the words must lie, start and length; None where they are known
+        to be good.
         """
         b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
         last = b(f"extractelement {V32} {at.text}, i64 31")
@@ -216,7 +215,13 @@ class OwnAccess(AccessPlacement):
             good = b(f"and i1 {good}, {self._inside(last, buffer, 4, 32)}")
         b.do(f"br i1 {good}, label %{near}, label %{beyond}")
         b.label(near)
-        p = self._scalar_pointer(space, last)
-        b.do(f"store {V32} {self._descending(b, word.text)}, ptr {p}, align 4")
+        return self._scalar_pointer(space, last), beyond
+
+    def _store_falling(
+        self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
+    ) -> None:
+        """Store a word per lane where `_falling` says so; the block for others is open after it."""
+        b, (pointer, beyond) = self.code.body, self._falling(space, at, buffer, low)
+        b.do(f"store {V32} {self._descending(b, word.text)}, ptr {pointer}, align 4")
         b.do(f"br label %{done}")
         b.label(beyond)
