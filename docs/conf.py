@@ -32,6 +32,8 @@ myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+# A name in an annotation that several modules export is not resolved to a module: the link goes to one of them.
+suppress_warnings = ["ref.python"]
 highlight_language = "bash"  # blocks without a language are commands
 
 html_theme = "furo"
