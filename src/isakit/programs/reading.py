@@ -81,6 +81,8 @@ def _assembled(source: str | PathLike[str] | bytes, isa: str, variant: str, path
         text = data.decode("utf-8-sig")
     except (OSError, ValueError):
         return []
+    if "\0" in text:  # a binary file of nothing but ASCII, as a host file that holds PTX may be
+        return []
     from isakit.asm import declared
     from isakit.programs.like import split_text
 

@@ -64,7 +64,7 @@ def in_llvm(routines: dict[str, Routine[Any, Any]], mode: int) -> Any:
     llvm = pytest.importorskip("isakit.engine.llvm")
     from isakit.engine.llvm.routine_ir import Surroundings, function
 
-    module, host = llvm.Module(32), llvm.host()
+    module, host = llvm.LlvmModule(32), llvm.host()
 
     def symbol(code: RoutineCode) -> str:
         return f"@{code.routine.name}"
