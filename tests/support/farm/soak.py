@@ -20,10 +20,10 @@ from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
 from support.farm.launches import LANES, SUM
 
-ROUNDS = 12
-"""A case runs its work so often; what the first third leaves is warm-up."""
+WARM_UP, ROUNDS, STRETCHES = 4, 8, 4
+"""Times a case does its work before it looks, times in a stretch that is looked at, and how many stretches may grow."""
 GROWTH = 1 << 20
-"""Bytes a process may grow by after that, as the allocator of the system moves things."""
+"""Bytes a process may grow by in the last stretch, as the allocator of the system moves things."""
 
 _BUSY = """
 .kernel busy
@@ -134,20 +134,25 @@ def check_soak(case: dict[str, Any]) -> set[str]:
     """After a warm-up, rounds of the same work leave the process as it was."""
     make, way, kind, often = WORK[case["work"]]
     run = _made(make, way, kind)
-    before: tuple[int, int, int] = (0, 0, 0)
-    for n in range(ROUNDS):
-        if n == ROUNDS // 3:
-            before = held()
-        for _ in range(often):
-            run()
-    after = held()
-    if after[0] > before[0] + GROWTH:
-        raise Wrong(
-            f"{case['work']}: {after[0] - before[0]:,} bytes more after {often * (ROUNDS - ROUNDS // 3):,} runs"
-        )
+    _rounds(run, often * WARM_UP)
+    before, grown, runs = held(), list[int](), often * ROUNDS
+    for _ in range(STRETCHES):  # what is filled once grows in the first ones, what leaks in all of them
+        start = held()[0]
+        _rounds(run, runs)
+        after = held()
+        grown.append(after[0] - start)
+        if grown[-1] <= GROWTH:
+            break
+    else:
+        raise Wrong(f"{case['work']}: {', '.join(f'{n:,}' for n in grown)} bytes more after {runs:,} runs each")
     if after[1:] != before[1:]:
         raise Wrong(f"{case['work']}: (descriptors, threads) were {before[1:]} and are {after[1:]}")
-    return {f"{case['work']}: {often * ROUNDS:,} a case"}
+    return {f"{case['work']}: {runs:,} a stretch"}
+
+
+def _rounds(run: Callable[[], None], times: int) -> None:
+    for _ in range(times):
+        run()
 
 
 @cache
