@@ -1,4 +1,4 @@
-"""Build the wheel and the source distribution, install each into an empty environment, and use what is there.
+"""Build wheels with C libraries and without, and the source distribution; install each in an empty place, and use it.
 
 Called by `./check --package`; needs pip and an index for the dependencies.
 """
@@ -24,13 +24,15 @@ def main() -> int:
         folder = Path(name)
         builder = environment(folder / "builder", "hatchling>=1.26", "click>=8.1")
         run([builder, "-m", "hatchling", "build", "-d", folder / "dist"], ROOT)
-        wheels, sources = [sorted((folder / "dist").glob(p)) for p in ("*.whl", "*.tar.gz")]
-        if len(wheels) != 1 or len(sources) != 1:
-            print(f"expected a wheel and a source distribution, found {[f.name for f in wheels + sources]}")
+        without = {**clean(), "CC": "no-compiler"}  # the wheel for every platform
+        run([builder, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "pure"], ROOT, env=without)
+        packages = [sorted(folder.glob(p)) for p in ("dist/*.whl", "pure/*-none-any.whl", "dist/*.tar.gz")]
+        if any(len(files) != 1 for files in packages):
+            print(f"expected two wheels and a source distribution, found {[f.name for p in packages for f in p]}")
             return 1
-        for kind, file in (("wheel", wheels[0]), ("sdist", sources[0])):
+        for kind, (file,) in zip(("wheel", "pure", "sdist"), packages, strict=True):
             print(f"{file.name}: {file.stat().st_size >> 10} KiB", flush=True)
-            use(environment(folder / kind, f"{file}[web]"), folder)
+            use(environment(folder / f"with-{kind}", f"{file}[web]"), folder)
     return 0
 
 
@@ -42,11 +44,10 @@ def environment(folder: Path, *what: str) -> Path:
     return python
 
 
-def run(command: list[Path | str], folder: Path, **more: object) -> str:
+def run(command: list[Path | str], folder: Path, *, env: dict[str, str] | None = None) -> str:
     """What a command prints. Ends the check where it fails."""
-    got = subprocess.run(
-        [str(c) for c in command], cwd=folder, env=clean(), stdout=subprocess.PIPE, text=True, check=False, **more
-    )  # type: ignore[call-overload]
+    arguments = [str(c) for c in command]
+    got = subprocess.run(arguments, cwd=folder, env=env or clean(), stdout=subprocess.PIPE, text=True, check=False)
     if got.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}: exit code {got.returncode}\n{got.stdout}")
     return got.stdout
