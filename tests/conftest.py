@@ -1,11 +1,9 @@
-"""What all tests share: how hard hypothesis tries, where the conformance data lies, and the `gpu` marker."""
+"""What all tests share: how hard hypothesis tries, where the conformance data lies, and the order."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +39,6 @@ def shared() -> Path:
     if path is None:
         pytest.skip("no conformance data: set ISAKIT_SHARED or put a folder `shared` beside the repository")
     return path
-
-
-@cache
-def has_gpu() -> bool:
-    """Tell whether the CUDA driver finds a device."""
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    count = ctypes.c_int(0)
-    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -98,12 +85,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests marked `gpu` where there is no GPU; measure coverage where it pays; change the order if asked to."""
+    """Measure coverage where it pays; change the order if asked to."""
     measured = config.pluginmanager.hasplugin("_cov")
-    for item in items:
-        if item.get_closest_marker("gpu") and not has_gpu():
-            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
-        if measured and item.path.relative_to(ROOT / "tests").parts[0] in REPEATING:
+    for item in items if measured else ():
+        if item.path.relative_to(ROOT / "tests").parts[0] in REPEATING:
             item.add_marker("no_cover")
     seed, by_file = config.getoption("--shuffle"), config.getoption("--shuffle-files")
     if seed is not None or by_file is not None:
