@@ -88,5 +88,10 @@ def _bare(data: bytes, textual: bool, found: list[Found], isa: str, variant: str
     if guess is not None:
         return read_vuc(data, guess[0], path, data_size=guess[1])
     seen = "; ".join(f"{e.offset:#x}: {e.reason}" for e in errors[:4])
-    hint = "" if isa or textual else "; for raw words name the instruction set"
+    what = (
+        "for assembly name the instruction set, or write `.isa` in its first line"
+        if textual
+        else "for raw words name the instruction set"
+    )
+    hint = "" if isa else f"; {what}"
     raise FormatError(path, 0, f"no known format (tried {_TRIED}{hint})" + (f"; found at {seen}" if seen else ""))
