@@ -72,7 +72,8 @@ class Worker:
         self.context.numbers[:] = run.context.numbers
         for name, address in self._own.items():
             self.context.put(name, address)
-        self.counts = any(c not in ("none", "instructions") for c in run.kernel.facts.choices.pm_counters)
+        counted = run.kernel.facts.choices.pm_counters if run.kernel.known.reads_clock else ()
+        self.counts = any(c not in ("none", "instructions") for c in counted)
         exactly = run.bounded or self.counts or run.kernel.facts.results
         self.context.put("runs_on", 0 if exactly else SHORT)
         self.sites[:] = 0  # buffers may have gone
