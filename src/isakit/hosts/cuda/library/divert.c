@@ -17,7 +17,7 @@ static void write_jump(unsigned char *at, void (*to)(void))
     memcpy(at + 6, &to, sizeof to);
 }
 #elif defined(__i386__)
-#define JUMP 5 /* jmp, and how far it is from behind it */
+#define JUMP 5 /* jmp, and how far it is from after it */
 #define CLASS ELFCLASS32
 static void write_jump(unsigned char *at, void (*to)(void))
 {
