@@ -323,6 +323,12 @@ def bytes_of(words: Iterable[int], size: int = 4) -> bytes:
     return b"".join(w.to_bytes(size, "little") for w in words)
 
 
+def words_of_number(digits: str, size: int = 4) -> list[int]:
+    """The words of a hexadecimal number: one, but 16 digits are two words of 32 bits, the first word first."""
+    parts = (digits[:8], digits[8:]) if size == 4 and len(digits) == 16 else (digits,)
+    return [int(d, 16) for d in parts]
+
+
 def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegment]:
     """A bank's content, and its names as ranges that reach up to the next name."""
     out = [ConstantSegment(0, len(data), data)]

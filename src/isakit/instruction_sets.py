@@ -171,14 +171,14 @@ def _written_words(text: str, unit_bytes: int) -> list[int]:
 
     They may be in comments, as `cuobjdump` prints them, and two words of 32 bits may be one number of 16 digits.
     """
+    from isakit.description import words_of_number
+
     words: list[int] = []
     for token in re.sub(r"/\*|\*/|,", " ", text).split():
         match = _HEX_WORD.fullmatch(token)
         if match is None:
             return []
-        digits = match[1]
-        parts = (digits[:8], digits[8:]) if unit_bytes == 4 and len(digits) == 16 else (digits,)
-        words += [int(d, 16) for d in parts]
+        words += words_of_number(match[1], unit_bytes)
     return words
 
 

@@ -68,7 +68,7 @@ def page(verb: str = "") -> str:
 
 
 def _epilog(epilog: str) -> tuple[list[str], list[str]]:
-    """The examples, which are indented or behind `Example:`, and what else a help text ends with."""
+    """The examples, which are indented or after `Example:`, and what else a help text ends with."""
     examples: list[str] = []
     notes: list[str] = []
     for line in epilog.replace("\b\n", "").splitlines():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from isakit.description import Kernel, Module, bytes_of
+from isakit.description import Kernel, Module, bytes_of, words_of_number
 from isakit.errors import FormatError
 
 _COMMENT = re.compile(r"//[^\n]*|[#;][^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -53,15 +53,12 @@ def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list
     limit = 1 << 8 * word_size
     for token in _TOKEN.finditer(text):
         match = _HEX.fullmatch(token[0])
-        if match is not None and word_size == 4 and len(match[1]) == 16:
-            words += [int(match[1][:8], 16), int(match[1][8:], 16)]
-            continue
         if match is None:
             raise FormatError(path, token.start(), f"{token[0][:40]!r} is not a hexadecimal word")
-        word = int(match[1], 16)
-        if word >= limit:
+        written = words_of_number(match[1], word_size)
+        if any(word >= limit for word in written):
             raise FormatError(path, token.start(), f"{token[0]} does not fit {word_size * 8} bits")
-        words.append(word)
+        words += written
     if not words:
         raise FormatError(path, 0, "no words in the text")
     return words

@@ -77,13 +77,13 @@ class ArrayFragments:
 
     def _for_samples(self, m: Multisampling, covered: Array, stats: DrawStats) -> None:
         """The program runs for every sample of a pixel that the primitive covers."""
+        centre = self._fragments()
         for k, (dx, dy) in enumerate(m.positions):
             if not m.mask >> k & 1 or not covered[:, k].any():
                 continue
             launch = self.launch
             if self.shader.program.reads_sample:
                 launch = at_sample(launch, self.choices, k)
-            centre = self._fragments()
             varyings = centre.with_samples(self._fragments(dx / 16, dy / 16))
             s = self._run(launch, varyings, covered[:, k] & self.quads.covered.ravel(), stats)
             self._merge_sample(m, k, s, np.ones(len(s.lanes), bool))

@@ -62,7 +62,6 @@ class StageProgram:
         units = decoder(tesla, self.chip, kind)
         if registers is None:
             registers = registers_written(units.decode(list(words), address), "r")
-        self._words = words
         self.code = _prepared(units, tuple(words), address, max(registers, 1), choices.drop_unallocated)
         self.local_bytes, self.choices, self.flags = local_bytes, choices, flags
         self.constants = dict(constants or {})
@@ -70,8 +69,8 @@ class StageProgram:
     @cached_property
     def reads_sample(self) -> bool:
         """Whether the program asks for the number of the sample it runs for."""
-        units = decoder(tesla, self.chip, self.kind).decode(list(self._words), self.code.address)
-        return any("$sampleid" in i.text for i in units)
+        instructions = self.code.decoder.decode(self.code.units, self.code.address)
+        return any("$sampleid" in i.operands for i in instructions)
 
     def launch(
         self,

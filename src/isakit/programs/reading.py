@@ -54,39 +54,41 @@ def load_all(
     if isa:
         chosen = instruction_set(isa, variant or None)
         isa, variant = chosen.name, chosen.variant
+    name = path or (None if isinstance(source, bytes) else os.fspath(source))
     ptx = _ptx(source)
     if ptx is not None:
         from isakit.compile import compile_ptx  # here: no other file needs the compiler
 
-        name = path or ("<text>" if isinstance(source, bytes) else os.fspath(source))
-        return [compile_ptx(ptx, variant or None, path=name).module]
+        return [compile_ptx(ptx, variant or None, path=name or "<text>").module]
     try:
         return formats.load_images(source, isa=isa, variant=variant, path=path)
-    except FormatError:
-        modules = _assembled(source, isa, variant, path)
+    except FormatError as e:
+        try:
+            data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        except (OSError, ValueError):
+            raise e from None
+        modules = _assembled(data, isa, variant, name)
         if not modules and isa in ("", "tesla"):
-            modules = _compiled(source, variant, path)
+            modules = _compiled(data, variant, name)
         if not modules:
             raise
         return modules
 
 
-def _assembled(source: str | PathLike[str] | bytes, isa: str, variant: str, path: str | None) -> list[Module]:
+def _assembled(data: bytes, isa: str, variant: str, name: str | None) -> list[Module]:
     """The programs of a source text that says its instruction set, as listings do, or is one of the set that is named.
 
     Raises AsmError for a text that says what it is and has mistakes.
     """
     try:
-        data = source if isinstance(source, bytes) else Path(source).read_bytes()
         text = data.decode("utf-8-sig")
-    except (OSError, ValueError):
+    except ValueError:
         return []
     if "\0" in text:  # a binary file of nothing but ASCII, as a host file that holds PTX may be
         return []
     from isakit.asm import declared
     from isakit.programs.like import split_text
 
-    name = path or (None if isinstance(source, bytes) else os.fspath(source))
     out: list[Module] = []
     for part in (split_text(text) or {0: text}).values():
         chosen = isa_of_text(part, isa or None, variant or None)
@@ -104,16 +106,11 @@ def _assembled(source: str | PathLike[str] | bytes, isa: str, variant: str, path
     return out
 
 
-def _compiled(source: str | PathLike[str] | bytes, variant: str, path: str | None) -> list[Module]:
+def _compiled(data: bytes, variant: str, name: str | None) -> list[Module]:
     """The PTX texts in a file, compiled: those for the oldest chip, since newer ones say the same once more.
 
     Raises CompileError if there are some and none compiles.
     """
-    try:
-        data = source if isinstance(source, bytes) else Path(source).read_bytes()
-    except (OSError, ValueError):
-        return []
-    name = path or (None if isinstance(source, bytes) else os.fspath(source))
     found = [f for f in formats.find_embedded(data, name) if f.what == "ptx"]
     if not found:
         return []
