@@ -14,13 +14,12 @@ from typing import Any
 
 from isakit.codec import Decoder, Instruction
 from isakit.engine import compile_trace
-from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
 from isakit.export.sleigh import Language, sleigh
 from isakit.sem.operation import expansion
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
-from isakit.sem.value import INTEGER_MEANING, Value
+from isakit.sem.value import INTEGER_MEANING, Value, postorder
 from support.pcode import PcodeMachine
 
 

@@ -28,12 +28,11 @@ from isakit.decompile.loops import (
     variable,
 )
 from isakit.decompile.paths import ALWAYS, NEVER, Path, without
-from isakit.engine.graph import postorder
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.usse.shader_code import BoundFields, Increments, ShaderCode, ShaderStep, check_modelled
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Effect
-from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node, on, select, u1
+from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node, on, postorder, select, u1
 from isakit.spec import Status
 
 MOST_PRUNED = 50_000

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
 from isakit.export.json_ import legal_word
 from isakit.sem.operation import Operation
 from isakit.sem.semantics import trace_of
 from isakit.sem.trace import Effect
-from isakit.sem.value import Table, Value, on
+from isakit.sem.value import Table, Value, on, postorder
 from isakit.spec import Form, InstructionSet
 from isakit.spec.fields import Field
 

@@ -14,12 +14,12 @@ from functools import cache
 from typing import Any, Literal
 
 from isakit.engine import numpy_helpers, numpy_operations
-from isakit.engine.graph import Plan, postorder
+from isakit.engine.graph import Plan
 from isakit.engine.lower_numpy import NumpyLowering, dtype_of, kind_of
 from isakit.engine.lower_scalar import USED_TWICE, number, scalar_expression
 from isakit.errors import IsakitError
 from isakit.sem.operation import Operation, expansion
-from isakit.sem.value import Value
+from isakit.sem.value import Value, postorder
 
 Style = Literal["numpy", "scalar"]
 _ATOM = re.compile(r"\w+$")

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from isakit.sem.operation import Operation, expansion
-from isakit.sem.value import INTEGER_MEANING, Value, binary, compare, concat, const, mask, node, on, select
+from isakit.sem.value import INTEGER_MEANING, Value, binary, compare, concat, const, mask, node, on, postorder, select
 
 IMPURE = {"load", "atomic"}
 """Nodes that are effects: each one is itself, never merged with a look-alike."""
@@ -143,22 +143,6 @@ def used_arguments(op: Operation, statics: tuple[tuple[str, Any], ...], widths: 
     formals, body = expansion(op, statics, widths)
     below = {id(n) for n in postorder(body, set())}
     return tuple(id(f) in below for f in formals)
-
-
-def postorder(root: Value, done: dict[int, Any] | set[int]) -> list[Value]:
-    """Nodes below `root` that are not in `done`, arguments first. A set is updated; a dict the caller fills."""
-    out: list[Value] = []
-    local: set[int] = done if isinstance(done, set) else set()
-    stack: list[tuple[Value, bool]] = [(root, False)]
-    while stack:
-        n, ready = stack.pop()
-        if ready:
-            out.append(n)
-        elif id(n) not in local and id(n) not in done:
-            local.add(id(n))
-            stack.append((n, True))
-            stack.extend((a, False) for a in reversed(n.args))
-    return out
 
 
 def _attr_key(n: Value) -> Any:

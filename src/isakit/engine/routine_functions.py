@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from isakit.engine.codegen import compiled_operation
-from isakit.engine.graph import postorder
 from isakit.engine.lower_scalar import scalar_expression
 from isakit.errors import DefinitionError
 from isakit.sem.operation import Operation
@@ -30,7 +29,7 @@ from isakit.sem.routine_code import (
     Translatable,
     While,
 )  # fmt: skip
-from isakit.sem.value import Value, mask, node
+from isakit.sem.value import Value, mask, node, postorder
 
 _made: dict[int, tuple[RoutineCode, Callable[..., Any]]] = {}
 """Functions by the code they were made of, which is kept so that no other gets its identity."""

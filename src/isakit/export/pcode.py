@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.export.sleigh_text import Tables
 from isakit.lean import dataclass
 from isakit.sem.operation import expansion
 from isakit.sem.trace import Effect
-from isakit.sem.value import Value, uniform_number
+from isakit.sem.value import Value, postorder, uniform_number
 from isakit.spec.fields import Field
 from isakit.spec.isa import RegisterFile
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
 from isakit.export.pcode import CannotSay, PcodeReferences, PcodeStatements, canonical, size_of
@@ -19,7 +18,7 @@ from isakit.export.texts import runs, subsets
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER, SymbolicBinder
 from isakit.sem.trace import Effect, Trace, current, tracing
-from isakit.sem.value import Value, concat, const
+from isakit.sem.value import Value, concat, const, postorder
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
 from isakit.spec.record import Form

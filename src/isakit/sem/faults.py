@@ -5,14 +5,13 @@ The manual and `isakit doc` say so of every instruction. A test compares the kin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from isakit.errors import NotModelled
 from isakit.lean import dataclass
 from isakit.sem.requests import Request
 from isakit.sem.semantics import bind_control, trace_of
 from isakit.sem.trace import Trace
-from isakit.sem.value import Value
 from isakit.spec.record import Form
 
 Raised = Callable[[Form, int, Trace], bool]
@@ -59,21 +58,9 @@ def asks(*requests: Request) -> Raised:
     def raised(form: Form, word: int, trace: Trace) -> bool:
         if any(e.name in names for e in trace.of_kind("control")):
             return True
-        return any(v.op == "machine" and v.attr[0] in names for v in values(trace))
+        return any(v.op == "machine" and v.attr[0] in names for v in trace.values())
 
     return raised
-
-
-def values(trace: Trace) -> Iterator[Value]:
-    """All values a trace computes, each once."""
-    seen: set[int] = set()
-    left = [v for e in trace.effects for v in (*e.args, *([] if e.when is None else [e.when]))]
-    while left:
-        v = left.pop()
-        if id(v) not in seen:
-            seen.add(id(v))
-            left += v.args
-            yield v
 
 
 def writes(file: str) -> Raised:

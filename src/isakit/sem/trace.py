@@ -14,7 +14,7 @@ from typing import Any
 
 from isakit.errors import IsakitError
 from isakit.lean import dataclass
-from isakit.sem.value import Value, const
+from isakit.sem.value import Value, const, postorder
 
 Index = Value | int
 
@@ -50,6 +50,12 @@ class Trace:
     def of_kind(self, *kinds: str) -> list[Effect]:
         """The effects of the given kinds, in order."""
         return [e for e in self.effects if e.kind in kinds]
+
+    def values(self) -> list[Value]:
+        """All values the effects hang on, each once, arguments first."""
+        seen: set[int] = set()
+        roots = (v for e in self.effects for v in (*e.args, *([] if e.when is None else [e.when])))
+        return [n for root in roots for n in postorder(root, seen)]
 
 
 _current: ContextVar[Trace | None] = ContextVar("isakit_trace", default=None)

@@ -426,3 +426,19 @@ def add_with_carry(a: Value, b: Value, carry: Value | int) -> tuple[Value, Value
     cin = carry.zext(w + 1) if isinstance(carry, Value) else const(carry, w + 1)
     total = a.zext(w + 1) + b.zext(w + 1) + cin
     return total.trunc(w), total.bit(w)
+
+
+def postorder(root: Value, done: dict[int, Any] | set[int]) -> list[Value]:
+    """Nodes below `root` that are not in `done`, arguments first. A set is updated; a dict the caller fills."""
+    out: list[Value] = []
+    local: set[int] = done if isinstance(done, set) else set()
+    stack: list[tuple[Value, bool]] = [(root, False)]
+    while stack:
+        n, ready = stack.pop()
+        if ready:
+            out.append(n)
+        elif id(n) not in local and id(n) not in done:
+            local.add(id(n))
+            stack.append((n, True))
+            stack.extend((a, False) for a in reversed(n.args))
+    return out

@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isakit.engine.graph import postorder
 from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
 from isakit.engine.llvm.values import Native, ValueLowering
-from isakit.sem.value import Value, const, on
+from isakit.sem.value import Value, const, on, postorder
 
 LANES = 16
 """Lanes per vector; register rows must have room for a multiple of it."""

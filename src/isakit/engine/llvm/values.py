@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from isakit.engine.graph import postorder
 from isakit.engine.llvm.ir_text import Body, Ref, signed_text
 from isakit.sem.operation import Operation, expansion
-from isakit.sem.value import Value, mask
+from isakit.sem.value import Value, mask, postorder
 
 WIDEST_VECTOR = 64
 """Definitions with wider values run lane by lane: LLVM would unroll every wide operation 32 times."""

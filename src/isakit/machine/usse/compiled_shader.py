@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isakit.arch.usse.arithmetic import Rules, using
-from isakit.engine.graph import postorder
 from isakit.engine.llvm import (
     Host,
     LoadedCode,
@@ -46,7 +45,7 @@ from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep
 from isakit.machine.usse.shader_machine import Machine, neighbour_of, target_of
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Trace
-from isakit.sem.value import Value
+from isakit.sem.value import Value, postorder
 from isakit.spec import Form, Status
 
 Array = NDArray[Any]

@@ -16,9 +16,9 @@ from isakit.arch.usse.float import VDP
 from isakit.arch.usse.operands import Hidden
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import CompiledTrace, compile_trace
-from isakit.engine.graph import postorder
 from isakit.errors import NotModelled
 from isakit.sem.semantics import bind_control, trace_of, traced
+from isakit.sem.value import postorder
 from isakit.spec import Choice, Form, Status
 
 _compiled: dict[tuple[Form, int, Rules], CompiledTrace] = {}

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from isakit.arch.vuc.registers import special_names
-from isakit.engine.graph import postorder
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import InMemory, Surroundings, emit
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
@@ -18,6 +17,7 @@ from isakit.machine.vuc.rules.specials import CSTOP, H2V, MBFLAGS, OUTSIDE, SUBM
 from isakit.sem import Trace, Value
 from isakit.sem.routine import Routine
 from isakit.sem.trace import Effect
+from isakit.sem.value import postorder
 
 
 @dataclass(frozen=True)

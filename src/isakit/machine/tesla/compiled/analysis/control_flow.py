@@ -7,7 +7,6 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.graph import postorder
 from isakit.errors import IsakitError
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.compiled.analysis.liveness import KernelLiveness
@@ -15,7 +14,7 @@ from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
 from isakit.sem.trace import Effect, Trace
-from isakit.sem.value import INTEGER_MEANING, Value, uniform_number
+from isakit.sem.value import INTEGER_MEANING, Value, postorder, uniform_number
 from isakit.spec.record import Form
 
 Place = tuple[str, int]
@@ -397,7 +396,7 @@ class _Meaning:
 
 @cache
 def _meaning(trace: Trace) -> _Meaning:
-    nodes = _nodes(trace)
+    nodes = trace.values()
     machine = tuple(n for n in nodes if n.op == "machine")
     memory = trace.of_kind("load", "store", "atomic")
     plain = not trace.of_kind("trap") and all(e.name in _SPACES for e in memory)
@@ -476,13 +475,3 @@ def _fixed(v: Value, word: int) -> int | None:
 
 
 _SPACES = {"s", "l", "a", "p", "o", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}
-
-
-def _nodes(trace: Trace) -> list[Value]:
-    """All nodes the effects hang on."""
-    seen: set[int] = set()
-    out: list[Value] = []
-    for e in trace.effects:
-        for v in (*e.args, *([] if e.when is None else [e.when])):
-            out += postorder(v, seen)
-    return out

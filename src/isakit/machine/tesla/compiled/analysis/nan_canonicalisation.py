@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from isakit.engine.graph import postorder
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.sem.trace import Effect, Trace
-from isakit.sem.value import Value, uniform_number
+from isakit.sem.value import Value, postorder, uniform_number
 
 RAW_RESULTS = {"f32_add", "f32_mul"}
 """Operations whose host instruction can leave the result as it is."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from isakit.engine.graph import postorder
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.sem.trace import Trace
+from isakit.sem.value import postorder
 
 
 class UniformRegisters:
