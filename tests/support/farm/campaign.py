@@ -49,7 +49,8 @@ class Campaign:
 
 
 CAMPAIGNS: dict[str, str] = {
-    "words": "codec", "texts": "codec", "containers": "containers", "written": "containers", "ptx-texts": "containers",
+    "words": "codec", "combinations": "combinations", "texts": "codec",
+    "containers": "containers", "written": "containers", "ptx-texts": "containers",
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler",
     "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
