@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code
+from isakit.engine.llvm import KEEPS_HALF, Host, LlvmModule, LoadedCode, object_code
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
@@ -265,8 +265,8 @@ def text_of(q: Question, target: Host) -> str:
 def _function(head: list[str], lines: list[str], name: str) -> str:
     half = 4 * LANES
     return "\n".join([
-        f"define i32 @{name}(ptr noalias %descriptor, ptr noalias %sources, ptr noalias %results, i32 %lanes) "
-        "nounwind noinline alignstack(64) {",
+        f"define {KEEPS_HALF} i32 @{name}(ptr noalias %descriptor, ptr noalias %sources, ptr noalias %results, "
+        "i32 %lanes) nounwind noinline alignstack(64) {",
         "entry:", "  %cannot = alloca i16", "  %at_v = alloca i64", "  %left_v = alloca i32",
         "  store i64 0, ptr %at_v", "  store i32 0, ptr %left_v", *head, "  br label %loop",
         "loop:", "  %at = load i64, ptr %at_v", f"  %half = udiv i64 %at, {half}", f"  %count = mul i64 %half, {LANES}",
@@ -287,10 +287,11 @@ def _in_default_environment(module: LlvmModule) -> str:
     module.declare("llvm.x86.sse.stmxcsr", "void @(ptr)")
     return (
         f"@environment = internal constant i32 {DEFAULT_ENVIRONMENT}\n"
-        "define i32 @answer(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes) nounwind noinline {\n"
+        f"define {KEEPS_HALF} i32 @answer(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes) "
+        "nounwind noinline {\n"
         "  %old = alloca i32\n  call void @llvm.x86.sse.stmxcsr(ptr %old)\n"
         "  call void @llvm.x86.sse.ldmxcsr(ptr @environment)\n"
-        "  %r = call i32 @computed(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes)\n"
+        f"  %r = call {KEEPS_HALF} i32 @computed(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes)\n"
         "  call void @llvm.x86.sse.ldmxcsr(ptr %old)\n  ret i32 %r\n}\n"
     )
 

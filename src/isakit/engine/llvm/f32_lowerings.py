@@ -200,7 +200,7 @@ def _sum_of_product(raw: bool) -> Native:
         total = _of_any_operands(low, m)
         total = total if raw else one_nan(low, total)
         left = _some_zero(low, (_bits_of(low, m.shifted, EXPONENT), _above_small(low, m.c)))
-        total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32))
+        total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32, KEEPS_HALF))
         last = body.current
         body.do(f"br label %{done}")
         body.label(done)
@@ -213,26 +213,65 @@ CAREFUL_MAD = "careful f32_mad"
 """Key of the function, for `Module.elsewhere`."""
 
 
-def careful_mad(low: ValueLowering) -> str:
-    """The function for lanes of every kind: in double precision, where no product leaves the range, if need be."""
+KEEPS_HALF = "intel_ocl_bicc"
+"""A calling convention that keeps 16 of the 32 vector registers, where the usual one keeps none."""
+
+
+def careful_mad(low: ValueLowering, public: str = "") -> str:
+    """The function for lanes of every kind, wherever their product is; by the name `public` for other modules."""
 
     def make(name: str) -> str:
         inner = low.elsewhere()
-        m = _begun(inner, *(Ref(f"%a{k}", 32) for k in range(3)))
-        size = _bits_of(inner, m.cut, ABS)
-        above = inner.op("icmp eq", size, inner.constant(LARGEST, 32), 1)
-        below = inner.op("and", _is_none(inner, size), _is_none(inner, _above_small(inner, m.c)))
-        usual = one_nan(inner, _of_any_operands(inner, m))
-        left = inner.any(inner.op("or", above, below))
-        result = inner.unlikely(left, usual, lambda: _mad_in_doubles(inner, m.a, m.b, m.c))
+        result = one_nan(inner, _of_any_product(inner, _begun(inner, *(Ref(f"%a{k}", 32) for k in range(3)))))
         ty = low.module.vector(32)
         listed = ", ".join(f"{ty} %a{k}" for k in range(3))
         return (
-            f"define internal {ty} {name}({listed}) {low.module.attributes} {PURE} noinline cold alignstack(64) {{\n"
+            f"define {'' if public else 'internal '}{KEEPS_HALF} {ty} {'@' + public if public else name}({listed}) "
+            f"{low.module.attributes} {PURE} noinline cold alignstack(64) {{\n"
             f"{inner.body.text()}\n  ret {ty} {result.text}\n}}"
         )
 
     return low.module.function(CAREFUL_MAD, make)
+
+
+def _power(exponent: int) -> int:
+    """2**exponent as bits of a float."""
+    return exponent + 127 << 23
+
+
+DOWN, UP = 2, 48
+"""Binades by which lanes are moved whose product is above or below the range.
+
+Two are enough above: the sum of a product of 2**130 and any addend is infinite. Below, a product that is still below
+after 48 is less than a quarter of the last place of every addend, so it does not matter.
+"""
+
+
+def _of_any_product(low: ValueLowering, m: _Mad) -> Ref:
+    """The sum where products leave the range of f32: such lanes are added some binades away and moved back.
+
+    Moving is exact, except that rounding to zero keeps a factor that another one of zero makes a zero from becoming
+    infinite. A sum below the smallest number must be rounded on the grid of denormals, half of whose step is the last
+    place it has here: it is cut instead, and counts as the smallest number from one place below it on.
+    """
+
+    def constants(above: int, below: int, otherwise: int) -> Ref:
+        near = low.select(is_below, low.constant(below, 32), low.constant(otherwise, 32))
+        return low.select(is_above, low.constant(above, 32), near)
+
+    exponent = _bits_of(low, m.cut, EXPONENT)
+    is_above = low.op("icmp eq", exponent, low.constant(LARGEST & EXPONENT, 32), 1)
+    is_below = low.op("and", _is_none(low, exponent), _is_none(low, _above_small(low, m.c)))
+    there = constants(_power(-DOWN), _power(UP), _power(0))
+    moved = _begun(low, _avx512(low, "mul", m.a, there, "rz"), m.b, _avx512(low, "mul", m.c, there, "rn"))
+    zero = _is_none(low, _bits_of(low, m.c, EXPONENT))
+    product = low.select(zero, _avx512(low, "mul", moved.a, m.b, "rn"), moved.cut)
+    total = _avx512(low, "add", product, moved.c, "rn")
+    size = low.op("and", total, low.constant(ABS, 32))
+    small = low.op("and", is_below, low.op("icmp ult", size, low.constant(_power(UP - 126), 32), 1))
+    on_grid = low.op("add", _avx512(low, "add", product, moved.c, "rz"), low.constant(1, 32))
+    back = constants(_power(DOWN), _power(-UP), _power(0))
+    return _avx512(low, "mul", low.select(small, on_grid, total), back, "rn")
 
 
 _PREDICATES = (

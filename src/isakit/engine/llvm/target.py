@@ -59,11 +59,27 @@ class Host:
         return f"{made_by}|{self.cpu}|{self.features}|{self.embedded}|{self.vector_bits}"
 
 
+NEWEST_LLVM = 22
+"""The last version that is known to have the option below; LLVM ends the process at an option it does not know."""
+REGION_BUDGET = 1000
+"""Blocks that LLVM's register allocator looks at to find where a live range is best split (its own limit is 10,000).
+
+The time it needs for that grows with the square of the kernel: of a kernel of 1,000 instructions it was two thirds of
+the compilation. Kernels below some 100 instructions come out the same; with half as much matmul is a tenth slower.
+"""
+
+
+def _limit_splitting() -> None:
+    if llvm_version() <= NEWEST_LLVM:
+        llvm.set_option("isakit", f"-grow-region-complexity-budget={REGION_BUDGET}")
+
+
 @cache
 def host(portable: bool = False) -> Host:
     """This machine, or its portable code path (no embedded rounding, 256-bit vectors)."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    _limit_splitting()
     features = llvm.get_host_cpu_features()
     has = all(features.get(f, False) for f in ("avx512f", "avx512vl", "avx512dq", "avx512bw"))
     if portable or not has:

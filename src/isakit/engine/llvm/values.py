@@ -113,10 +113,10 @@ class ValueLowering:
         flat = self.body(f"bitcast <{n} x i1> {self.splat(flags).text} to i{n}")
         return self.body(f"icmp ne i{n} {flat}, 0")
 
-    def call(self, function: str, args: Sequence[Ref], width: int) -> Ref:
+    def call(self, function: str, args: Sequence[Ref], width: int, convention: str = "") -> Ref:
         """A call of a function on lane vectors."""
         listed = ", ".join(f"{self.type(a)} {a.text}" for a in args)
-        return Ref(self.body(f"call {self.module.vector(width)} {function}({listed})"), width)
+        return Ref(self.body(f"call {convention} {self.module.vector(width)} {function}({listed})"), width)
 
     def unlikely(self, condition: str, usual: Ref, make: Callable[[], Ref]) -> Ref:
         """`usual`, but what `make` emits where the `i1` is true, which is rarely the case."""

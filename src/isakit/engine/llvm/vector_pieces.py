@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from isakit.engine.llvm.values import ValueLowering
 
 
+@cache
 def _indices(first: int, count: int) -> str:
     return f"<{count} x i32> <" + ", ".join(f"i32 {first + j}" for j in range(count)) + ">"
 

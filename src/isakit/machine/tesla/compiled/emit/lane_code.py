@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
+from isakit.engine.llvm import KEEPS_HALF, Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
 from isakit.lean import cached_property
@@ -403,7 +403,7 @@ class LaneCode:
         function = b(f"load ptr, ptr {entry}")
         record = b(f"load ptr, ptr {b(f'getelementptr i8, ptr {entry}, i64 8')}")
         lanes = self.as_bits(self.executing)
-        left = b(f"call i32 {function}(ptr {record}, ptr %tex_in, ptr %tex_out, i32 {lanes})")
+        left = b(f"call {KEEPS_HALF} i32 {function}(ptr {record}, ptr %tex_in, ptr %tex_out, i32 {lanes})")
         self.stop(step, b(f"icmp ne i32 {left}, 0"))
         return low.constant(0, v.width)
 

@@ -6,7 +6,7 @@ i32 mask; addresses and offsets are one i32 per lane.
 
 from __future__ import annotations
 
-from isakit.engine.llvm import CAREFUL_MAD, Body, Host, LlvmModule, Ref, ValueLowering, careful_mad
+from isakit.engine.llvm import CAREFUL_MAD, KEEPS_HALF, Body, Host, LlvmModule, Ref, ValueLowering, careful_mad
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.access_placement import WORDS
@@ -26,7 +26,7 @@ SIGNATURES = {
     "store_words": f"void @(ptr, {V32}, {V32}, i32)",
 }
 """Names and types, for `LlvmModule.declare`."""
-MAD = f"{V32} @({V32}, {V32}, {V32})"
+MAD = f"{KEEPS_HALF} {V32} @({V32}, {V32}, {V32})"
 
 
 def in_buffers(target: Host) -> str:
@@ -71,12 +71,7 @@ def add_support(module: LlvmModule, target: Host) -> None:
         text = text.replace(f"@{name}(", f"@{symbol(name, target)}(")
     module.add(text)
     if target.embedded:
-        f = careful_mad(ValueLowering(Body(module), nothing, {}))
-        listed = f"{V32} %a, {V32} %b, {V32} %c"
-        module.add(
-            f"define {V32} @{symbol('careful_mad', target)}({listed}) nounwind {{\n"
-            f"  %r = call {V32} {f}({listed})\n  ret {V32} %r\n}}"
-        )
+        careful_mad(ValueLowering(Body(module), nothing, {}), symbol("careful_mad", target))
 
 
 def _checks() -> str:

@@ -180,12 +180,13 @@ class SavingCode(LaneCode):
         if not point.label:
             point.label = b.fresh("stop")
             self._stops.append(point)
-            loads, b.lines = b.lines[point.line :], b.lines[: point.line]
+            after = b.lines[point.line :]
+            del b.lines[point.line :]
             now, self.uniform = self.uniform, set(point.uniform)
             for place in self.needed(point.pc):
                 point.values[place] = self.lanes_of(place)
             self.uniform = now
-            b.lines += loads
+            b.lines += after
         return point.label
 
     def _stop_here(self, point: RestartPoint) -> None:

@@ -52,6 +52,7 @@ class WarpCode(SavingCode):
         super()._begin(module, host)
         self.access = KernelAccesses(self)
         self._stops: list[RestartPoint] = []
+        self._plans: dict[int, tuple[Step, Plan]] = {}
 
     @property
     def rules(self) -> Transfers:
@@ -199,11 +200,16 @@ class WarpCode(SavingCode):
         b = self.body
         b.label("again")
         pc = b(f"load i32, ptr {self.state_pointer(state_layout.PC)}")
+        needed = {p: self.needed(p) for p in starts}
+        tagged = {place for places in needed.values() for place in places if place[0] == "a"}
+        for place in sorted(tagged):  # what their lanes have in common takes some code: it is here once for all places
+            self._restore(place)
         b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
         for p in starts:
             b.label(f"R{p}")
-            for place in self.needed(p):
-                self._restore(place)
+            for place in needed[p]:
+                if place not in tagged:
+                    self._restore(place)
             self.goto(p)
         b.label("unknown")
         b.do(f"ret i32 {state_layout.STOPPED}")
@@ -284,8 +290,12 @@ class WarpCode(SavingCode):
         roots = [v for e in step.trace.effects for v in (*e.args, *((e.when,) if e.when is not None else ()))]
         if step.guard is not None:
             roots.append(step.guard)
-        # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
-        plan = Plan([p for v in roots for p in _pieces(v)], wide=False, numbers=self._numbers(step))
+        kept = self._plans.get(step.pc)
+        if kept is None or kept[0] is not step:
+            # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
+            plan = Plan([p for v in roots for p in _pieces(v)], wide=False, numbers=self._numbers(step))
+            self._plans[step.pc] = kept = step, plan  # the other version of the block needs the same
+        plan = kept[1]
 
         def leaf(v: Value) -> Ref:
             return self._leaf(step, low, v)

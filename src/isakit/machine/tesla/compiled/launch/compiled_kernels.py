@@ -42,11 +42,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: [k.start_again() for k in list(_begun)])
 
 COMPILE_SECONDS = 0.003
-"""What compiling costs per instruction of a small kernel."""
+"""What compiling costs per instruction."""
 COMPILER_START = 50
 """Instructions that would be compiled while the process that compiles starts."""
-TWICE_AS_LONG = 400
-"""Instructions of a kernel whose compilation takes twice as long for each: registers are allocated for all of it."""
 
 
 @dataclass(frozen=True)
@@ -180,8 +178,7 @@ class CompiledKernel:
         if self.tier != "auto" or how is not self._interpreted:
             return
         self._seconds += seconds
-        n = self.known.count
-        cost = COMPILE_SECONDS * (n * (1 + n / TWICE_AS_LONG) + COMPILER_START)
+        cost = COMPILE_SECONDS * (self.known.count + COMPILER_START)
         if self._seconds < cost or "compile" in self._claims:
             return
         mine = object()
