@@ -210,6 +210,6 @@ HERE = (
         _make,
         check_combinations,
         fewer_words,
-        fixed=6 * len(VARIANTS),
+        fixed=len(VARIANTS),
     ),
 )
