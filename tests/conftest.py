@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import sys
+import threading
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +87,27 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"shuffled: {' '.join(given)}" if given else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure coverage where it pays.
+
+    pytest-cov's own marker `no_cover` stops one of the two measurements that a worker of pytest-xdist has begun: the
+    other goes on, and tests take as long as if they were measured.
+    """
+    if item.path.relative_to(ROOT / "tests").parts[0] not in REPEATING:
+        return (yield)
+    here, threads = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(here)
+        threading.settrace(threads)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Measure coverage where it pays; change the order if asked to."""
-    measured = config.pluginmanager.hasplugin("_cov")
-    for item in items if measured else ():
-        if item.path.relative_to(ROOT / "tests").parts[0] in REPEATING:
-            item.add_marker("no_cover")
+    """Change the order of the tests if asked to."""
     seed, by_file = config.getoption("--shuffle"), config.getoption("--shuffle-files")
     if seed is not None or by_file is not None:
         items.sort(key=lambda item: item.nodeid)

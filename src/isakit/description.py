@@ -11,11 +11,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 
 if TYPE_CHECKING:
     from isakit.asm import Program

@@ -2,10 +2,14 @@
 
 Such a package says its names twice, for the type checker under `if TYPE_CHECKING:` and for `lazy`;
 tests/unit/test_lazy.py holds the two against each other.
+
+So a thread may import at any time, and a process that is forked meanwhile would have the module half made and its lock
+taken for ever: forks wait for imports of other threads.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False  # as in `typing`: the command line starts with this module
@@ -40,3 +44,28 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
         return sorted({*vars(sys.modules[package]), *home, *modules})
 
     return get, names
+
+
+IMPORT_SECONDS = 10.0
+"""A fork waits no longer: an import may wait for the thread that forks."""
+
+
+def _others_import() -> bool:
+    """Whether another thread is importing something."""
+    import threading
+
+    bootstrap = sys.modules.get("_frozen_importlib") or sys.modules.get("importlib._bootstrap")
+    held = [known() for known in list(getattr(bootstrap, "_module_locks", {}).values())]
+    return any(getattr(lock, "owner", None) not in (None, threading.get_ident()) for lock in held)
+
+
+def _before_fork() -> None:
+    import time
+
+    end = time.monotonic() + IMPORT_SECONDS
+    while _others_import() and time.monotonic() < end:
+        time.sleep(0.0005)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork)  # handlers of modules that are imported later run before this one

@@ -1,26 +1,46 @@
-"""`dataclass`, as in the standard library but cheap to define: a command imports a hundred of them.
+"""`dataclass` and `cached_property`, as in the standard library but cheaper.
 
-The standard decorator compiles up to six methods per class while the module is imported, which took a fifth of a short
-run. Here `__init__` is compiled, and the other methods are closures over the names of the fields. `fields`, `replace`,
-`asdict`, `field` and inheritance work across both kinds; what is asked for seldom (`slots`, `order`) is left to the
-standard decorator.
+A command imports a hundred data classes. The standard decorator compiles up to six methods per class while the module
+is imported, which took a fifth of a short run. Here `__init__` is compiled, and the other methods are closures over the
+names of the fields. `fields`, `replace`, `asdict`, `field` and inheritance work across both kinds; what is asked for
+seldom (`slots`, `order`) is left to the standard decorator.
+
+Cached properties have a lock up to Python 3.11, one for all objects of a class: threads wait for each other, and a
+process that is forked meanwhile waits for ever. Those here have none, as it is from Python 3.12 on.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import inspect
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import Any, TypeVar, cast, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, overload
 
 T = TypeVar("T")
 
 _FIELDS, _PARAMS = "__dataclass_fields__", "__dataclass_params__"
+
+
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property(functools.cached_property):  # noqa: N801 - used like a function
+        """A property that is computed once; threads that compute it at the same time get the same object."""
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            known = instance.__dict__
+            if self.attrname in known:  # while it was looked up
+                return known[self.attrname]
+            return known.setdefault(self.attrname, self.func(instance))
 
 
 @overload

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from isakit.json_text import parse_json
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 
 SECTION = ".isakit.lines"
 _LARGEST_SOURCE = 1 << 24

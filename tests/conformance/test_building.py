@@ -88,6 +88,14 @@ def test_a_sample_of_the_words_is_built_again(isa: str) -> None:
     assert list(differences(isa, sample))[:5] == []
 
 
+def test_an_instruction_that_is_another_one_without_its_unexplained_bits_is_built_again() -> None:
+    i = isakit.isa("usse").decoder("primary").one(0xFA57D9B815488554, 1)
+    assert i.text.startswith("spec 0x1 0x2 {")
+    assert rebuilt(i) == i.word
+    with pytest.raises(isakit.EncodeError):
+        i.decoder.build("spec", cat=1, op2=2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("isa", ["tesla", "vuc", "usse"])
 def test_every_word_is_built_again(isa: str) -> None:

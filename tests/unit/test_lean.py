@@ -6,12 +6,12 @@ import dataclasses
 import inspect
 import pickle
 from dataclasses import FrozenInstanceError, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import pytest
 
 from isakit import lean
+from isakit.lean import cached_property
 
 DECORATORS = {"standard": dataclasses.dataclass, "lean": lean.dataclass}
 

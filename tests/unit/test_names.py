@@ -13,12 +13,9 @@ SHARED = {
     "Machine": "isakit.tesla.Machine and isakit.usse.Machine, likewise",
     "Memory": "isakit.usse.Memory is what the machine has, spec.operands.Memory the operand that names a place in it",
     "Texture": "isakit.tesla.Texture and isakit.usse.Texture, likewise",
-    "Context": "the context of a word's decoding, and the one in which a worker runs a kernel",
-    "Prepared": "what a command has prepared to run, and a launch that was and runs again",
     "Ref": "a reference to a document in records, a reference to a value in generated LLVM text; both written often",
     "Session": "of a debugger, and of the connection to a CUDA program",
     "Stop": "why a run ended: isakit.vuc.Stop, and in the debugger with the place where it stands",
-    "Written": "several spellings of which the first is written, and the spaces that a program writes to",
 }
 """Name -> why several classes share it."""
 

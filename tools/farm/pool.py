@@ -148,9 +148,17 @@ def worker(name: str, pipe: Connection, current: Any) -> None:
         current.value = seed
 
     limit_memory(campaign(name).memory)
-    while (job := pipe.recv()) is not None:
+    while (job := _received(pipe)) is not None:
         first, step, count = job
         pipe.send(batch(name, range(first, first + step * count, step), BATCH_SECONDS, began))
+
+
+def _received(pipe: Connection) -> Any:
+    """What the parent sends next, None where it is gone."""
+    try:
+        return pipe.recv()
+    except EOFError:
+        return None
 
 
 # --- in the parent ----------------------------------------------------------------------------------------------------
@@ -165,7 +173,7 @@ class Worker:
         context = mp.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.current = context.Value("q", -1)
-        self.process = context.Process(target=worker, args=(self.name, theirs, self.current), daemon=True)
+        self.process = context.Process(target=worker, args=(self.name, theirs, self.current))  # may have children
         self.process.start()
         theirs.close()
         self.since = time.monotonic()
@@ -341,7 +349,7 @@ def smallest(name: str, kind: str, case: Case) -> Case:
     def start() -> None:
         nonlocal helper, ours
         ours, theirs = context.Pipe()
-        helper = context.Process(target=_judge, args=(name, theirs), daemon=True)
+        helper = context.Process(target=_judge, args=(name, theirs))
         helper.start()
         theirs.close()
 
@@ -370,5 +378,5 @@ def smallest(name: str, kind: str, case: Case) -> Case:
 
 
 def _judge(name: str, pipe: Connection) -> None:
-    while True:
-        pipe.send(outcome(name, pipe.recv())[0])
+    while (case := _received(pipe)) is not None:
+        pipe.send(outcome(name, case)[0])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from isakit.analysis.control_flow import ControlFlow
 from isakit.analysis.liveness import Liveness, liveness
 from isakit.analysis.ssa import MERGE, START, Ssa
 from isakit.codec.instruction import Place
+from isakit.lean import cached_property
 
 __all__ = ["START", "Chains"]
 

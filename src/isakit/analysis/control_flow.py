@@ -12,11 +12,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from isakit.asm import Program
 from isakit.codec import Instruction, Memory
+from isakit.lean import cached_property
 from isakit.spec import InstructionKind
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from isakit.analysis.align import Row, align
@@ -23,7 +22,7 @@ from isakit.asm import Program
 from isakit.codec import Instruction, Register
 from isakit.description import Kernel
 from isakit.errors import IsakitError
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 
 
 class Change(StrEnum):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from isakit.analysis.control_flow import CodeBlock, ControlFlow
 from isakit.codec import Instruction
 from isakit.codec.facts import Facts, Place
+from isakit.lean import cached_property
 from isakit.spec import InstructionKind
 
 

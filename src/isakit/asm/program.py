@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, overload
 
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
 from isakit.description import ConstantSegment, Kernel
+from isakit.lean import cached_property
 from isakit.line_table import LineTable
 
 

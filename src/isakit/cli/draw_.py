@@ -27,6 +27,9 @@ Examples:
 @click.option("--threads", type=click.IntRange(1), default=1, help="Threads that run fragments.  [default: 1]")
 @click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
 @click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
+@click.option(
+    "--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N warp instructions of all draws."
+)
 @click.option("--stats", is_flag=True, help="Show what was drawn.")
 @json_option
 @click.argument("scene", metavar="SCENE.json")
@@ -38,6 +41,7 @@ def command(
     threads: int,
     engine: str,
     tier: str,
+    limit: int | None,
     stats: bool,
     as_json: bool,
 ) -> None:
@@ -55,9 +59,9 @@ def command(
     if isinstance(found, ShaderScene):
         if threads > 1 or tier != "auto" or chip not in (None, found.default_chip):
             raise click.UsageError(f"{scene} has shaders for {found.default_chip}: no --chip, --threads, --tier")
-        pipeline = found.pipeline(engine=engine)
+        pipeline = found.pipeline(engine=engine, max_instructions=limit)
     else:
-        pipeline = found.pipeline(threads=threads, engine=engine, tier=tier)
+        pipeline = found.pipeline(threads=threads, engine=engine, tier=tier, max_instructions=limit)
     if target >= len(pipeline.targets):
         raise IsakitError(f"the scene has {len(pipeline.targets)} render targets; there is no number {target}")
     draws = _shown(range(len(found.draws)), "drawing")

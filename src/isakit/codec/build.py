@@ -60,8 +60,8 @@ class _Plan:
         self.mask, self.value = (0, 0) if self.several else (settled[0].mask, settled[0].value)
         self.tables = [_Values(form.parts[n]) for n in given]
 
-    def word(self, keys: list[Any], values: tuple[Any, ...], address: int) -> int | None:
-        """The word, None where the form does not hold the values."""
+    def word(self, keys: list[Any], values: tuple[Any, ...], address: int, raw: int) -> int | None:
+        """The word, with the bits `raw` inverted; None where the form does not hold the values."""
         mask, value = self.mask, self.value
         ways: list[Sequence[Bits]] = []
         for n, table in enumerate(self.tables):
@@ -90,13 +90,13 @@ class _Plan:
                     break
                 first = both
             else:
-                word = first.value | self.base & ~first.mask
+                word = (first.value | self.base & ~first.mask) ^ raw
                 if self._legal(word):
                     return word
             found = joined([(Bits(mask, value),), *ways])
-            words = (b.value | self.base & ~b.mask for b in found)
+            words = ((b.value | self.base & ~b.mask) ^ raw for b in found)
             return next((w for w in words if self._legal(w)), None)
-        word = value | self.base & ~mask
+        word = (value | self.base & ~mask) ^ raw
         return word if self._legal(word) else None
 
     def _legal(self, word: int) -> bool:
@@ -150,10 +150,10 @@ class Builder:
         keys = [v.key if isinstance(v, Operand) else v for v in values]
         address = at // self._unit_bytes
         for plan in plans:
-            word = plan.word(keys, values, address)
+            word = plan.word(keys, values, address, raw)
             if word is not None:
                 if raw:
-                    return self.decoder.one(word ^ raw, plan.form.units, at)
+                    return self.decoder.one(word, plan.form.units, at)
                 return Instruction(self.decoder, plan.compiled, word, at, plan.form.units, None)
         raise EncodeError([self._diagnosis(mnemonic, operands, at, long)])
 

@@ -7,10 +7,10 @@ slowly and tests hold the two against each other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from isakit.codec.facts import FormFacts
+from isakit.lean import cached_property
 from isakit.spec.record import Form
 
 if TYPE_CHECKING:

@@ -219,7 +219,8 @@ class _Batches:
         """Merge what the program left in the records."""
         groups = -(-(stop - start) // (4 * GROUP_QUADS))
         done = self.work.merger.run(self.merger.address, 0, groups, start // 4)
-        self.work.count(int(self.states.count(state_layout.THREADS).sum()), done >> 32, done & 0xFFFF_FFFF)
+        threads, issued = (int(self.states.count(n).sum()) for n in (state_layout.THREADS, state_layout.ISSUED))
+        self.work.count(threads, issued, done >> 32, done & 0xFFFF_FFFF)
 
 
 class _Work:
@@ -252,8 +253,9 @@ class _Work:
         with self._turn:
             return self.drawing.fragments()
 
-    def count(self, instructions: int, visible: int, passed: int) -> None:
-        """Something has been done; called in the turn of a batch."""
+    def count(self, instructions: int, issued: int, visible: int, passed: int) -> None:
+        """Something has been done; called in the turn of a batch. Raises BudgetExceeded."""
+        self.engine.count(self.drawing.launch, issued)
         self.instructions += instructions
         self.visible += visible
         self.passed += passed
@@ -301,7 +303,7 @@ class _Work:
             mine.merge(start, stop)
         else:
             visible, passed = int(machine.state.visible.sum()), self.drawing.merge(machine.state, start, stop)
-            self.count(machine.stats.instructions, visible, passed)
+            self.count(machine.stats.instructions, machine.stats.warp_instructions, visible, passed)
         with self._turn:
             self._next = start + LANES
             self._turn.notify_all()

@@ -15,7 +15,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import BudgetExceeded
 from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
-from isakit.graphics.watchdog import Watchdog
+from isakit.graphics.watchdog import Budget, Watchdog
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
@@ -63,7 +63,7 @@ class StageWarps(ServedWarps):
                 table[word + VARYING_WORDS * (flat + 2 * centroid)] = row.ctypes.data
         return table
 
-    def bound_by(self, watchdog: Watchdog) -> None:
+    def bound_by(self, watchdog: Watchdog | Budget) -> None:
         """Execute no more than a watchdog allows. Programs without loops end by themselves."""
         if self.kernel.known.has_loops:
             self.context.allow(watchdog.allowed(self.per_block, reference=False))
@@ -82,7 +82,9 @@ class StageWarps(ServedWarps):
         self.state.visible.reshape(-1, 32)[warps] = lanes
 
 
-def run_stage(bound: Bound, kernel: CompiledKernel, stage: Stage, watchdog: Watchdog | None = None) -> StageRun | None:
+def run_stage(
+    bound: Bound, kernel: CompiledKernel, stage: Stage, watchdog: Watchdog | Budget | None = None
+) -> StageRun | None:
     """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning.
 
     Raises BudgetExceeded where the watchdog allows no more.

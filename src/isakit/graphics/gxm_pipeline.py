@@ -27,6 +27,7 @@ from isakit.graphics.planes import Fragments, PointInput, PositionInput
 from isakit.graphics.primitives import Drawn, Rasterizer
 from isakit.graphics.raster import pixels
 from isakit.graphics.vertices import Fetched, Vertices
+from isakit.graphics.watchdog import Budget
 from isakit.machine.usse import DEFAULT, Rules
 from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
@@ -60,6 +61,7 @@ class ShaderPipeline(Framebuffer):
         choices: answers to open questions about the fixed functions.
         rules: what the arithmetic does where the hardware's behaviour is not known.
         engine: what executes programs: auto, reference or llvm.
+        max_instructions: bound of what all draws together execute, counted once per group of invocations.
 
     Attributes: `targets`, `depth_buffer`; `vertices`: of the last draw the results of the vertex shader by name;
     `notes`: what was run on inferred knowledge.
@@ -77,11 +79,13 @@ class ShaderPipeline(Framebuffer):
         choices: GraphicsChoices | None = None,
         rules: Rules = DEFAULT,
         engine: Engine = "auto",
+        max_instructions: int | None = None,
     ) -> None:
         super().__init__(width, height, [target_format(name) for name in targets], depth, choices)
         check_engine(engine)
         self.rules = rules
         self.engine: Engine = engine
+        self._budget = None if max_instructions is None else Budget(max_instructions)
         self.vertices: dict[str, Array] = {}
         self.notes: dict[str, str] = {}
 
@@ -119,7 +123,8 @@ class ShaderPipeline(Framebuffer):
             state: fixed-function state; multisampling, layers and several viewports are not drawn.
 
         A fragment shader that reads the colours there before (native colour) gets them in drawing order. Raises
-        LaunchError for what does not fit together, NotModelled and MachineFault for what a program does.
+        LaunchError for what does not fit together, NotModelled and MachineFault for what a program does, BudgetExceeded
+        where the draws of the pipeline take more than `max_instructions`: what was merged before stays.
         """
         started = time.perf_counter()
         state = state or DrawState()
@@ -159,11 +164,18 @@ class ShaderPipeline(Framebuffer):
                 {n: x for n, x in given.items() if n in names[category][k]}
                 for given, category in ((uniforms, UNIFORM), (textures, SAMPLER))
             ]
-            made = BoundShader(shaders[k], share[0], share[1], {}, self.rules, LIMIT)
-            made.engine = self.engine
+            limit = LIMIT if self._budget is None else min(LIMIT, self._budget.left)
+            made = BoundShader(shaders[k], share[0], share[1], {}, self.rules, limit)
+            made.engine, made.counted = self.engine, self._count
+            self._count(made.instructions)
             return made
 
         return bound(0), bound(1)
+
+    def _count(self, instructions: int) -> None:
+        """Shaders have executed so many instructions. Raises BudgetExceeded where they are more than was left."""
+        if self._budget is not None:
+            self._budget.use(instructions, 0)
 
     # --- vertices -----------------------------------------------------------------------------------------------------
     def _vertices(

@@ -27,7 +27,7 @@ from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageStat
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Fetched, Vertices, emitted_vertices
-from isakit.graphics.watchdog import Watchdog
+from isakit.graphics.watchdog import Budget, Watchdog
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -53,6 +53,7 @@ class Pipeline(Framebuffer):
         engine: what executes programs: auto, reference or llvm.
         tier: of the llvm engine: auto, interp or jit.
         watchdog: ends programs that run for ever; None lets them.
+        max_instructions: bound of what all draws together execute, counted once per warp.
 
     Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`), `make_all` (machine code for inputs and merger is
     made for small draws too, not only where it pays); of the last draw: `vertices` (outputs of the last
@@ -73,10 +74,12 @@ class Pipeline(Framebuffer):
         engine: str = "auto",
         tier: str = "auto",
         watchdog: Watchdog | None = None,
+        max_instructions: int | None = None,
     ) -> None:
         super().__init__(width, height, targets, depth, choices)
         self.texturing, self.threads = texturing, threads
-        self.engine = StageEngine(engine, tier, watchdog)
+        bound = watchdog if max_instructions is None else Budget(max_instructions, watchdog)
+        self.engine = StageEngine(engine, tier, bound)
         self.vertices: Vertices | None = None
         self.coverage: Quads | None = None
         self._fragments_of: Callable[[], Fragments] | None = None
@@ -129,7 +132,8 @@ class Pipeline(Framebuffer):
             edges: for each vertex in drawing order whether the edge that begins there is a boundary, bool.
             layers: called with the number of a layer before it is drawn; makes its images the targets.
 
-        Raises LaunchError for what does not fit together, MachineFault for what a program does wrong.
+        Raises LaunchError for what does not fit together, MachineFault for what a program does wrong, BudgetExceeded
+        where the draws of the pipeline take more than `max_instructions`: what was merged before stays.
         """
         started = time.perf_counter()
         state = state or DrawState()

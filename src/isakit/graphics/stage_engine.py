@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from isakit.errors import BudgetExceeded
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun, answered
-from isakit.graphics.watchdog import Watchdog
+from isakit.graphics.watchdog import Budget, Watchdog
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
@@ -46,12 +46,12 @@ class StageEngine:
         engine: `reference`; `llvm`: compiled code wherever it can; `auto`: compiled code for programs that run in many
             lanes, as soon as it is ready, which is made meanwhile.
         tier: `interp`, `jit`, or `auto`: interpreted until compiling pays.
-        watchdog: bounds the programs; None lets them run for ever.
+        watchdog: bounds the programs; None lets them run for ever. A `Budget` bounds all of them together.
 
     Attributes: `name`, the engine in use; `cancelled`. Raises LaunchError and NotModelled as `Device` does.
     """
 
-    def __init__(self, engine: str = "auto", tier: str = "auto", watchdog: Watchdog | None = None) -> None:
+    def __init__(self, engine: str = "auto", tier: str = "auto", watchdog: Watchdog | Budget | None = None) -> None:
         self.name = engine_of(executor(engine, tier))
         self.tier, self._eager, self.watchdog = tier, engine == "llvm", watchdog
         self.cancelled = False
@@ -63,6 +63,16 @@ class StageEngine:
         `results`: registers that are looked at afterwards, None for all; other registers may hold anything. Raises
         MachineFault, BudgetExceeded.
         """
+        done = self._run(launch, stage, results)
+        self.count(launch, done.stats.warp_instructions)
+        return done
+
+    def count(self, launch: Launch, instructions: int) -> None:
+        """Warps have executed so many instructions. Raises BudgetExceeded where they are more than was left."""
+        if isinstance(self.watchdog, Budget):
+            self.watchdog.use(instructions, launch.entry)
+
+    def _run(self, launch: Launch, stage: Stage, results: Iterable[int] | None) -> StageRun:
         wanted = range(launch.code.registers) if results is None else results
         if self.name == "llvm":
             done = self._compiled(launch, stage, wanted, self._eager)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from isakit.arch.tesla.tesla import tesla
@@ -11,6 +11,7 @@ from isakit.codec.decoder import Decoder, decoder
 from isakit.codec.instruction import registers_written
 from isakit.graphics.stage import Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine
+from isakit.lean import cached_property
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.kernel_code import Code

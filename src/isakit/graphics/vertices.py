@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.graphics.assembly import Primitives
 from isakit.graphics.stage import OUTPUT_WORDS, Emitted
+from isakit.lean import cached_property
 
 
 class Vertices:

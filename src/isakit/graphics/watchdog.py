@@ -1,8 +1,11 @@
-"""What ends programs of stages that would run for ever."""
+"""What ends programs of stages that would run for ever, and scenes that would take too long."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
+
+from isakit.errors import BudgetExceeded, LaunchError
 
 MOST_WARPS = 1 << 9
 """More warps than this may not execute more: they would not end within minutes."""
@@ -27,4 +30,30 @@ class Watchdog:
         return self.compiled * min(max(warps, LEAST_WARPS), MOST_WARPS)
 
 
-__all__ = ["Watchdog"]
+class Budget:
+    """Instructions that all draws of a pipeline may execute together, counted once per warp.
+
+    A run that needs more than what is left is stopped, one without loops after it has ended. `watchdog` bounds every
+    run besides. Raises LaunchError for a negative number.
+    """
+
+    def __init__(self, most: int, watchdog: Watchdog | None = None) -> None:
+        if most < 0:
+            raise LaunchError(f"max_instructions is {most}")
+        self.left, self.watchdog = most, watchdog
+        self._lock = threading.Lock()
+
+    def allowed(self, warps: int, reference: bool) -> int:
+        """Instructions that the warps of a run may execute together."""
+        return self.left if self.watchdog is None else min(self.left, self.watchdog.allowed(warps, reference))
+
+    def use(self, instructions: int, pc: int) -> None:
+        """So many have been executed by the program at `pc`. Raises BudgetExceeded where they were not left."""
+        with self._lock:
+            self.left = max(self.left - instructions, -1)
+        if self.left < 0:
+            self.left = 0
+            raise BudgetExceeded("TIMEOUT", pc, detail="the draws have used up their instructions")
+
+
+__all__ = ["Budget", "Watchdog"]

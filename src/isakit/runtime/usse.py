@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -127,6 +127,8 @@ class BoundShader:
 
     engine: Engine = "reference"
     output: OutputRegister | None = None
+    counted: Callable[[int], object] | None = None
+    """Told how many instructions have been executed, from time to time."""
 
     def __init__(
         self,
@@ -252,6 +254,8 @@ class BoundShader:
             m.run(self.code, self.limit, None if compiled is None else runner(m, *compiled))
             self.notes |= m.notes
             self.instructions += m.executed
+            if self.counted is not None:
+                self.counted(m.executed)
             parts.append(self.results(m))
         result = Result()
         for name in dict.fromkeys(k for p in parts for k in p):

@@ -6,10 +6,9 @@ one Python int over all its units (a Tesla long instruction: word 0 in bits 0-31
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
 from pickle import PicklingError
 from types import CodeType
 from typing import Any
 
 from isakit.errors import DefinitionError, UnknownIsaError
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.object_cache import content_key, read_object, write_object
 from isakit.registry import VARIANTS, instruction_set
 from isakit.spec.lint import KnownForms, check_record

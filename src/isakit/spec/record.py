@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, Protocol, cast
 
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.parts import Context, Part, needs_set
 

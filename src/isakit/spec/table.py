@@ -23,13 +23,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import product
 from string import ascii_lowercase
 from typing import Any
 
 from isakit.errors import DefinitionError, did_you_mean
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Alternative, Choice, Enum, Flag, Imm, Part, choice, when
 from isakit.spec.record import Form, Later, Layout, Refusal, make_form

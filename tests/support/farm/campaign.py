@@ -49,11 +49,12 @@ class Campaign:
 
 
 CAMPAIGNS: dict[str, str] = {
-    "words": "codec", "texts": "codec", "containers": "containers", "written": "containers", "ptx-texts": "containers",
+    "words": "codec", "combinations": "combinations", "texts": "codec",
+    "containers": "containers", "written": "containers", "ptx-texts": "containers",
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler",
     "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
-    "interrupts": "interrupts", "threads": "launches",
+    "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 

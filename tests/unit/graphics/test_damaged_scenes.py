@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from isakit.errors import FormatError
+from conftest import ROOT
+from isakit.errors import BudgetExceeded, FormatError, LaunchError
+from isakit.graphics.gxm_scene import open_scene
 from isakit.graphics.scene import Scene
 from isakit.hosts.drm import capture as drm
 from isakit.hosts.drm.card_settings import CardSettings
@@ -34,6 +37,24 @@ def test_impossible_scenes_are_refused(tmp_path: Path, changes: dict[str, Any], 
     with pytest.raises(FormatError) as e:
         Scene(path).render(engine="reference")
     assert says in str(e.value)
+
+
+@pytest.mark.parametrize("scene", ["tests/vectors/tesla/scenes/s10_geom_quads", "examples/usse/scene"])
+def test_all_draws_of_a_scene_share_their_instructions(tmp_path: Path, scene: str) -> None:
+    """A scene of thousands of draws ends when it is told to, on every engine after the same instructions."""
+    source = ROOT / scene
+    data = json.loads((source / "scene.json").read_text())
+    shutil.copytree(source, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "scene.json").write_text(json.dumps({**data, "draws": data["draws"] * 3000}))
+    one, needed = open_scene(source), {"s10_geom_quads": 4893, "scene": 139}[source.name]
+    many = open_scene(tmp_path)
+    for engine in ("reference", "llvm"):
+        one.render(engine=engine, max_instructions=needed)
+        for found, most in ((one, needed - 1), (one, 0), (many, 2 * needed)):
+            with pytest.raises(BudgetExceeded):
+                found.render(engine=engine, max_instructions=most)
+    with pytest.raises(LaunchError, match="max_instructions is -1"):
+        one.render(max_instructions=-1)
 
 
 def test_large_clear_colours_are_infinite(tmp_path: Path) -> None:

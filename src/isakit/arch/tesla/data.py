@@ -5,13 +5,10 @@ Source: [000] 1 and 2, [003]; corrections in [tesla] 5.1.
 
 from __future__ import annotations
 
-from typing import Any
-
 from isakit.arch.tesla.forms import forms
-from isakit.arch.tesla.operands import in_lanes
-from isakit.arch.tesla.requests import SPECIAL_REGISTER
+from isakit.arch.tesla.operands import in_lanes, special_register
 from isakit.arch.tesla.tesla import tesla
-from isakit.spec import Ref, Status, cases, flag, number, words
+from isakit.spec import Ref, Status, cases, flag, number
 
 
 @tesla.insn(
@@ -129,8 +126,8 @@ def add_a(adst, src, offset):
     adst.write(src.read() + offset)
 
 
-_SPECIAL = ["$physid", "$clock", "$sr2", "$vstride", *(f"$pm{n}" for n in range(4)), *(f"$sr{n}" for n in range(8, 16))]
-_NUMBERS: dict[str, Any] = {"values": range(16), "aliases": {f"$sr{n}": n for n in range(16)}}
+_FIRST = ("$physid", "$clock", "$sr2", "$vstride", *(f"$pm{n}" for n in range(4)))
+_OTHERS = tuple(f"$sr{n}" for n in range(8, 16))
 
 
 @tesla.insn(
@@ -141,8 +138,8 @@ _NUMBERS: dict[str, Any] = {"values": range(16), "aliases": {f"$sr{n}": n for n 
         """,
         special=cases(
             {
-                "| needs d3d10_1": words(*_SPECIAL[:8], "$sampleid", *_SPECIAL[9:], on="n", **_NUMBERS),
-                "": words(*_SPECIAL, on="n", **_NUMBERS),
+                "| needs d3d10_1": lambda e: special_register(e.field("n"), (*_FIRST, "$sampleid", *_OTHERS[1:])),
+                "": lambda e: special_register(e.field("n"), (*_FIRST, *_OTHERS)),
             }
         ),
     ),
@@ -154,4 +151,4 @@ _NUMBERS: dict[str, Any] = {"values": range(16), "aliases": {f"$sr{n}": n for n 
 )
 def mov_from_sr(dst, special):
     """Read a special register: $physid, $clock, performance counters, the sample number."""
-    dst.write(SPECIAL_REGISTER(n=special))
+    dst.write(special.read())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +11,7 @@ from isakit.arch.usse.fields import ANY, OPCODE, PREDICATES, WORD
 from isakit.arch.usse.operands import Hidden, Span, dest_part, source_part, written_mask
 from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, place
 from isakit.arch.usse.usse import SEED, SGX543
+from isakit.lean import cached_property
 from isakit.spec import Bits, Enum, Field, Flag, Form, Literal, Part, Refusal, bits, make_form, where
 from isakit.spec.operands import Condition, Operand, Register, key_of
 from isakit.spec.table import combined, filled

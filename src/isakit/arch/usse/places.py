@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from isakit.arch.usse.registers import Location, alias_index, indexed, offset
 from isakit.arch.usse.usse import SECONDARY
+from isakit.lean import cached_property
 from isakit.sem import Value
 from isakit.spec import Bits, Context, Field, Part, Reg
 from isakit.spec.operands import Immediate as Number

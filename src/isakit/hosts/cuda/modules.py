@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isakit.errors import CompileError, FormatError, IsakitError
@@ -14,6 +13,7 @@ from isakit.formats.elf import ELF_MAGIC
 from isakit.formats.fatbin import LARGEST_UNPACKED
 from isakit.formats.lz4 import unpack_block
 from isakit.hosts.cuda.codes import CudaError
+from isakit.lean import cached_property
 from isakit.registry import VARIANT_TO_ARCH
 from isakit.runtime import LoadedKernel, LoadedModule
 

@@ -23,10 +23,11 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from isakit.errors import DefinitionError
+from isakit.lean import cached_property
 
 API = Path(__file__).parent / "api"
 """The folder of the tables."""

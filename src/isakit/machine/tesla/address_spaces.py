@@ -13,7 +13,6 @@ Source: [001] "Memory", [tesla] 7, 10.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +21,7 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.engine.routine_functions import numpy_function
 from isakit.errors import IsakitError, LaunchError
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.rules import accesses

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from isakit.engine import Lanes
 from isakit.engine.codegen import compiled_operation
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
+from isakit.lean import cached_property
 from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault, AddressSpace
 from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.launch import Launch

@@ -13,7 +13,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.llvm.routine_ir import expression
 from isakit.engine.llvm.straight import LANES
 from isakit.errors import NotModelled
+from isakit.lean import cached_property
 from isakit.machine.usse import rules
 from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep
 from isakit.machine.usse.shader_machine import Machine, neighbour_of, target_of

@@ -7,13 +7,13 @@ weights is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.errors import LaunchError
+from isakit.lean import cached_property
 from isakit.texture.cube import across_edges, face_of
 from isakit.texture.lanes import known
 

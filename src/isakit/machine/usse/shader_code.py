@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from isakit.arch.usse.arithmetic import Rules, using
@@ -17,6 +16,7 @@ from isakit.arch.usse.operands import Hidden
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import CompiledTrace, compile_trace
 from isakit.errors import NotModelled
+from isakit.lean import cached_property
 from isakit.sem.semantics import bind_control, trace_of, traced
 from isakit.sem.value import postorder
 from isakit.spec import Choice, Form, Status

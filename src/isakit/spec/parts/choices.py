@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field as member
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Operand
 from isakit.spec.parts.base import (

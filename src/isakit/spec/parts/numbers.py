@@ -6,11 +6,11 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field as member
-from functools import cache, cached_property
+from functools import cache
 from itertools import takewhile
 from typing import Any, ClassVar
 
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Immediate, Operand, Register, SpecialRegister
 from isakit.spec.parts.base import (

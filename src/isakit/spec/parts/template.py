@@ -14,10 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field as member
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register
 from isakit.spec.parts.base import (

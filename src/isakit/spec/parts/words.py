@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field as member
-from functools import cached_property
 from typing import Any
 
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.operands import Flag as Word
 from isakit.spec.operands import Operand, key_of

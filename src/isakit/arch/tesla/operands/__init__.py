@@ -17,7 +17,7 @@ from isakit.arch.tesla.operands.conditions import (
 )
 from isakit.arch.tesla.operands.destinations import LHDST_UNTYPED, ldst
 from isakit.arch.tesla.operands.memory import MODES, memory
-from isakit.arch.tesla.operands.registers import Word, areg, gpr, word
+from isakit.arch.tesla.operands.registers import Word, areg, gpr, special_register, word
 from isakit.arch.tesla.operands.sources import TARGET, immediate, isrc1, lonly1, lsrc1, lsrc2, lsrc3, ssrc1, ssrc2
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "lsrc3",
     "memory",
     "result_flags",
+    "special_register",
     "ssrc1",
     "ssrc2",
     "word",

@@ -5,15 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from isakit.arch.tesla.requests import SPECIAL_REGISTER
 from isakit.lean import dataclass
 from isakit.sem import Value, concat, read, select, write
-from isakit.spec import (
-    Choice,
-    Field,
-    Reg,
-    choice,
-    when,
-)
+from isakit.spec import Binder, Choice, Field, Reg, choice, when
 
 
 @dataclass(frozen=True)
@@ -143,3 +138,36 @@ def areg(f: Field) -> Reg:
     """$aN as a plain operand; $a0 prints as 0x0."""
     names = ("0x0", *[f"$a{i}" for i in range(1, 1 << f.width)])
     return Reg(f, names, AddressRegister, "an address register", aliases={"$a0": 0}, file="a", width=16)
+
+
+@dataclass(frozen=True)
+class ReadOnlyRegister:
+    """A special register as a semantics function sees it: each is a question of its own to the machine."""
+
+    number: int
+    width = 32
+
+    def read(self) -> Value:
+        """The 32-bit value."""
+        return SPECIAL_REGISTER(n=self.number)
+
+
+class NumberedSpecial(Reg):
+    """Special registers: the number decides what is asked of the machine, so it belongs to the trace."""
+
+    static = True
+
+    def static_mask(self) -> int:
+        return self.field.mask
+
+    def bind(self, word: int, b: Binder) -> Any:
+        return self.access(self.field.get(word))
+
+
+def special_register(f: Field, names: tuple[str, ...]) -> Reg:
+    """$physid, $clock and the like, also by number."""
+    aliases = {f"$sr{n}": n for n in range(len(names))}
+    return NumberedSpecial(
+        f, names, ReadOnlyRegister, "a special register", aliases=aliases, file="sr", width=32, special=True,
+        hint=" | ".join(names),
+    )  # fmt: skip

@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
+
+from isakit.lean import cached_property
 
 WORDS = 0x800
 """Words of an engine's register space: offsets have 13 bits."""

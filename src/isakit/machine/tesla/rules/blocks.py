@@ -25,7 +25,7 @@ class Begin(IntEnum):
     TURNS = 1
 
 
-class Written(IntEnum):
+class WrittenSpaces(IntEnum):
     """Spaces that the program stores to; others need not be cleared for each block."""
 
     SHARED = 1
@@ -75,12 +75,12 @@ def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
 def begin_memory(block: BlockState, number: u64) -> None:
     """Memory of a block, and its number; the numbers of blocks count through x first."""
     block.number = number
-    if block.written & Written.SHARED != 0:
+    if block.written & WrittenSpaces.SHARED != 0:
         clear_shared(block)
     row = number // block.grid_x
     block.shared[BLOCK_X] = number - row * block.grid_x
     block.shared[BLOCK_Y] = row
-    if block.written & Written.LOCAL != 0:
+    if block.written & WrittenSpaces.LOCAL != 0:
         clear_local(block)
     set_physical_numbers(block, number)
 

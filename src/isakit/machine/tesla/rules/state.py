@@ -175,9 +175,10 @@ class BlockState(StateRecord):
     `header_bytes`); `local` (l[], `local_limit` bytes a thread); `grid_x` (blocks in x); `masks` (lanes that have
     threads, per warp); `first_registers` ($r0, 32 numbers per warp); `entry` (where the program begins); `physid` (what
     $physid reads in the block, one number per thread), `physid_all` (in all of `physid_period` blocks);
-    `register_bytes` (of a warp, where the program counts on registers being 0; else 0); `written` (`blocks.Written`);
-    `number` (of the block), `last` (the block that is not run any more), `runs_on` (not 0: code of a warp may go on
-    with the next block by itself, and with the next warp in spite of a bound if it has executed fewer instructions).
+    `register_bytes` (of a warp, where the program counts on registers being 0; else 0); `written`
+    (`blocks.WrittenSpaces`); `number` (of the block), `last` (the block that is not run any more), `runs_on` (not 0:
+    code of a warp may go on with the next block by itself, and with the next warp in spite of a bound if it has
+    executed fewer instructions).
 
     For `rules.interpreter`: the `uops` of the kernel, whose `code_bytes` bytes begin at `code_address`.
     """

@@ -98,3 +98,57 @@ def test_a_pool_launches(tmp_path: Path, method: str) -> None:
     done = subprocess.run([sys.executable, str(path), method], capture_output=True, text=True, timeout=240, check=False,
                           env=environment)  # fmt: skip
     assert (done.stdout, done.stderr) == ("[0, 1, 2, 3]\n", "")
+
+
+FORKED = """
+import os
+import signal
+import sys
+import threading
+import time
+
+from isakit.lean import cached_property
+
+sys.path.insert(0, sys.argv[1])
+begun = threading.Event()
+
+
+class Slow:
+    @cached_property
+    def value(self):
+        begun.set()
+        time.sleep(0.3)
+        return object()
+
+
+def load():
+    begun.set()
+    import takes_long
+
+
+one = Slow()
+for begin, after in ((lambda: one.value, lambda: one.value), (load, load)):
+    begun.clear()
+    thread = threading.Thread(target=begin)
+    thread.start()
+    begun.wait()
+    time.sleep(0.02)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        after()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    thread.join()
+    assert one.value is one.value
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_forks_while_another_thread_looks_up_or_imports(tmp_path: Path) -> None:
+    """Neither properties that are made once nor imports leave a lock behind that the child would wait for."""
+    (tmp_path / "takes_long.py").write_text("import time\ntime.sleep(0.3)\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", FORKED, str(tmp_path)], capture_output=True, text=True, timeout=60,
+                          check=False, env=environment)  # fmt: skip
+    assert (done.stdout, done.stderr) == ("0\n0\n", "")

@@ -46,13 +46,13 @@ again:
 def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many launches were prepared ones."""
     seen: list[int] = []
-    again = repeated_launch.Prepared.again
+    again = repeated_launch.RepeatedLaunch.again
 
     def counted(self: Any, launch: Any) -> Any:
         seen.append(1)
         return again(self, launch)
 
-    monkeypatch.setattr(repeated_launch.Prepared, "again", counted)
+    monkeypatch.setattr(repeated_launch.RepeatedLaunch, "again", counted)
     return seen
 
 

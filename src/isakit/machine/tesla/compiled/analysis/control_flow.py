@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 from isakit.arch.tesla import requests as request
 from isakit.errors import IsakitError
+from isakit.lean import cached_property
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.compiled.analysis.liveness import KernelLiveness
 from isakit.machine.tesla.kernel_code import Code, Op

@@ -8,7 +8,6 @@ not look at the stack.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from isakit.arch.tesla import requests as request
@@ -16,6 +15,7 @@ from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit
+from isakit.lean import cached_property
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
 from isakit.machine.tesla.rules import barriers, locks, stack

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
+from isakit.lean import cached_property
 from isakit.machine.tesla.address_spaces import PitchWindow
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout

@@ -19,15 +19,15 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
-from isakit.machine.tesla.compiled.launch.repeated_launch import BOUND, SMALL, Prepared, give, key_of, take
+from isakit.machine.tesla.compiled.launch.repeated_launch import BOUND, SMALL, RepeatedLaunch, give, key_of, take
 from isakit.machine.tesla.compiled.launch.resident_blocks import ResidentBlocks
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import (
     SHORT,
     UNLIMITED,
     Bound,
-    Context,
     Slots,
+    WorkerContext,
     address_of,
     aligned,
 )
@@ -102,7 +102,7 @@ class NativeRun:
         self.stop = self.bound.stop
         first_registers, masks, physid = _thread_numbers(launch)
         self.header = header = np.frombuffer(launch.header(0), np.uint8).copy()
-        self.context = Context(self.bound, kernel)
+        self.context = WorkerContext(self.bound, kernel)
         put = self.context.put
         put("first_registers", first_registers)
         put("masks", masks)
@@ -359,5 +359,5 @@ def execute(
     largest = SMALL if threads > 1 else BOUND
     if key is not None and stats.warp_instructions <= largest and not kernel.blocks_wait and not kernel.known.samples:
         shape = Worker.shape_of(run)
-        give(launch, device, key, lambda: Prepared(run, kernel.worker(shape) or Worker(shape), largest))
+        give(launch, device, key, lambda: RepeatedLaunch(run, kernel.worker(shape) or Worker(shape), largest))
     return stats

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -18,6 +18,7 @@ from isakit.engine.llvm import Host, LoadedCode, host, object_code, read_object,
 from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.lean import cached_property
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.compiled.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow

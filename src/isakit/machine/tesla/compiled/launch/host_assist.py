@@ -32,7 +32,7 @@ from isakit.machine.tesla.compiled.launch.warp_handover import (
     lanes_of,
     to_machine,
 )
-from isakit.machine.tesla.compiled.launch.worker_context import Bound, Context, aligned
+from isakit.machine.tesla.compiled.launch.worker_context import Bound, WorkerContext, aligned
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
@@ -52,7 +52,7 @@ class ServedWarps:
         self.launch = bound.launch
         self.blocks = len(states.words) // per_block
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
-        self.context = Context(bound, kernel)
+        self.context = WorkerContext(bound, kernel)
         self.context.put("block_warps", per_block)
         self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block

@@ -32,7 +32,7 @@ KEPT = 256
 Key = tuple[Any, ...]
 
 
-class Prepared:
+class RepeatedLaunch:
     """A launch that has run, with the worker that ran it.
 
     `largest`: warp instructions of a launch of the shape that is still small.
@@ -83,7 +83,7 @@ class Prepared:
 
 
 def key_of(launch: Launch, tier: str, portable: bool) -> Key:
-    """All of a launch that must be the same, but for what `Prepared.fits` looks at."""
+    """All of a launch that must be the same, but for what `RepeatedLaunch.fits` looks at."""
     return (
         launch.grid, launch.block, launch.shared_bytes, launch.local_bytes, launch.barriers, len(launch.params),
         launch.entry, launch.flags, launch.limits, id(launch.choices), launch.chip.variant, tier, portable,
@@ -91,13 +91,15 @@ def key_of(launch: Launch, tier: str, portable: bool) -> Key:
     )  # fmt: skip
 
 
-def take(launch: Launch, device: DeviceMemory, key: Key) -> Prepared | None:
+def take(launch: Launch, device: DeviceMemory, key: Key) -> RepeatedLaunch | None:
     """What is ready for a launch; used by one launch at a time."""
-    found: Prepared | None = device.prepared.pop((launch.code, key), None)
+    found: RepeatedLaunch | None = device.prepared.pop((launch.code, key), None)
     return found if found is not None and found.fits(launch) else None
 
 
-def give(launch: Launch, device: DeviceMemory, key: Key, prepared: Callable[[], Prepared] | Prepared) -> None:
+def give(
+    launch: Launch, device: DeviceMemory, key: Key, prepared: Callable[[], RepeatedLaunch] | RepeatedLaunch
+) -> None:
     """Keep what is ready for the next launch of the shape.
 
     The memory keeps it, as it ends with that: kept for the program it would hold memory and program for ever.
@@ -105,4 +107,4 @@ def give(launch: Launch, device: DeviceMemory, key: Key, prepared: Callable[[], 
     known = device.prepared
     while len(known) >= KEPT:
         del known[next(iter(known))]  # used least recently
-    known[launch.code, key] = prepared if isinstance(prepared, Prepared) else prepared()
+    known[launch.code, key] = prepared if isinstance(prepared, RepeatedLaunch) else prepared()

@@ -12,7 +12,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import SLOT
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import MP_FLAGS, Launch
-from isakit.machine.tesla.rules.blocks import Written
+from isakit.machine.tesla.rules.blocks import WrittenSpaces
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable
@@ -104,7 +104,7 @@ class Slots:
         return int(self.numbers[_INDEX[name]])
 
 
-class Context(Slots):
+class WorkerContext(Slots):
     """The slots with what a launch has for all its workers."""
 
     def __init__(self, bound: Bound, kernel: CompiledKernel) -> None:
@@ -128,7 +128,7 @@ class Context(Slots):
             "entry": launch.entry,
             "remaining": UNLIMITED,
             "allowed_barriers": launch.barriers,
-            "written": Written.SHARED * ("s" in stored) | Written.LOCAL * ("l" in stored),
+            "written": WrittenSpaces.SHARED * ("s" in stored) | WrittenSpaces.LOCAL * ("l" in stored),
             "flags": sum(1 << k for k, name in enumerate(MP_FLAGS) if name in launch.flags),
         }
         if kernel.known.samples:
