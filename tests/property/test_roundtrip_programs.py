@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,10 +25,13 @@ def units_of(form: Form, operands: int, bits: int) -> list[int]:
     return [word >> bits * k & (1 << bits) - 1 for k in range(form.units)]
 
 
-@st.composite
-def programs(draw: st.DrawFn, isa: isakit.Isa, program: str) -> list[int]:
-    """Units of code: instructions with arbitrary operands, some of them broken, and arbitrary words."""
-    decoder = isa.decoder(program)
+@cache
+def programs(name: str, variant: str, program: str) -> st.SearchStrategy[list[int]]:
+    """Units of code: instructions with arbitrary operands, some of them broken, and arbitrary words.
+
+    Made once: hypothesis takes longer to look through a new strategy than to draw from it.
+    """
+    decoder = isakit.isa(name, variant).decoder(program)
     bits = decoder.view.variant.unit_bits
     forms = st.sampled_from(decoder.view.forms)
     operands = st.integers(0, (1 << 2 * bits) - 1)
@@ -37,15 +42,15 @@ def programs(draw: st.DrawFn, isa: isakit.Isa, program: str) -> list[int]:
         st.sets(st.integers(0, 2 * bits - 1), max_size=4),
     )
     anything = st.integers(0, (1 << bits) - 1).map(lambda w: [w])
-    pieces = draw(st.lists(st.one_of(instruction, few_bits, anything), max_size=12))
-    return [u for piece in pieces for u in piece]
+    pieces = st.lists(st.one_of(instruction, few_bits, anything), max_size=12)
+    return pieces.map(lambda found: [u for piece in found for u in piece])
 
 
 @pytest.mark.parametrize(("name", "variant", "program"), VIEWS)
 @given(data=st.data())
 def test_listings_assemble_back(name: str, variant: str, program: str, data: st.DataObject) -> None:
     isa = isakit.isa(name, variant)
-    units = data.draw(programs(isa, program))
+    units = data.draw(programs(name, variant, program))
     unit = isa.decoder(program).view.variant.unit_bytes
     first = isa.disassemble(units, address=2 * unit * data.draw(st.integers(0, 3)), program_type=program)
     text = str(first)
@@ -72,7 +77,7 @@ def test_any_bytes_survive(data: bytes) -> None:
 @given(data=st.data())
 def test_every_instruction_can_be_looked_at(name: str, variant: str, program: str, data: st.DataObject) -> None:
     isa = isakit.isa(name, variant)
-    for i in isa.disassemble(data.draw(programs(isa, program)), program_type=program):
+    for i in isa.disassemble(data.draw(programs(name, variant, program)), program_type=program):
         assert i.mnemonic
         assert all(i.operands)
         assert isinstance(i.reads + i.writes, tuple)

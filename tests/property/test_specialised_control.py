@@ -24,7 +24,7 @@ from isakit.engine.routine_functions import python_function
 from isakit.machine.tesla import Choices, Machine
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.interpreter import library
-from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, kernel_module, symbol
+from isakit.machine.tesla.compiled.emit.memory_ir import call_of, kernel_module
 from isakit.machine.tesla.compiled.state_layout import SLOT, SLOTS, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.machine.tesla.rules.state import BlockState, BufferBytes
@@ -101,11 +101,11 @@ def _compiled_check() -> tuple[Any, Any]:
     target = host()
     kept = library(target, DEFAULT).main
     module = kernel_module(target)
-    check = module.declare(symbol("check_global", target), SIGNATURES["check_global"])
+    check = call_of(module, "check_global", target)
     module.add(
         "define i32 @check(ptr %ctx, ptr %site, ptr %addresses, i32 %size, i32 %lanes) {\n"
         f"  %at = load {V32}, ptr %addresses, align 4\n"
-        f"  %bad = call i1 {check}(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes)\n"
+        f"  %bad = {check}(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes)\n"
         "  %r = zext i1 %bad to i32\n  ret i32 %r\n}"
     )
     loaded = build(str(module), target)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from random import Random
 from typing import Any
 
@@ -84,6 +84,11 @@ class Start:
     c: Any
     memory: dict[str, bytes]
 
+    @cached_property
+    def by_lane(self) -> dict[str, list[list[int]]]:
+        """The registers as plain ints, [lane][number]."""
+        return {"r": self.r.T.tolist(), "a": self.a.T.tolist(), "c": self.c.T.tolist()}
+
 
 def start_for(form: Form, word: int, random: Random) -> Start:
     """Random contents; what serves as an address points into the memories."""
@@ -117,10 +122,7 @@ class Lane:
 
     def __init__(self, warp: Warp, lane: int) -> None:
         self.warp, self.lane = warp, lane
-        self.files = {
-            name: rows[:, lane].tolist()
-            for name, rows in (("r", warp.start.r), ("a", warp.start.a), ("c", warp.start.c))
-        }
+        self.files = {name: rows[lane].copy() for name, rows in warp.start.by_lane.items()}
 
     def _place(self, space: str, address: int) -> tuple[Any, int]:
         if space[0] == "c":

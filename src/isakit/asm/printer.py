@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from isakit.asm.module_directives import data_lines, kernel_lines, module_lines, size_lines
 from isakit.asm.program import Program
 from isakit.asm.spelling import KernelSpelling, bank_names
-from isakit.codec import Decoder, Instruction
+from isakit.codec import CodeAddress, Decoder, Instruction
 from isakit.description import Module, merge_segments
 
 Notes = Callable[[Instruction], str]
@@ -133,12 +133,17 @@ def instruction_lines(
     Addresses count what branches of the instruction set count: bytes, or words. `before` gives lines that stand in
     front of an instruction. With `collapse` long runs of equal words are one line, a `.fill`.
     """
-    names = label_names(program) if labels else {}
-    row = _Rows(program, words, names, notes)
-    marks = sorted(names)
+    branches = _branches(program) if labels else {}
+    names = _names(program, branches)
+    row = _Rows(program, words, names, branches, notes)
+    marks, scale = sorted(names), row.scale
     for whole, total in program.stretches if collapse else ((i, 1) for i in program.instructions):
-        for i, count in _cut(whole, total, marks, row.scale) if total > 1 else ((whole, 1),):
-            yield from row.in_front(i, before)
+        for i, count in _cut(whole, total, marks, scale) if total > 1 else ((whole, 1),):
+            if before is not None:
+                yield from before(i)
+            name = names.get(i.address // scale)
+            if name is not None:
+                yield f"{name}:"
             yield row.line(i) if count == 1 else row.fill(i, count)
 
 
@@ -156,9 +161,16 @@ def _cut(i: Instruction, count: int, marks: Sequence[int], scale: int) -> Iterat
 class _Rows:
     """Writes instructions as lines."""
 
-    def __init__(self, program: Program, words: bool, names: Mapping[int, str], notes: Notes | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        words: bool,
+        names: Mapping[int, str],
+        branches: Mapping[int, CodeAddress],
+        notes: Notes | None,
+    ) -> None:
         variant = program.decoder.view.variant
-        self.words, self.names, self.notes = words, names, notes
+        self.words, self.names, self.branches, self.notes = words, names, branches, notes
         self.bits, self.digits = variant.unit_bits, (variant.unit_bits + 3) // 4
         self.mask = (1 << self.bits) - 1
         self.scale = address_scale(program.decoder)
@@ -172,27 +184,21 @@ class _Rows:
         """Where notes stand after words."""
         return len(_INDENT) + _COLUMN + len(" // : ") + self.width + self.room + 2
 
-    def in_front(self, i: Instruction, before: Before | None) -> Iterator[str]:
-        """Headings and the label of a place."""
-        if before is not None:
-            yield from before(i)
-        name = self.names.get(i.address // self.scale)
-        if name is not None:
-            yield f"{name}:"
-
     def line(self, i: Instruction) -> str:
         """An instruction."""
-        text = i.text
-        if self.names:
-            found = i.code_address
-            if found is not None and found.address in self.names and i.takes_label:
-                text = i.text_with({found.name: self.names[found.address]})
+        branch = self.branches.get(i.address)
+        name = self.names.get(branch.address) if branch is not None else None
+        text = i.text if branch is None or name is None else i.text_with({branch.name: name})
         note = i.error or (self.notes(i) if self.notes is not None else "")
         if not self.words:
             return f"{_INDENT}{text}  // {note}" if note else _INDENT + text
         line = f"{_INDENT}{text:<{_COLUMN}} // {i.address // self.scale:0{self.width}x}: "
+        if i.units == 1:
+            hexed = f"{i.word:0{self.digits}x}"
+        else:
+            hexed = " ".join([f"{i.word >> self.bits * k & self.mask:0{self.digits}x}" for k in range(i.units)])
         room = 0 if i.error else self.room
-        return f"{line}{self._hexed(i):<{room}}  {note}" if note else line + self._hexed(i)
+        return f"{line}{hexed:<{room}}  {note}" if note else line + hexed
 
     def fill(self, i: Instruction, count: int) -> str:
         """An instruction that stands there several times."""
@@ -203,15 +209,10 @@ class _Rows:
             return f"{_INDENT}{text}  // {what}"
         return f"{_INDENT}{text:<{_COLUMN}} // {i.address // self.scale:0{self.width}x}: {what}"
 
-    def _hexed(self, i: Instruction) -> str:
-        if i.units == 1:
-            return f"{i.word:0{self.digits}x}"
-        return " ".join([f"{i.word >> self.bits * k & self.mask:0{self.digits}x}" for k in range(i.units)])
-
 
 def note_column(program: Program) -> int:
     """The column in which a listing with words has its notes, counted from 0."""
-    return _Rows(program, True, {}, lambda _: "").column
+    return _Rows(program, True, {}, {}, lambda _: "").column
 
 
 def address_scale(decoder: Decoder) -> int:
@@ -221,11 +222,24 @@ def address_scale(decoder: Decoder) -> int:
 
 def label_names(program: Program) -> dict[int, str]:
     """Names for the places of the program that branches go to, by code address."""
-    targets: set[int] = set()
+    return _names(program, _branches(program))
+
+
+def _branches(program: Program) -> dict[int, CodeAddress]:
+    """Where branches go for which a label may stand, by the address of the branch."""
+    found: dict[int, CodeAddress] = {}
     for i, _ in program.stretches:
-        found = i.code_address
-        if found is not None and i.takes_label:
-            targets.add(found.address)
+        compiled = i.compiled
+        if compiled is None or compiled.form.code_address is None:
+            continue
+        target = i.code_address
+        if target is not None and i.takes_label:
+            found[i.address] = target
+    return found
+
+
+def _names(program: Program, branches: Mapping[int, CodeAddress]) -> dict[int, str]:
+    targets = {target.address for target in branches.values()}
     if not targets:
         return {}
     scale = address_scale(program.decoder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -85,6 +86,7 @@ class Explanation:
         )
 
 
+@lru_cache(4096)
 def bit_names(mask: int, unit_bits: int) -> str:
     """A mask as bit ranges per word, e.g. `w0[15:9]`; without the word for one-word instructions' first word."""
     out: list[str] = []

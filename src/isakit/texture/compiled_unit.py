@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import KEEPS_HALF, Host, LlvmModule, LoadedCode, object_code
+from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
@@ -247,6 +247,7 @@ def text_of(q: Question, target: Host) -> str:
     for k in range(q.sources):
         p = b(f"getelementptr i8, ptr %sources, i64 {b(f'add i64 %at, {4 * WARP * k}')}")
         sources.append(code.value(f"load {code.type(np.uint32)}, ptr {p}, align 4", np.uint32))
+    how = target.convention
     switched = target.embedded and not q.any_environment
     if target.embedded and not switched:
         for source in sources:  # the array code keeps denormals
@@ -256,16 +257,16 @@ def text_of(q: Question, target: Host) -> str:
         if q.wanted >> k & 1:
             p = b(f"getelementptr i8, ptr %results, i64 {b(f'add i64 %at, {4 * WARP * k}')}")
             b.do(f"store {code.type(np.uint32)} {code.of(component, np.uint32).text}, ptr {p}, align 4")
-    module.add(_function(head, b.lines, "computed" if switched else "answer"))
+    module.add(_function(head, b.lines, "computed" if switched else "answer", how))
     if switched:
-        module.add(_in_default_environment(module))
+        module.add(_in_default_environment(module, how))
     return f'{module}\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\n!1 = !{{}}\n'
 
 
-def _function(head: list[str], lines: list[str], name: str) -> str:
+def _function(head: list[str], lines: list[str], name: str, how: str) -> str:
     half = 4 * LANES
     return "\n".join([
-        f"define {KEEPS_HALF} i32 @{name}(ptr noalias %descriptor, ptr noalias %sources, ptr noalias %results, "
+        f"define {how}i32 @{name}(ptr noalias %descriptor, ptr noalias %sources, ptr noalias %results, "
         "i32 %lanes) nounwind noinline alignstack(64) {",
         "entry:", "  %cannot = alloca i16", "  %at_v = alloca i64", "  %left_v = alloca i32",
         "  store i64 0, ptr %at_v", "  store i32 0, ptr %left_v", *head, "  br label %loop",
@@ -281,17 +282,17 @@ def _function(head: list[str], lines: list[str], name: str) -> str:
     ])  # fmt: skip
 
 
-def _in_default_environment(module: LlvmModule) -> str:
+def _in_default_environment(module: LlvmModule, how: str) -> str:
     """`answer`: kernels run with denormals flushed, the texture unit keeps them."""
     module.declare("llvm.x86.sse.ldmxcsr", "void @(ptr)")
     module.declare("llvm.x86.sse.stmxcsr", "void @(ptr)")
     return (
         f"@environment = internal constant i32 {DEFAULT_ENVIRONMENT}\n"
-        f"define {KEEPS_HALF} i32 @answer(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes) "
+        f"define {how}i32 @answer(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes) "
         "nounwind noinline {\n"
         "  %old = alloca i32\n  call void @llvm.x86.sse.stmxcsr(ptr %old)\n"
         "  call void @llvm.x86.sse.ldmxcsr(ptr @environment)\n"
-        f"  %r = call {KEEPS_HALF} i32 @computed(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes)\n"
+        f"  %r = call {how}i32 @computed(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes)\n"
         "  call void @llvm.x86.sse.ldmxcsr(ptr %old)\n  ret i32 %r\n}\n"
     )
 

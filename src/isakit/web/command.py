@@ -7,7 +7,10 @@ import contextlib
 import json
 import re
 import secrets
+import signal
 import sys
+import threading
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import FrameType
 
@@ -63,27 +66,60 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
         token = secrets.token_urlsafe(18)
         names = {shown, "127.0.0.1", "localhost", "[::1]"} if host in LOOPBACK else {shown}
         app = make_app(frozenset(f"{n}:{number}" for n in names), token, given=given)
-        url = f"http://{shown}:{number}/{token}/"
-        click.echo(json.dumps({"url": url, "port": number}) if as_json else f"the workbench is at {url}")
-        sys.stdout.flush()
-        if browse:
-            import webbrowser
-
-            webbrowser.open(url)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, date_header=False,
                                 timeout_graceful_shutdown=1, timeout_keep_alive=30, lifespan="on")  # fmt: skip
 
         class Server(uvicorn.Server):
+            stopped_by = 0
+            """The signal that ended it."""
+
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-                """A second Ctrl-C would cut short what takes a second at most, and processes of pages would stay."""
+                """A second Ctrl-C would cut short what takes a second at most, and processes of pages would stay.
+
+                uvicorn's own handler is not called: interrupted by the second signal, it takes the first one for that.
+                """
                 if self.should_exit:
                     return
-                with contextlib.suppress(RuntimeError):  # not running any more
+                self.should_exit = True
+                self.stopped_by = sig
+                with contextlib.suppress(RuntimeError):  # not running
                     loop = asyncio.get_running_loop()
                     loop.call_soon_threadsafe(app.state.tabs.end_streams)
-                super().handle_exit(sig, frame)
 
-        Server(config).run(sockets=[listening])
+        server = Server(config)
+        url = f"http://{shown}:{number}/{token}/"
+        with _until_ended(server.handle_exit):
+            click.echo(json.dumps({"url": url, "port": number}) if as_json else f"the workbench is at {url}")
+            sys.stdout.flush()
+            if browse:
+                import webbrowser
+
+                webbrowser.open(url)
+            server.run(sockets=[listening])
+            if server.stopped_by == signal.SIGINT:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the next one would strike while this one ends it all
+                raise KeyboardInterrupt
+        if server.stopped_by:
+            signal.raise_signal(server.stopped_by)
+
+
+@contextlib.contextmanager
+def _until_ended(handler: Callable[[int, FrameType | None], None]) -> Generator[None]:
+    """Signals that end the server have this handler from before it starts until it has ended.
+
+    uvicorn handles them while it serves. Before and after that asyncio would cancel what runs, or Python would raise
+    KeyboardInterrupt in the middle of it: both end in tracebacks.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {n: signal.signal(n, handler) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for n, old in before.items():
+            if signal.getsignal(n) is not signal.SIG_IGN:
+                signal.signal(n, old)
 
 
 def _given(name: str) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,8 +44,7 @@ def test_all_draws_of_a_scene_share_their_instructions(tmp_path: Path, scene: st
     """A scene of thousands of draws ends when it is told to, on every engine after the same instructions."""
     source = ROOT / scene
     data = json.loads((source / "scene.json").read_text())
-    for path in source.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(source, tmp_path, dirs_exist_ok=True)
     (tmp_path / "scene.json").write_text(json.dumps({**data, "draws": data["draws"] * 3000}))
     one, needed = open_scene(source), {"s10_geom_quads": 4893, "scene": 139}[source.name]
     many = open_scene(tmp_path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isakit.lazy import lazy
 
 if TYPE_CHECKING:
-    from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, KEEPS_HALF, careful_mad
+    from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
     from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
     from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref, signed_text
     from isakit.engine.llvm.straight import Straight, StraightPiece, VectorBank, Write, bound
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAREFUL_MAD",
-    "KEEPS_HALF",
     "OLDEST_LLVM",
     "Body",
     "CodegenError",
@@ -59,7 +58,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "isakit.engine.llvm.f32_lowerings": "CAREFUL_MAD KEEPS_HALF careful_mad",
+        "isakit.engine.llvm.f32_lowerings": "CAREFUL_MAD careful_mad",
         "isakit.engine.llvm.ieee_lowerings": "ieee_natives rsqrt_f32",
         "isakit.engine.llvm.ir_text": "Body LlvmModule Ref signed_text",
         "isakit.engine.llvm.straight": "VectorBank StraightPiece Straight Write bound",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isakit.engine.llvm.ir_text import Ref
+from isakit.engine.llvm.target import KEEPS_HALF
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 
@@ -211,10 +212,6 @@ def _sum_of_product(raw: bool) -> Native:
 
 CAREFUL_MAD = "careful f32_mad"
 """Key of the function, for `Module.elsewhere`."""
-
-
-KEEPS_HALF = "intel_ocl_bicc"
-"""A calling convention that keeps 16 of the 32 vector registers, where the usual one keeps none."""
 
 
 def careful_mad(low: ValueLowering, public: str = "") -> str:

@@ -34,6 +34,10 @@ FLUSH_BOTH = 0x9FC0
 """MXCSR with exceptions masked, flush-to-zero and denormals-are-zero, round to nearest."""
 
 
+KEEPS_HALF = "intel_ocl_bicc"
+"""A calling convention of IR that keeps 16 of the 32 registers of AVX-512, where the usual one keeps none."""
+
+
 class CodegenError(IsakitError):
     """LLVM refused generated code: a bug in isakit, with LLVM's message."""
 
@@ -51,6 +55,11 @@ class Host:
     features: str
     embedded: bool
     vector_bits: int
+
+    @property
+    def convention(self) -> str:
+        """How functions on vectors call each other, the way before the type in IR."""
+        return f"{KEEPS_HALF} " if self.embedded else ""
 
     @property
     def key(self) -> str:

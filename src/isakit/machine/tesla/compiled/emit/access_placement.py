@@ -121,7 +121,8 @@ class AccessPlacement:
             address, lanes = self._one_by_one(step, address, size, limit, low, lanes)
         else:
             f, bits = c.shared("check_own"), c.as_bits(lanes)
-            c.stop(step, c.body(f"call i1 {f}(i32 {limit.text}, {V32} {address.text}, i32 {size}, i32 {bits})"))
+            given = f"i32 {limit.text}, {V32} {address.text}, i32 {size}, i32 {bits}"
+            c.stop(step, c.body(f"{f}({given})"))
         if space == "l":
             place = self._local_place(address, limit, low)
             return Placed(place, lanes, nothing, place.uniform, state_layout.LOCAL_ROW)
@@ -212,7 +213,7 @@ class AccessPlacement:
         """Accesses that hit a buffer: `in_buffers` of the rules, which `check_global` is where all hit the last one."""
         c, b = self.code, self.code.body
         f, bits = c.shared("check_global"), c.as_bits(lanes)
-        bad = b(f"call i1 {f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})")
+        bad = b(f"{f}(ptr %ctx, ptr {site}, {V32} {vector.text}, i32 {size}, i32 {bits})")
         if c.choices.out_of_range == "fault":
             c.stop(step, bad)
             return Placed(vector, lanes)
@@ -259,10 +260,10 @@ class AccessPlacement:
         c = self.code
         base, at = self._signed(space, offsets, low)
         f, bits = c.shared("load_words"), c.as_bits(lanes)
-        return Ref(c.body(f"call {V32} {f}(ptr {base}, {V32} {low.splat(at).text}, i32 {bits})"), 32)
+        return Ref(c.body(f"{f}(ptr {base}, {V32} {low.splat(at).text}, i32 {bits})"), 32)
 
     def _store_words(self, space: str, offsets: Ref, word: Ref, low: ValueLowering, lanes: str) -> None:
         c = self.code
         base, at = self._signed(space, offsets, low)
         f, bits = c.shared("store_words"), c.as_bits(lanes)
-        c.body.do(f"call void {f}(ptr {base}, {V32} {low.splat(at).text}, {V32} {word.text}, i32 {bits})")
+        c.body.do(f"{f}(ptr {base}, {V32} {low.splat(at).text}, {V32} {word.text}, i32 {bits})")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
-from isakit.engine.llvm import KEEPS_HALF, Body, Host, LlvmModule, Ref, ValueLowering
+from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
 from isakit.lean import cached_property
@@ -18,7 +18,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.compiled.emit.control_functions import declared
-from isakit.machine.tesla.compiled.emit.memory_ir import SIGNATURES, symbol
+from isakit.machine.tesla.compiled.emit.memory_ir import call_of
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.rules import accesses, locks
@@ -186,8 +186,8 @@ class LaneCode:
         return low.op("add", word, low.constant(1, 32)).text
 
     def shared(self, name: str) -> str:
-        """A function of `support`, declared."""
-        return self.module.declare(symbol(name, self.host), SIGNATURES[name])
+        """What calls a function of `memory_ir`, up to its arguments."""
+        return call_of(self.module, name, self.host)
 
     # --- tags of $a registers -------------------------------------------------------------------------------
     def tag(self, n: int, value: str | None) -> None:
@@ -363,7 +363,7 @@ class LaneCode:
         b, address = self.body, low.splat(low.resize(low.value(v.args[0]), 32))
         lanes, limit = self.as_bits(self.executing), self.slot("shared_limit", "i32")
         f = self.shared("check_own")
-        self.stop(step, b(f"call i1 {f}(i32 {limit}, {V32} {address.text}, i32 4, i32 {lanes})"))
+        self.stop(step, b(f"{f}(i32 {limit}, {V32} {address.text}, i32 4, i32 {lanes})"))
         given = {"words": self.lock_words(low, address), "lanes": Ref(lanes, 32, True)}
         got = self.rules.rule(step, locks.try_lock, given)
         assert got is not None
@@ -403,7 +403,7 @@ class LaneCode:
         function = b(f"load ptr, ptr {entry}")
         record = b(f"load ptr, ptr {b(f'getelementptr i8, ptr {entry}, i64 8')}")
         lanes = self.as_bits(self.executing)
-        left = b(f"call {KEEPS_HALF} i32 {function}(ptr {record}, ptr %tex_in, ptr %tex_out, i32 {lanes})")
+        left = b(f"call {self.host.convention}i32 {function}(ptr {record}, ptr %tex_in, ptr %tex_out, i32 {lanes})")
         self.stop(step, b(f"icmp ne i32 {left}, 0"))
         return low.constant(0, v.width)
 

@@ -164,7 +164,7 @@ class KernelAccesses(OwnAccess):
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
         """Words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
         c, b = self.code, self.code.body
-        both = b(f"call {{{V32}, i1}} {c.shared('load_near')}(ptr {self._base(space)}, ptr {rows.site}, "
+        both = b(f"{c.shared('load_near')}(ptr {self._base(space)}, ptr {rows.site}, "
                  f"{V32} {rows.addresses.text})")  # fmt: skip
         found = b(f"extractvalue {{{V32}, i1}} {both}, 0")
         near, beyond = b.fresh("lines"), b.fresh("beyond")

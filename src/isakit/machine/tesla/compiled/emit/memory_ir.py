@@ -6,7 +6,9 @@ i32 mask; addresses and offsets are one i32 per lane.
 
 from __future__ import annotations
 
-from isakit.engine.llvm import CAREFUL_MAD, KEEPS_HALF, Body, Host, LlvmModule, Ref, ValueLowering, careful_mad
+import re
+
+from isakit.engine.llvm import CAREFUL_MAD, Body, Host, LlvmModule, Ref, ValueLowering, careful_mad
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.access_placement import WORDS
@@ -25,8 +27,8 @@ SIGNATURES = {
     "load_near": f"{{{V32}, i1}} @(ptr, ptr, {V32})",
     "store_words": f"void @(ptr, {V32}, {V32}, i32)",
 }
-"""Names and types, for `LlvmModule.declare`."""
-MAD = f"{KEEPS_HALF} {V32} @({V32}, {V32}, {V32})"
+"""Names and types, for `call_of`."""
+MAD = f"{V32} @({V32}, {V32}, {V32})"
 
 
 def in_buffers(target: Host) -> str:
@@ -46,8 +48,14 @@ def kernel_module(target: Host) -> LlvmModule:
     """A module that finds functions here."""
     module = LlvmModule(32)
     if target.embedded:
-        module.elsewhere[CAREFUL_MAD] = symbol("careful_mad", target), MAD
+        module.elsewhere[CAREFUL_MAD] = symbol("careful_mad", target), target.convention + MAD
     return module
+
+
+def call_of(module: LlvmModule, name: str, target: Host) -> str:
+    """What calls a function of `SIGNATURES` in the module of a kernel, up to its arguments."""
+    typed = target.convention + SIGNATURES[name]
+    return f"call {typed[: typed.index('@')]}{module.declare(symbol(name, target), typed)}"
 
 
 def symbol(name: str, target: Host) -> str:
@@ -68,7 +76,7 @@ def add_support(module: LlvmModule, target: Host) -> None:
     add_functions(module, target, DEFAULT, ALWAYS)
     text = text.replace("%look(", f"@{in_buffers(target)}(")
     for name in SIGNATURES:
-        text = text.replace(f"@{name}(", f"@{symbol(name, target)}(")
+        text = re.sub(rf"\b(define|call) (.*)@{name}\(", rf"\1 {target.convention}\2@{symbol(name, target)}(", text)
     module.add(text)
     if target.embedded:
         careful_mad(ValueLowering(Body(module), nothing, {}), symbol("careful_mad", target))

@@ -85,7 +85,7 @@ class OwnAccess(AccessPlacement):
         base, limit = self._own(space)
         a = b(f"load {V32}, ptr {c.variable(('a', relative[0]))}")
         given = f"ptr {base}, i32 {limit}, {V32} {a}, i32 {relative[1]}, i32 {c.as_bits(lanes)}"
-        both = b(f"call {{{V32}, i1}} {c.shared('load_own')}({given})")
+        both = b(f"{c.shared('load_own')}({given})")
         c.stop(step, b(f"extractvalue {{{V32}, i1}} {both}, 1"))
         return Ref(b(f"extractvalue {{{V32}, i1}} {both}, 0"), 32)
 
