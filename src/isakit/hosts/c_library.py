@@ -32,6 +32,17 @@ def _nothing() -> dict[str, str]:
     return {}
 
 
+def _run(line: Sequence[str]) -> tuple[int, str]:
+    """Run a compiler; gives its exit status and what it said. Interrupted, it ends its own processes and files."""
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as compiler:
+        try:
+            said, _ = compiler.communicate(timeout=SECONDS)
+        except BaseException:
+            compiler.terminate()
+            raise
+    return compiler.returncode, said
+
+
 @dataclass(frozen=True)
 class CLibrary:
     """A shared library and what it is made of.
@@ -82,11 +93,11 @@ class CLibrary:
                 *sources,
             ]
             try:
-                done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=SECONDS)
+                status, said = _run(line)
             except (OSError, subprocess.TimeoutExpired) as e:
                 raise HostError(f"{command[0]} cannot build the library of `{self.command}`: {e}") from e
-            if done.returncode:
-                raise HostError(f"the library of `{self.command}` does not build:\n{done.stderr.strip()}")
+            if status:
+                raise HostError(f"the library of `{self.command}` does not build:\n{said.strip()}")
             return made.read_bytes()
 
     def _key(self, extra: Sequence[str]) -> str:

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from isakit.hosts.cuda import program
+from isakit.hosts.cuda import run as cuda_run
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.modules import FAT_CONTAINER, ProgramModule
 from isakit.hosts.cuda.session import DeviceOptions, Session
@@ -309,6 +312,20 @@ def test_an_interrupt_ends_program_and_device(new: Path, number: int, status: in
         finally:
             parent.kill()  # a program that was started with the signal ignored never ends by it
     assert not _processes(str(new))
+
+
+def test_a_program_that_ends_before_it_is_served(monkeypatch: pytest.MonkeyPatch, new: Path) -> None:
+    """Signals end it while the engine is still being loaded."""
+    start = program.start
+
+    def started(*given: Any) -> subprocess.Popen[bytes]:
+        child = start(*given)
+        child.terminate()
+        child.wait()
+        return child
+
+    monkeypatch.setattr(program, "start", started)
+    assert cuda_run.run(str(new), ["endless"])[0] == -signal.SIGTERM
 
 
 def test_a_killed_program_ends_its_kernel(new: Path) -> None:

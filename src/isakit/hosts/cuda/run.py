@@ -11,6 +11,7 @@ from pathlib import Path
 from isakit.hosts.cuda import program as programs
 from isakit.hosts.cuda.device_facts import Version, card
 from isakit.hosts.cuda.statistics import Statistics
+from isakit.hosts.program_signals import ProgramSignals
 
 
 def run(
@@ -32,33 +33,33 @@ def run(
     Raises ProgramError, HostError, and IsakitError for a device that does not exist.
     """
     chosen = card(device)
-    environment = programs.own_environment()
-    found = programs.examined(program)
-    programs.check_libraries(found, environment)
-    # The program starts while the engine is being loaded: it waits at its first call.
-    broker, program_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    sys.stdout.flush()
-    child = programs.start(found, arguments, program_end.fileno(), environment)
-    try:
-        gc.disable()  # nothing of what is imported here ever goes; looking for it takes time
-        from isakit.hosts.cuda.server import CudaServer, Signals
-        from isakit.hosts.cuda.session import DeviceOptions
+    with ProgramSignals() as signals:
+        environment = programs.own_environment()
+        found = programs.examined(program)
+        programs.check_libraries(found, environment)
+        # The program starts while the engine is being loaded: it waits at its first call.
+        broker, program_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sys.stdout.flush()
+        child = signals.child = programs.start(found, arguments, program_end.fileno(), environment)
+        try:
+            gc.disable()  # nothing of what is imported here ever goes; looking for it takes time
+            from isakit.hosts.cuda.server import CudaServer
+            from isakit.hosts.cuda.session import DeviceOptions
 
-        gc.freeze()
-        gc.enable()
-        options = DeviceOptions(
-            chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment)
-        )
-        recorder = None
-        if capture is not None:
-            from isakit.hosts.cuda.capture import LaunchRecorder
+            gc.freeze()
+            gc.enable()
+            options = DeviceOptions(
+                chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment)
+            )
+            recorder = None
+            if capture is not None:
+                from isakit.hosts.cuda.capture import LaunchRecorder
 
-            recorder = LaunchRecorder(Path(capture))
-        with Signals(child):
+                recorder = LaunchRecorder(Path(capture))
             server = CudaServer(options, (broker, program_end), recorder)
             status = server.serve(child)
-    except BaseException:
-        child.kill()
-        child.wait()
-        raise
-    return status, server.statistics
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        return status, server.statistics

@@ -10,7 +10,6 @@ import array
 import os
 import select
 import selectors
-import signal
 import socket
 import subprocess
 import time
@@ -99,7 +98,11 @@ class CudaServer:
 
     def serve(self, child: subprocess.Popen[bytes]) -> int:
         """Serve until the child has ended; returns what `Popen.returncode` says."""
-        pid = os.pidfd_open(child.pid)
+        try:
+            pid = os.pidfd_open(child.pid)
+        except ProcessLookupError:  # a signal has ended it, and it has been waited for
+            self.close()
+            return child.returncode
         try:
             self.selector.register(pid, selectors.EVENT_READ, child)
             with deferred():  # once, because every launch does it otherwise
@@ -235,23 +238,3 @@ class CudaServer:
         """Called now and then while a kernel runs. Raises Gone when its process has ended."""
         if self._current is not None and self._current.ended:
             raise Gone
-
-
-@dataclass
-class Signals:
-    """Hands signals on to the child; the second one of a kind kills it."""
-
-    child: subprocess.Popen[bytes]
-    seen: set[int] = field(default_factory=set[int])
-
-    def __enter__(self) -> Signals:
-        self._before = {n: signal.signal(n, self._arrived) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        return self
-
-    def _arrived(self, number: int, frame: object) -> None:
-        self.child.send_signal(signal.SIGKILL if number in self.seen else number)
-        self.seen.add(number)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from isakit.errors import HostError
 from isakit.hosts.drm.card_settings import CardSettings
@@ -19,6 +16,7 @@ from isakit.hosts.drm.mesa import variables
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import DrmServer
 from isakit.hosts.drm.shim_library import LIBRARY
+from isakit.hosts.program_signals import ProgramSignals
 
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
@@ -39,22 +37,6 @@ def environment(server: DrmServer, shim: Path, mesa: Path | None = None) -> dict
     return env
 
 
-@contextmanager
-def _left_to(process: subprocess.Popen[bytes]) -> Generator[None]:
-    """Signals that end programs are the program's to decide about: nothing of the card is left when it has ended."""
-
-    def hand_on(number: int, _: FrameType | None) -> None:
-        process.send_signal(number)
-
-    old = {n: signal.signal(n, hand_on) for n in (signal.SIGTERM, signal.SIGHUP)}
-    old[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the program, too
-    try:
-        yield
-    finally:
-        for n, handler in old.items():
-            signal.signal(n, handler)
-
-
 def run(
     command: Sequence[str],
     chip: CardChip,
@@ -73,15 +55,15 @@ def run(
     """
     if not sys.platform.startswith("linux"):
         raise HostError("GL programs run on a simulated card on Linux only")
-    shim = LIBRARY.path()
-    server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump))
-    try:
+    with ProgramSignals() as signals:
+        shim = LIBRARY.path()
+        server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump))
         try:
-            process = subprocess.Popen(list(command), env=environment(server, shim, mesa))
-        except OSError as e:
-            raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
-        with _left_to(process):
-            code = process.wait()
-    finally:
-        server.close()
+            try:
+                signals.child = subprocess.Popen(list(command), env=environment(server, shim, mesa))
+            except OSError as e:
+                raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
+            code = signals.child.wait()
+        finally:
+            server.close()
     return code if code >= 0 else 128 - code
