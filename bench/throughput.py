@@ -386,12 +386,14 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--turns", type=int, default=0, help="turns of the loop; 0 chooses about 0.1 s")
     parser.add_argument("--ghz", type=float, default=0.0)
+    parser.add_argument("--threads", type=int, default=1, help="what a thread achieves beside others, as a share")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--svg", type=Path)
     options = parser.parse_args()
     found, shares, peers = {}, {}, Peers()
-    print("| loop of | data | G/s | spread | C, G/s | share |" + (" cycles per 16 lanes |" if options.ghz else ""))
-    print("|---|---|---|---|---|---|" + ("---|" if options.ghz else ""))
+    more = [" cycles per 16 lanes |"] * bool(options.ghz) + [f" on {options.threads} threads |"] * (options.threads > 1)
+    print("| loop of | data | G/s | spread | C, G/s | share |" + "".join(more))
+    print("|---|---|---|---|---|---|" + "---|" * len(more))
     for row in rows():
         if not any(word in f"{row.name} {row.data}" for word in options.only.split(",")):
             continue
@@ -406,6 +408,9 @@ def main() -> None:
             print(f"| {row.name} | {row.data} | {str(e).splitlines()[0]} |", flush=True)
             continue
         cycles = f" {16 * options.ghz / rate:.1f} |" if options.ghz else ""
+        if options.threads > 1:  # processor time: what other work on the machine takes does not count
+            several, _ = measure(row, turns, options.repeat, **{**how, "threads": options.threads})
+            cycles += f" {several / rate:.2f} |"
         rates = [found_rate for _ in range(options.repeat) if (found_rate := peers.rate(row)) is not None]
         beside = " | |"
         if rates:

@@ -32,6 +32,10 @@ def operands_for(count: int) -> list[np.ndarray]:
             rng.getrandbits(1) << 31 | min(254, max(0, scale + rng.randrange(-26, 27))) << 23 | rng.getrandbits(23)
             for _ in range(count)
         ]
+        if count == 3 and rng.random() < 0.5:  # products at both ends of the range, with addends of their size
+            product, first = rng.choice([rng.randrange(125, 132), rng.randrange(-160, -92)]), rng.randrange(-60, 61)
+            sizes = (product // 2 + first, product - product // 2 - first, product + rng.randrange(-27, 28))
+            numbers = [n & 0x807FFFFF | min(254, max(0, e + 127)) << 23 for n, e in zip(numbers, sizes, strict=True)]
         rows.append(tuple(numbers))
     rows += rows[: -len(rows) % 32]
     return [np.array(column, np.uint32) for column in zip(*rows, strict=True)]
