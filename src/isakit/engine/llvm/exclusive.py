@@ -2,8 +2,8 @@
 
 LLVM cannot be interrupted. A process that ends while a thread is inside of it crashes, and a child that was forked then
 waits for that thread, which it does not have. So callers of LLVM hold `using_llvm`; at the end the main thread
-takes it for good, and a fork waits for it. It also waits for the lock of llvmlite: objects of LLVM that nobody needs any
-more take it when they go, in whatever thread.
+takes it for good, and a fork waits for it. It also waits for the lock of llvmlite, which objects of LLVM take when they
+go, in whatever thread.
 """
 
 from __future__ import annotations
