@@ -21,9 +21,16 @@ settings.register_profile("ci", max_examples=200, deadline=None, derandomize=Tru
 settings.register_profile(
     "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-REPEATING = {"browser", "conformance", "property"}
-"""Folders whose tests send many inputs through the same lines: tracing them doubles their time and finds hardly a line
-that the unit tests and the commands do not reach, so they run without it."""
+REPEATING = (
+    "browser",
+    "conformance",
+    "property",
+    "unit/docsgen/test_effects.py",
+    "unit/engine/test_numpy_operations.py",
+    "unit/machine/tesla/test_lanes.py",
+)
+"""Tests that send many inputs through the same lines: tracing them doubles their time and finds hardly a line that the
+other unit tests and the commands do not reach, so they run without it."""
 
 settings.load_profile(os.environ.get("ISAKIT_PROFILE", "dev"))
 
@@ -94,7 +101,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     pytest-cov's own marker `no_cover` stops one of the two measurements that a worker of pytest-xdist has begun: the
     other goes on, and tests take as long as if they were measured.
     """
-    if item.path.relative_to(ROOT / "tests").parts[0] not in REPEATING:
+    if not item.path.relative_to(ROOT / "tests").as_posix().startswith(REPEATING):
         return (yield)
     here, threads = sys.gettrace(), threading.gettrace()
     sys.settrace(None)

@@ -153,11 +153,18 @@ class _Resolver:
         """Encode and place in turn until nothing moves."""
         items = self.section.items
         before: Placement | None = None
+        slots = [_slot(item) for item in items]
         for number in range(_ROUNDS):
             self.names.forget()
+            moved = before is None
             for k in self.symbolic:
                 self._encode(k, before, number >= _FREE_ROUNDS)
-            placement = place([_slot(item) for item in items], self.start)
+                slot = _slot(items[k])
+                moved = moved or slot != slots[k]
+                slots[k] = slot
+            if before is not None and not moved:
+                return before
+            placement = place(slots, self.start)
             self._bind(placement)
             if before is not None and placement.positions == before.positions and placement.end == before.end:
                 return placement

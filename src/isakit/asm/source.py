@@ -123,6 +123,9 @@ class Source:
         return out
 
     def _statement(self, number: int, column: int, text: str) -> Statement | None:
+        if ":" not in text and "=" not in text:  # most lines: an instruction
+            body = text.strip()
+            return Statement(number, column + len(text) - len(text.lstrip()), body) if body else None
         labels: list[tuple[str, Place]] = []
         pos = 0
         while m := _LABEL.match(text, pos):

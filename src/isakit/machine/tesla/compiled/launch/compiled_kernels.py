@@ -44,7 +44,10 @@ if hasattr(os, "register_at_fork"):
 COMPILE_SECONDS = 0.003
 """What compiling costs per instruction."""
 COMPILER_START = 50
-"""Instructions that would be compiled while the process that compiles starts."""
+"""Instructions that would be compiled while the process that compiles starts.
+
+Kernels of no more are compiled in this process: the end of it, forks and launches wait for the tenth of a second.
+"""
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,8 @@ class CompiledKernel:
         if self.tier != "auto" or how is not self._interpreted:
             return
         self._seconds += seconds
-        cost = COMPILE_SECONDS * (self.known.count + COMPILER_START)
+        n = self.known.count
+        cost = COMPILE_SECONDS * (n + COMPILER_START if self._is_large else n)
         if self._seconds < cost or "compile" in self._claims:
             return
         mine = object()
@@ -186,9 +190,14 @@ class CompiledKernel:
             _begun.add(self)
             threading.Thread(target=self._compile_later, name="isakit-compile", daemon=True).start()
 
+    @property
+    def _is_large(self) -> bool:
+        """Whether compiling takes so long that another process does it."""
+        return self.known.count > COMPILER_START
+
     def _compile_later(self) -> None:
         with suppress(NotCompiled, Ending):  # the interpreter does it
-            self.compiled = self._compile(elsewhere=True)
+            self.compiled = self._compile(elsewhere=self._is_large)
         _begun.discard(self)
 
     def start_again(self) -> None:
