@@ -50,7 +50,7 @@ IMPORT_SECONDS = 10.0
 """A fork waits no longer: an import may wait for the thread that forks."""
 
 
-def _others_import() -> bool:
+def others_import() -> bool:
     """Whether another thread is importing something."""
     import threading
 
@@ -59,13 +59,14 @@ def _others_import() -> bool:
     return any(getattr(lock, "owner", None) not in (None, threading.get_ident()) for lock in held)
 
 
-def _before_fork() -> None:
+def wait_for_imports() -> None:
+    """Wait until no other thread is importing something."""
     import time
 
     end = time.monotonic() + IMPORT_SECONDS
-    while _others_import() and time.monotonic() < end:
+    while others_import() and time.monotonic() < end:
         time.sleep(0.0005)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork)  # handlers of modules that are imported later run before this one
+    os.register_at_fork(before=wait_for_imports)  # handlers of modules that are imported later run before this one

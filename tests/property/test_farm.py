@@ -71,8 +71,9 @@ def test_a_wrong_bound_is_found() -> None:
     assert "does not fault" in why or "the fault names lane" in why
 
 
-@pytest.mark.parametrize("name", ["words", "combinations"])
-@pytest.mark.parametrize("first", [3, 5, 8])
+@pytest.mark.parametrize(
+    ("name", "first"), [("words", 3), ("words", 5), ("words", 8), ("combinations", 3), ("combinations", 5)]
+)
 def test_a_misread_number_is_found(monkeypatch: pytest.MonkeyPatch, name: str, first: int) -> None:
     """The assembler takes one number in 64 for the next one; `first` is a seed of an instruction set."""
     encode = Imm.encode

@@ -139,5 +139,5 @@ def _clang() -> str:
 HERE = (
     Campaign("ptx", "random PTX against an interpreter of PTX", _make, check_program, _fewer_lines),
     Campaign("c", f"{BATCH} random C programs against the host", lambda seed: {"first": BATCH * seed, "count": BATCH},
-             _check_c, _one_program, 300.0, _clang, fixed=4),
+             _check_c, _one_program, 300.0, _clang, fixed=3),
 )  # fmt: skip

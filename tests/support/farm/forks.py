@@ -158,6 +158,6 @@ HERE = (
         needs=_needs,
         memory=None,
         seconds=120.0,
-        fixed=6,
+        fixed=4,
     ),
 )

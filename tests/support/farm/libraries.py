@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ def check_answers(case: dict[str, Any]) -> set[str]:
 
 
 def _needs() -> str:
+    if os.environ.get("LD_PRELOAD"):
+        return "its sanitizers want to be loaded first, and look at the heap themselves"
     return "" if cuda_build.has_compiler() else "it needs `cc` on 64-bit x86 Linux"
 
 

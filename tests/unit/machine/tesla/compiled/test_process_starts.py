@@ -107,6 +107,9 @@ import sys
 import threading
 import time
 
+import llvmlite.binding as llvm
+
+from isakit.engine.llvm import exclusive  # noqa: F401
 from isakit.lean import cached_property
 
 sys.path.insert(0, sys.argv[1])
@@ -127,7 +130,17 @@ def load():
 
 
 one = Slow()
-for begin, after in ((lambda: one.value, lambda: one.value), (load, load)):
+def inside():
+    with llvm.ffi.lib._lock:
+        begun.set()
+        time.sleep(0.3)
+
+
+def parse():
+    llvm.parse_assembly("")
+
+
+for begin, after in ((lambda: one.value, lambda: one.value), (load, load), (inside, parse)):
     begun.clear()
     thread = threading.Thread(target=begin)
     thread.start()
@@ -146,9 +159,9 @@ for begin, after in ((lambda: one.value, lambda: one.value), (load, load)):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_forks_while_another_thread_looks_up_or_imports(tmp_path: Path) -> None:
-    """Neither properties that are made once nor imports leave a lock behind that the child would wait for."""
+    """Properties that are made once, imports and llvmlite leave no lock behind that the child would wait for."""
     (tmp_path / "takes_long.py").write_text("import time\ntime.sleep(0.3)\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", FORKED, str(tmp_path)], capture_output=True, text=True, timeout=60,
                           check=False, env=environment)  # fmt: skip
-    assert (done.stdout, done.stderr) == ("0\n0\n", "")
+    assert (done.stdout, done.stderr) == ("0\n0\n0\n", "")
