@@ -34,7 +34,7 @@ class Campaign:
         needs: says what is missing on this machine, or nothing.
         memory: bytes of addresses a worker may have, so that a case that wants all memory is a finding and not the end
             of the machine; the address space of a simulated device takes 4 GiB of them. None: no limit.
-        fixed: how many seeds that are always the same continuous integration runs.
+        fixed: how many seeds that are always the same continuous integration runs; with 0 it leaves the campaign out.
     """
 
     name: str
