@@ -21,11 +21,10 @@ async function choose(unit) {
   page.unit = unit;
   showUnits();
   panes.bits.replaceChildren(make("p", {class: "quiet"}, "Click an instruction, or walk through the listing with the arrow keys: here is what each of its bits means."));
-  await listing.show(unit);
-  await colourLines();
+  const settled = async (step) => (await step, page.unit === unit);  // another program may be chosen meanwhile
+  if (!await settled(listing.show(unit)) || !await settled(colourLines())) return;
   showForm(unit);
-  await forget();
-  await fit();
+  if (!await settled(forget()) || !await settled(fit())) return;
   say(`${unit.name || unit.file}: ${listing.total} instructions`);
 }
 
@@ -35,6 +34,7 @@ let checks = 0;
 
 export async function check() {
   const mine = ++checks;
+  const shown = page.unit;
   const verdict = (text, kind) => { $("verdict").textContent = text; $("verdict").className = kind; };
   verdict("…", "");
   let answer;
@@ -55,7 +55,7 @@ export async function check() {
   if (answer.units.length) {
     const same = answer.units.find((u) => u.name === page.unit?.name) || answer.units[0];
     showUnits(answer.units, "editor");
-    await choose(same);
+    if (page.unit === shown || page.unit.file === "editor") await choose(same);  // a file opened meanwhile stays in view
   }
 }
 
