@@ -186,19 +186,19 @@ class _Rows:
 
     def line(self, i: Instruction) -> str:
         """An instruction."""
+        text, error = i.text, i.error
         branch = self.branches.get(i.address)
-        name = self.names.get(branch.address) if branch is not None else None
-        text = i.text if branch is None or name is None else i.text_with({branch.name: name})
-        note = i.error or (self.notes(i) if self.notes is not None else "")
+        if branch is not None and (name := self.names.get(branch.address)) is not None:
+            text = i.text_with({branch.name: name})
+        note = error or (self.notes(i) if self.notes is not None else "")
         if not self.words:
             return f"{_INDENT}{text}  // {note}" if note else _INDENT + text
-        line = f"{_INDENT}{text:<{_COLUMN}} // {i.address // self.scale:0{self.width}x}: "
         if i.units == 1:
             hexed = f"{i.word:0{self.digits}x}"
         else:
             hexed = " ".join([f"{i.word >> self.bits * k & self.mask:0{self.digits}x}" for k in range(i.units)])
-        room = 0 if i.error else self.room
-        return f"{line}{hexed:<{room}}  {note}" if note else line + hexed
+        line = f"{_INDENT}{text:<{_COLUMN}} // {i.address // self.scale:0{self.width}x}: {hexed}"
+        return f"{line}{' ' * (0 if error else self.room - len(hexed))}  {note}" if note else line
 
     def fill(self, i: Instruction, count: int) -> str:
         """An instruction that stands there several times."""
