@@ -21,7 +21,7 @@ _INDENT = "    "
 
 def listing(program: Program, *, words: bool = True, labels: bool = True) -> str:
     """The whole text: directives, labels, one instruction per line, address and words as comments."""
-    return "".join(f"{line}\n" for line in lines(program, words=words, labels=labels))
+    return "\n".join((*lines(program, words=words, labels=labels), ""))
 
 
 def lines(
