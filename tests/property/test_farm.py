@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,22 @@ ctypes.memset(a.ctypes.data + 4000, 0x55, 1)
 del a
 print("survived")
 """
+
+
+def test_a_run_that_is_ended_keeps_its_figures(tmp_path: Path) -> None:
+    """As long as nothing has been said the signal would come before the farm is ready for it."""
+    command = [sys.executable, str(ROOT / "tools" / "farm"), "texts", "soak", "--jobs", "1", "--seconds", "900",
+               "--table", str(tmp_path / "t")]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as p:
+        assert p.stdout is not None
+        assert p.stdout.readline().startswith("seeds from ")
+        time.sleep(4)
+        p.send_signal(signal.SIGTERM)
+        out, _ = p.communicate(timeout=60)
+    assert p.returncode == 0
+    assert "| texts |" in out
+    assert "| soak |" not in out
+    assert "| texts |" in (tmp_path / "t.md").read_text()
 
 
 def test_the_heap_checker_sees_a_byte_behind_an_array(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ Examples:
 
 A crash and a hang of a worker are findings like any other, and so is a case that takes 16 GiB of memory. A finding is
 made smaller and written as a test into --out; the table of what was done goes to standard output, and as Markdown and
-JSON into --table. Exit status 1: something was found.
+JSON into --table. Ctrl-C or SIGTERM end a run with the table of what was done. Exit status 1: something was found.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import ctypes.util
 import json
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,7 @@ for folder in (ROOT / "src", ROOT / "tests", Path(__file__).resolve().parent):
     sys.path.insert(0, str(folder))
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests"), str(Path(__file__).parent)])
 
-from pool import Done, Finding, run  # noqa: E402  (found through the lines above)
+from pool import Done, Finding, run, stopping  # noqa: E402  (found through the lines above)
 from reproducer import write_test  # noqa: E402
 
 from support.farm import CAMPAIGNS, campaign  # noqa: E402
@@ -42,6 +43,8 @@ FIXED, FRESH_SECONDS = 1_000_000, 1.5
 def main() -> int:
     """Run what the command line says; gives the exit status."""
     options = arguments()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     if options.heap_check:
         os.environ.update(heap_checker())
     names = options.campaigns or list(CAMPAIGNS)
@@ -50,6 +53,8 @@ def main() -> int:
     print(f"seeds from {fresh}; again: python tools/farm {' '.join(options.campaigns)} --first {fresh}", flush=True)
     rows: list[Done] = []
     for name in names:
+        if stopping.is_set():
+            break
         if options.ci and not campaign(name).fixed:
             continue
         missing = campaign(name).needs()
@@ -68,6 +73,12 @@ def main() -> int:
         options.table.with_suffix(".md").write_text(table(rows) + "\n")
         options.table.with_suffix(".json").write_text(json.dumps([r.as_json() for r in rows], indent=1) + "\n")
     return status(rows, options.ci)
+
+
+def _stop(number: int, frame: object) -> None:
+    """End the campaigns with the table of what was done; a second signal ends the farm at once."""
+    stopping.set()
+    signal.signal(number, signal.SIG_DFL)
 
 
 def heap_checker() -> dict[str, str]:

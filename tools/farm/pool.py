@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing as mp
 import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -148,9 +150,10 @@ def worker(name: str, pipe: Connection, current: Any) -> None:
         current.value = seed
 
     limit_memory(campaign(name).memory)
-    while (job := _received(pipe)) is not None:
-        first, step, count = job
-        pipe.send(batch(name, range(first, first + step * count, step), BATCH_SECONDS, began))
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):  # the parent was told to end, or is gone
+        while (job := _received(pipe)) is not None:
+            first, step, count = job
+            pipe.send(batch(name, range(first, first + step * count, step), BATCH_SECONDS, began))
 
 
 def _received(pipe: Connection) -> Any:
@@ -162,6 +165,10 @@ def _received(pipe: Connection) -> Any:
 
 
 # --- in the parent ----------------------------------------------------------------------------------------------------
+stopping = threading.Event()
+"""Set where the campaigns shall end with what they have: a long run that is stopped keeps its figures."""
+
+
 class Worker:
     """A process and the seeds it goes through: `next_seed`, that plus `step`, and so on."""
 
@@ -231,7 +238,7 @@ def _here(name: str, first: int, cases: int | None, seconds: float, jobs: int, d
     workers = [Worker(name, first + k, step) for k in range(step)]
     end = float("inf")  # until the first process has started
     try:
-        while len(done.findings) < MAX_FINDINGS:
+        while len(done.findings) < MAX_FINDINGS and not stopping.is_set():
             over = time.monotonic() > end
             for k, w in enumerate(workers):
                 if not w.busy and not over and left[k] != 0:
@@ -240,7 +247,7 @@ def _here(name: str, first: int, cases: int | None, seconds: float, jobs: int, d
                 return
             wait([w.pipe for w in workers if w.busy], timeout=1.0)
             for k, w in enumerate(workers):
-                if not w.busy:
+                if not w.busy or stopping.is_set():  # a worker that the same Ctrl-C has ended is no finding
                     continue
                 count = _harvest(w, done, report, patience)
                 end = min(end, time.monotonic() + seconds) if count else end
@@ -321,6 +328,8 @@ def _on_cluster(address: str, name: str, first: int, cases: int | None, seconds:
     def pieces() -> Iterator[Piece]:
         start = first
         while (last is None or start < last) and time.monotonic() < end and len(done.findings) < MAX_FINDINGS:
+            if stopping.is_set():
+                return
             size = min(4096, max(8, int(done.rate * PIECE_SECONDS)))
             size = size if last is None else min(size, last - start)
             yield name, start, size
