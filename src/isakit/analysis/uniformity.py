@@ -8,7 +8,7 @@ lanes may differ, not that they do.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
@@ -21,7 +21,7 @@ from isakit.codec import Instruction
 from isakit.codec.instruction import Place
 from isakit.errors import IsakitError
 from isakit.sem.semantics import trace_of
-from isakit.sem.trace import Effect, Trace
+from isakit.sem.trace import Trace
 from isakit.sem.value import Value
 from isakit.spec import InstructionKind, InstructionSet
 
@@ -195,25 +195,11 @@ def _asks_lanes(i: Instruction, isa: InstructionSet) -> bool:
         return True
     known = _asks.get(trace)
     if known is None:
-        known = _asks[trace] = _trace_asks(trace.effects, isa)
+        known = _asks[trace] = any(_is_lanes(v, isa) for v in trace.values())
     return known
 
 
 _asks: WeakKeyDictionary[Trace, bool] = WeakKeyDictionary()
-
-
-def _trace_asks(effects: Sequence[Effect], isa: InstructionSet) -> bool:
-    todo = [v for e in effects for v in (*e.args, *((e.when,) if e.when is not None else ()))]
-    seen: set[int] = set()
-    while todo:
-        v = todo.pop()
-        if id(v) in seen:
-            continue
-        seen.add(id(v))
-        if _is_lanes(v, isa):
-            return True
-        todo += v.args
-    return False
 
 
 def _is_lanes(v: Value, isa: InstructionSet) -> bool:

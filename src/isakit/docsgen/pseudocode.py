@@ -35,7 +35,7 @@ def pseudocode(isa: InstructionSet, form: Form, word: int) -> list[str]:
 def operations(form: Form, word: int) -> dict[str, str]:
     """The named operations in it, with the first sentence of their rule."""
     found: dict[str, str] = {}
-    for v in _values(trace_of(form, word).effects):
+    for v in trace_of(form, word).values():
         if v.op == "call":
             op: Operation = v.attr[0]
             found[op.name] = " ".join((op.definition.__doc__ or "").split("\n\n")[0].split())
@@ -69,14 +69,6 @@ def flag_values(isa: InstructionSet, form: Form, word: int) -> list[str]:
     return list(_Writer(isa, form, word).flags())
 
 
-def _values(effects: list[Effect]) -> Iterator[Value]:
-    """All nodes the effects rest on, each once, arguments first."""
-    seen: set[int] = set()
-    for e in effects:
-        for root in (*e.args, *([e.when] if e.when is not None else ())):
-            yield from postorder(root, seen)
-
-
 class _Writer:
     def __init__(self, isa: InstructionSet, form: Form, word: int) -> None:
         self.isa, self.word = isa, word
@@ -90,7 +82,7 @@ class _Writer:
 
     def lines(self) -> Iterator[str]:
         effects = self.trace.effects
-        roots = [[self.concrete(v) for v in (*e.args, *([e.when] if e.when is not None else ()))] for e in effects]
+        roots = [[self.concrete(v) for v in e.inputs] for e in effects]
         for group in roots:
             for v in group:
                 self._count(v)

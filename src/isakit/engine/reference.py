@@ -187,9 +187,7 @@ class _TraceWriter:
 
     def _settle(self, e: Effect, first: bool) -> None:
         """Compute what a write needs before any write happens; later writes need their own copy of a register."""
-        for v in (*e.args, e.when):
-            if v is None:
-                continue
+        for v in e.inputs:
             n = self._canonical(v)
             if not first and self.w.may_alias(n):
                 self.w.preset(n, self.w.assign(f"{self.w.text(n)}.copy()", "old"))

@@ -6,7 +6,7 @@ every value they need has been computed. Loads happen in program order with the 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
@@ -36,6 +36,11 @@ class Effect:
     attr: tuple[tuple[str, Any], ...] = ()
     result: Value | None = None
 
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The values it needs: its arguments, then its condition if it has one."""
+        return self.args if self.when is None else (*self.args, self.when)
+
     def get(self, key: str, default: Any = None) -> Any:
         """A static fact of the effect."""
         return dict(self.attr).get(key, default)
@@ -53,9 +58,13 @@ class Trace:
 
     def values(self) -> list[Value]:
         """All values the effects hang on, each once, arguments first."""
-        seen: set[int] = set()
-        roots = (v for e in self.effects for v in (*e.args, *([] if e.when is None else [e.when])))
-        return [n for root in roots for n in postorder(root, seen)]
+        return values_of(self.effects)
+
+
+def values_of(effects: Iterable[Effect]) -> list[Value]:
+    """All values that effects hang on, each once, arguments first."""
+    seen: set[int] = set()
+    return [n for e in effects for root in e.inputs for n in postorder(root, seen)]
 
 
 _current: ContextVar[Trace | None] = ContextVar("isakit_trace", default=None)

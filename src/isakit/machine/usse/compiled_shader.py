@@ -256,8 +256,7 @@ def _writes(step: ShaderStep, i: int, increments: Increments, facts: ShaderFacts
         if e.kind != "write" or (e.name == "sa" and facts.shared):
             yield None
             return
-        values = [*e.args, *([] if e.when is None else [e.when])]
-        graphs = [bound(v, binding.of, done) for v in values]
+        graphs = [bound(v, binding.of, done) for v in e.inputs]
         plain = all(_lane_by_lane(n, facts) for v in graphs for n in postorder(v, set()))
         if graphs[0].op != "const" or not plain:
             yield None

@@ -86,18 +86,11 @@ def trace_word(form: Form, word: int) -> Trace:
 def footprint(trace: Trace, guard: int, relative: tuple[int, bool, int] | None) -> Footprint:
     """Reads and writes of a traced word."""
     reads: set[Register] = set()
-    seen: set[int] = set()
-    stack = [v for e in trace.effects for v in (*e.args, e.when) if v is not None]
-    while stack:
-        v = stack.pop()
-        if id(v) in seen:
-            continue
-        seen.add(id(v))
+    for v in trace.values():
         if v.op == "read":
             reads.add((v.attr, v.args[0].number))
         if v.op == "machine" and v.attr[0] == "peek":
             reads.add(("sr", v.args[0].number))
-        stack.extend(v.args)
     direct: set[Register] = set()
     delayed: list[tuple[Register, int]] = []
     for e in trace.effects:
@@ -162,13 +155,4 @@ def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, in
 
 def _asks_machine(trace: Trace) -> bool:
     """Whether some value comes from the machine."""
-    stack = [v for e in trace.effects for v in (*e.args, e.when) if v is not None]
-    seen: set[int] = set()
-    while stack:
-        v = stack.pop()
-        if v.op == "machine":
-            return True
-        if id(v) not in seen:
-            seen.add(id(v))
-            stack.extend(v.args)
-    return False
+    return any(v.op == "machine" for v in trace.values())

@@ -16,8 +16,7 @@ from isakit.machine.vuc.rules import cycle, flow, specials, writes
 from isakit.machine.vuc.rules.specials import CSTOP, H2V, MBFLAGS, OUTSIDE, SUBMBTYPE
 from isakit.sem import Trace, Value
 from isakit.sem.routine import Routine
-from isakit.sem.trace import Effect
-from isakit.sem.value import postorder
+from isakit.sem.trace import Effect, values_of
 
 
 @dataclass(frozen=True)
@@ -72,14 +71,9 @@ def compilable(trace: Trace, traits: Traits) -> bool:
     late = stack + any(e.name == "acc" for e in effects) + any(e.name == "D" for e in effects)
     if stack > 1 or (stack and late > 1) or not all(_known(e, traits) for e in effects):
         return False
-    done: dict[int, Ref] = {}
-    for root in (v for e in effects for v in (*e.args, e.when) if v is not None):
-        for v in postorder(root, done):
-            if v.op == "machine" and not _knows_machine(v, traits):
-                return False
-            if v.op in ("param", "atomic"):
-                return False
-    return True
+    return all(
+        v.op not in ("param", "atomic") and (v.op != "machine" or _knows_machine(v, traits)) for v in values_of(effects)
+    )
 
 
 def _uses_stack(e: Effect) -> bool:

@@ -196,7 +196,7 @@ def _looking(trace: Trace) -> frozenset[Value]:
     """Reads of an instruction that get somewhere where NaNs can be told apart."""
     seen: set[tuple[int, bool]] = set()
     found: set[Value] = set()
-    todo = [(v, True) for e in trace.effects for v in (*e.args, *([] if e.when is None else [e.when]))]
+    todo = [(v, True) for e in trace.effects for v in e.inputs]
     while todo:
         v, looks = todo.pop()
         if (id(v), looks) in seen:

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.sem.trace import Trace
-from isakit.sem.value import postorder
 
 
 class UniformRegisters:
@@ -61,6 +60,4 @@ def _plain(trace: Trace) -> bool:
 
 @lru_cache(maxsize=4096)
 def _kinds(trace: Trace) -> frozenset[str]:
-    seen: set[int] = set()
-    values = [v for e in trace.effects for v in (*e.args, *([] if e.when is None else [e.when]))]
-    return frozenset(n.op for v in values for n in postorder(v, seen))
+    return frozenset(v.op for v in trace.values())

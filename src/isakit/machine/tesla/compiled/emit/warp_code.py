@@ -284,18 +284,24 @@ class WarpCode(SavingCode):
         b.do(f"store i64 {b(f'add i64 {threads}, {lanes}')}, ptr %threads")
 
     # --- instructions ---------------------------------------------------------------------------------------
+    def _plan(self, step: Step) -> Plan:
+        """What is computed for an instruction; both versions of a block need the same."""
+        kept = self._plans.get(step.pc)
+        if kept is not None and kept[0] is step:
+            return kept[1]
+        assert step.trace is not None
+        roots = [v for e in step.trace.effects for v in e.inputs]
+        if step.guard is not None:
+            roots.append(step.guard)
+        # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
+        plan = Plan([p for v in roots for p in _pieces(v)], wide=False, numbers=self._numbers(step))
+        self._plans[step.pc] = step, plan
+        return plan
+
     def _instruction(self, step: Step) -> bool:
         """Emit one instruction; returns whether it ends the block."""
         assert step.trace is not None
-        roots = [v for e in step.trace.effects for v in (*e.args, *((e.when,) if e.when is not None else ()))]
-        if step.guard is not None:
-            roots.append(step.guard)
-        kept = self._plans.get(step.pc)
-        if kept is None or kept[0] is not step:
-            # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
-            plan = Plan([p for v in roots for p in _pieces(v)], wide=False, numbers=self._numbers(step))
-            self._plans[step.pc] = kept = step, plan  # the other version of the block needs the same
-        plan = kept[1]
+        plan = self._plan(step)
 
         def leaf(v: Value) -> Ref:
             return self._leaf(step, low, v)
