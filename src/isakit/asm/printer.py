@@ -135,7 +135,8 @@ def instruction_lines(
     """
     branches = _branches(program) if labels else {}
     names = _names(program, branches)
-    row = _Rows(program, words, names, branches, notes)
+    labelled = {at: {b.name: names[b.address]} for at, b in branches.items() if b.address in names}
+    row = _Rows(program, words, labelled, notes)
     marks, scale = sorted(names), row.scale
     for whole, total in program.stretches if collapse else ((i, 1) for i in program.instructions):
         for i, count in _cut(whole, total, marks, scale) if total > 1 else ((whole, 1),):
@@ -159,18 +160,13 @@ def _cut(i: Instruction, count: int, marks: Sequence[int], scale: int) -> Iterat
 
 
 class _Rows:
-    """Writes instructions as lines."""
+    """Writes instructions as lines. `labelled`: by address, the operand that a label stands for, and the label."""
 
     def __init__(
-        self,
-        program: Program,
-        words: bool,
-        names: Mapping[int, str],
-        branches: Mapping[int, CodeAddress],
-        notes: Notes | None,
+        self, program: Program, words: bool, labelled: Mapping[int, Mapping[str, str]], notes: Notes | None
     ) -> None:
         variant = program.decoder.view.variant
-        self.words, self.names, self.branches, self.notes = words, names, branches, notes
+        self.words, self.labelled, self.notes = words, labelled, notes
         self.bits, self.digits = variant.unit_bits, (variant.unit_bits + 3) // 4
         self.mask = (1 << self.bits) - 1
         self.scale = address_scale(program.decoder)
@@ -186,10 +182,8 @@ class _Rows:
 
     def line(self, i: Instruction) -> str:
         """An instruction."""
-        text, error = i.text, i.error
-        branch = self.branches.get(i.address)
-        if branch is not None and (name := self.names.get(branch.address)) is not None:
-            text = i.text_with({branch.name: name})
+        label, error = self.labelled.get(i.address), i.error
+        text = i.text if label is None else i.text_with(label)
         note = error or (self.notes(i) if self.notes is not None else "")
         if not self.words:
             return f"{_INDENT}{text}  // {note}" if note else _INDENT + text
@@ -212,7 +206,7 @@ class _Rows:
 
 def note_column(program: Program) -> int:
     """The column in which a listing with words has its notes, counted from 0."""
-    return _Rows(program, True, {}, {}, lambda _: "").column
+    return _Rows(program, True, {}, lambda _: "").column
 
 
 def address_scale(decoder: Decoder) -> int:
