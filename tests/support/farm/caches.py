@@ -5,12 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import signal
 import socket
-import sys
 import tempfile
 import time
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -22,82 +19,20 @@ import numpy as np
 
 import isakit
 from isakit import object_cache
-from support.farm.campaign import Campaign, Wrong, pieces_left_out
-from support.farm.launches import check_sum
+from support.farm.campaign import Campaign, pieces_left_out
+from support.farm.launches import LANES, check_sum, launch_sum
+from support.farm.processes import SECONDS, all_end, forked
 
 TIERS = ("interp", "jit", "auto")
-SECONDS = 50.0
-"""What a process may take."""
-_TEXT = """
-.kernel sum
-.regs 8
-.shared 0x20
-.param data ptr
-.param rounds u32
-cvt u32 $r0 u16 $r0l
-shl b32 $r2 $r0 0x2
-add b32 $r2 b32 s[data] $r2
-ld b32 $r3 g14[$r2]
-mov b32 $r4 b32 s[rounds]
-mov b32 $r5 0x1
-mov b32 $r6 {unlike:#x}
-again:
-add b32 $r3 $r3 $r4
-sub b32 $c0 $r4 $r4 $r5
-(lg $c0) bra #again
-st b32 g14[$r2] $r3
-exit nop
-"""
 
 
 def _launch(tier: str, unlike: int) -> None:
     """Launch a kernel that is another one for each number, on two threads."""
     device = isakit.Device("gt200", engine="llvm", tier=tier, threads=2)
-    program = isakit.isa("tesla", "gt200").assemble(_TEXT.format(unlike=unlike))
     for rounds in (3, 11):
-        data = np.full(64, unlike, np.uint32)
-        device.load(program)["sum"].launch(1, 64, data, np.uint32(rounds))
+        data = np.full(LANES, unlike, np.uint32)
+        launch_sum(device, data, rounds, unlike)
         check_sum(data, unlike, rounds)
-
-
-# --- processes --------------------------------------------------------------------------------------------------------
-def forked(run: Callable[[], object], **environment: str) -> int:
-    """A child that runs something, with other variables of the environment; what goes wrong there is its status."""
-    child = os.fork()
-    if child:
-        return child
-    status = 1
-    try:
-        os.environ.update(environment)
-        run()
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def ended(child: int, seconds: float = SECONDS) -> str:
-    """Wait for a child; says what is wrong with its end, if anything is."""
-    end = time.monotonic() + seconds
-    pause = 0.001
-    while time.monotonic() < end:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            code = os.waitstatus_to_exitcode(status)
-            return "" if code == 0 else f"a process ended with {code}"
-        time.sleep(pause)
-        pause = min(2 * pause, 0.05)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "a process does not end"
-
-
-def _check(children: list[int]) -> None:
-    wrong = [w for w in map(ended, children) if w]
-    if wrong:
-        raise Wrong(wrong[0])
 
 
 # --- damages ----------------------------------------------------------------------------------------------------------
@@ -106,11 +41,11 @@ def _truncated(r: Random, path: Path, _: Path) -> None:
 
 
 def _changed(r: Random, path: Path, _: Path) -> None:
-    data = bytearray(path.read_bytes())
-    for _k in range(r.choice((1, 1, 8, 200))):
-        if data:
-            data[r.randrange(len(data))] = r.getrandbits(8)
-    path.write_bytes(data)
+    size = path.stat().st_size  # which may be more than the memory holds
+    with path.open("r+b") as f:
+        for _k in range(r.choice((1, 1, 8, 200)) if size else 0):
+            f.seek(r.randrange(size))
+            f.write(r.randbytes(1))
 
 
 def _longer(r: Random, path: Path, _: Path) -> None:
@@ -218,7 +153,7 @@ def _pristine() -> Path:
     """A cache in which the usual code is: a process has filled it."""
     folder = Path(tempfile.mkdtemp(prefix="isakit-caches-"))
     atexit.register(shutil.rmtree, folder, True)
-    _check([forked(lambda: [_launch(t, 1) for t in TIERS], ISAKIT_CACHE=str(folder))])
+    all_end([forked(lambda: [_launch(t, 1) for t in TIERS], ISAKIT_CACHE=str(folder))])
     return folder
 
 
@@ -262,8 +197,8 @@ def check_caches(case: dict[str, Any]) -> set[str]:
         for kind, seed in case["meanwhile"]:
             time.sleep(0.01)
             damage(kind, seed, base)
-        _check(children)
-        _check([forked(lambda: [_launch("jit", 1), object_cache.clear(), _launch("jit", 1)], **options)])
+        all_end(children)
+        all_end([forked(lambda: [_launch("jit", 1), object_cache.clear(), _launch("jit", 1)], **options)])
         for path in base.rglob("*"):
             if not path.is_symlink():
                 path.chmod(0o700)

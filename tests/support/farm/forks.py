@@ -15,9 +15,9 @@ import numpy as np
 
 import isakit
 from support.compiled import device_on
-from support.farm.caches import ended, forked
 from support.farm.campaign import Campaign, Wrong
-from support.farm.launches import LANES, check_sum, launch_sum
+from support.farm.launches import LANES, check_sum, launch_sum, running
+from support.farm.processes import all_end, ended, forked
 
 ENGINES = ("reference", "interp", "jit", "auto")
 POOLS = ("fork", "forkserver", "spawn", "executor", "os.fork", "threads")
@@ -86,46 +86,34 @@ def _make(seed: int) -> dict[str, Any]:
 def check_forks(case: dict[str, Any]) -> set[str]:
     """Every launch is right, in whatever process and thread; all processes end."""
     device = _before.setdefault(case["engine"], _device(case["engine"]))
-    stop, errors = threading.Event(), list[BaseException]()
+    stop = threading.Event()
 
     def go_on(number: int) -> None:
         """Launch and allocate on the device that the processes inherit."""
         r = Random(f"{case['seed']} {number}")
-        try:
-            while not stop.is_set():
-                buffer = device.alloc(r.randrange(1, 5000))
-                data = np.full(LANES, number, np.uint32)
-                rounds = r.choice((1, 50, 2000 if case["engine"] != "reference" else 50))
-                launch_sum(device, data, rounds)
-                check_sum(data, number, rounds)
-                device.free(buffer)
-        except BaseException as e:  # to be raised where it is seen
-            errors.append(e)
+        while not stop.is_set():
+            buffer = device.alloc(r.randrange(1, 5000))
+            data = np.full(LANES, number, np.uint32)
+            rounds = r.choice((1, 50, 2000 if case["engine"] != "reference" else 50))
+            launch_sum(device, data, rounds)
+            check_sum(data, number, rounds)
+            device.free(buffer)
 
-    threads = [threading.Thread(target=go_on, args=(n,)) for n in range(case["threads"])]
-    for t in threads:
-        t.start()
-    try:
-        tasks = [(case["engine"], case["seed"] + 10 * k, case["depth"]) for k in range(case["tasks"])]
-        time.sleep(0.002 * (case["seed"] % 8))
-        if _results(case, tasks) != [seed for _, seed, _ in tasks]:
-            raise Wrong("a pool returns something else")
-    finally:
-        stop.set()
-        for t in threads:
-            t.join()
-    if errors:
-        raise errors[0]
+    with running(go_on, case["threads"]):
+        try:
+            tasks = [(case["engine"], case["seed"] + 10 * k, case["depth"]) for k in range(case["tasks"])]
+            time.sleep(0.002 * (case["seed"] % 8))
+            if _results(case, tasks) != [seed for _, seed, _ in tasks]:
+                raise Wrong("a pool returns something else")
+        finally:
+            stop.set()
     return {f"{case['how']} {case['engine']}"}
 
 
 def _results(case: dict[str, Any], tasks: list[tuple[str, int, int]]) -> list[int]:
     how, workers = case["how"], case["workers"]
     if how == "os.fork":
-        children = [forked(lambda task=task: use(task)) for task in tasks]
-        wrong = [w for w in map(ended, children) if w]
-        if wrong:
-            raise Wrong(wrong[0])
+        all_end([forked(lambda task=task: use(task)) for task in tasks])
         return [seed for _, seed, _ in tasks]
     if how == "threads":
         with ThreadPoolExecutor(workers) as pool:

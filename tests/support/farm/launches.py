@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 from random import Random
 from typing import Any
@@ -39,14 +41,16 @@ LANES = 64
 
 
 @cache
-def sum_program() -> Any:
-    """The program, which is assembled once."""
-    return isakit.isa("tesla", "gt200").assemble(SUM)
+def sum_program(unlike: int = 0) -> Any:
+    """The program, which is assembled once; for each number `unlike` it is another one that does the same."""
+    return isakit.isa("tesla", "gt200").assemble(
+        SUM.replace("again:", f"mov b32 $r6 {unlike:#x}\nagain:", bool(unlike))
+    )
 
 
-def launch_sum(device: isakit.Device, data: Any, rounds: int, **options: Any) -> None:
+def launch_sum(device: isakit.Device, data: Any, rounds: int, unlike: int = 0, **options: Any) -> None:
     """Launch the program on an array of one number."""
-    device.load(sum_program())["sum"].launch(1, LANES, data, np.uint32(rounds), **options)
+    device.load(sum_program(unlike))["sum"].launch(1, LANES, data, np.uint32(rounds), **options)
 
 
 def check_sum(data: Any, start: int, rounds: int) -> None:
@@ -54,6 +58,29 @@ def check_sum(data: Any, start: int, rounds: int) -> None:
     want = start + rounds * (rounds + 1) // 2 & 0xFFFF_FFFF
     if not (data == want).all():
         raise Wrong(f"a launch leaves {int(data[data != want][0]):#x} instead of {want:#x}")
+
+
+@contextmanager
+def running(work: Callable[[int], None], count: int) -> Generator[None]:
+    """Threads that each do some work with their number; waited for at the end, where the first error is raised."""
+    errors: list[BaseException] = []
+
+    def one(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as e:  # to be raised where it is seen
+            errors.append(e)
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(count)]
+    for t in threads:
+        t.start()
+    try:
+        yield
+    finally:
+        for t in threads:
+            t.join()
+    if errors:
+        raise errors[0]
 
 
 def _make_threads(seed: int) -> dict[str, Any]:
@@ -69,32 +96,23 @@ def _make_threads(seed: int) -> dict[str, Any]:
 def check_threads(case: dict[str, Any]) -> set[str]:
     """Threads that allocate, launch, read and free on one device do not disturb each other."""
     device = device_on(case["engine"], "gt200")
-    errors: list[BaseException] = []
 
     def work(number: int) -> None:
         r = Random(f"{case['seed']} {number}")
-        try:
-            for _ in range(case["each"]):
-                start, rounds = r.getrandbits(32), r.randrange(1, 60)
-                own = device.alloc(r.randrange(1, 5000))
-                mark = np.full(own.nbytes, number, np.uint8)
-                device.write(own, mark)
-                data = np.full(LANES, start, np.uint32)
-                launch_sum(device, data, rounds)
-                check_sum(data, start, rounds)
-                if not np.array_equal(device.read(own, np.uint8, own.nbytes), mark):
-                    raise Wrong("a buffer has another content")
-                device.free(own)
-        except BaseException as e:  # to be raised where it is seen
-            errors.append(e)
+        for _ in range(case["each"]):
+            start, rounds = r.getrandbits(32), r.randrange(1, 60)
+            own = device.alloc(r.randrange(1, 5000))
+            mark = np.full(own.nbytes, number, np.uint8)
+            device.write(own, mark)
+            data = np.full(LANES, start, np.uint32)
+            launch_sum(device, data, rounds)
+            check_sum(data, start, rounds)
+            if not np.array_equal(device.read(own, np.uint8, own.nbytes), mark):
+                raise Wrong("a buffer has another content")
+            device.free(own)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(case["threads"])]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    if errors:
-        raise errors[0]
+    with running(work, case["threads"]):
+        pass
     if device.memory.allocations:
         raise Wrong(f"{len(device.memory.allocations)} allocations are left")
     return {f"{case['engine']} {case['threads']} threads"}
