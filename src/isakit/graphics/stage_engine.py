@@ -69,7 +69,7 @@ class StageEngine:
 
     def count(self, launch: Launch, instructions: int) -> None:
         """Warps have executed so many instructions. Raises BudgetExceeded where they are more than was left."""
-        if isinstance(self.watchdog, Budget):
+        if self.watchdog is not None:
             self.watchdog.use(instructions, launch.entry)
 
     def _run(self, launch: Launch, stage: Stage, results: Iterable[int] | None) -> StageRun:

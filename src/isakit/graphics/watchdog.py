@@ -29,6 +29,9 @@ class Watchdog:
             return self.reference * min(warps, MOST_WARPS)
         return self.compiled * min(max(warps, LEAST_WARPS), MOST_WARPS)
 
+    def use(self, instructions: int, pc: int) -> None:
+        """Nothing: every run is bounded for itself."""
+
 
 class Budget:
     """Instructions that all draws of a pipeline may execute together, counted once per warp.

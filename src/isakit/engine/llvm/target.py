@@ -78,7 +78,9 @@ the compilation. Kernels below some 100 instructions come out the same; with hal
 """
 
 
+@cache
 def _limit_splitting() -> None:
+    """Say so once: options are of the process."""
     if llvm_version() <= NEWEST_LLVM:
         llvm.set_option("isakit", f"-grow-region-complexity-budget={REGION_BUDGET}")
 

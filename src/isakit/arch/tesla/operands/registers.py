@@ -145,7 +145,6 @@ class ReadOnlyRegister:
     """A special register as a semantics function sees it: each is a question of its own to the machine."""
 
     number: int
-    width = 32
 
     def read(self) -> Value:
         """The 32-bit value."""
@@ -168,6 +167,6 @@ def special_register(f: Field, names: tuple[str, ...]) -> Reg:
     """$physid, $clock and the like, also by number."""
     aliases = {f"$sr{n}": n for n in range(len(names))}
     return NumberedSpecial(
-        f, names, ReadOnlyRegister, "a special register", aliases=aliases, file="sr", width=32, special=True,
+        f, names, ReadOnlyRegister, "a special register", aliases=aliases, file="sr", special=True,
         hint=" | ".join(names),
     )  # fmt: skip
