@@ -2,31 +2,69 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NOTICE_SECONDS = 0.25
+"""The longest sleep while a program runs: a signal just before a blocking call is handled only after the call."""
 
 
 @dataclass
 class ProgramSignals:
     """Hands signals on to the child, which decides about them; the second one of a kind kills it.
 
-    As long as there is no child they end the command as an exception does, so that nothing of it is left behind.
+    As long as there is no child they end the command as an exception does, so that nothing of it is left behind. Those
+    that arrive while the child is being started are the child's.
     """
 
     child: subprocess.Popen[bytes] | None = None
     seen: set[int] = field(default_factory=set[int])
+    _starting: bool = False
+    _early: list[int] = field(default_factory=list[int])
 
     def __enter__(self) -> ProgramSignals:
         self._before = {n: signal.signal(n, self._arrived) for n in ENDING}
         return self
 
+    def start(self, program: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        """Start the child by calling `program`."""
+        self._starting = True
+        try:
+            self.child = program()
+        finally:
+            self._starting = False
+        while self._early:
+            self._hand_on(self.child, self._early.pop(0))
+        return self.child
+
+    def wait(self, child: subprocess.Popen[bytes]) -> int:
+        """Wait for the child's end; returns what `Popen.returncode` says."""
+        try:
+            end = os.pidfd_open(child.pid)
+        except ProcessLookupError:  # a signal has ended it, and it has been waited for
+            return child.wait()
+        try:
+            while not select.select([end], [], [], NOTICE_SECONDS)[0]:
+                pass
+        finally:
+            os.close(end)
+        return child.wait()
+
     def _arrived(self, number: int, frame: object) -> None:
-        if self.child is None:
+        if self.child is not None:
+            self._hand_on(self.child, number)
+        elif self._starting:
+            self._early.append(number)
+        else:
             raise SystemExit(128 + number)
-        self.child.send_signal(signal.SIGKILL if number in self.seen else number)
+
+    def _hand_on(self, child: subprocess.Popen[bytes], number: int) -> None:
+        child.send_signal(signal.SIGKILL if number in self.seen else number)
         self.seen.add(number)
 
     def __exit__(self, *_: object) -> None:

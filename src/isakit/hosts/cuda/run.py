@@ -40,7 +40,7 @@ def run(
         # The program starts while the engine is being loaded: it waits at its first call.
         broker, program_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         sys.stdout.flush()
-        child = signals.child = programs.start(found, arguments, program_end.fileno(), environment)
+        child = signals.start(lambda: programs.start(found, arguments, program_end.fileno(), environment))
         try:
             gc.disable()  # nothing of what is imported here ever goes; looking for it takes time
             from isakit.hosts.cuda.server import CudaServer

@@ -21,6 +21,7 @@ from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, Gone, ProtocolEr
 from isakit.hosts.cuda.session import DeviceOptions, Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
+from isakit.hosts.program_signals import NOTICE_SECONDS
 from isakit.machine.interrupts import deferred
 from isakit.machine.progress import watching
 
@@ -118,7 +119,7 @@ class CudaServer:
             for connection in [c for c in self.connections if c.waiting]:
                 self.work(connection)
             busy = any(c.waiting for c in self.connections)
-            for key, _ in self.selector.select(0 if busy else None):
+            for key, _ in self.selector.select(0 if busy else NOTICE_SECONDS):
                 if key.data is None:
                     self.accept()
                 elif isinstance(key.data, Connection):

@@ -60,10 +60,11 @@ def run(
         server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump))
         try:
             try:
-                signals.child = subprocess.Popen(list(command), env=environment(server, shim, mesa))
+                around = environment(server, shim, mesa)
+                child = signals.start(lambda: subprocess.Popen(list(command), env=around))
             except OSError as e:
                 raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
-            code = signals.child.wait()
+            code = signals.wait(child)
         finally:
             server.close()
     return code if code >= 0 else 128 - code

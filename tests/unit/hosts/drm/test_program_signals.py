@@ -42,3 +42,20 @@ def test_before_there_is_a_program_a_signal_ends_the_command() -> None:
         signal.raise_signal(signal.SIGTERM)
     assert e.value.code == 143
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_while_the_program_starts_is_the_programs() -> None:
+    """It would leave an orphan behind if it ended the command here."""
+
+    def started() -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(["sleep", "60"])
+        signal.raise_signal(signal.SIGTERM)
+        return child
+
+    with ProgramSignals() as signals:
+        child = signals.start(started)
+        try:
+            assert signals.wait(child) == -signal.SIGTERM
+        finally:
+            child.kill()
+            child.wait()
