@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Container
-from struct import Struct
 from typing import TYPE_CHECKING, cast
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
@@ -17,8 +16,8 @@ from isakit.engine.record_bytes import Bytes
 from isakit.machine.interrupts import allowed, deferred
 from isakit.machine.vuc.compiled.code_image import CodeImage, image_of
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
+from isakit.machine.vuc.compiled.shared_cells import SharedCells
 from isakit.machine.vuc.compiled.word_code import Answers, Traits, landable
-from isakit.machine.vuc.core_memory import D_CELLS
 from isakit.machine.vuc.rules.state import CAPACITY, NEVER, CoreRecord, MacroblockState, QueueEntry, QueueKind
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _CORE_IN = Bytes(CoreRecord)
 _MACROBLOCK, _ENTRY = Bytes(MacroblockState), Bytes(QueueEntry)
 _MB, _QUEUE = LAYOUT.at("mb"), LAYOUT.at("queue")
 
-CELLS = Struct(f"={D_CELLS}H")
 MANY, MISSES = 256, 64
 """Of more different words only those are compiled that have been executed; others join them after so many misses,
 twice as many the next time."""
@@ -66,7 +64,7 @@ class Driver:
     def __init__(self, core: CoreMachine, eager: bool) -> None:
         self.core, self.eager = core, eager
         self._state = (ctypes.c_uint8 * LAYOUT.size)()
-        self._data = (ctypes.c_uint16 * (D_CELLS + 1))()  # the last one says whether D[] was written
+        self._cells = SharedCells()
         self._table = (ctypes.c_uint16 * CODE_SIZE)()
         self._stops = NOWHERE
         self._image: CodeImage | None = None
@@ -74,7 +72,6 @@ class Driver:
         self._landable: frozenset[int] = frozenset()
         self._objects: dict[int, QueueEntry] = {}
         self._others: list[QueueEntry] = []
-        self._cells_known = self._cells_newer = False
         self.rest = 0
         self._penalty = 0
         self._missed, self._allowed = 0, MISSES
@@ -87,7 +84,7 @@ class Driver:
         if not self.eager and limit - core.cycle < SHORT:
             return core.advance_reference(limit, stops)
         places = _addresses(stops)
-        self._cells_known = False  # D[] may have been written since
+        self._cells.listed = True  # D[] may have been written since
         with deferred() as signals:  # so that what raises an interrupt finds a whole state
             try:
                 while core.cycle < limit:
@@ -106,15 +103,14 @@ class Driver:
                     if reason != "limit":
                         return reason
             finally:
-                self._export_cells()
+                self._cells.to_list(core.data)
         return "limit"
 
     def _rest(self, limit: int, stops: Container[int]) -> str:
         """Some cycles on the reference core, because compiled code was of no use."""
         core = self.core
         begin = core.cycle
-        self._export_cells()
-        self._cells_known = False
+        self._cells.lend(core.data)
         with allowed():
             reason = core.advance_reference(min(limit, begin + self.rest), stops)
         self.rest -= core.cycle - begin
@@ -128,13 +124,11 @@ class Driver:
         if core.wait is not None and not core.would_wake() and core.count:
             ahead = max(ahead, core.due)
         elif self._misses(core.code[core.pc]) or core.code[core.pc] in self._image.uses_cells:
-            self._export_cells()
-            self._cells_known = False
+            self._cells.lend(core.data)
         if core.host.on_interrupt is not None:  # it may look at everything, and change it
-            self._export_cells()
-            self._cells_known = False
+            self._cells.lend(core.data)
         elif any(e.kind == QueueKind.EVENT and e.visible <= ahead for e in core.queue[: core.count]):
-            self._export_cells()  # mbiread looks into D[]
+            self._cells.to_list(core.data)  # mbiread looks into D[]
         if not core.calls_out:
             return core.advance_reference(min(limit, ahead), stops)
         with allowed():
@@ -162,7 +156,7 @@ class Driver:
         assert self._image is not None
         begin = core.cycle
         self._enter()
-        self._image.run(self._state, self._data, self._table, min(room, begin + UNINTERRUPTED))
+        self._image.run(self._state, self._cells.memory, self._table, min(room, begin + UNINTERRUPTED))
         self._leave()
         self.native_cycles += core.cycle - begin
         if not self.eager and core.cycle < limit:
@@ -229,10 +223,7 @@ class Driver:
         self._macroblock = _MACROBLOCK.numbers(state, _MB)
         for at, e in enumerate(mine):
             _ENTRY.put(e, state, _QUEUE + at * _ENTRY.size)
-        if not self._cells_known:
-            CELLS.pack_into(self._data, 0, *core.data)
-            self._cells_known = True
-        self._data[D_CELLS] = 0
+        self._cells.to_memory(core.data)
 
     def _leave(self) -> None:
         """Copy the state back."""
@@ -245,8 +236,7 @@ class Driver:
             return
         if _MACROBLOCK.numbers(state, _MB) != self._macroblock:
             _MACROBLOCK.take(core.mb, state, _MB)
-        if self._data[D_CELLS]:
-            self._cells_newer = True
+        self._cells.ran()
         mine: list[QueueEntry] = []
         for at in range(core.count):
             numbers = _ENTRY.numbers(state, _QUEUE + at * _ENTRY.size)
@@ -258,9 +248,3 @@ class Driver:
             mine = sorted([*mine, *others], key=_order, reverse=True)
         core.queue[:] = mine
         core.count, core.due = len(mine), mine[-1].visible if mine else NEVER
-
-    def _export_cells(self) -> None:
-        """Bring the core's D[] up to date."""
-        if self._cells_newer:
-            self.core.data[:] = CELLS.unpack_from(self._data)
-            self._cells_newer = False
