@@ -13,6 +13,7 @@ import isakit
 from isakit.errors import BudgetExceeded, MachineFault
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
+from isakit.machine.tesla.compiled.launch import repeated_launch
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import flow_of
 from support.compiled import WAYS, compiled_device
@@ -78,6 +79,19 @@ def test_a_chain_of_blocks_that_wait_for_the_next(tier: str, threads: int) -> No
     flags = np.zeros(41, np.uint32)
     kernel[40, 32](flags, np.uint32(40))
     assert flags.tolist() == [*range(40, 0, -1), 0]
+
+
+@pytest.mark.parametrize("bound", [1 << 9, 1 << 20])
+@pytest.mark.parametrize("tier", ["interp", "jit"])
+def test_blocks_that_did_not_wait_in_launches_before(tier: str, bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first ones are small, and those like them run in the calling thread, up to a bound."""
+    monkeypatch.setattr(repeated_launch, "BOUND", bound)
+    device, kernel = load({"tier": tier, "threads": 1}, CHAIN)
+    flags = device.alloc(4 * 40)
+    for blocks, expected in ((1, [1] * 40), (1, [1] * 40), (40, list(range(40, 0, -1))), (1, [1] * 40)):
+        device.write(flags, np.zeros(40, np.uint32))
+        kernel[40, 1](flags, np.uint32(blocks))
+        assert device.read(flags, np.uint32, 40).tolist() == expected
 
 
 @pytest.mark.parametrize("way", ["interp", "jit"])

@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault
-from isakit.machine.tesla.compiled.launch import block_runner, repeated_launch
+from isakit.machine.tesla.compiled.launch import block_runner, repeated_launch, resident_blocks
 from support.compiled import WAYS, compiled_device
 from support.interrupts import interrupted
 
@@ -107,6 +107,26 @@ def test_a_launch_that_is_not_small_any_more_goes_on(
         assert out.tolist() == expected(40, 64, turns)
         assert stats.warp_instructions == 80 * (11 + 4 * turns)
     assert len(used) >= 3
+
+
+@pytest.mark.parametrize("tier", ["interp", "jit"])
+def test_many_barriers_beyond_the_bound_are_no_waiting_for_other_blocks(
+    tier: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every barrier ends a turn of all warps; were that taken for waiting, all launches to come would be slow."""
+    monkeypatch.setattr(repeated_launch, "BOUND", 3000)
+    device = compiled_device({"tier": tier, "threads": 1}, "gt200")
+    text = KERNEL.replace("add b32 $r5 $r5 0x1", "add b32 $r5 $r5 0x1\n    bar inc wait 0x0 0xfff")
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(text), registers=10)["k"]
+    kernel.constants[0] = (100).to_bytes(4, "little")
+    residents: list[Any] = []
+    monkeypatch.setattr(resident_blocks.ResidentBlocks, "_widen", lambda self: residents.append(self))
+    out = np.zeros(40 * 64, np.uint32)
+    for turns in (2, 2, 200, 200, 2):
+        out[:] = 0
+        kernel[40, 64](out, np.uint32(turns))
+        assert out.tolist() == expected(40, 64, turns)
+    assert not residents
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -20,7 +20,7 @@ from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
 from isakit.machine.tesla.compiled.launch.repeated_launch import BOUND, SMALL, RepeatedLaunch, give, key_of, take
-from isakit.machine.tesla.compiled.launch.resident_blocks import ResidentBlocks
+from isakit.machine.tesla.compiled.launch.resident_blocks import ALONE, ResidentBlocks
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import (
     SHORT,
@@ -134,7 +134,9 @@ class NativeRun:
         self.stats.warp_instructions += worker.context.get("warp_count")
         todo = [(block + 1, self.launch.blocks)]
         if why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED:
-            todo = self._resident([self.adopt(block, worker)], todo)
+            # By now it was the bound that held it up: nothing says that it waits for another block.
+            turns = self.kernel.patience // self.kernel.turn
+            todo = self._resident([self.adopt(block, worker)], todo, turns)
         else:
             interruptible(lambda: self._hand_over(block, why, worker), self.stop)
         while any(first < last for first, last in todo):
@@ -208,10 +210,12 @@ class NativeRun:
         left, self._not_begun = sorted([*self._not_begun, *ranges]), []
         return self._resident(machines, left)
 
-    def _resident(self, machines: list[Machine], left: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _resident(
+        self, machines: list[Machine], left: list[tuple[int, int]], alone: int = ALONE
+    ) -> list[tuple[int, int]]:
         """Time-slice the blocks that have begun, and as many more as they need; returns the ranges that are left."""
         kernel = self.kernel.interpreted()
-        residents = ResidentBlocks(self.launch, self.device, self.bound, kernel, machines, left)
+        residents = ResidentBlocks(self.launch, self.device, self.bound, kernel, machines, left, alone)
         if self.bounded:
             residents.budget = max(0, self.context.get("remaining"))
         try:

@@ -24,7 +24,7 @@ from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
 
 ALONE = 4
-"""Rounds the blocks that have begun get before more become resident."""
+"""Turns that a warp uses up before more blocks become resident, if one has been found to turn without an end."""
 FIRST_CHECK = 64
 """Round at which the watchdog looks for the first time; then at twice the number, and so on."""
 COMPARED = 8
@@ -50,6 +50,7 @@ class _Block:
         self.machine = machine
         self.states = WarpStates(len(machine.warps), kernel.state_bytes)
         self.warps = ServedWarps(bound, kernel, machine.state, self.states, len(machine.warps))
+        self.used_up = False  # in the last turn a warp executed as much as it may, and did not come to a barrier
         self.take()
 
     def take(self) -> None:
@@ -65,7 +66,10 @@ class _Block:
         if budget is not None:
             self.warps.context.allow(budget)
             self.warps.context.put("reserve", self.warps.kernel.reserve)
-        if self.warps.turn():
+        issued = self.states.count(state_layout.ISSUED).copy()
+        goes_on = self.warps.turn()
+        self.used_up = bool((self.states.count(state_layout.ISSUED) - issued >= self.warps.kernel.turn).any())
+        if goes_on:
             return False
         if self.warps.finished:
             self.give()
@@ -78,6 +82,7 @@ class _Block:
         try:
             self.machine.run(max_instructions=REFERENCE_TURN if left is None else min(left, REFERENCE_TURN))
         except BudgetExceeded:
+            self.used_up = True
             self.take()
             if left is not None and left <= REFERENCE_TURN:
                 raise
@@ -125,7 +130,8 @@ class ResidentBlocks:
     """The blocks of a launch that are resident.
 
     `machines`: blocks that have begun; `not_begun`: ranges of the others, in order, which become resident only where
-    those that have begun make no progress without them (then it is `widened`).
+    those that have begun make no progress without them (then it is `widened`): where a warp has used up `alone` turns,
+    or nothing changes any more.
     """
 
     def __init__(
@@ -136,7 +142,9 @@ class ResidentBlocks:
         kernel: CompiledKernel,
         machines: list[Machine],
         not_begun: list[Range],
+        alone: int = ALONE,
     ) -> None:
+        self.alone = alone
         self.launch, self.device, self.bound, self.kernel = launch, device, bound, kernel
         self.not_begun = not_begun
         self.widened = False
@@ -157,27 +165,29 @@ class ResidentBlocks:
                 self._count(b.machine)
 
     def _rounds(self) -> None:
-        idle = rounds = 0  # rounds since a block ended or began
+        idle = used_up = 0  # rounds since a block ended or began, and those of them in which a turn was used up
         seen: bytes | None = None
         while self._blocks and not self.bound.stop[0]:
             ended = [b for b in self._blocks if not self.bound.stop[0] and self._turn(b)]
             for b in ended:
                 self._blocks.remove(b)
                 self._count(b.machine)
-            rounds += 1
-            idle = 0 if ended else idle + 1
-            if ended and self.widened:
-                self._widen()  # others take their places, as on the chip
-            elif idle >= ALONE and self._widen():
-                idle = 0
-            elif idle >= FIRST_CHECK and self.kernel.known.reads_clock:
-                self._watch_with_clock(idle)
+            idle += 1
+            used_up += any(b.used_up for b in self._blocks)
+            waits = False
+            if idle >= FIRST_CHECK and self.kernel.known.reads_clock:
+                waits = self._waits_by_the_clock(idle)
             elif idle >= FIRST_CHECK:
                 since = idle - (1 << (idle.bit_length() - 1))
                 if since == 0:
                     seen = self._digest()
-                elif since <= COMPARED and seen is not None and self._digest() == seen:
+                waits = 0 < since <= COMPARED and seen is not None and self._digest() == seen
+            if ended or waits or used_up >= self.alone:
+                begun = (self.widened or not ended) and self._widen()  # as on the chip others take their places
+                if waits and not (ended or begun):
                     raise self._deadlock()
+                if ended or begun:
+                    idle = used_up = 0
 
     def _turn(self, block: _Block) -> bool:
         """Let a block have its turn; whether it has ended. Raises MachineFault, BudgetExceeded."""
@@ -189,24 +199,23 @@ class ResidentBlocks:
         finally:
             self.budget -= block.executed - before
 
-    def _watch_with_clock(self, idle: int) -> None:
-        """The watchdog where $clock makes every round differ.
+    def _waits_by_the_clock(self, idle: int) -> bool:
+        """The watchdog where $clock makes every round differ: whether all blocks wait for ever.
 
         Warps in loops that take nothing along depend on memory and the clock alone: where memory has stayed as it is
         while the clock went round once, they wait forever. Time passes quickly for them meanwhile.
         """
         if idle == FIRST_CHECK or not all(b.spins() for b in self._blocks):
             self._still = None
-            return
+            return False
         for b in self._blocks:
             b.skip(SKIPPED)
         if idle % CLOCK_CHECKED:
-            return
+            return False
         memory, ticks = self._memory(), max(b.ticks() for b in self._blocks)
         if self._still is None or self._still[0] != memory:
             self._still = memory, ticks
-        elif ticks - self._still[1] >= CLOCK_ROUND:
-            raise self._deadlock()
+        return ticks - self._still[1] >= CLOCK_ROUND
 
     def _widen(self) -> bool:
         """Make more blocks resident; whether there were any, and room for them."""
@@ -285,4 +294,4 @@ def _polls(machine: Machine, warp: Any) -> str:
     return ", ".join(list(found)[:3]) or "nothing"
 
 
-__all__ = ["ResidentBlocks"]
+__all__ = ["ALONE", "ResidentBlocks"]
