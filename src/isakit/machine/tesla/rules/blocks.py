@@ -82,13 +82,13 @@ def begin_memory(block: BlockState, number: u64) -> None:
     block.shared[BLOCK_Y] = row
     if block.written & WrittenSpaces.LOCAL != 0:
         clear_local(block)
-    set_physical_numbers(block, number)
 
 
 @routine
 def begin_block(block: BlockState, number: u64) -> None:
     """Memory, barriers and warps of a block."""
     begin_memory(block, number)
+    set_physical_numbers(block, number)
     for n in range(BARRIERS):
         block.barriers[n].count = 0
         block.barriers[n].target = 0
@@ -105,21 +105,24 @@ def begin_block(block: BlockState, number: u64) -> None:
 def next_block(block: BlockState) -> bool:
     """All warps of a block have finished, and the next one begins, if it may; returns whether it has begun.
 
-    For code of warps that wait for nothing: what such a warp leaves as it was at its beginning is not set again.
+    For code of warps that wait for nothing and do not ask for $physid: what such a warp leaves as it was at its
+    beginning is not set again.
     """
     if block.runs_on == 0 or block.number + 1 >= block.last or block.stop[0].asked != 0:
         return False
     if not signed_less(block.reserve, block.remaining):
         return False
-    before = block.warp_count
-    tally(block)
-    block.remaining -= block.warp_count - before
     begin_memory(block, block.number + 1)
+    before = block.warp_count
     for k in range(block.block_warps):
         w = block.state[k]
+        block.thread_count += w.threads
+        block.warp_count += w.issued
         w.issued = 0
         w.threads = 0
-        begin_warp(w, block.masks[k], block.entry)
+        w.lock = 0
+        w.status = WarpStatus.READY
+    block.remaining -= block.warp_count - before
     return True
 
 

@@ -115,7 +115,7 @@ class Flow:
         self.code, self.entry, self.results, self.choices = code, entry, results, choices
         self.steps: dict[int, Step] = {}
         self.leaders: set[int] = {entry}
-        self.resumable: set[int] = {entry}
+        self.resumable = set[int]()
         self._explore(entry)
         if self.has_indirect:
             pc = code.address

@@ -405,8 +405,7 @@ class Transfers:
         c.save(c.load32("next"), c.flow.places)
         c.finish(state_layout.STOPPED)
         b.label("finished")
-        c.save("0", c.flow.results)
-        c.finish(state_layout.FINISHED)
+        c.end()
 
 
 __all__ = ["KEPT", "WARP", "Handler", "Transfers"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
+from isakit.arch.tesla.tesla import COMPUTE
 from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
@@ -16,6 +17,7 @@ from isakit.machine.tesla.address_spaces import PitchWindow
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.compiled.analysis.lane_steps import Known, LaneSteps, has_thread_numbers_in_rows
 from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import call_of
@@ -34,7 +36,10 @@ UNREACHABLE = 1 << 30
 
 @dataclass(frozen=True)
 class LaunchFacts:
-    """What of a launch is built into the code; everything else is looked up in the context."""
+    """What of a launch is built into the code; everything else is looked up in the context.
+
+    `consecutive`: the threads of a warp follow each other in a row of the block, see `lane_steps`.
+    """
 
     registers: int
     flags: frozenset[str]
@@ -43,6 +48,7 @@ class LaunchFacts:
     has_local: bool
     choices: Choices
     results: frozenset[Place] = frozenset()
+    consecutive: bool = False
 
     @classmethod
     def of(cls, launch: Launch, results: frozenset[Place] = frozenset()) -> LaunchFacts:
@@ -55,6 +61,7 @@ class LaunchFacts:
             launch.local_limit > 0,
             launch.choices,
             results,
+            launch.code.decoder.view.program == COMPUTE and has_thread_numbers_in_rows(launch.block),
         )
 
 
@@ -74,7 +81,7 @@ class LaneCode:
     `uniform`: registers that are one number at this place; `decided`: the guard, if it is the same for all lanes;
     `certain`: $a registers whose accesses in this block were checked when it began; `quads`: whether quads may be
     switched on as a whole; `halves`: the two halves of 16-byte loads, by node; `executing`: lanes (bools) that execute
-    the instruction.
+    the instruction; `steps_known`: what is known of the steps between lanes at this place.
     """
 
     flow: Flow
@@ -83,6 +90,7 @@ class LaneCode:
     quads = True
     halves: dict[int, tuple[Ref, Ref]]
     _tagged: Sequence[int] = ()
+    _lane_steps: LaneSteps | None = None
 
     def _begin(self, module: LlvmModule, host: Host) -> None:
         self.host, self.module = host, module
@@ -100,6 +108,7 @@ class LaneCode:
         self.certain: set[int] = set()
         self.uniform: set[Place] = set()
         self.decided: str | None = None
+        self.steps_known: Known = {}
 
     # --- small pieces ---------------------------------------------------------------------------------------
     def state_pointer(self, offset: int) -> str:
@@ -127,7 +136,7 @@ class LaneCode:
 
     def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
         """(device addresses of a g[] space, lanes outside of it, None where that cannot be)."""
-        window: Any = dict(self.facts.windows)[int(space[1:])]
+        window = self._window(space)
         outside = None
         if isinstance(window, PitchWindow):
             given = {"width": low.constant(window.width, 64), "height": low.constant(window.height, 64)}
@@ -138,6 +147,15 @@ class LaneCode:
             given = {"address": address, "size": low.constant(window.size, 64)}
             outside = expression(low, accesses.beyond, given)
         return (low.op("add", address, low.constant(window.base, 32)) if window.base else address), outside
+
+    def step_of_lanes(self, step: Step, space: str, address: Value) -> int | None:
+        """By how much device addresses of a g[] space differ from lane to lane, all of them active; None: not known."""
+        if self._lane_steps is None or not self.full or isinstance(self._window(space), PitchWindow):
+            return None
+        return self._lane_steps.step_of(step, address, self.steps_known)
+
+    def _window(self, space: str) -> Any:
+        return dict(self.facts.windows)[int(space[1:])]
 
     def site(self) -> str:
         """Where a global access remembers the address range it last hit."""

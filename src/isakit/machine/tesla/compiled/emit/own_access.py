@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.compiled.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import WORDS, AccessPlacement, all_equal
+from isakit.machine.tesla.compiled.emit.access_placement import WORDS, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows
+from isakit.machine.tesla.compiled.emit.placed_access import PlacedAccess
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
 
 
-class OwnAccess(AccessPlacement):
+class OwnAccess(PlacedAccess):
     """What is known of address registers (`LaneCode.tag`) tells how to access the words relative to them."""
-
-    @abstractmethod
-    def _load_placed(
-        self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: str
-    ) -> list[Ref]:
-        """The words at addresses that nothing is known of; 0 where an access does not count."""
 
     def ahead(self, steps: Sequence[Step]) -> set[int]:
         """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.

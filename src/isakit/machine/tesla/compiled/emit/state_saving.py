@@ -126,9 +126,13 @@ class SavingCode(LaneCode):
                 self._save_place(place)
         for name, offset in self._controls():
             b.do(f"store i32 {self.load32(name)}, ptr {self.state_pointer(offset)}")
+        b.do(f"store i32 {pc}, ptr {self.state_pointer(state_layout.PC)}")
+        self._save_counts()
+
+    def _save_counts(self) -> None:
+        b = self.body
         for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
             b.do(f"store i64 {b(f'load i64, ptr %{name}')}, ptr {self.state_pointer(offset)}")
-        b.do(f"store i32 {pc}, ptr {self.state_pointer(state_layout.PC)}")
 
     def needed(self, pc: int) -> list[Place]:
         """Registers that some lane may still read from an instruction on, active or not."""
@@ -142,6 +146,14 @@ class SavingCode(LaneCode):
         self.canonical(self.dirty(pc))
         self.save(str(pc), self.needed(pc))
         self.finish(status)
+
+    def end(self) -> None:
+        """The warp has finished; `blocks.next_block` wants its lanes and its stack as they were when it began."""
+        if self._chained and not self.flow.results:
+            self._save_counts()
+        else:
+            self.save("0", self.flow.results)
+        self.finish(state_layout.FINISHED)
 
     def finish(self, status: int | str) -> None:
         """Return to the driver; or go on with the warps after, see `WarpCode.further_warps`."""

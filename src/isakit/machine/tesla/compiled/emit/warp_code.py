@@ -12,6 +12,7 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.compiled.analysis.lane_steps import LaneSteps
 from isakit.machine.tesla.compiled.analysis.nan_canonicalisation import LazyNans
 from isakit.machine.tesla.compiled.analysis.uniform_registers import UniformRegisters, makes_uniform
 from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
@@ -41,6 +42,7 @@ class WarpCode(SavingCode):
         if host.embedded:
             self._lazy = LazyNans(flow, facts.registers)
         self._uniform = UniformRegisters(flow)
+        self._lane_steps = LaneSteps(flow, facts.registers) if facts.consecutive else None
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
         self._chained = not flow.restarts and not flow.has_barriers
 
@@ -125,17 +127,20 @@ class WarpCode(SavingCode):
             b.label("warp")
             b.do("%ws = phi ptr [ %first_warp, %entry ], [ %behind, %begin ], [ %front, %next_block ]")
         saved, self.body = self.body, b
-        for name, offset in self._controls():
-            b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
-        for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
-            b.do(f"store i64 {b(f'load i64, ptr {self.state_pointer(offset)}')}, ptr %{name}")
+        starts = sorted(self.flow.restarts)
+        if self._chained:
+            self._controls_of_a_new_warp()
+        else:
+            for name, offset in self._controls():
+                b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
+            for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
+                b.do(f"store i64 {b(f'load i64, ptr {self.state_pointer(offset)}')}, ptr %{name}")
         issued = b("load i64, ptr %issued")
         used = b(f"icmp sge i64 {issued}, {self.slot('remaining')}")
         b.do(f"br i1 {used}, label %spent, label %start, !prof !0")
         b.label("spent")
         self.finish(state_layout.INTERRUPTED)
         b.label("start")
-        starts = sorted(self.flow.restarts)
         if starts:
             b.do(f"br i1 {b(f'icmp eq i64 {issued}, 0')}, label %fresh, label %again")
         else:
@@ -155,6 +160,17 @@ class WarpCode(SavingCode):
             self._again(starts)
         self.body = saved
         return b.text()
+
+    def _controls_of_a_new_warp(self) -> None:
+        """Warps of such a kernel begin nowhere but at its entry: what `blocks.begin_warp` has set need not be read."""
+        b = self.body
+        mask = b(f"load i32, ptr {self.state_pointer(state_layout.ACTIVE)}")
+        b.do(f"store i32 {mask}, ptr %mask")
+        b.do(f"store i32 {b(f'xor i32 {mask}, -1')}, ptr %exited")
+        for name in ("broke", "returned", "depth"):
+            b.do(f"store i32 0, ptr %{name}")
+        for name in ("issued", "threads"):
+            b.do(f"store i64 0, ptr %{name}")
 
     def _further_warps(self) -> None:
         """A warp has finished: those after it that have not begun have their turns as well, and those of next blocks.
@@ -222,6 +238,7 @@ class WarpCode(SavingCode):
         steps = self._steps_of(pc, following)
         first = steps[0]
         self.uniform = self._uniform.at[pc] & set(self._places) if full and self._uniform is not None else set()
+        self.steps_known = self._lane_steps.at.get(pc, {}) if full and self._lane_steps is not None else {}
         self._checkpoint(pc, 0)
         if first.trace is None:
             b.do(f"br label %{self.stop_label()}")
@@ -248,6 +265,8 @@ class WarpCode(SavingCode):
             self.block_sizes[step.pc] = len(steps)
             if self._instruction(step):
                 return
+            if full and self._lane_steps is not None:
+                self.steps_known = self._lane_steps.after(step, self.steps_known)
         last = steps[-1]
         self.stay(last.op.following)
 

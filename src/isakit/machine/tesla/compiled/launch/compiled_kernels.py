@@ -215,7 +215,7 @@ class CompiledKernel:
                 code.decoder.view.variant.name,
                 code.decoder.view.program,
                 f"{code.address} {entry} {f.registers} {sorted(f.flags)} {f.windows} {sorted(f.banks)} {f.has_local}",
-                repr(sorted(f.results)),
+                f"{sorted(f.results)} {f.consecutive}",
                 f"{f.choices} {code.drop_unallocated}",
                 code.units.__repr__(),
             ]

@@ -1,0 +1,288 @@
+"""By how much a register differs from one lane to the next, where all lanes are active.
+
+$r0 of a warp counts its threads, if the block is a row of threads or a multiple of 32 wide. What is computed from it by
+additions, shifts and products with constants has the same step from every lane to the next one; so an address often is
+known to be that of a row, or of every second word, when code is made. Numbers are taken modulo 2**32. To know that a
+step outlasts a conversion to more bits, the greatest value of a lane is known too.
+
+Where lanes can come from other paths (after a divergent branch, a barrier, a call) nothing is known, as in
+`uniform_registers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Step
+from isakit.sem.value import Value, mask, signed, uniform_number
+
+
+class Affine(NamedTuple):
+    """The lower bits of a value that is affine in the lane: lane k has `first + k * step`, modulo 2**bits.
+
+    No lane has more than `most`.
+    """
+
+    step: int
+    most: int
+
+
+class RegisterSteps(NamedTuple):
+    """What is known of a register and of its lower half. None: nothing."""
+
+    whole: Affine | None
+    half: Affine | None
+
+
+Known = dict[int, RegisterSteps]
+"""What is known of registers, by number."""
+
+WIDEST = 512
+"""The most threads in a row of a block."""
+THREAD_NUMBERS = RegisterSteps(Affine(1, mask(32)), Affine(1, WIDEST - 1))
+"""$r0 where a warp begins."""
+ANY_OF_ALIKE = {
+    "udiv", "or", "xor", "and", "lshr", "ashr", "shl", "mul", "eq", "ult", "slt", "sext", "clz", "table", "call",
+}  # fmt: skip
+"""Operations whose result is the same in all lanes if their arguments are."""
+
+
+def has_thread_numbers_in_rows(block: tuple[int, int, int]) -> bool:
+    """Whether $r0 of the lanes of every whole warp are numbers that follow each other."""
+    x, y, z = block
+    return x <= WIDEST and (x % 32 == 0 or y == z == 1)
+
+
+class LaneSteps:
+    """What is known of one kernel: `at[pc]` before the instruction that begins a block."""
+
+    def __init__(self, flow: Flow, registers: int) -> None:
+        self.flow, self.registers = flow, registers
+        self.at: dict[int, Known] = {flow.entry: {0: THREAD_NUMBERS}, **{pc: {} for pc in flow.resumable}}
+        todo = [pc for pc in sorted(self.at, reverse=True) if pc in flow.steps]
+        while todo:
+            known, s = self.at[(pc := todo.pop())], flow.steps[pc]
+            known = self.after(s, known)
+            while s.successors == [s.op.following] and s.op.following not in flow.leaders:
+                if s.op.following not in flow.steps:
+                    break
+                s = flow.steps[s.op.following]
+                known = self.after(s, known)
+            for n in s.successors:
+                if n in flow.steps and self._comes_to(n, known):
+                    todo.append(n)
+
+    def _comes_to(self, pc: int, known: Known) -> bool:
+        """Note what is known on one more way to a block; returns whether that is news."""
+        before = self.at.get(pc)
+        now = known if before is None else _common(before, known)
+        self.at[pc] = now
+        return now != before
+
+    def after(self, step: Step, before: Known) -> Known:
+        """What is known after an instruction."""
+        out = {n: r for n, r in before.items() if ("r", n) not in step.writes}
+        if step.trace is None or step.conditional or step.op.dropped:
+            return out
+        for e in step.trace.of_kind("write"):
+            n = uniform_number(e.args[0], step.word) if e.name == "r" else self.registers
+            if e.when is None and n < self.registers:
+                found = RegisterSteps(*(self.affine(step, e.args[1], bits, before) for bits in (32, 16)))
+                if any(found):
+                    out[n] = found
+        return out
+
+    def step_of(self, step: Step, value: Value, known: Known) -> int | None:
+        """By how much a 32-bit value of an instruction differs between lanes, as a signed number; None: not known."""
+        found = self.affine(step, value, 32, known) if value.width >= 32 else None
+        return None if found is None else signed(found.step, 32)
+
+    def affine(self, step: Step, value: Value, bits: int, known: Known) -> Affine | None:
+        """What is known of the lower bits of a value, at most its width."""
+        return _Evaluation(step.word, known, self.registers).of(value, bits)
+
+
+def _common(a: Known, b: Known) -> Known:
+    out: Known = {}
+    for n in a.keys() & b.keys():
+        found = RegisterSteps(_either(a[n].whole, b[n].whole, 32), _either(a[n].half, b[n].half, 16))
+        if any(found):
+            out[n] = found
+    return out
+
+
+def _either(a: Affine | None, b: Affine | None, bits: int) -> Affine | None:
+    """What is true of both; a bound that grows is given up, so that loops come to an end."""
+    if a is None or b is None or a.step != b.step:
+        return None
+    return a if b.most <= a.most else Affine(a.step, mask(bits))
+
+
+@dataclass
+class _Evaluation:
+    """Values of one instruction."""
+
+    word: int
+    known: Known
+    registers: int
+
+    def __post_init__(self) -> None:
+        self._found: dict[tuple[int, int], Affine | None] = {}
+
+    def of(self, v: Value, bits: int) -> Affine | None:
+        """The lower bits of a value."""
+        key = id(v), bits
+        if key not in self._found:
+            self._found[key] = self._of(v, bits)
+        return self._found[key]
+
+    def _of(self, v: Value, bits: int) -> Affine | None:
+        if v.uniform:
+            return Affine(0, uniform_number(v, self.word) & mask(bits))
+        rule = RULES.get(v.op)
+        found = rule(self, v, bits) if rule is not None else None
+        if found is None and v.op in ANY_OF_ALIKE and all(self.alike(a) for a in v.args):
+            return Affine(0, mask(bits))
+        return found
+
+    def alike(self, v: Value) -> bool:
+        """Whether a value is the same in all lanes."""
+        found = self.of(v, v.width)
+        return found is not None and found.step == 0
+
+    def wider(self, v: Value, width: int, bits: int) -> Affine | None:
+        """The lower `width` bits of a value as an unsigned number of at least as many bits."""
+        found = self.of(v, width)
+        if found is None or found.step == 0:
+            return found
+        by = signed(found.step, width)
+        # Where the narrow number wraps around, this lane's or the next one's would be 2**width - abs(by) or more.
+        return Affine(by & mask(bits), found.most) if found.most + abs(by) < 1 << width else None
+
+    def read(self, v: Value, bits: int) -> Affine | None:
+        n = uniform_number(v.args[0], self.word)
+        if v.attr == "a" and not n:
+            return Affine(0, 0)
+        if v.attr != "r" or v.width != 32:
+            return None
+        if n >= self.registers:
+            return Affine(0, 0)
+        register = self.known.get(n)
+        if register is None:
+            return None
+        if bits <= 16 and register.half is not None:
+            return _lower(register.half, bits)
+        return None if register.whole is None else _lower(register.whole, bits)
+
+    def load(self, v: Value, bits: int) -> Affine | None:
+        """s[] and c[] do not change while an instruction reads them; g[] may."""
+        return Affine(0, mask(bits)) if v.attr[0][0] in "sc" and self.alike(v.args[0]) else None
+
+    def add(self, v: Value, bits: int) -> Affine | None:
+        a, b = (self.of(x, bits) for x in v.args)
+        return None if a is None or b is None else _lower(Affine(a.step + b.step, a.most + b.most), bits)
+
+    def complement(self, v: Value, bits: int) -> Affine | None:
+        a = self.of(v.args[0], bits)
+        return None if a is None else Affine(-a.step & mask(bits), mask(bits))
+
+    def mul(self, v: Value, bits: int) -> Affine | None:
+        for a, b in (v.args, v.args[::-1]):
+            if b.uniform and (found := self.of(a, bits)) is not None:
+                by = uniform_number(b, self.word)
+                return _lower(Affine(found.step * by, found.most * by), bits)
+        return None
+
+    def shl(self, v: Value, bits: int) -> Affine | None:
+        a, count = v.args
+        found = self.of(a, bits) if count.uniform else None
+        if found is None:
+            return None
+        by = uniform_number(count, self.word)
+        return Affine(0, 0) if by >= v.width else _lower(Affine(found.step << by, found.most << by), bits)
+
+    def lshr(self, v: Value, bits: int) -> Affine | None:
+        a, count = v.args
+        return self.of(a, bits) if count.uniform and not uniform_number(count, self.word) else None
+
+    def both(self, v: Value, bits: int) -> Affine | None:
+        """`and` with the lowest bits set is these bits of the other argument."""
+        for a, b in (v.args, v.args[::-1]):
+            if b.uniform:
+                kept = uniform_number(b, self.word)
+                if kept & (kept + 1) == 0 and kept:
+                    width = kept.bit_length()
+                    return self.of(a, bits) if width >= bits else self.wider(a, width, bits)
+        return None
+
+    def zext(self, v: Value, bits: int) -> Affine | None:
+        a = v.args[0]
+        return self.of(a, bits) if bits <= a.width else self.wider(a, a.width, bits)
+
+    def sext(self, v: Value, bits: int) -> Affine | None:
+        a = v.args[0]
+        if bits <= a.width:
+            return self.of(a, bits)
+        found = self.wider(a, a.width, bits)
+        return found if found is None or found.most < 1 << (a.width - 1) else None
+
+    def extract(self, v: Value, bits: int) -> Affine | None:
+        if v.attr:
+            return Affine(0, mask(bits)) if self.alike(v.args[0]) else None
+        return self.of(v.args[0], bits)
+
+    def concat(self, v: Value, bits: int) -> Affine | None:
+        high, low = v.args
+        if bits <= low.width:
+            return self.of(low, bits)
+        a, b = self.wider(low, low.width, bits), self.of(high, bits - low.width)
+        if a is None or b is None:
+            return None
+        return _lower(Affine(a.step + (b.step << low.width), a.most + (b.most << low.width)), bits)
+
+    def select(self, v: Value, bits: int) -> Affine | None:
+        which, *ways = v.args
+        if which.uniform:
+            return self.of(ways[0 if uniform_number(which, self.word) else 1], bits)
+        a, b = (self.of(x, bits) for x in ways)
+        if a is None or b is None or a.step != b.step or not self.alike(which):
+            return None
+        return Affine(a.step, max(a.most, b.most))
+
+    def call(self, v: Value, bits: int) -> Affine | None:
+        """A conversion of an unsigned number to one of as many bits or more is no change."""
+        operation, statics = v.attr
+        given = dict(statics)
+        if operation.name != "i2i" or given["negate"] or given["absolute"] or given["to"] != "u32":
+            return None
+        if given["source"] not in ("u16", "u32"):
+            return None
+        a = v.args[0]
+        return self.of(a, bits) if bits <= a.width else self.wider(a, a.width, bits)
+
+
+def _lower(a: Affine, bits: int) -> Affine:
+    """The lower bits of a sum or product."""
+    return Affine(a.step & mask(bits), min(a.most, mask(bits)))
+
+
+Rule = Callable[[_Evaluation, Value, int], Affine | None]
+RULES: dict[str, Rule] = {
+    "add": _Evaluation.add,
+    "and": _Evaluation.both,
+    "call": _Evaluation.call,
+    "concat": _Evaluation.concat,
+    "extract": _Evaluation.extract,
+    "load": _Evaluation.load,
+    "lshr": _Evaluation.lshr,
+    "mul": _Evaluation.mul,
+    "not": _Evaluation.complement,
+    "read": _Evaluation.read,
+    "select": _Evaluation.select,
+    "sext": _Evaluation.sext,
+    "shl": _Evaluation.shl,
+    "zext": _Evaluation.zext,
+}
+"""What is known of operations; the lower bits of sums and products hang on the lower bits of their arguments only."""
