@@ -40,7 +40,7 @@ u32, f32, f64 = np.uint32, np.float32, np.float64
 class Row:
     """One loop.
 
-    Attributes: `lines` (instructions of the loop, `{k}` counts them: destinations $r20 up), `start` (what comes before
+    Attributes: `lines` (instructions of the loop, with destinations from $r20 up), `start` (what comes before
     the loop), `counted` (instructions of the kind in the loop), `data` (kind of the numbers in $r8 up), `texture`
     (number of one of `textures`, bound as $t0).
     """
@@ -173,8 +173,11 @@ def heat_map(shares: dict[str, float]) -> str:
 
 
 def loop_of(template: str, count: int = UNROLL, step: int = 1, first: int = 20) -> list[str]:
-    """`count` instructions with destinations {d} from $r`first` on, every `step` registers."""
-    return [template.format(d=first + step * (k % 8), k=k) for k in range(count)]
+    """`count` instructions with destinations {d} from $r`first` on, every `step` registers; {e} is the next one's.
+
+    What reads {e} as well cannot be computed for many turns at once, nor before the loop.
+    """
+    return [template.format(d=first + step * (k % 8), e=first + step * ((k + 1) % 8)) for k in range(count)]
 
 
 DOUBLE_DATA = ["mov b32 $r16 $r8", "mov b32 $r17 $r9", "mov b32 $r18 $r10", "mov b32 $r19 $r11"]
@@ -194,16 +197,16 @@ ADDRESSES = {
 def rows() -> list[Row]:
     """All loops."""
     out = [
-        Row("add b32", loop_of("add b32 $r{d} $r8 $r{d}")),
-        Row("add b32, chain", ["add b32 $r20 $r8 $r20"] * UNROLL),
-        Row("addc", loop_of("addc b32 $r{d} $r8 $r{d} $c0")),
+        Row("add b32", loop_of("add b32 $r{d} $r{e} $r{d}")),
+        Row("add b32, chain", ["add b32 $r20 $r21 $r20", "add b32 $r21 $r20 $r21"] * (UNROLL // 2)),
+        Row("addc", loop_of("addc b32 $r{d} $r{e} $r{d} $c0")),
         Row("mul u24 high", loop_of("mul $r{d} high u24 $r8 $r{d}")),
-        Row("mul u16", loop_of("mul $r{d} u16 $r8l u16 $r9h")),
+        Row("mul u16", loop_of("mul $r{d} u16 $r{e}l u16 $r9h")),
         Row("sad s32", loop_of("sad $r{d} s32 $r8 $r9 $r{d}")),
-        Row("min s32", loop_of("min s32 $r{d} $r8 $r{d}")),
+        Row("min s32", loop_of("min s32 $r{d} $r{e} $r{d}")),
         Row("shl by register", loop_of("shl b32 $r{d} $r{d} $r9")),
         Row("shr s32 by register", loop_of("shr s32 $r{d} $r{d} $r9")),
-        Row("xor b32", loop_of("xor b32 $r{d} $r8 $r{d}")),
+        Row("xor b32", loop_of("xor b32 $r{d} $r{e} $r{d}")),
         Row("set u32", loop_of("set $r{d} l u32 $r8 $r{d}")),
         Row("add b16", loop_of("add b16 $r{d}l $r8l $r{d}h")),
     ]
@@ -265,6 +268,7 @@ def rows() -> list[Row]:
         out.append(Row(f"st s[], {pattern}", ["st b32 s[$a1+0x20] $r8"] * UNROLL, start, shared=8192))
     buffer = "add b32 $r12 b32 s[buffer] $r12"
     pairs, quads, words = (["shl b32 $r12 $r1 " + n, buffer] for n in ("0x3", "0x4", "0x2"))
+    apart = [f"add b32 $r{40 + k} $r12 {4 * BLOCK * k:#x}" for k in range(UNROLL)]
     out += [
         Row("ld l[]", loop_of("ld b32 $r{d} l[0x10]"), ["st b32 l[0x10] $r8"], local=64),
         Row("st l[]", ["st b32 l[0x10] $r8"] * UNROLL, local=64),
@@ -275,7 +279,8 @@ def rows() -> list[Row]:
         Row("ld u8 g[]", loop_of("ld u8 $r{d} g14[$r12]"), ["add b32 $r12 b32 s[buffer] $r1"]),
         Row("red add g[], same address", ["red add u32 g14[$r12] $r8"] * UNROLL, ["mov b32 $r12 b32 s[buffer]"]),
         *texture_rows(),
-        Row("red add g[], consecutive", ["red add u32 g14[$r12] $r8"] * UNROLL, words),
+        Row("red add g[], consecutive", [f"red add u32 g14[$r{40 + k}] $r8" for k in range(UNROLL)], [*words, *apart]),
+        Row("red add g[], the same row again", ["red add u32 g14[$r12] $r8"] * UNROLL, words),
     ]
     return out
 
