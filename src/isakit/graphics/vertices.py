@@ -118,32 +118,13 @@ def emitted_vertices(found: Sequence[Emitted], output: str, last: bool = True) -
     starts = np.concatenate([e.starts for e in found], axis=1) if found else np.zeros((0, 0), bool)
     table = words.transpose(1, 2, 0).reshape(OUTPUT_WORDS, -1)  # vertex k of lane n is column n * limit + k
     corners = {"points": 1, "line_strip": 2}.get(output, 3)
-    primitives: list[list[int]] = []
-    provoking: list[int] = []
-    restarts: list[bool] = []
-    source: list[int] = []
-    for lane in np.flatnonzero(count).tolist():
-        run: list[int] = []
-        odd = 0
-        for k in range(int(count[lane])):
-            if starts[k, lane]:
-                run, odd = [], 0
-            run.append(lane * limit + k)
-            if len(run) < corners:
-                continue
-            some = run[-corners:]
-            provoking.append(some[-1] if last else some[0])
-            restarts.append(len(run) == corners)
-            source.append(lane)
-            if corners == 3 and odd:
-                some = [some[1], some[0], some[2]]
-            odd ^= 1
-            primitives.append(some)
-    made = np.array(primitives, np.int64).reshape(-1, corners)
-    return Vertices(
-        table,
-        made,
-        np.array(provoking, np.int64),
-        restarts=np.array(restarts, bool),
-        numbers=np.array(source, np.int64),
-    )
+    k = np.arange(limit)
+    position = k - np.maximum.accumulate(np.where(starts[:limit].T, k, 0), axis=1)  # in its strip
+    lane, last_corner = np.nonzero((k < count[:, None]) & (position >= corners - 1))
+    position = position[lane, last_corner]
+    made = (lane * limit + last_corner)[:, None] + np.arange(1 - corners, 1)
+    provoking = made[:, -1 if last else 0].copy()
+    if corners == 3:
+        odd = position % 2 == 1
+        made[odd] = made[odd][:, [1, 0, 2]]
+    return Vertices(table, made, provoking, restarts=position == corners - 1, numbers=lane)

@@ -190,7 +190,7 @@ def _run_shader(data: bytes) -> set[str]:
 
 
 def _draw(path: str) -> None:
-    Scene(path).render(engine="reference")
+    Scene(path).render(engine="reference", max_instructions=LIMIT)
 
 
 def _replay_gl(path: str) -> None:
