@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,22 @@ from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.sem.value import Value
 
 
-def function(op: Any, statics: dict[str, Any], operands: int, portable: bool, width: int = 32, takes: int = 0) -> Any:
+def function(
+    op: Any,
+    statics: dict[str, Any],
+    operands: int,
+    portable: bool,
+    width: int = 32,
+    takes: int = 0,
+    cpu: str = "",
+) -> Any:
     """A compiled function of arrays of unsigned integers of `width` bits, a multiple of 32 rows long.
 
-    The operation gets the low `takes` bits of each, or all; its result is extended with zeros.
+    The operation gets the low `takes` bits of each, or all; its result is extended with zeros. `cpu`: as LLVM calls it;
+    the code is what is fast there, of instructions that this machine has.
     """
     target = host(portable)
+    target = replace(target, cpu=cpu) if cpu else target
     module = LlvmModule(32)
     body = Body(module)
     formals = [Value("read", width, (), k) for k in range(operands)]

@@ -8,7 +8,7 @@ computes in double precision with the default environment and rounds by integer 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,24 +136,47 @@ def _is_none(low: ValueLowering, a: Ref) -> Ref:
     return low.op("icmp eq", a, low.constant(0, 32), 1)
 
 
-def _some_zero(low: ValueLowering, numbers: Sequence[Ref]) -> str:
-    """Whether one of the words of one of the vectors is 0, as i1.
+@dataclass(frozen=True)
+class _Test:
+    """Words of which some bits are looked at: whether all of these are 0."""
 
-    Comparisons that give flags take three times as long as an unsigned minimum, so there is one for all.
-    """
+    words: Ref
+    bits: int
+
+    def holds(self, low: ValueLowering) -> Ref:
+        """The lanes in which it is true."""
+        return _is_none(low, _bits_of(low, self.words, self.bits))
+
+
+_Tests = Callable[[ValueLowering, Sequence[_Test]], str]
+"""Whether one of some tests is true in one of the lanes, as i1."""
+
+
+def _one_by_one(low: ValueLowering, tests: Sequence[_Test]) -> str:
+    """An instruction that gives flags for each register."""
+    every = ""
+    for t in tests:
+        for p in pieces(low, _bits_of(low, t.words, t.bits).text, "i32", PIECE):
+            some = low.body(f"icmp ne <16 x i32> {p}, zeroinitializer")
+            every = low.body(f"and <16 x i1> {some}, {every}") if every else some
+    return low.body(f"icmp ne i16 {low.body(f'bitcast <16 x i1> {every} to i16')}, -1")
+
+
+def _by_minimum(low: ValueLowering, tests: Sequence[_Test]) -> str:
+    """One instruction that gives flags for all: on Zen 5 it takes three times as long as an unsigned minimum."""
     f = low.module.declare("llvm.umin.v16i32", "<16 x i32> @(<16 x i32>, <16 x i32>)")
-    parts = [p for number in numbers for p in pieces(low, number.text, "i32", PIECE)]
-    least = parts[0]
-    for p in parts[1:]:
+    looked_at = (_bits_of(low, t.words, t.bits).text for t in tests)
+    least, *parts = (p for words in looked_at for p in pieces(low, words, "i32", PIECE))
+    for p in parts:
         least = low.body(f"call <16 x i32> {f}(<16 x i32> {least}, <16 x i32> {p})")
     flags = low.body(f"icmp eq <16 x i32> {least}, zeroinitializer")
     return low.body(f"icmp ne i16 {low.body(f'bitcast <16 x i1> {flags} to i16')}, 0")
 
 
-def _ordinary(low: ValueLowering, m: _Mad) -> tuple[Ref, Ref]:
-    """None 0 in lanes whose product is in the range of f32, and whose addend is neither zero nor infinite nor NaN."""
+def _ordinary(low: ValueLowering, m: _Mad) -> tuple[_Test, _Test]:
+    """False where the product is in the range of f32, and the addend is neither zero nor infinite nor NaN."""
     addend = low.op("add", m.c, low.constant(SMALLEST, 32))
-    return _bits_of(low, m.shifted, EDGES), _bits_of(low, addend, EXPONENT & ~SMALLEST)
+    return _Test(m.shifted, EDGES), _Test(addend, EXPONENT & ~SMALLEST)
 
 
 def _of_any_operands(low: ValueLowering, m: _Mad) -> Ref:
@@ -163,12 +186,12 @@ def _of_any_operands(low: ValueLowering, m: _Mad) -> Ref:
     return _avx512(low, "add", product, m.c, "rn")
 
 
-def _above_small(low: ValueLowering, c: Ref) -> Ref:
-    """Not 0 in lanes whose addend is zero, or so large that a product below the range does not change the sum."""
-    return _bits_of(low, low.op("sub", c, low.constant(SMALLEST, 32)), SMALL)
+def _small(low: ValueLowering, c: Ref) -> _Test:
+    """False where the addend is zero, or so large that a product below the range does not change the sum."""
+    return _Test(low.op("sub", c, low.constant(SMALLEST, 32)), SMALL)
 
 
-def _sum_of_product(raw: bool) -> Native:
+def _sum_of_product(raw: bool, some: _Tests) -> Native:
     def mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
         """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
 
@@ -191,7 +214,7 @@ def _sum_of_product(raw: bool) -> Native:
             else f"br label %{test}"
         )
         body.label(test)
-        body.do(f"br i1 {_some_zero(low, _ordinary(low, m))}, label %{odd}, label %{usual}")
+        body.do(f"br i1 {some(low, _ordinary(low, m))}, label %{odd}, label %{usual}")
         body.label(usual)
         first = _avx512(low, "add", m.cut, m.c, "rn")
         body.do(f"br label %{done}")
@@ -200,7 +223,7 @@ def _sum_of_product(raw: bool) -> Native:
             body.do(f"store i1 true, ptr {low.habit}")
         total = _of_any_operands(low, m)
         total = total if raw else one_nan(low, total)
-        left = _some_zero(low, (_bits_of(low, m.shifted, EXPONENT), _above_small(low, m.c)))
+        left = some(low, (_Test(m.shifted, EXPONENT), _small(low, m.c)))
         total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32, KEEPS_HALF))
         last = body.current
         body.do(f"br label %{done}")
@@ -258,7 +281,7 @@ def _of_any_product(low: ValueLowering, m: _Mad) -> Ref:
 
     exponent = _bits_of(low, m.cut, EXPONENT)
     is_above = low.op("icmp eq", exponent, low.constant(LARGEST & EXPONENT, 32), 1)
-    is_below = low.op("and", _is_none(low, exponent), _is_none(low, _above_small(low, m.c)))
+    is_below = low.op("and", _is_none(low, exponent), _small(low, m.c).holds(low))
     there = constants(_power(-DOWN), _power(UP), _power(0))
     moved = _begun(low, _avx512(low, "mul", m.a, there, "rz"), m.b, _avx512(low, "mul", m.c, there, "rn"))
     zero = _is_none(low, _bits_of(low, m.c, EXPONENT))
@@ -300,14 +323,11 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]
     return packed_comparison(low, args) if statics.get("flushing", True) else None
 
 
-def _embedded(raw: bool) -> dict[str, Native]:
+def embedded_f32(cpu: str, raw: bool) -> dict[str, Native]:
+    """The lowerings for a processor; `raw`: results may be any NaN, for operations to which all of them are equal."""
     add, mul = _sum_and_product(raw)
-    return {"f32_add": add, "f32_mul": mul, "f32_mad": _sum_of_product(raw), "holds f32_compare": _comparison}
-
-
-EMBEDDED_F32 = _embedded(raw=False)
-RAW_F32 = _embedded(raw=True)
-"""Results may be any NaN of the host: for results that only operations read to which all NaNs are equal."""
+    mad = _sum_of_product(raw, _by_minimum if cpu.startswith("znver") else _one_by_one)
+    return {"f32_add": add, "f32_mul": mul, "f32_mad": mad, "holds f32_compare": _comparison}
 
 
 # --- portable -------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from isakit.engine.codegen import compiled_operation
+from isakit.engine.llvm import host
 from isakit.sem.fp import f32
 from support.lowered import function
 
@@ -61,6 +62,19 @@ def test_native_floats_equal_their_definition(name: str, statics: dict[str, Any]
     got = function(op, statics, count, portable)(*arrays)
     wrong = np.flatnonzero(got != expected)
     assert not len(wrong), [f"{[f'{a[k]:08x}' for a in arrays]}: {got[k]:08x} not {expected[k]:08x}" for k in wrong[:5]]
+
+
+@pytest.mark.parametrize("cpu", ["znver5", "sapphirerapids"])
+def test_multiply_add_by_its_ways(cpu: str) -> None:
+    """Thirty-two lanes of the same numbers take the shortest way that does for these; there are two kinds of tests."""
+    if not host().embedded:
+        pytest.skip("needs AVX-512")
+    arrays = [np.repeat(a, 32) for a in operands_for(3)]
+    definition = compiled_operation(f32.f32_mad, (("zero_wins", False),), (32,) * 3, "numpy")
+    with np.errstate(all="ignore"):
+        expected = np.repeat(np.asarray(definition(*(a[::32] for a in arrays))).astype(np.uint32), 32)
+    got = function(f32.f32_mad, {"zero_wins": False}, 3, portable=False, cpu=cpu)(*arrays)
+    assert np.array_equal(got, expected)
 
 
 @pytest.mark.parametrize("portable", [False, True])
