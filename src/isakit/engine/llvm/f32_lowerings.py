@@ -96,6 +96,33 @@ def _sum_and_product(raw: bool) -> tuple[Native, Native]:
     return add, mul
 
 
+ONE = 0x3F800000
+SMALLER, LARGER = 4, 5
+"""What `vrangeps` shall give, with the sign it has."""
+
+
+def _extreme(which: int, raw: bool) -> Native:
+    def extreme(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+        """`vrangeps` knows that -0 is below +0 and that a number wins over a quiet NaN, as the definition has it.
+
+        Multiplying by one makes zeros of denormals, and quiet NaNs of signalling ones.
+        """
+        if all(a.uniform for a in args):
+            return None
+        vector = "<16 x float>"
+        f = low.module.declare(
+            "llvm.x86.avx512.mask.range.ps.512", f"{vector} @({vector}, {vector}, i32, {vector}, i16, i32)"
+        )
+        flushed = (_floats(low, _avx512(low, "mul", a, low.constant(ONE, 32), "rn")) for a in args)
+        both = zip(*(pieces(low, x, "float", PIECE) for x in flushed), strict=True)
+        given = f"i32 {which}, {vector} zeroinitializer, i16 -1, i32 4"
+        found = [low.body(f"call {vector} {f}({vector} {x}, {vector} {y}, {given})") for x, y in both]
+        result = _bits(low, joined(low, found, "float", PIECE))
+        return result if raw else one_nan(low, result)
+
+    return extreme
+
+
 EXPONENT = 0x7F800000
 TWO_BINADES = 0x01000000
 EDGES = 0x7E000000
@@ -327,7 +354,14 @@ def embedded_f32(cpu: str, raw: bool) -> dict[str, Native]:
     """The lowerings for a processor; `raw`: results may be any NaN, for operations to which all of them are equal."""
     add, mul = _sum_and_product(raw)
     mad = _sum_of_product(raw, _by_minimum if cpu.startswith("znver") else _one_by_one)
-    return {"f32_add": add, "f32_mul": mul, "f32_mad": mad, "holds f32_compare": _comparison}
+    return {
+        "f32_add": add,
+        "f32_mul": mul,
+        "f32_mad": mad,
+        "f32_max": _extreme(LARGER, raw),
+        "f32_min": _extreme(SMALLER, raw),
+        "holds f32_compare": _comparison,
+    }
 
 
 # --- portable -------------------------------------------------------------------------------------

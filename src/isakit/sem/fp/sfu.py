@@ -25,6 +25,7 @@ _FALLING = {"rcp": (True, False), "rsqrt": (True, False), "sin": (False, True), 
             "lg2": (False, True)}  # fmt: skip
 
 
+@operation
 def truncated_square(v: Value) -> Value:
     """About v*v / 2**19 of a 17-bit number in 32 bits: partial products are cut to whole numbers before they are added.
 

@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 
 from isakit.engine.codegen import compiled_operation
 from isakit.engine.llvm import host
-from isakit.sem.fp import f32
+from isakit.sem.fp import f32, sfu
 from support.lowered import function
 
 SPECIAL = [
@@ -48,6 +48,8 @@ CASES = [
     ("f32_mul", {"rounding": "rn", "zero_wins": False}, 2),
     ("f32_mul", {"rounding": "rz", "zero_wins": False}, 2),
     ("f32_mad", {"zero_wins": False}, 3),
+    ("f32_max", {}, 2),
+    ("f32_min", {}, 2),
 ]
 
 
@@ -75,6 +77,17 @@ def test_multiply_add_by_its_ways(cpu: str) -> None:
         expected = np.repeat(np.asarray(definition(*(a[::32] for a in arrays))).astype(np.uint32), 32)
     got = function(f32.f32_mad, {"zero_wins": False}, 3, portable=False, cpu=cpu)(*arrays)
     assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_all_squares_of_the_special_function_unit(portable: bool) -> None:
+    """Bits above the seventeenth do not count."""
+    numbers = np.arange(1 << 17, dtype=np.uint32)
+    definition = compiled_operation(sfu.truncated_square, (), (32,), "numpy")
+    square = function(sfu.truncated_square, {}, 1, portable)
+    expected = np.asarray(definition(numbers)).astype(np.uint32)
+    for above in (0, 0xABCC0000):
+        assert np.array_equal(square(numbers | np.uint32(above)), expected)
 
 
 @pytest.mark.parametrize("portable", [False, True])

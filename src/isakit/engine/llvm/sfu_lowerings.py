@@ -1,0 +1,79 @@
+"""A hardware lowering of the square in the special-function unit, equal to `isakit.sem.fp.sfu.truncated_square`.
+
+It needs AVX-512's bit fields (VBMI) and products of bytes (VNNI). Of a number of 17 bits let U be the upper eight and L
+the lower nine. All products of two bits of U count, which together are half the square of U. A bit of U with bits of L
+counts for as much of L as reaches 2**18: bit 7 of U (16 of the number) for L >> 2, bit 6 for L >> 3, and so on. These
+are seven products of a byte with a bit, four of which one instruction adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from isakit.engine.llvm.ir_text import Ref
+from isakit.engine.llvm.target import Host
+from isakit.engine.llvm.values import Native, ValueLowering
+from isakit.engine.llvm.vector_pieces import joined, pieces
+
+NEEDED = {"+avx512vbmi", "+avx512vnni"}
+PIECE = 16
+LOWER = 9
+"""Bits of L."""
+TERMS = ((7, 6, 5, 4), (3, 2, 1))
+"""Bits of U by the instruction that adds their products up."""
+_BYTES, _WORDS, _HALFWORDS = "<64 x i8>", "<16 x i32>", "<32 x i16>"
+
+
+def sfu_lowerings(target: Host) -> dict[str, Native]:
+    """The lowerings for a target."""
+    return {"truncated_square": _square} if target.embedded and set(target.features.split(",")) >= NEEDED else {}
+
+
+def _square(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    if args[0].uniform:
+        return None
+    upper = low.op("and", low.op("lshr", args[0], low.constant(LOWER, 32)), low.constant(0xFF, 32))
+    squares: list[str] = []
+    sums: list[str] = []
+    f = low.module.declare("llvm.x86.avx512.pmaddw.d.512", f"{_WORDS} @({_HALFWORDS}, {_HALFWORDS})")
+    for piece in pieces(low, upper.text, "i32", PIECE):
+        half = low.body(f"bitcast {_WORDS} {piece} to {_HALFWORDS}")
+        squares.append(low.body(f"call {_WORDS} {f}({_HALFWORDS} {half}, {_HALFWORDS} {half})"))
+    for piece in pieces(low, args[0].text, "i32", PIECE):
+        total, number = "zeroinitializer", low.body(f"bitcast {_WORDS} {piece} to {_BYTES}")
+        for bits in TERMS:
+            shifts = [LOWER - bit for bit in bits]
+            total = _added(
+                low,
+                total,
+                _fields(low, number, shifts, [(1 << LOWER - shift) - 1 for shift in shifts]),
+                _fields(low, number, [LOWER + bit for bit in bits], [1] * len(bits)),
+            )
+        sums.append(total)
+    square, crossed = (Ref(joined(low, parts, "i32", PIECE), 32) for parts in (squares, sums))
+    return low.op("add", crossed, low.op("lshr", square, low.constant(1, 32)))
+
+
+def _fields(low: ValueLowering, number: str, shifts: Sequence[int], masks: Sequence[int]) -> str:
+    """Byte k of each 32 bits is the number shifted right by `shifts[k]`, masked."""
+    f = low.module.declare("llvm.x86.avx512.pmultishift.qb.512", f"{_BYTES} @({_BYTES}, {_BYTES})")
+    padded = [*shifts, *[0] * (4 - len(shifts))]
+    places = _constant([word + shift for word in (0, 32) for shift in padded])  # fields of 64 bits
+    found = low.body(f"call {_BYTES} {f}({_BYTES} {places}, {_BYTES} {number})")
+    return low.body(f"and {_BYTES} {found}, {_constant([*masks, *[0] * (4 - len(masks))])}")
+
+
+def _constant(numbers: Sequence[int]) -> str:
+    """Bytes, again and again."""
+    return "<" + ", ".join(f"i8 {numbers[k % len(numbers)]}" for k in range(64)) + ">"
+
+
+def _added(low: ValueLowering, total: str, unsigned: str, signed: str) -> str:
+    """The sum of the four products of bytes in each 32 bits, added to a total.
+
+    LLVM 22 gives the instruction's arguments as bytes, and reads it as older ones wrote it.
+    """
+    f = low.module.declare("llvm.x86.avx512.vpdpbusd.512", f"{_WORDS} @({_WORDS}, {_WORDS}, {_WORDS})")
+    given = (low.body(f"bitcast {_BYTES} {x} to {_WORDS}") for x in (unsigned, signed))
+    return low.body(f"call {_WORDS} {f}({_WORDS} {total}, {', '.join(f'{_WORDS} {x}' for x in given)})")
