@@ -9,6 +9,7 @@ import numpy as np
 
 import isakit
 from isakit import IsakitError, usse
+from isakit.errors import FormatError
 from isakit.formats import Shader, write_gxp
 from isakit.formats.gxp import (
     ATTRIBUTE,
@@ -97,7 +98,8 @@ def shader(stage: str) -> bytes:
 def run(data: bytes) -> usse.Result:
     """A file run with as many of the inputs as it still has a name for."""
     sh = isakit.load(data)
-    assert isinstance(sh, Shader)
+    if not isinstance(sh, Shader):
+        raise FormatError("data", 0, "no shader")
     names = {p.name for p in sh.parameters}
     given: dict[str, Any] = {
         "uniforms": {k: v for k, v in UNIFORMS.items() if k in names},

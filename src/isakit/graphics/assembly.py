@@ -23,7 +23,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 @dataclass(frozen=True)
 class Attribute:
-    """A vertex attribute: an array with one row per vertex, or per `divisor` instances.
+    """A vertex attribute: an array with one row per vertex, or per `divisor` instances; LaunchError if less than 0.
 
     Floating point arrays are passed as f32. Integer arrays: `normalized` ones become 0 to 1 or -1 to 1, `scaled` ones
     are converted, others are passed as they are.
@@ -33,6 +33,10 @@ class Attribute:
     normalized: bool = False
     scaled: bool = False
     divisor: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.divisor < 1 << 63:
+            raise LaunchError(f"an attribute goes on after {self.divisor} instances")
 
     def words(self) -> Array:
         """u32 [rows, 4]; missing components are 0, 0, 0, 1. Raises LaunchError for another shape."""

@@ -309,8 +309,8 @@ def _attribute(name: str, given: Any) -> tuple[Array, int]:
     if isinstance(given, Attribute) and given.normalized and a.dtype.kind in "iu":
         a = fractions(a)
     a = a[None] if a.ndim == 1 else a.reshape(len(a), -1) if a.ndim else a
-    if a.ndim != 2 or not len(a) or a.dtype.kind not in "fiu" or divisor < 0:
-        raise LaunchError(f"the attribute {name!r} is {a.dtype} of shape {a.shape}, divisor {divisor}")
+    if a.ndim != 2 or not len(a) or a.dtype.kind not in "fiu":
+        raise LaunchError(f"the attribute {name!r} is {a.dtype} of shape {a.shape}")
     return a, divisor
 
 

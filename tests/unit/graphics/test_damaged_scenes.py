@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -18,6 +19,7 @@ from isakit.hosts.drm import capture as drm
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.replay import Replay
 from support.farm import samples
+from support.farm.containers import check_file
 from support.farm.structures import HEAD, capture, numbers, records, with_other_numbers, with_other_values
 
 
@@ -37,6 +39,25 @@ def test_impossible_scenes_are_refused(tmp_path: Path, changes: dict[str, Any], 
     with pytest.raises(FormatError) as e:
         Scene(path).render(engine="reference")
     assert says in str(e.value)
+
+
+@pytest.mark.parametrize("divisor", [-1, 1 << 63])
+def test_instances_of_an_attribute_are_counted(tmp_path: Path, divisor: int) -> None:
+    scene = copy.deepcopy(samples.scenes()[0])
+    scene["draws"][0]["attribs"][0]["divisor"] = divisor
+    (tmp_path / "scene.json").write_text(json.dumps(scene))
+    with pytest.raises(LaunchError, match=f"goes on after {divisor} instances"):
+        Scene(tmp_path / "scene.json").render(engine="reference")
+
+
+@pytest.mark.parametrize("bits", [[], "", [8], [32] * 5, {}, 7, None])
+def test_texels_that_a_captured_texture_cannot_have(bits: object) -> None:
+    """A texture in a capture of CUDA, whose launches say in JSON what a texel is made of."""
+    entry, blobs = copy.deepcopy(samples.cuda_capture())
+    assert entry["textures"]
+    for texture in entry["textures"].values():
+        texture["state"]["channel"]["bits"] = bits
+    assert check_file({"kind": "cuda", "data": {"entry": entry, "blobs": blobs}}) == {"cuda refused"}
 
 
 @pytest.mark.parametrize("scene", ["tests/vectors/tesla/scenes/s10_geom_quads", "examples/usse/scene"])

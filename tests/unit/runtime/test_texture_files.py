@@ -173,9 +173,10 @@ def test_pictures(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     image.fromarray(noise(5, 7, 4), "RGBA").save(tmp_path / "p.png")
     np.testing.assert_array_equal(as_bytes(read_texture(tmp_path / "p.png").levels[0]), noise(5, 7, 4))
-    (tmp_path / "p.png").write_bytes(b"no picture")
-    with pytest.raises(FormatError, match="no picture"):
-        read_texture(tmp_path / "p.png")
+    for damaged in (b"no picture", b"|\x00\x00\x00", b"BM", b"GIF89a", b"\x89PNG\r\n\x1a\n\x00\x00\x00\x00"):
+        (tmp_path / "p.png").write_bytes(damaged)
+        with pytest.raises(FormatError, match="no picture"):
+            read_texture(tmp_path / "p.png")
 
 
 @pytest.mark.parametrize("seed", range(80))

@@ -121,7 +121,7 @@ class Capture:
         """Work with what a launch file says: what does not fit there is a CaptureError."""
         try:
             yield
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as e:
             raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
 
     def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, dict[str, Any]]:
