@@ -285,12 +285,12 @@ def accesses(
         address = [operand.index_register] if operand.index_register is not None else []
         return (address, [operand.alone]) if output else ([operand.alone, *address], [])
     if isinstance(operand, Memory):
-        read = [r for r in (operand.base, operand.index) if r is not None]
+        read = [r.alone for r in (operand.base, operand.index) if r is not None]
         return read, read[:1] if operand.post_increment and operand.base is not None else []
     if isinstance(operand, CodeAddress):
         operand = operand.condition
     if isinstance(operand, Condition):
-        return ([operand.register] if operand.register is not None else []), []
+        return ([operand.register.alone] if operand.register is not None else []), []
     if isinstance(operand, Compound):
         both = [accesses(o, o.name in outputs if o.name else output, outputs) for o in operand.operands]
         return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]

@@ -21,6 +21,7 @@ import isakit
         ("add f32 $r6 (mul $r1 $r2) $r6", {"$r1", "$r2", "$r6"}, {"$r6"}),
         ("texsize all $r0:#:$r1:# $t3 $s2 $r0", {"$t3", "$s2", "$r0"}, {"$r0", "$r1"}),
         ("vote any $c1", set(), {"$c1"}),
+        ("mov $r0 0x0", {"$a0"}, {"$r0"}),  # which always reads 0, and is written so
     ],
 )
 def test_reads_and_writes(text, reads, writes) -> None:

@@ -208,6 +208,8 @@ def test_registers_read_and_written() -> None:
     i = one("$p3 add por $p5 $r5 $mvxl0 $r2")
     assert set(i.reads) == {"$p3", "$mvxl0", "$r2"}
     assert set(i.writes) == {"$p5", "$r5"}
+    assert set(one("or $p9 not $p3 not 0x1").reads) == {"$p3", "$p15"}  # which is always 1, and is written so
+    assert set(one("0x1 rbra 0x3e $p9 nop", "vp2").reads) == {"$p15", "$p9"}
     assert set(one("st D[$r1+$r2*0x2] $r3").reads) == {"$r1", "$r2", "$r3"}
     assert one("ld $r1 D[$r2]").writes == ("$r1",)
 

@@ -136,8 +136,8 @@ class AddressRegister:
 @cache
 def areg(f: Field) -> Reg:
     """$aN as a plain operand; $a0 prints as 0x0."""
-    names = ("0x0", *[f"$a{i}" for i in range(1, 1 << f.width)])
-    return Reg(f, names, AddressRegister, "an address register", aliases={"$a0": 0}, file="a", width=16)
+    names = tuple(f"$a{i}" for i in range(1 << f.width))
+    return Reg(f, names, AddressRegister, "an address register", file="a", width=16, numbers={0: 0})
 
 
 @dataclass(frozen=True)
