@@ -14,7 +14,7 @@ def float_lowerings(target: Host, *, raw: bool = False) -> dict[str, Native]:
     """The lowerings for a target; `raw`: results may be any NaN of the host, for readers to which all are equal."""
     if target.embedded:
         return {**embedded_f32(target.cpu, raw), **EMBEDDED_F64, **EMBEDDED_CONVERSIONS, **sfu_lowerings(target)}
-    found = {**PORTABLE_F32, **PORTABLE_F64}
+    found = {**PORTABLE_F32, **PORTABLE_F64, **sfu_lowerings(target)}
     if "+fma" not in target.features.split(","):
         del found["f64_fma"]  # LLVM would call a function of the C library
     return found

@@ -15,6 +15,8 @@ from isakit.engine.llvm.ir_text import Ref
 from isakit.engine.llvm.target import Host
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
+from isakit.sem.fp.sfu import truncated_square
+from isakit.sem.operation import expansion
 
 NEEDED = {"+avx512vbmi", "+avx512vnni"}
 PIECE = 16
@@ -27,7 +29,15 @@ _BYTES, _WORDS, _HALFWORDS = "<64 x i8>", "<16 x i32>", "<32 x i16>"
 
 def sfu_lowerings(target: Host) -> dict[str, Native]:
     """The lowerings for a target."""
-    return {"truncated_square": _square} if target.embedded and set(target.features.split(",")) >= NEEDED else {}
+    fast = target.embedded and set(target.features.split(",")) >= NEEDED
+    return {"truncated_square": _square if fast else _in_place}
+
+
+def _in_place(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    """The definition, without the call that it is long enough for."""
+    formals, result = expansion(truncated_square, (), (32,))
+    given = {f.attr: a for f, a in zip(formals, args, strict=True)}
+    return ValueLowering(low.body, lambda v: given[v.attr], low.natives).value(result)
 
 
 def _square(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
