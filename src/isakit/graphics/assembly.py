@@ -23,10 +23,10 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 @dataclass(frozen=True)
 class Attribute:
-    """A vertex attribute: an array with one row per vertex, or per `divisor` instances; LaunchError if less than 0.
+    """A vertex attribute: an array with one row per vertex, or per `divisor` instances (0 to 2**63 - 1).
 
     Floating point arrays are passed as f32. Integer arrays: `normalized` ones become 0 to 1 or -1 to 1, `scaled` ones
-    are converted, others are passed as they are.
+    are converted, others are passed as they are. Raises LaunchError for another divisor.
     """
 
     data: NDArray[Any]

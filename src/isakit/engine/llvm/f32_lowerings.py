@@ -16,6 +16,7 @@ from isakit.engine.llvm.ir_text import Ref
 from isakit.engine.llvm.target import KEEPS_HALF
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
+from isakit.sem.fp.core import F32
 
 NAN = 0x7FFFFFFF
 ABS = 0x7FFFFFFF
@@ -36,13 +37,19 @@ def _bits(low: ValueLowering, v: str) -> Ref:
     return Ref(low.body(f"bitcast <{n} x float> {v} to <{n} x i32>"), 32)
 
 
-def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref:
-    """One packed instruction per 16 lanes."""
-    f = low.module.declare(f"llvm.x86.avx512.{name}.ps.512", "<16 x float> @(<16 x float>, <16 x float>, i32)")
-    mode = EMBEDDED_ROUNDING[rounding]
+def _packed(low: ValueLowering, name: str, a: Ref, b: Ref, *given: tuple[str, object]) -> Ref:
+    """One packed instruction per 16 lanes, with what else it is `given`, as (type, value)."""
+    types = ", ".join(["<16 x float>"] * 2 + [ty for ty, _ in given])
+    f = low.module.declare(f"llvm.x86.avx512.{name}.ps.512", f"<16 x float> @({types})")
+    others = ", ".join(f"{ty} {value}" for ty, value in given)
     both = zip(*(pieces(low, _floats(low, r), "float", PIECE) for r in (a, b)), strict=True)
-    results = [low.body(f"call <16 x float> {f}(<16 x float> {x}, <16 x float> {y}, i32 {mode})") for x, y in both]
+    results = [low.body(f"call <16 x float> {f}(<16 x float> {x}, <16 x float> {y}, {others})") for x, y in both]
     return _bits(low, joined(low, results, "float", PIECE))
+
+
+def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref:
+    """Arithmetic with embedded rounding."""
+    return _packed(low, name, a, b, ("i32", EMBEDDED_ROUNDING[rounding]))
 
 
 def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
@@ -96,7 +103,6 @@ def _sum_and_product(raw: bool) -> tuple[Native, Native]:
     return add, mul
 
 
-ONE = 0x3F800000
 SMALLER, LARGER = 4, 5
 """What `vrangeps` shall give, with the sign it has."""
 
@@ -109,15 +115,9 @@ def _extreme(which: int, raw: bool) -> Native:
         """
         if all(a.uniform for a in args):
             return None
-        vector = "<16 x float>"
-        f = low.module.declare(
-            "llvm.x86.avx512.mask.range.ps.512", f"{vector} @({vector}, {vector}, i32, {vector}, i16, i32)"
-        )
-        flushed = (_floats(low, _avx512(low, "mul", a, low.constant(ONE, 32), "rn")) for a in args)
-        both = zip(*(pieces(low, x, "float", PIECE) for x in flushed), strict=True)
-        given = f"i32 {which}, {vector} zeroinitializer, i16 -1, i32 4"
-        found = [low.body(f"call {vector} {f}({vector} {x}, {vector} {y}, {given})") for x, y in both]
-        result = _bits(low, joined(low, found, "float", PIECE))
+        a, b = (_avx512(low, "mul", x, low.constant(F32.one, 32), "rn") for x in args)
+        every = ("<16 x float>", "zeroinitializer"), ("i16", -1), ("i32", 4)
+        result = _packed(low, "mask.range", a, b, ("i32", which), *every)
         return result if raw else one_nan(low, result)
 
     return extreme
@@ -175,7 +175,7 @@ class _Test:
         return _is_none(low, _bits_of(low, self.words, self.bits))
 
 
-_Tests = Callable[[ValueLowering, Sequence[_Test]], str]
+_AnyHolds = Callable[[ValueLowering, Sequence[_Test]], str]
 """Whether one of some tests is true in one of the lanes, as i1."""
 
 
@@ -208,7 +208,7 @@ def _ordinary(low: ValueLowering, m: _Mad) -> tuple[_Test, _Test]:
 
 def _of_any_operands(low: ValueLowering, m: _Mad) -> Ref:
     """The sum with the product in the range of f32: it is rounded where the addend is zero. NaNs are any."""
-    zero = _is_none(low, _bits_of(low, m.c, EXPONENT))
+    zero = _is_zero(low, m.c)
     product = low.select(zero, _avx512(low, "mul", m.a, m.b, "rn"), m.cut)
     return _avx512(low, "add", product, m.c, "rn")
 
@@ -218,7 +218,7 @@ def _small(low: ValueLowering, c: Ref) -> _Test:
     return _Test(low.op("sub", c, low.constant(SMALLEST, 32)), SMALL)
 
 
-def _sum_of_product(raw: bool, some: _Tests) -> Native:
+def _sum_of_product(raw: bool, any_holds: _AnyHolds) -> Native:
     def mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
         """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
 
@@ -241,7 +241,7 @@ def _sum_of_product(raw: bool, some: _Tests) -> Native:
             else f"br label %{test}"
         )
         body.label(test)
-        body.do(f"br i1 {some(low, _ordinary(low, m))}, label %{odd}, label %{usual}")
+        body.do(f"br i1 {any_holds(low, _ordinary(low, m))}, label %{odd}, label %{usual}")
         body.label(usual)
         first = _avx512(low, "add", m.cut, m.c, "rn")
         body.do(f"br label %{done}")
@@ -250,7 +250,7 @@ def _sum_of_product(raw: bool, some: _Tests) -> Native:
             body.do(f"store i1 true, ptr {low.habit}")
         total = _of_any_operands(low, m)
         total = total if raw else one_nan(low, total)
-        left = some(low, (_Test(m.shifted, EXPONENT), _small(low, m.c)))
+        left = any_holds(low, (_Test(m.shifted, EXPONENT), _small(low, m.c)))
         total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32, KEEPS_HALF))
         last = body.current
         body.do(f"br label %{done}")
@@ -311,7 +311,7 @@ def _of_any_product(low: ValueLowering, m: _Mad) -> Ref:
     is_below = low.op("and", _is_none(low, exponent), _small(low, m.c).holds(low))
     there = constants(_power(-DOWN), _power(UP), _power(0))
     moved = _begun(low, _avx512(low, "mul", m.a, there, "rz"), m.b, _avx512(low, "mul", m.c, there, "rn"))
-    zero = _is_none(low, _bits_of(low, m.c, EXPONENT))
+    zero = _is_zero(low, m.c)
     product = low.select(zero, _avx512(low, "mul", moved.a, m.b, "rn"), moved.cut)
     total = _avx512(low, "add", product, moved.c, "rn")
     size = low.op("and", total, low.constant(ABS, 32))

@@ -44,25 +44,22 @@ def _square(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) ->
     if args[0].uniform:
         return None
     upper = low.op("and", low.op("lshr", args[0], low.constant(LOWER, 32)), low.constant(0xFF, 32))
-    squares: list[str] = []
-    sums: list[str] = []
+    both = zip(*(pieces(low, x.text, "i32", PIECE) for x in (args[0], upper)), strict=True)
+    return Ref(joined(low, [_square_of(low, number, u) for number, u in both], "i32", PIECE), 32)
+
+
+def _square_of(low: ValueLowering, number: str, upper: str) -> str:
+    """The square of one register's numbers."""
     f = low.module.declare("llvm.x86.avx512.pmaddw.d.512", f"{_WORDS} @({_HALFWORDS}, {_HALFWORDS})")
-    for piece in pieces(low, upper.text, "i32", PIECE):
-        half = low.body(f"bitcast {_WORDS} {piece} to {_HALFWORDS}")
-        squares.append(low.body(f"call {_WORDS} {f}({_HALFWORDS} {half}, {_HALFWORDS} {half})"))
-    for piece in pieces(low, args[0].text, "i32", PIECE):
-        total, number = "zeroinitializer", low.body(f"bitcast {_WORDS} {piece} to {_BYTES}")
-        for bits in TERMS:
-            shifts = [LOWER - bit for bit in bits]
-            total = _added(
-                low,
-                total,
-                _fields(low, number, shifts, [(1 << LOWER - shift) - 1 for shift in shifts]),
-                _fields(low, number, [LOWER + bit for bit in bits], [1] * len(bits)),
-            )
-        sums.append(total)
-    square, crossed = (Ref(joined(low, parts, "i32", PIECE), 32) for parts in (squares, sums))
-    return low.op("add", crossed, low.op("lshr", square, low.constant(1, 32)))
+    half = low.body(f"bitcast {_WORDS} {upper} to {_HALFWORDS}")
+    total = low.body(f"call {_WORDS} {f}({_HALFWORDS} {half}, {_HALFWORDS} {half})")
+    total = low.body(f"lshr {_WORDS} {total}, splat (i32 1)")
+    number = low.body(f"bitcast {_WORDS} {number} to {_BYTES}")
+    for bits in TERMS:
+        shifts = [LOWER - bit for bit in bits]
+        lower = _fields(low, number, shifts, [(1 << LOWER - shift) - 1 for shift in shifts])
+        total = _added(low, total, lower, _fields(low, number, [LOWER + bit for bit in bits], [1] * len(bits)))
+    return total
 
 
 def _fields(low: ValueLowering, number: str, shifts: Sequence[int], masks: Sequence[int]) -> str:

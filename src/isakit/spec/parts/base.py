@@ -282,7 +282,7 @@ def accesses(
     `outputs`.
     """
     if isinstance(operand, Register):
-        address = [operand.index_register] if operand.index_register is not None else []
+        address = [operand.index_register.alone] if operand.index_register is not None else []
         return (address, [operand.alone]) if output else ([operand.alone, *address], [])
     if isinstance(operand, Memory):
         read = [r.alone for r in (operand.base, operand.index) if r is not None]
