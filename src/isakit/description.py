@@ -50,13 +50,24 @@ class Param:
         name: as the source says it, or "".
         offset: bytes from the start of the parameter area (`Kernel.param_base`).
         size: in bytes.
-        kind: name of the type where the source says one ("f32", "ptr", "u32[4]", ...), else "".
+        kind: name of the type where the source says one ("f32", "ptr", "u32[4]", ...), else ""; "f32*" is an address
+            of f32 where the source says what lies there.
     """
 
     name: str
     offset: int
     size: int
     kind: str = ""
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether the source says that this is an address."""
+        return self.kind in ("ptr", "ptr64") or self.kind.endswith("*")
+
+    @property
+    def element(self) -> str:
+        """The type of what the address points to, "" where the source does not say."""
+        return self.kind[:-1] if self.kind.endswith("*") else ""
 
 
 @dataclass(frozen=True)

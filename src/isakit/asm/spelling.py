@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from isakit.asm.directives import TYPES
-from isakit.description import ConstantSegment, Kernel
+from isakit.description import ConstantSegment, Kernel, Param
 
 _NAME = re.compile(r"[A-Za-z_][\w.$]*", re.ASCII)
 _GENERATED = re.compile(r"L[0-9a-f]{4,}")
@@ -35,7 +35,7 @@ class KernelSpelling:
         """The `.param` lines; an offset is written where natural alignment would not give it."""
         end = 0
         for name, p in zip(self._params, self._kernel.params, strict=True):
-            kind = p.kind if p.kind.partition("[")[0] in TYPES else _type_of_size(p.size)
+            kind = p.kind if p.kind.partition("[")[0] in TYPES else _type_without_name(p)
             align = TYPES[kind.partition("[")[0]]
             placed = "" if p.offset == end + -end % align else f" {p.offset:#x}"
             yield f".param {name} {kind}{placed}"
@@ -53,8 +53,11 @@ def bank_names(segments: Iterable[ConstantSegment], used: set[str] | None = None
     return names
 
 
-def _type_of_size(size: int) -> str:
-    """A type for a parameter of which only the size is known."""
+def _type_without_name(p: Param) -> str:
+    """A type for a parameter whose own a text cannot spell: an address of its size, or words."""
+    size = p.size
+    if p.is_pointer and size in (4, 8):
+        return "ptr" if size == 4 else "ptr64"
     if size in (1, 2, 4, 8):
         return f"b{8 * size}"
     return f"b32[{size // 4}]" if size % 4 == 0 else f"b8[{size}]"

@@ -271,8 +271,8 @@ def _example(p: Param) -> str:
     """A --arg for a parameter, to be copied and filled in."""
     if p.kind in ("f32", "f64"):
         return f"{p.kind}:1.0"
-    if p.kind.startswith("ptr") or (not p.kind and p.size == 4):
-        return "zeros:f32:1024"  # what only has a size may be an address
+    if p.is_pointer or (not p.kind and p.size == 4):
+        return f"zeros:{p.element or 'f32'}:1024"  # what only has a size may be an address
     return f"i{8 * p.size}:1" if p.size in (4, 8) else f"in:{p.name or 'data'}.npy"
 
 

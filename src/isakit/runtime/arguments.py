@@ -17,8 +17,10 @@ from isakit.runtime.buffer import Buffer
 
 Array = NDArray[Any]
 
-_POINTER_KINDS = ("ptr", "ptr64")
 _LETTERS = {"f": "f", "u": "iu", "s": "iu", "i": "iu", "b": "fiu"}
+"""By the first letter of a parameter's type: the kinds of NumPy's scalars that it takes."""
+_ELEMENTS = {"f": "float", "u": "uint", "s": "int"}
+"""By the first letter of an element's type: what NumPy calls such numbers, without their bits."""
 
 
 @dataclass
@@ -143,7 +145,9 @@ def _piece(
     known: dict[int, Buffer],
 ) -> bytes:
     if isinstance(arg, np.ndarray):
-        return _address(_array_buffer(memory, cast(Array, arg), what, passed, known), param, what, pointer_bytes)
+        array = cast(Array, arg)
+        _check_element(array, param, what)
+        return _address(_array_buffer(memory, array, what, passed, known), param, what, pointer_bytes)
     if isinstance(arg, Buffer):
         if arg.freed:
             raise LaunchError(f"{what} is a buffer that has been freed")
@@ -168,6 +172,33 @@ def _array_buffer(memory: DeviceMemory, array: Array, what: str, passed: Passed,
     return buffer
 
 
+def _check_element(array: Array, param: Param | None, what: str) -> None:
+    """Compare an array's elements with those a kernel says it takes, where it does.
+
+    Signed and unsigned integers of one size are the same to a kernel, and bytes are raw memory. Raises LaunchError.
+    """
+    if param is None or not param.element:
+        return
+    wanted = np.dtype(f"{_ELEMENTS[param.element[0]]}{param.element[1:]}")
+    given = array.dtype
+    if given == np.uint8 or (given.kind == "V" and given.names is None and given.subdtype is None):
+        return
+    kinds = "f" if wanted.kind == "f" else "iub" if wanted.itemsize == 1 else "iu"
+    if given.kind in kinds and given.itemsize == wanted.itemsize:
+        return
+    raise LaunchError(f"{param.name or what} is {param.kind}, got {given}: {_how_to_pass(array, wanted, param)}")
+
+
+def _how_to_pass(array: Array, wanted: np.dtype[Any], param: Param) -> str:
+    """What to write instead for an array of another type than the one wanted."""
+    name = param.name or "x"
+    if array.dtype.names is not None:
+        return f"pass one field of it as np.{wanted}, or {name}.view(np.uint8) for its bytes as they are"
+    if array.dtype.kind in "fiub":
+        return f"pass {name}.astype(np.{wanted}), and keep it if the kernel writes there"
+    return f"pass {name}.view(np.uint8) for its bytes as they are, or an array of np.{wanted}"
+
+
 def _device_form(array: Array) -> Array:
     """The array as the device keeps it: little-endian."""
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
@@ -177,7 +208,7 @@ def _address(buffer: Buffer, param: Param | None, what: str, pointer_bytes: int)
     size = param.size if param is not None else pointer_bytes
     if size not in (4, 8):
         raise LaunchError(f"{what} has {size} bytes and cannot hold an address; pass a scalar or bytes")
-    if param is not None and param.kind[:1] in ("f", "s") and param.kind not in _POINTER_KINDS:
+    if param is not None and param.kind[:1] in ("f", "s") and not param.is_pointer:
         raise LaunchError(f"{what} is a {param.kind}, got an array or buffer")
     return buffer.address.to_bytes(size, "little")
 
@@ -186,18 +217,19 @@ def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
     """A number as bytes: NumPy scalars as they are, Python ints as 32-bit integers, Python floats as f32."""
     size = param.size if param is not None else None
     kind = param.kind if param is not None else ""
+    letter = "u" if param is not None and param.is_pointer else kind[:1]  # an address is a number
     if isinstance(arg, bool | np.bool_):
         arg = 1 if arg else 0
-    if isinstance(arg, int) and not kind.startswith("f"):
+    if isinstance(arg, int) and letter != "f":
         bits = 8 * (size or 4)
         if not -(1 << (bits - 1)) <= arg < 1 << bits:
             raise LaunchError(f"{what}: {arg} does not fit {bits} bits")
         return (arg & ((1 << bits) - 1)).to_bytes(bits // 8, "little")
     if isinstance(arg, int | float) and not isinstance(arg, np.generic):  # np.float64 is a float
         width = size or 4
-        if width not in (4, 8) or kind[:1] not in ("", "f", "b"):
+        if width not in (4, 8) or letter not in ("", "f", "b"):
             raise LaunchError(f"{what} is {kind or f'{width} bytes'}, got the floating point number {arg!r}")
-        arg = np.float32(arg) if width == 4 else np.float64(arg)
+        arg = _rounded(arg, width, what)
     dtype: np.dtype[Any] | None = getattr(arg, "dtype", None)
     if dtype is None or not isinstance(arg, np.generic) or dtype.kind not in "iuf":
         raise LaunchError(
@@ -205,6 +237,19 @@ def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
         )
     if size is not None and dtype.itemsize != size:
         raise LaunchError(f"{what} has {size} bytes, got {dtype} with {dtype.itemsize}")
-    if dtype.kind not in _LETTERS.get(kind[:1], "iuf") and kind not in _POINTER_KINDS:
+    if dtype.kind not in _LETTERS.get(letter, "iuf"):
         raise LaunchError(f"{what} is {kind}, got {dtype}")
     return arg.tobytes()
+
+
+def _rounded(number: float, width: int, what: str) -> np.generic:
+    """A number as the float of `width` bytes next to it. Raises LaunchError for one beyond all of them."""
+    try:
+        with np.errstate(over="ignore"):
+            value = np.float32(number) if width == 4 else np.float64(number)
+    except OverflowError:  # of an integer
+        value = np.float64(np.inf)
+    if np.isinf(value) and number not in (np.inf, -np.inf):
+        raise LaunchError(f"{what}: {number:g} does not fit f{8 * width}" if isinstance(number, float) else
+                          f"{what}: an integer of {number.bit_length()} bits does not fit f{8 * width}")  # fmt: skip
+    return value

@@ -111,6 +111,7 @@ def test_pointers_of_64_bit_hosts(device: Device) -> None:
         ([2], (np.zeros(4),), "has 2 bytes and cannot hold an address"),
         (["ptr"], (b"123",), "has 4 bytes, got 3"),
         (["ptr"], (np.array([None]),), "array of Python objects"),
+        (["ptr64"], (np.float64(1),), "is ptr64, got float64"),
     ],
 )
 def test_arguments_that_do_not_fit(device: Device, params: list, args: tuple, message: str) -> None:

@@ -59,7 +59,7 @@ def test_a_python_text_is_translated_and_never_run(tmp_path):
     assert ".entry twice" in ptx
     assert not wrong
     assert not (tmp_path / "ran").exists()
-    assert [p.kind for p in module.kernels["twice"].params] == ["ptr64"]
+    assert [p.kind for p in module.kernels["twice"].params] == ["f32*"]
 
 
 def test_an_error_in_a_python_text_has_its_line():

@@ -64,8 +64,10 @@ def parameters(given: Iterable[tuple[str, Scalar | Pointer]]) -> list[Param]:
     out: list[Param] = []
     at = 0
     for name, kind in given:
-        size = 8 if isinstance(kind, Pointer) else kind.size
+        pointer = isinstance(kind, Pointer)
+        size = 8 if pointer else kind.size
         at = -(-at // size) * size
-        out.append(Param(name, at, size, "ptr64" if isinstance(kind, Pointer) else kind.name.replace("i", "s")))
+        said = (kind.of if pointer else kind).name.replace("i", "s")
+        out.append(Param(name, at, size, said + "*" * pointer))
         at += size
     return out

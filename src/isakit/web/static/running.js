@@ -12,6 +12,7 @@ import {panes, refresh, show, shown} from "./views.js";
 
 function example(p) {
   if (/^(f32|f64)$/.test(p.kind)) return `${p.kind}:1.0`;
+  if (p.kind.endsWith("*")) return `out:${p.kind.slice(0, -1)}:256`;
   if (p.kind.startsWith("ptr") || (!p.kind && p.size === 4)) return "out:f32:256";
   return `i${8 * p.size}:1`;
 }
