@@ -13,9 +13,10 @@ def rotated(e, register, count):  # `[$r3+0x8]`
 
 
 BITS = "0010 .... . ....... rrrrrrr ....... ..  001 ... .... . ..nnnnn .. ..... ......."
+FORMS = forms(f"long frobnicate {{dst}} {{src1:r,n}} {{src2}}\n{BITS}", src1=rotated)
 
 
-@tesla.insn(forms(f"long frobnicate {{dst}} {{src1:r,n}} {{src2}}\n{BITS}", src1=rotated), ref=Ref("test", "made up"))
+@tesla.insn(FORMS, ref=Ref("test", "made up"), status="known")
 def frobnicate(dst, src1, src2):
     """Rotate and add: DST = SRC1 rotated left + SRC2."""
     dst.write(src1 + src2.read())

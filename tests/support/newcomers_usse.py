@@ -11,9 +11,10 @@ HOLES = {"base": word_source(BITS, 1), "offset": Imm(BITS.off, 32)}
 SRC = template("heap[{base}+{offset}]", Memory, lambda base, offset: base.word() + offset,
                facts={"space": "heap"}, **HOLES)  # fmt: skip
 DST = destination(BITS, double=False)
+FORM = form(BITS, "{name} {dst} {src}", name="frobsum", dst=DST, src=SRC)
 
 
-@usse.insn([form(BITS, "{name} {dst} {src}", name="frobsum", dst=DST, src=SRC)], ref=Ref("test", "made up"))
+@usse.insn([FORM], ref=Ref("test", "made up"), status="known")
 def frobsum(name, dst, src):
     """Adds up: DST = register + number."""
     dst.write_word(src)

@@ -16,7 +16,7 @@ def heap(e, base, offset):  # `heap[$r2+0x7]`
 FORMS = forms("base  frobsum {dst} {src=heap:b,o}  .... .. .... .... oooo bbbb ... 11111", heap=heap)
 
 
-@vuc.insn(FORMS, ref=Ref("test", "made up"))
+@vuc.insn(FORMS, ref=Ref("test", "made up"), status="known")
 def frobsum(name, dst, src):
     """Adds up: DST = register + number."""
     dst.write(src)

@@ -59,7 +59,7 @@ class NamedSpecial:
     name: str
     doc: str
     ref: Ref
-    status: Status = Status.KNOWN
+    status: Status
     needs: frozenset[str] = frozenset()
 
 
@@ -83,6 +83,16 @@ class Variant:
     unit_bits: int = 32
     unit_bytes: int = 4
     aliases: tuple[str, ...] = ()
+
+
+def _status(status: Status | str, label: str, function: Callable[..., Any]) -> Status:
+    """Return the status a record gives. Raises DefinitionError with the place of the record's function."""
+    if isinstance(status, Status) or status in {s.value for s in Status}:
+        return Status(status)
+    code = inspect.unwrap(function).__code__
+    problem = f"{status!r} is not a status" if status else "no status"
+    where = f"{code.co_filename}, line {code.co_firstlineno}"
+    raise DefinitionError(f'{label} ({where}): {problem}; give it status="known", "inferred" or "unknown"')
 
 
 @dataclass(eq=False, repr=False)
@@ -162,7 +172,7 @@ class InstructionSet:
         forms: Sequence[Form],
         *,
         ref: Ref,
-        status: Status = Status.KNOWN,
+        status: Status | str = "",
         notes: Sequence[str] = (),
         see: Sequence[Ref] = (),
         name: str = "",
@@ -171,18 +181,22 @@ class InstructionSet:
         links: str = "",
         **facts: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Decorator that records an instruction: its encodings here, its meaning and manual text in the function."""
+        """Return a decorator that records an instruction: encodings here, meaning and manual text in the function.
+
+        There is no default for `status`: `known` is the strongest claim. The decorator raises DefinitionError.
+        """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             doc = function.__doc__ or ""
+            own = name or function.__name__
             self.add(
                 Record(
-                    name or function.__name__,
+                    own,
                     tuple(forms),
                     function,
                     inspect.cleandoc(doc) if "\n" in doc else doc.strip(),
                     ref,
-                    status,
+                    _status(status, f"{self.name}: record {own!r}", function),
                     tuple(notes),
                     tuple(see),
                     self.name,

@@ -25,7 +25,6 @@ from isakit.spec import (
     when,
     where,
 )
-from isakit.spec.record import Status
 from support.toy import empty_isa, toy_variant
 
 SIZE, OP, DST, SRC = bits(0), bits(1, 2), bits(3, 4), bits(5, 6)
@@ -54,23 +53,27 @@ def toy() -> InstructionSet:
             make_form(LONG, "add {sat} {dst} {src} {by}", {**both, "sat": Flag(FULL, "sat"), "by": operand}, {OP: 1},
                       ignored=1 << 14, refusals=[Refusal(where({HAS: 1, NUMBER: 9}), "NINE")]),
         ],
-        ref=REF,
+        ref=REF, status="known",
         notes=["a note"],
     )  # fmt: skip
     def add(dst, src, sat=False, by=None):
         """Add. Twice."""
 
     @isa.insn([make_form(SHORT, "{name} {dst}", {"name": Enum(SRC, {0: "neg", 1: "not"}), "dst": reg(DST)}, {OP: 2})],
-              ref=REF, status=Status.INFERRED)  # fmt: skip
+              ref=REF, status="inferred")  # fmt: skip
     def unary(name, dst):
         """Change one register."""
 
-    @isa.insn([make_form(SHORT, "big {dst}", {"dst": reg(DST)}, {OP: 3}, needs="wide", lacking="NOT_YET")], ref=REF)
+    @isa.insn(
+        [make_form(SHORT, "big {dst}", {"dst": reg(DST)}, {OP: 3}, needs="wide", lacking="NOT_YET")],
+        ref=REF,
+        status="known",
+    )
     def big(dst):
         """Only on the new one."""
 
     @isa.insn([make_form(LONG, "odd {dst}", {"dst": choice(when({HAS: 0}, reg(DST)), when({HAS: 1}, Illegal("BAD")))},
-                         {OP: 2})], ref=REF)  # fmt: skip
+                         {OP: 2})], ref=REF, status="known")  # fmt: skip
     def odd(dst):
         """Sometimes illegal."""
 

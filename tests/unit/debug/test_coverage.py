@@ -51,6 +51,7 @@ def isa() -> InstructionSet:
             make_form(LAYOUT, "go {n}", {"n": Illegal("NEVER")}, {OP: 3}),
         ],
         ref=Ref("toy", "1"),
+        status="known",
     )
     def go(mode=0, n=None, f=False):
         """Go."""

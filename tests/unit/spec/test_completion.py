@@ -29,7 +29,7 @@ def declared(*patterns: str) -> InstructionSet:
         def function() -> None:
             """Do nothing."""
 
-        isa.insn(TINY(f"word go{n}\n     {pattern}"), ref=REF, name=f"go{n}")(function)
+        isa.insn(TINY(f"word go{n}\n     {pattern}"), ref=REF, status="known", name=f"go{n}")(function)
     return isa
 
 

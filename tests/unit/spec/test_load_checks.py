@@ -53,7 +53,7 @@ def define(isa: InstructionSet, *forms: Form, name: str = "summing", function: A
     def summing(dst, src):
         """Add."""
 
-    isa.insn(list(forms), ref=REF, name=name)(function or summing)
+    isa.insn(list(forms), ref=REF, status="known", name=name)(function or summing)
 
 
 def refused(isa: InstructionSet, *forms: Form, **more: Any) -> str:
@@ -77,6 +77,22 @@ def test_a_good_record_is_accepted() -> None:
 
 def test_no_form() -> None:
     assert "no form" in refused(new_set())
+
+
+@pytest.mark.parametrize(("status", "problem"), [({}, "no status"), ({"status": "sure"}, "'sure' is not a status")])
+def test_a_record_says_how_sure_it_is_or_is_refused_with_its_place(status: dict[str, str], problem: str) -> None:
+    isa = new_set()
+
+    def summing(dst, src):
+        """Add."""
+
+    with pytest.raises(DefinitionError) as caught:
+        isa.insn([form()], ref=REF, **status)(summing)
+    assert not isa.records
+    message = str(caught.value)
+    assert "toy: record 'summing'" in message
+    assert f"{__file__}, line {summing.__code__.co_firstlineno}" in message
+    assert problem in message
 
 
 def test_no_documentation() -> None:

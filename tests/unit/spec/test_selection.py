@@ -41,7 +41,7 @@ def test_a_part_may_select_by_some_values_only():
     other = choice(when({bits(4): 0}, operand), when({bits(4): 1}, Enum(bits(0, 3), {n: f"e{n}" for n in range(16)})))
     form = make_form(WORD, "go {dst} {kind}", {"dst": other, "kind": Enum(bits(5), {0: "", 1: "x"})}, {bits(6, 7): 1})
 
-    @isa.insn([form], ref=REF)
+    @isa.insn([form], ref=REF, status="known")
     def go(dst, kind):
         """Write."""
         if isinstance(dst, tuple):
@@ -63,11 +63,11 @@ def test_forms_may_exclude_each_other_bit_by_bit():
         return make_form(WORD, name, {}, {bits(6, 7): 2}, unless=unless)
 
     isa = instruction_set()
-    isa.insn([form("a", [{bits(0): 1}])], ref=REF, name="a")(_nothing)
-    isa.insn([form("b", [{bits(0): 0}, {bits(1): 1}])], ref=REF, name="b")(_nothing)
+    isa.insn([form("a", [{bits(0): 1}])], ref=REF, status="known", name="a")(_nothing)
+    isa.insn([form("b", [{bits(0): 0}, {bits(1): 1}])], ref=REF, status="known", name="b")(_nothing)
     with pytest.raises(DefinitionError, match="overlaps"):
-        isa.insn([form("c", [{bits(1): 1}])], ref=REF, name="c")(_nothing)
-    isa.insn([form("d", [{bits(0): 0}, {bits(1): 0}])], ref=REF, name="d")(_nothing)
+        isa.insn([form("c", [{bits(1): 1}])], ref=REF, status="known", name="c")(_nothing)
+    isa.insn([form("d", [{bits(0): 0}, {bits(1): 0}])], ref=REF, status="known", name="d")(_nothing)
     view = isa.view("only", "")
     for word in range(0x80, 0xC0):
         assert sum(f.matches(word) for f in view.forms) == 1

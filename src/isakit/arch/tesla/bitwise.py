@@ -20,6 +20,7 @@ from isakit.spec import Ref, cases, number, words
         name=words("and", "or", "xor", "mov2"),
     ),
     ref=Ref("000", "4.1 Bit operations"),
+    status="known",
     see=[Ref("tesla", "5.2")],
 )
 def logic(name, src1, src2, dst, not1, not2=False, ty="b32", cdst=None):
@@ -44,6 +45,7 @@ def logic(name, src1, src2, dst, not1, not2=False, ty="b32", cdst=None):
         count=cases({"i=1": number("a shift count", on="n"), "i=0": "src2:w"}),
     ),
     ref=Ref("000", "4.2 Bit shifts"),
+    status="known",
     see=[Ref("tesla", "5.2")],
     notes=["the immediate count flag is w1.20; [000] prints 0x00010000. [tesla] 13 no. 3"],
 )

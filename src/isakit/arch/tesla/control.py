@@ -11,7 +11,7 @@ from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import memory
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem import const, select, u1
-from isakit.spec import Literal, Ref, Status, cases, flag, number, words
+from isakit.spec import Literal, Ref, cases, flag, number, words
 
 _CF = Ref("000", "Control instructions")
 _SEE = [Ref("tesla", "9")]
@@ -26,6 +26,7 @@ _SEE = [Ref("tesla", "9")]
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="control",
 )
@@ -42,6 +43,7 @@ def discard():
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     notes=["the target's bits are w0[26:11] and w1[19:14]; [001] says 9-24. [tesla] 13 no. 2"],
     group="branch",
@@ -60,6 +62,7 @@ def bra(target):
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="call",
 )
@@ -76,6 +79,7 @@ def call(lim, target):
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="return",
     ends=True,
@@ -94,6 +98,7 @@ def ret():
         name=Literal("breakaddr", aliases=("prebrk",)),
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="control",
     break_target=True,
@@ -112,6 +117,7 @@ def prebrk(name, target):
         name=Literal("break", aliases=("brk",)),
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="branch",
     ends=True,
@@ -130,6 +136,7 @@ def brk(name):
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="control",
 )
@@ -146,6 +153,7 @@ def quadon():
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="control",
 )
@@ -166,6 +174,7 @@ def quadpop():
         count=cases({"a=1": Literal("all", -1), "a=0": number("a count", on="n")}),
     ),
     ref=_CF,
+    status="known",
     see=[Ref("tesla", "9.3")],
     group="barrier",
 )
@@ -188,6 +197,7 @@ def bar(inc, wait, barrier, count):
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="exit",
     ends=True,
@@ -205,6 +215,7 @@ def trap():
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="control",
     join_target=True,
@@ -226,6 +237,7 @@ def joinat(target):
         """
     ),
     ref=_CF,
+    status="known",
     see=_SEE,
     group="control",
 )
@@ -245,7 +257,7 @@ def brkpt():
     ),
     ref=Ref("001", "Opcode map: bra c[]"),
     see=_SEE,
-    status=Status.INFERRED,
+    status="inferred",
     notes=[
         "which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24",
         "`lim` has no known effect on a branch",
@@ -268,7 +280,7 @@ def bra_c(lim, source):
     ),
     ref=Ref("001", "Opcode map: preret"),
     see=_SEE,
-    status=Status.INFERRED,
+    status="inferred",
     notes=["which chips have it is disputed; accepted from GT200 on. [tesla] 13 no. 24"],
     group="control",
 )
@@ -290,6 +302,7 @@ def preret(lim, target):
         kind=words(None, "any", "all"),
     ),
     ref=Ref("000", "5: vote"),
+    status="known",
     see=[Ref("tesla", "8")],
     notes=["the value written for true is 2, for false 1: a decision, [tesla] 14"],
 )
@@ -307,6 +320,7 @@ def vote(pred, kind, cdst):
         """
     ),
     ref=Ref("000", "Long instructions f/e"),
+    status="known",
     see=[Ref("tesla", "8")],
     group="control",
 )
@@ -323,6 +337,7 @@ def nop():
         event=number("an event number"),
     ),
     ref=Ref("000", "Long instructions f/e"),
+    status="known",
     see=[Ref("tesla", "8")],
     group="control",
 )

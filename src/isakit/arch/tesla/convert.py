@@ -58,6 +58,7 @@ _cvt = forms.knowing(
         result=cases({"w=0 b=0": "dst:b16", "w=0 b=1": "half", "w=1": "dst:b32"}),
     ),
     ref=REF,
+    status="known",
     see=SEE,
     notes=["a byte that is extended to 16 bits and discarded or sent to o[] prints #h and oh[], as no register tells"],
 )
@@ -92,6 +93,7 @@ def float_flags(result: Value) -> Value:
         rounding=ROUNDING,
     ),
     ref=REF,
+    status="known",
     see=[*SEE, Ref("tesla", "5.9")],
     notes=["to f16 the hardware drops high bits of large numbers; the fault is reproduced. [tesla] 5.9"],
 )
@@ -116,6 +118,7 @@ def cvt_i2f(neg, abs, sat, rounding, to, dst, source, src, cdst=None):
         rounding=TO_INTEGRAL,
     ),
     ref=REF,
+    status="known",
     see=SEE,
     notes=["there is no conversion to 8 bits: the hardware ignores w1.19 here"],
 )
@@ -153,6 +156,7 @@ def saturating(make: Callable[[bool], Value], sat: bool, rule: int) -> Value:
         rule=SAT_NAN_RULE,
     ),
     ref=REF,
+    status="known",
     see=SEE,
     notes=[
         "saturation comes before the rounding to an integral value. [tesla] 13 no. 9",

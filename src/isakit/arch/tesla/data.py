@@ -8,7 +8,7 @@ from __future__ import annotations
 from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.operands import in_lanes, special_register
 from isakit.arch.tesla.tesla import tesla
-from isakit.spec import Ref, Status, cases, flag, number
+from isakit.spec import Ref, cases, flag, number
 
 
 @tesla.insn(
@@ -24,6 +24,7 @@ from isakit.spec import Ref, Status, cases, flag, number
         sfu=flag("sfu"),
     ),
     ref=Ref("000", "1. Normal MOV"),
+    status="known",
     see=[Ref("003", "(h)mov"), Ref("tesla", "5.1")],
     notes=["`sfu` chooses the unit that does the move; it has no effect on the value (inferred)"],
     group="move",
@@ -44,6 +45,7 @@ def mov(ty, dst, src1, sfu=False, lanes=15):
         """
     ),
     ref=Ref("000", "2.1. MOV from $c"),
+    status="known",
     see=[Ref("tesla", "5.1")],
     group="move",
 )
@@ -60,6 +62,7 @@ def mov_from_c(dst, src):
         """
     ),
     ref=Ref("000", "2.2. MOV to $c"),
+    status="known",
     see=[Ref("tesla", "5.1")],
     notes=["the $c write enable bit w1.6 is ignored"],
     group="move",
@@ -79,6 +82,7 @@ def mov_to_c(cdst, src1):
         """
     ),
     ref=Ref("000", "2.3. MOV from $a"),
+    status="known",
     see=[Ref("tesla", "5.1")],
     group="move",
 )
@@ -96,6 +100,7 @@ def mov_from_a(dst, src):
         count=number("a shift count"),
     ),
     ref=Ref("000", "2.4. SHL to $a"),
+    status="known",
     see=[Ref("tesla", "5.1")],
 )
 def shl_to_a(adst, src1, count):
@@ -116,6 +121,7 @@ def shl_to_a(adst, src1, count):
         offset=number("an offset", 16, wrap=True),
     ),
     ref=Ref("000", "2.5. ADD from $a to $a"),
+    status="known",
     see=[Ref("tesla", "5.1")],
 )
 def add_a(adst, src, offset):
@@ -145,7 +151,7 @@ _OTHERS = tuple(f"$sr{n}" for n in range(8, 16))
     ),
     ref=Ref("000", "2.6. MOV from sreg"),
     see=[Ref("tesla", "5.1")],
-    status=Status.KNOWN,
+    status="known",
     notes=["the number has 4 bits; [000] shows 3. [tesla] 13 no. 7"],
     group="move",
 )

@@ -87,6 +87,7 @@ _NEAREST_OR_ZERO = words("rn", None, None, "rz")
         rule=SAT_NAN_RULE,
     ),
     ref=Ref("000", f"{_TBD}: add f32"),
+    status="known",
     see=_SEE,
     notes=["rounding codes 1 and 2 were never tried on a chip; taken as illegal. [tesla] 4"],
 )
@@ -116,6 +117,7 @@ def add_f32(sat, dst, neg1, src1, neg2, src2, rule, rounding="rn", cdst=None):
         rule=SAT_NAN_RULE,
     ),
     ref=Ref("000", f"{_TBD}: mul f32"),
+    status="known",
     see=_SEE,
     notes=[
         "chips before GT200 ignore the saturation bit",
@@ -145,6 +147,7 @@ def mul_f32(sat, dst, neg1, src1, neg2, src2, rule, rounding="rn", cdst=None):
         rule=SAT_NAN_RULE,
     ),
     ref=Ref("000", f"{_TBD}: mul and add f32"),
+    status="known",
     see=_SEE,
     notes=[
         "compilers set rounding bits w1[23:22], hardware ignores them; they share w1[25:22] with the number "
@@ -180,6 +183,7 @@ FLOAT_CONDITIONS = words(*CONDITION_NAMES[:16], cls=UniformEnum)
         cond=FLOAT_CONDITIONS,
     ),
     ref=Ref("001", "Opcode map: set f32"),
+    status="known",
     see=_SEE,
 )
 def set_f32(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
@@ -204,6 +208,7 @@ def set_f32(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
         """
     ),
     ref=Ref("001", "Opcode map: max f32, min f32"),
+    status="known",
     see=_SEE,
 )
 def min_max_f32(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
@@ -224,6 +229,7 @@ def min_max_f32(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
         """
     ),
     ref=Ref("000", f"{_TBD}: slct"),
+    status="known",
     see=_SEE,
 )
 def slct(dst, src1, src2, neg, src3, cdst=None):
@@ -257,6 +263,7 @@ _SUBR, _SUB, _MOV2 = 1, 2, 3
         ),
     ),
     ref=Ref("000", f"{_TBD}: quadop"),
+    status="known",
     see=_SEE,
     notes=[
         "an inactive lane's SRC1 is its register: a decision, [tesla] 14",

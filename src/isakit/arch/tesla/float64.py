@@ -41,6 +41,7 @@ def _finish(result: Value, dst: Any, cdst: Any) -> None:
         rounding=_ROUNDING,
     ),
     ref=Ref("000", "5. TBD: fma f64"),
+    status="known",
     see=_SEE,
 )
 def fma_f64(rounding, dst, neg1, src1, src2, neg3, src3, cdst=None):
@@ -58,6 +59,7 @@ def fma_f64(rounding, dst, neg1, src1, src2, neg3, src3, cdst=None):
         rounding=_ROUNDING,
     ),
     ref=Ref("001", "Opcode map: add f64"),
+    status="known",
     see=_SEE,
 )
 def add_f64(rounding, dst, neg1, src1, neg2, src2, cdst=None):
@@ -74,6 +76,7 @@ def add_f64(rounding, dst, neg1, src1, neg2, src2, cdst=None):
         rounding=_ROUNDING,
     ),
     ref=Ref("001", "Opcode map: mul f64"),
+    status="known",
     see=_SEE,
     notes=["w1.27 is ignored, so only the first operand can be negated. [tesla] 13 no. 10"],
 )
@@ -92,6 +95,7 @@ def mul_f64(rounding, dst, neg1, src1, src2, cdst=None):
         """
     ),
     ref=Ref("001", "Opcode map: min f64, max f64"),
+    status="known",
     see=_SEE,
 )
 def min_max_f64(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
@@ -112,6 +116,7 @@ def min_max_f64(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
         cond=FLOAT_CONDITIONS,
     ),
     ref=Ref("001", "Opcode map: set f64"),
+    status="known",
     see=_SEE,
 )
 def set_f64(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
@@ -149,6 +154,7 @@ def _float_flags(result: Value) -> Value:
         source=words("u32", "u64", "s32", "s64"),
     ),
     ref=single.REF,
+    status="known",
     see=_CVT,
     notes=[
         "the saturation bit w1.19 is ignored",
@@ -175,6 +181,7 @@ def cvt_i2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
         to=words("u32", "u64", "s32", "s64"),
     ),
     ref=single.REF,
+    status="known",
     see=_CVT,
     notes=["whether O is set for a magnitude of exactly 0xffffffff is uncertain; it is not set. [tesla] 14"],
 )
@@ -208,6 +215,7 @@ def cvt_f2i64(neg, abs, rounding, to, dst, source, src, cdst=None):
         ),
     ),
     ref=single.REF,
+    status="known",
     see=_CVT,
 )
 def cvt_f2f64(neg, abs, rounding, to, dst, source, src, cdst=None):
@@ -239,6 +247,7 @@ _MIXED_NOTES = ["no compiler uses these words; only the low half of the result i
         source=words("u32", "u8", "s32", "s8"),
     ),
     ref=single.REF,
+    status="known",
     see=_CVT,
     notes=_MIXED_NOTES,
 )
@@ -261,6 +270,7 @@ def cvt_i2f_mixed(neg, abs, sat, rounding, dst, source, src, cdst=None):
         to=words("u16", "s16"),
     ),
     ref=single.REF,
+    status="known",
     see=_CVT,
     notes=_MIXED_NOTES,
 )
@@ -282,6 +292,7 @@ def cvt_f2i_mixed(neg, abs, rounding, to, dst, src, cdst=None):
         rule=SAT_NAN_RULE,
     ),
     ref=single.REF,
+    status="known",
     see=_CVT,
     notes=_MIXED_NOTES,
 )

@@ -10,7 +10,7 @@ from isakit.arch.tesla.requests import EMIT, INTERP, RESTART
 from isakit.arch.tesla.tesla import tesla
 from isakit.sem.fp import f32
 from isakit.sem.fp.core import negated
-from isakit.spec import Literal, Nothing, Ref, Status, cases, flag
+from isakit.spec import Literal, Nothing, Ref, cases, flag
 
 
 @tesla.insn(
@@ -29,6 +29,7 @@ from isakit.spec import Literal, Nothing, Ref, Status, cases, flag
         factor=cases({"m=1": "r1", "m=0": Nothing()}),
     ),
     ref=Ref("000", "5. TBD: interp"),
+    status="known",
     see=[Ref("tesla", "5.8")],
     notes=["how the planes are evaluated is not known to the last bit; the machine decides"],
     group="memory",
@@ -55,6 +56,7 @@ def interp(dst, mode, src, neg, factor):
         """
     ),
     ref=Ref("000", "5. TBD: emit"),
+    status="known",
     see=[Ref("tesla", "8")],
     group="control",
 )
@@ -72,6 +74,7 @@ def emit():
         """
     ),
     ref=Ref("000", "5. TBD: restart"),
+    status="known",
     see=[Ref("tesla", "8")],
     group="control",
 )
@@ -88,7 +91,7 @@ def restart():
         """
     ),
     ref=Ref("000", "Long instructions f/a"),
-    status=Status.UNKNOWN,
+    status="unknown",
     notes=["runs without an error and without a visible effect; the name is ours"],
     group="control",
 )

@@ -50,6 +50,7 @@ def saturate(result: Value, overflow: Value) -> Value:
         c0=C0,
     ),
     ref=Ref("000", "3.1 Integer ADD family"),
+    status="known",
     see=[Ref("tesla", "5.2")],
     notes=["the carry of sub and subr means: no borrow"],
 )
@@ -77,6 +78,7 @@ def add(name, sat, ty, src1, src2, dst, cdst=None, carry=None):
         """
     ),
     ref=Ref("000", "3.5 Integer SAD"),
+    status="known",
     see=[Ref("tesla", "5.2")],
     notes=["16-bit sources add to a 32-bit value; [000] says 16-bit. [tesla] 13 no. 5"],
 )
@@ -103,6 +105,7 @@ def sad(ty, src1, src2, src3, dst, cdst=None):
         cond=words("never", "l", "e", "le", "g", "lg", "ge", "always"),
     ),
     ref=Ref("000", "3.7 Integer SET"),
+    status="known",
     see=[Ref("tesla", "5.2")],
 )
 def set_int(cond, ty, src1, src2, dst, cdst=None):
@@ -136,6 +139,7 @@ def set_int(cond, ty, src1, src2, dst, cdst=None):
         """
     ),
     ref=Ref("000", "3.6 Integer MIN/MAX"),
+    status="known",
     see=[Ref("tesla", "5.2")],
 )
 def min_max_int(name, ty, src1, src2, dst, cdst=None):

@@ -32,6 +32,7 @@ from isakit.spec import Literal, Ref, cases
         """,
     ),
     ref=Ref("001", "Opcode map: ld c[]"),
+    status="known",
     see=[Ref("tesla", "7.1")],
     group="memory",
 )
@@ -78,6 +79,7 @@ def ld_c(dst, ty, src):
         ),
     ],
     ref=Ref("003", "Shared space access: ld s[], st s[]"),
+    status="known",
     see=[Ref("tesla", "7.1")],
     notes=[
         "[001] says a locked word blocks other warps; [000] and [003] say $c reports success: the latter is "
@@ -117,6 +119,7 @@ def ld_s(dst, ty, src, cdst=None):
         unlock=Literal("unlock", True),
     ),
     ref=Ref("003", "Shared space access: ld s[], st s[]"),
+    status="known",
     see=[Ref("tesla", "7.1")],
     notes=["b32 from a half register stores it zero-extended: a decision, [tesla] 14"],
     group="memory",
@@ -153,6 +156,7 @@ _SIZE7 = "size code 7 reads and writes 32 bits like code 6 (from decuda; envydis
         ACCESSES,
     ),
     ref=Ref("001", "Opcode map: ld l[]"),
+    status="known",
     see=[Ref("tesla", "7.1")],
     notes=[_SIZE7],
     group="memory",
@@ -171,6 +175,7 @@ def ld_l(ty, dst, src):
         ACCESSES,
     ),
     ref=Ref("001", "Opcode map: st l[]"),
+    status="known",
     see=[Ref("tesla", "7.1")],
     notes=[_SIZE7],
     group="memory",
@@ -192,6 +197,7 @@ def st_l(ty, dst, src):
         """
     ),
     ref=Ref("001", "Opcode map: ld a[]"),
+    status="known",
     see=[Ref("tesla", "7.1")],
     group="memory",
 )
@@ -209,6 +215,7 @@ def ld_a(dst, src, lanes=15):
         """
     ),
     ref=Ref("001", "Opcode map: st o[]"),
+    status="known",
     see=[Ref("tesla", "7.1")],
     group="memory",
 )
@@ -229,6 +236,7 @@ def st_o(dst, src):
         ACCESSES,
     ),
     ref=Ref("001", "Opcode map: ld g[]"),
+    status="known",
     see=[Ref("tesla", "7.2")],
     notes=[_SIZE7],
     group="memory",
@@ -247,6 +255,7 @@ def ld_g(ty, dst, src):
         ACCESSES,
     ),
     ref=Ref("001", "Opcode map: st g[]"),
+    status="known",
     see=[Ref("tesla", "7.2")],
     notes=[_SIZE7],
     group="memory",

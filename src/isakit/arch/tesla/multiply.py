@@ -43,6 +43,7 @@ def _product(kind: str, high: bool, a: Value, b: Value, signed1: bool, signed2: 
         wide=words("u24", "high u24", "s24", "high s24", values=list(product((False, True), repeat=2))),
     ),
     ref=Ref("000", "3.2 Integer short MUL, 3.3 Integer 24-bit MUL"),
+    status="known",
     see=[Ref("tesla", "5.2")],
     notes=["the 16/24 bit selector (w0.22, long w1.16) is missing in [000]; [tesla] 13 no. 4"],
 )
@@ -123,6 +124,7 @@ _LONG_KINDS = """
         ),
     ],
     ref=Ref("000", "3.4 Integer MUL-ADD"),
+    status="known",
     see=[Ref("tesla", "5.2")],
     notes=[
         "7/1 to 7/7 behave as 6/3 (u24): [tesla] 13 no. 6; [000] guessed copies of 6/6. They are written u24.1 to "

@@ -31,6 +31,7 @@ _SEE = [Ref("tesla", "5.4"), Ref("tesla", "6")]
         """
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
     notes=[
         "the modifiers of the short rcp were never compared with a chip; the encoding is that of the public "
@@ -56,6 +57,7 @@ def reciprocal_logarithm(name, dst, neg, abs, src):
         """
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
 )
 def sin_cos(name, dst, src):
@@ -72,6 +74,7 @@ def sin_cos(name, dst, src):
         rule=SAT_NAN_RULE,
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
 )
 def ex2(sat, dst, src, rule):
@@ -91,6 +94,7 @@ def ex2(sat, dst, src, rule):
         name=words("presin", "preex2"),
     ),
     ref=Ref("000", "5. TBD: presin, preex2"),
+    status="known",
     see=_SEE,
 )
 def pre(name, dst, neg, abs, src):

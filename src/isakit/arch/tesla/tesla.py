@@ -102,14 +102,14 @@ tesla.results = {
 
 _SR = Ref("001", "Registers")
 tesla.special_registers = [
-    NamedSpecial(0, "physid", "lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20", _SR),
+    NamedSpecial(0, "physid", "lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20", _SR, Status.KNOWN),
     NamedSpecial(1, "clock", "MP clock counter; any monotonic counter is acceptable", _SR, Status.INFERRED),
     NamedSpecial(2, "sr2", "seems to be always 0", _SR, Status.INFERRED),
     NamedSpecial(
         3, "vstride", "attribute stride, for geometry programs; seems to be always 0x20", _SR, Status.INFERRED
     ),
-    *[NamedSpecial(4 + i, f"pm{i}", f"performance counter {i}", _SR) for i in range(4)],
-    NamedSpecial(8, "sampleid", "sample number under sample shading", _SR, needs=frozenset({_D3D10_1})),
+    *[NamedSpecial(4 + i, f"pm{i}", f"performance counter {i}", _SR, Status.KNOWN) for i in range(4)],
+    NamedSpecial(8, "sampleid", "sample number under sample shading", _SR, Status.KNOWN, needs=frozenset({_D3D10_1})),
 ]
 
 _MEM = Ref("001", "Memory")

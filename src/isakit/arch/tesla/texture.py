@@ -200,6 +200,7 @@ _OUTSIDE = "sampler state and filtering are outside the ISA; a machine without t
         """
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
     notes=[_OUTSIDE],
     group="texture",
@@ -224,6 +225,7 @@ def texauto(live, dst, texture, sampler, src, fragment, deriv=False, cube=False,
         """
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
     notes=[_OUTSIDE],
     group="texture",
@@ -242,6 +244,7 @@ def texfetch(live, dst, texture, sampler, src, fragment, deriv=False, dx=None, d
         """
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
     notes=[_OUTSIDE, "the bias should be the same in all lanes of a quad; else each lane uses its own"],
     group="texture",
@@ -260,6 +263,7 @@ def texbias(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz)
         """
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
     notes=[_OUTSIDE, "the level should be the same in all lanes of a quad; else each lane uses its own"],
     group="texture",
@@ -277,6 +281,7 @@ def texlod(live, dst, texture, sampler, src, fragment, deriv, cube, dx, dy, dz):
         """
     ),
     ref=_REF,
+    status="known",
     see=_SEE,
     notes=[_OUTSIDE, "four results, the last being the number of levels. [tesla] 13 no. 15"],
     group="texture",
@@ -295,6 +300,7 @@ def texsize(live, dst, texture, sampler, src, fragment, deriv):
         """
     ),
     ref=Ref("tesla", "8"),
+    status="known",
     notes=[_OUTSIDE],
     group="texture",
 )
@@ -312,6 +318,7 @@ def texprep(live, dst, texture, sampler, src, fragment, deriv, cube):
         """
     ),
     ref=Ref("tesla", "8"),
+    status="known",
     notes=[_OUTSIDE],
     group="texture",
 )
@@ -329,6 +336,7 @@ def texquerylod(live, dst, texture, sampler, src, fragment, deriv, cube):
         """
     ),
     ref=Ref("tesla", "8"),
+    status="known",
     notes=[_OUTSIDE],
     group="texture",
 )
@@ -347,6 +355,7 @@ def texcsaa(live, dst, texture, sampler, src, fragment, deriv, dx, dy, dz):
         """
     ),
     ref=Ref("tesla", "8"),
+    status="known",
     notes=[_OUTSIDE],
     group="texture",
 )

@@ -10,7 +10,7 @@ from isakit.arch.usse.forms import destination, forms, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const
-from isakit.spec import Choice, Enum, Flag, Form, Imm, Ref, Status, choice, when
+from isakit.spec import Choice, Enum, Flag, Form, Imm, Ref, choice, when
 
 VBW = layout(
     "01@63:62 op1@61:59 pred3@58:56 skipinv@55 nosched@54 rptsel@53 sync@52 dext@51 end@50 s1ext@49 s2ext@48 "
@@ -96,6 +96,7 @@ def _run(op: str, ty: str, dst, src1, src2, rotate: int, invert: bool) -> None:
         """
     ),
     ref=Ref("usse", "2.6.10 VBW"),
+    status="known",
     see=[Ref("004", "0x50000000 - 0x78000000")],
     notes=["[004] saw and, xor, shl and shr only: bit 35 is 0 in its words", "shift counts are taken modulo the width"],
 )
@@ -118,7 +119,7 @@ def bitwise(name, op, ty, dst, src1, src2, rotate, invert):
         """
     ),
     ref=Ref("usse", "2.6.10 VBW"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=["xor2 is a second encoding of xor; rol is defined by its name only"],
 )
 def bitwise_inferred(name, op, ty, dst, src1, src2, rotate, invert):
@@ -138,7 +139,7 @@ def bitwise_inferred(name, op, ty, dst, src1, src2, rotate, invert):
     ),
     ref=Ref("usse", "2.6.10 VBW"),
     see=[Ref("004", "0x70000000 - 0x78000000")],
-    status=Status.UNKNOWN,
+    status="unknown",
     notes=["[004] has the name and nothing more; other decoders refuse it"],
 )
 def rlp(name, op, ty, dst, src1, src2, rotate, invert):

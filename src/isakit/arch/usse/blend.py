@@ -14,7 +14,7 @@ from isakit.arch.usse.forms import destination, form, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select
-from isakit.spec import Enum, Field, Flag, Part, Ref, Status
+from isakit.spec import Enum, Field, Flag, Part, Ref
 from isakit.spec.parts.template import Template
 
 OPS4 = {0: "add", 1: "sub", 2: "min", 3: "max"}
@@ -110,6 +110,7 @@ _SOP2_PARTS: dict[str, Any] = {
         )
     ],
     ref=Ref("usse", "2.6.11 SOP2"),
+    status="known",
     notes=[
         "factors sat, scale and half, and the bits asrc1mod and dmod are not modelled",
         "the rounding of the hardware is not known: one rounding to nearest here",
@@ -168,7 +169,7 @@ def _partly(part: Part) -> Part:
         )
     ],
     ref=Ref("usse", "2.6.11 SOP2M"),
-    status=Status.INFERRED,
+    status="inferred",
 )
 def sop2m(name, dst, src1, src2, wmask, cop, aop, c1, c2):
     """Blend four bytes with a write mask: c1 * SRC1 cop c2 * SRC2; alpha uses aop."""
@@ -210,7 +211,7 @@ SOP3 = layout(
         )
     ],
     ref=Ref("usse", "2.6.11 SOP3"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=["the second factor of alpha is that of rgb: a guess of one simulator", "dmod is not modelled"],
 )
 def sop3(name, dst, src0, src1, src2, cop, c1, c2, aop, a1, dmod):

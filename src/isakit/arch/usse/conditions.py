@@ -16,7 +16,7 @@ from isakit.arch.usse.swizzles import swizzle
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select, write
-from isakit.spec import Choice, Enum, Form, Nothing, Part, Ref, Status, choice, when
+from isakit.spec import Choice, Enum, Form, Nothing, Part, Ref, choice, when
 from isakit.spec.parts import ILLEGAL
 
 FLOAT_OPS = {
@@ -218,6 +218,7 @@ def _vtst(types: str) -> list[Form]:
 @usse.insn(
     _vtst(_FLOATS) + _vtst(_INTEGERS) + _vtst(_BYTES) + _vtst(_BITS),
     ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
+    status="known",
     see=[Ref("004", "0x48000000 - 0x50000000")],
     notes=[
         "eq ne lt le gt ge are the six tests that compilers use; another one is printed as sNzMand or sNzMor",
@@ -252,7 +253,7 @@ def _run_test(name, condition, ty, pdst, dst, src1, src2):
 @usse.insn(
     _vtst(_FRACTIONS),
     ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
-    status=Status.INFERRED,
+    status="inferred",
     name="vtst_fp8",
     see=[Ref("004", "0x48000000 - 0x50000000")],
     notes=[
@@ -296,7 +297,7 @@ def _vtstmsk(types: str) -> list[Form]:
     _vtstmsk(_FLOATS) + _vtstmsk(_INTEGERS) + _vtstmsk(_BYTES) + _vtstmsk(_BITS) + _vtstmsk(_FRACTIONS),
     ref=Ref("usse", "2.6.9 VTST, VTSTMSK"),
     see=[Ref("004", "0x78000000 - 0x80000000")],
-    status=Status.INFERRED,
+    status="inferred",
     notes=[
         "mask kind 2 works on all channels; the others are taken to write channel x only",
         "a floating point mask of a unified register has two channels in f32",

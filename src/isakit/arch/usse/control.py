@@ -22,7 +22,7 @@ from isakit.arch.usse.requests import (
 )
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.spec import Choice, Enum, Field, Flag, Form, Imm, Nothing, Ref, Relative, Status, choice, when
+from isakit.spec import Choice, Enum, Field, Flag, Form, Imm, Nothing, Ref, Relative, choice, when
 
 _REF = Ref("usse", "2.7 Special group")
 
@@ -91,6 +91,7 @@ def _check_instances(anyinst: bool, allinst: bool) -> None:
 @usse.insn(
     [_branch("br", 1, target=True)],
     ref=Ref("usse", "2.7 BR"),
+    status="known",
     notes=["anyinst and allinst are not modelled; the other flags have no effect here"],
     group="branch",
     ends=True,
@@ -105,7 +106,7 @@ def br(name, target, savelink, anyinst, allinst):
 @usse.insn(
     [_branch("bra", 0, target=True)],
     ref=Ref("usse", "2.7 BR"),
-    status=Status.INFERRED,
+    status="inferred",
     name="bra",
     group="branch",
     ends=True,
@@ -120,7 +121,7 @@ def bra(name, target, savelink, anyinst, allinst):
 @usse.insn(
     [_branch("ret", 2, target=False)],
     ref=Ref("usse", "2.7 BR"),
-    status=Status.INFERRED,
+    status="inferred",
     name="ret",
     group="return",
     ends=True,
@@ -137,6 +138,7 @@ NOP = layout("11111@63:59 000@54:52 101@40:38 end@50 nosched@43")
 @usse.insn(
     [form(NOP, "{name}", name="nop")],
     ref=Ref("usse", "2.7 NOP"),
+    status="known",
     group="control",
 )
 def nop(name):
@@ -172,6 +174,7 @@ PHAS = layout(
         )
     ],
     ref=Ref("usse", "2.7 PHAS"),
+    status="known",
     notes=["addresses are 0 in files; a program with two phases is two blocks one after the other"],
     group="control",
     begins_phase=True,
@@ -206,6 +209,7 @@ SMLSI = layout(
         )
     ],
     ref=Ref("usse", "2.7 SMLSI"),
+    status="known",
     see=[Ref("usse", "2.5 Repeat model")],
     notes=["the limits have no effect here"],
     group="control",
@@ -233,7 +237,7 @@ SMBO = layout("11111@63:59 nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@1
         )
     ],
     ref=Ref("usse", "2.7 SMBO"),
-    status=Status.INFERRED,
+    status="inferred",
     group="control",
 )
 def smbo(name, d, s0, s1, s2):
@@ -271,6 +275,7 @@ def _kill_source(n: int) -> Choice:
         )
     ],
     ref=Ref("usse", "2.7 KILL"),
+    status="known",
     see=[Ref("usse", "2.4 Predicates by opcode")],
     notes=[
         "other decoders print the predicate the wrong way round: the pixel is discarded where it is false, as compiled "
@@ -310,6 +315,7 @@ _DEPTH_PARTS: dict[str, Any] = {
         )
     ],
     ref=Ref("usse", "2.7 DEPTHF"),
+    status="known",
     notes=["sources 1 and 2 hold state of the depth unit that is not modelled"],
     group="control",
 )
@@ -324,6 +330,7 @@ EMIT = layout("11111@63:59 011@58:56 10@53:52 special@54 end@50")
 @usse.insn(
     [form(EMIT, "{name}", name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
     ref=Ref("usse", "2.7 EMIT"),
+    status="known",
     notes=["its fields are not known; compilers always write the same word"],
     group="control",
 )
@@ -339,7 +346,7 @@ _SPECIAL_1_5 = {SPECIAL.cat: 1, SPECIAL.op2: 5, SPECIAL.special: 0, SPECIAL.uppe
 @usse.insn(
     [form(SPECIAL, "{name} 0x1 0x5", _SPECIAL_1_5, name="spec")],
     ref=Ref("usse", "2.7 Special group"),
-    status=Status.INFERRED,
+    status="inferred",
     name="spec_1_5",
     notes=[
         "what it sets is not known. Its neighbours smlsi and smbo change how later instructions count registers; in "
@@ -382,7 +389,7 @@ _KNOWN_SPECIALS = [
         )
     ],
     ref=_REF,
-    status=Status.UNKNOWN,
+    status="unknown",
     notes=["more instructions are known by name than by encoding"],
     group="control",
 )

@@ -29,7 +29,7 @@ from isakit.arch.usse.swizzles import (
     swizzle,
 )
 from isakit.arch.usse.usse import usse
-from isakit.spec import Dependent, Enum, Field, Form, Part, Ref, Silent, Status, Template, template
+from isakit.spec import Dependent, Enum, Field, Form, Part, Ref, Silent, Template, template
 from isakit.spec.operands import Compound
 from isakit.spec.parts import ILLEGAL
 from isakit.spec.table import combined
@@ -264,7 +264,7 @@ def _dual(vec4: bool, row: str, early: str) -> list[Form]:
     ),
     ref=Ref("usse", "2.6.6 VDUAL"),
     see=[Ref("004", "0x20000000 - 0x30000000")],
-    status=Status.INFERRED,
+    status="inferred",
     notes=[
         "[004] saw only the words whose low half is 0: the second operation is then fmad, beside which only "
         "operations of one source are legal",

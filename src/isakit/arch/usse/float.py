@@ -27,7 +27,7 @@ from isakit.arch.usse.swizzles import (
 )
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value
-from isakit.spec import Enum, Field, Form, Ref, Status, choice, when
+from isakit.spec import Enum, Field, Form, Ref, choice, when
 
 VMAD2 = layout(
     "00000@63:59 fmt@58 pred2@57:56 skipinv@55 sync@52 s0abs@50 s1ext@49 s2ext@48 s2swz@47:45 nosched@43 mask@42:39 "
@@ -54,6 +54,7 @@ VMAD2 = layout(
         src2=PerRow(source, VMAD2, 2, double=True, letters=swizzle(VMAD2.s2swz, MAD2_SRC2), ty="<ty>"),
     ),
     ref=Ref("usse", "2.6.1 VMAD2"),
+    status="known",
     see=[Ref("004", "0x00000000 - 0x08000000")],
     notes=[
         "predicate 2 is !p0 as [004] says; another decoder reads p1",
@@ -113,6 +114,7 @@ def _nmad(operations: str) -> list[Form]:
         """
     ),
     ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
+    status="known",
     see=[Ref("004", "0x08000000 - 0x18000000")],
     notes=["[004] only saw the multiplication, which is operation 0"],
 )
@@ -138,7 +140,7 @@ def vector(name, does, dst, src1, src2):
         """
     ),
     ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=[
         "the sign and the pairing of the pixels are inferred: right minus left, lower minus upper, the same "
         "in both pixels of a pair"
@@ -194,6 +196,7 @@ def _vmad(row: str, swizzles: tuple[str | None, ...]) -> list[Form]:
 @usse.insn(
     [*_vmad("1  1  vmad4.f32", V4STD + V4EXT), *_vmad("1  0  vmad3.f32", V3STD + V3EXT)],
     ref=Ref("usse", "2.6.3 VMAD3/4"),
+    status="known",
     see=[Ref("004", "0x18000000 - 0x20000000")],
 )
 def vmad(name, dst, src0, src1, src2):
@@ -253,6 +256,7 @@ def _vdp(row: str, channels: int, planes: str) -> list[Form]:
 @usse.insn(
     [*_vdp("0  0  1  vdp4.f32", 4, PLANE), *_vdp("0  0  0  vdp3.f32", 3, PLANE)],
     ref=Ref("usse", "2.6.4 VDP3/4"),
+    status="known",
     see=[Ref("004", "0x18000000 - 0x20000000")],
     notes=[
         "a repetition moves the mask one channel on instead of the destination, so that o0.z is the register "
@@ -269,7 +273,7 @@ def vdp(name, dst, src1, src2, count):
 @usse.insn(
     [*_vdp("0  1  1  vdp4.f32", 4, CLIP), *_vdp("0  1  0  vdp3.f32", 3, CLIP)],
     ref=Ref("usse", "2.6.4 VDP3/4"),
-    status=Status.INFERRED,
+    status="inferred",
     name="vdp_clip",
     notes=[
         "DST gets the dot product, which is read as the distance to the clip plane; only its sign matters to the "
@@ -319,6 +323,7 @@ def _functions(stem: str, types: str) -> Enum | None:
         src1=PerRow(source, VCOMP, 1, double=True, alias=8, letters=swizzle(VCOMP.s1chan, CHANNEL), ty="<from>"),
     ),
     ref=Ref("usse", "2.6.5 VCOMP"),
+    status="known",
     see=[Ref("004", "0x30000000 - 0x38000000")],
     notes=[
         "log and exp have base 2: measured and seen in compiled code; another simulator uses base e",

@@ -10,7 +10,7 @@ from isakit.arch.usse.forms import destination, form, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, concat, const, select
-from isakit.spec import Enum, Flag, Ref, Status
+from isakit.spec import Enum, Flag, Ref
 
 
 def _byte(v: Value, k: int, width: int = 32) -> Value:
@@ -48,7 +48,7 @@ I8MAD = layout(
         )
     ],
     ref=Ref("usse", "2.6.12 I8MAD"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=["the modifiers (modsN) and saturation are not modelled", "results wrap in each byte"],
 )
 def i8mad(name, dst, src0, src1, src2, addend, alpha, rgb1, rgb2, neg, sat, mods):
@@ -100,7 +100,7 @@ I16MAD = layout(
         )
     ],
     ref=Ref("usse", "2.6.12 I16MAD"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=[
         "compilers use it to form index registers: idx1 = register * k + base",
         "abs, orshift and source format 3 are not modelled",
@@ -156,7 +156,7 @@ I32MAD = layout(
         )
     ],
     ref=Ref("usse", "2.6.12 I32MAD"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=["source 2 types 1 and 3 are taken to be 16 bits wide, as other decoders do", "saturation is not modelled"],
 )
 def i32mad(name, dst, src0, src1, src2, high0, high1, high2, sat, type2):
@@ -194,6 +194,7 @@ I32MAD2 = layout(
         )
     ],
     ref=Ref("usse", "2.6.12 I32MAD2"),
+    status="known",
     notes=[
         "the instruction is issued as a pair; step 0 already writes the whole result to a scratch register, the other "
         "steps deliver it"
@@ -212,7 +213,7 @@ def i32mad2(name, dst, src0, src1, src2, neg1, neg2, step):
 @usse.insn(
     [form(layout("11001@63:59"), "{name}", name="i8mad2")],
     ref=Ref("usse", "2.6.12 I8MAD2"),
-    status=Status.UNKNOWN,
+    status="unknown",
     notes=["none of its fields is known: all bits are kept as they are"],
 )
 def i8mad2(name):

@@ -16,7 +16,7 @@ from isakit.arch.usse.requests import SAMPLE, SAMPLE_HAS
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, load, store
-from isakit.spec import Choice, Enum, Flag, Form, Nothing, Part, Ref, Status, choice, when
+from isakit.spec import Choice, Enum, Flag, Form, Nothing, Part, Ref, choice, when
 
 DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
 CONVERSIONS = {0: "", 1: "native", 2: "f16", 3: "f32"}
@@ -98,7 +98,7 @@ def _sample_names(ty: str) -> Enum:
         default=NO_SOURCE2,
     ),
     ref=Ref("usse", "2.6.13 SMP"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=[
         "the result is there after wdf on the same channel; here at once",
         "the order of gathered texels and of their weights, and the bytes of sample information are inferred",
@@ -194,7 +194,7 @@ def _ldst_forms(opcode: int, stem: str) -> list[Form]:
 @usse.insn(
     _ldst_forms(0x1D, "ldr"),
     ref=Ref("usse", "2.6.14 LDR, STR"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=[
         "the address arithmetic was found by trial: compilers store a bias with every buffer address",
         "the address and cache modes have no effect here",
@@ -217,7 +217,7 @@ def ldr(name, dst, src0, src1, src2, count, moe):
 @usse.insn(
     _ldst_forms(0x1E, "str"),
     ref=Ref("usse", "2.6.14 LDR, STR"),
-    status=Status.INFERRED,
+    status="inferred",
     notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"],
     group="memory",
 )
@@ -243,6 +243,7 @@ WDF = layout("11111@63:59 001@58:56 10@53:52 drc@32 nosched@43 special@54")
         )
     ],
     ref=Ref("usse", "2.7 WDF"),
+    status="known",
     group="control",
 )
 def wdf(name):

@@ -14,7 +14,7 @@ from isakit.arch.usse.swizzles import SELECT4, V4STD, swizzle
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value, const, select
 from isakit.sem.fp.ieee import float_to_int, float_to_ratio, int_to_float, ratio_to_float
-from isakit.spec import Enum, Flag, Form, Imm, Nothing, Ref, Status
+from isakit.spec import Enum, Flag, Form, Imm, Nothing, Ref
 
 FLOATS = {"c10", "f16", "f32"}
 CONDITIONS = {0: "eq", 1: "ne", 2: "lt", 3: "le"}
@@ -119,6 +119,7 @@ def _compared_registers(_: int) -> int:
 @usse.insn(
     _moves(_INTEGER_TYPES) + _moves(_FLOAT_TYPES),
     ref=Ref("usse", "2.6.7 VMOV"),
+    status="known",
     see=[Ref("004", "0x38000000 - 0x40000000")],
     group="move",
 )
@@ -142,6 +143,7 @@ def _compare_zero(v: Value, condition: str, ty: str) -> Value:
     + _conditional_moves(_COMPARED, _FLOAT_TYPES, _AS_IT_IS, letters=None)
     + _conditional_moves(_COMPARED, _FLOAT_TYPES, _SWIZZLED),
     ref=Ref("usse", "2.6.7 VMOV"),
+    status="known",
     see=[Ref("004", "0x38000000 - 0x40000000")],
     notes=["a source 0 in sa read 0 on hardware: not modelled, avoid it"],
     group="move",
@@ -162,7 +164,7 @@ def vmovc(name, ty, dst, src0, src1, src2):
     + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _SWIZZLED, span=_compared_registers),
     ref=Ref("usse", "2.6.7 VMOV"),
     see=[Ref("004", "0x38000000 - 0x40000000")],
-    status=Status.INFERRED,
+    status="inferred",
     notes=["the comparison of bytes is taken from one simulator"],
     group="move",
 )
@@ -332,6 +334,7 @@ def _converted(v: Value, sty: str, dty: str, scale: bool) -> Value:
     + _packs(_FROM_F32, _TO_NUMBERS, _TO_C10)
     + _packs(_FROM_C10, _TO_FLOATS),
     ref=Ref("usse", "2.6.8 VPCK"),
+    status="known",
     see=[Ref("004", "0x40000000 - 0x48000000")],
     notes=[
         "[004] sees one bit of the destination format: u8 and s16",
@@ -358,7 +361,7 @@ def vpck(name, sty, dty, dst, src1, scale, src2):
     + _packs(_FROM_O8, _TO_NUMBERS, _TO_O8),
     ref=Ref("usse", "2.6.8 VPCK"),
     see=[Ref("004", "0x40000000 - 0x48000000")],
-    status=Status.UNKNOWN,
+    status="unknown",
     name="vpck_o8",
     notes=["the scale of o8 is not known"],
     group="move",
@@ -389,6 +392,7 @@ LIMM = layout(
         )
     ],
     ref=Ref("usse", "2.7 LIMM"),
+    status="known",
     group="move",
 )
 def limm(dst, imm):

@@ -20,6 +20,7 @@ RESULT_BIT = "the predicate output is bit 0 of the result"
 @vuc.insn(
     forms("base  slct {pdst} {dst} {sel} {src1} {src2}  .... .. .... .... .... .... ... 00000", guard=SELECT_GUARD),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "2 Field sharing")],
     notes=[
         RESULT_BIT,
@@ -39,6 +40,7 @@ def slct(name, pdst, dst, sel, src1, src2):
 @vuc.insn(
     forms("base  mov {pdst} {dst} {src}  .... .. .... .... .... .... ... 00001", guard=MOVE_GUARD),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "2 Operand encodings")],
     notes=[
         RESULT_BIT,
@@ -63,6 +65,7 @@ def mov(name, pdst, dst, src):
         """
     ),
     ref=BASE_REF,
+    status="known",
     notes=[RESULT_BIT],
 )
 def add(name, pdst, dst, src1, src2):
@@ -81,6 +84,7 @@ def add(name, pdst, dst, src1, src2):
         """
     ),
     ref=BASE_REF,
+    status="known",
     notes=[RESULT_BIT],
 )
 def avg(name, pdst, dst, src1, src2):
@@ -105,6 +109,7 @@ def avg(name, pdst, dst, src1, src2):
         """
     ),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "15 items 11, 22")],
 )
 def set_compare(name, pdst, src1, src2):
@@ -119,6 +124,7 @@ def set_compare(name, pdst, src1, src2):
 @vuc.insn(
     forms("base  setzero {pdst} {src1=only1} {src2}  .... .. .... .... .... .... ... 01111  | needs !vp3+"),
     ref=BASE_REF,
+    status="known",
 )
 def setzero(name, pdst, src1, src2):
     """Test two numbers for zero: the predicate output is 1 when SRC1 and SRC2 are both 0. VP2 only."""
@@ -128,6 +134,7 @@ def setzero(name, pdst, src1, src2):
 @vuc.insn(
     forms("base  clamplep,minsz {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 01100"),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "15 item 10")],
     notes=["both tests look at SRC1 itself and the second wins: SRC1 = -1 and SRC2 = -5 give -5"],
 )
@@ -142,6 +149,7 @@ def clamplep(name, pdst, dst, src1, src2):
 @vuc.insn(
     forms("base  clamps,clampsex {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 01101"),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "15 item 2")],
     notes=["n = 15 never clamps"],
 )
@@ -157,6 +165,7 @@ def clamps(name, pdst, dst, src1, src2):
 @vuc.insn(
     forms("base  sext,sex {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 01110"),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "15 item 3")],
     notes=["SRC2 = 7 sign-extends a byte"],
 )
@@ -172,6 +181,7 @@ def sext(name, pdst, dst, src1, src2):
 @vuc.insn(
     forms("base  div2s {pdst} {dst} {src1}  .... .. .... .... .... .... ... 01111  | needs vp3+"),
     ref=BASE_REF,
+    status="known",
     notes=["-1 gives 0, -3 gives -1"],
 )
 def div2s(name, pdst, dst, src1):
@@ -190,6 +200,7 @@ def div2s(name, pdst, dst, src1):
         """
     ),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "15 item 4")],
     notes=[RESULT_BIT, "the bit number is taken modulo 16"],
 )
@@ -204,6 +215,7 @@ def bit_write(name, pdst, dst, src1, src2):
 @vuc.insn(
     forms("base  btest {pdst} {src1=only1} {src2}  .... .. .... .... .... .... ... 10010"),
     ref=BASE_REF,
+    status="known",
     notes=["the bit number is taken modulo 16"],
 )
 def btest(name, pdst, src1, src2):
@@ -214,6 +226,7 @@ def btest(name, pdst, src1, src2):
 @vuc.insn(
     forms("base  hswap,rot8 {pdst} {dst} {src1}  .... .. .... .... .... .... ... 10100"),
     ref=BASE_REF,
+    status="known",
     notes=[RESULT_BIT],
 )
 def hswap(name, pdst, dst, src1):
@@ -238,6 +251,7 @@ def _last_bit_out(wide: Value, n: Value, at: int) -> Value:
         """
     ),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "15 items 5, 6, 7")],
     notes=["the count is taken modulo 16"],
 )
@@ -267,6 +281,7 @@ def shift(name, pdst, dst, src1, src2):
         """
     ),
     ref=BASE_REF,
+    status="known",
     see=[Ref("vuc", "15 item 8")],
     notes=[RESULT_BIT, "`or $r1 $sr 0` is the way to read a special register"],
 )
@@ -281,6 +296,7 @@ def logic(name, pdst, dst, src1, src2):
 @vuc.insn(
     forms("base  not {pdst} {dst} {src1} {unused}  .... .. .... .... .... .... ... 11011"),
     ref=BASE_REF,
+    status="known",
     notes=[RESULT_BIT, "a second source is printed, as the public tables do, but has no effect; it may be left out"],
 )
 def not_(name, pdst, dst, src1, unused):
@@ -298,6 +314,7 @@ def not_(name, pdst, dst, src1, unused):
         """
     ),
     ref=BASE_REF,
+    status="known",
 )
 def min_max(name, pdst, dst, src1, src2):
     """Signed minimum or maximum. Predicate output: SRC2 was chosen (for equal numbers max chooses it, min does not).

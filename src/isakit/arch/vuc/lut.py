@@ -137,6 +137,7 @@ def _vector(index: Value, first: str) -> Value:
 @vuc.insn(
     forms("base  lut {pdst} {dst} {src1} {src2}  .... .. .... .... .... .... ... 11100"),
     ref=Ref("vuc", "6"),
+    status="known",
     see=[Ref("vuc", "15 item 17")],
     notes=[
         "the predicate output is bit 0 of the result, except for table 10",

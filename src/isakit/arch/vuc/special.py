@@ -23,7 +23,7 @@ from isakit.arch.vuc.requests import (
 )
 from isakit.arch.vuc.vuc import vuc
 from isakit.sem import const, load, read, store, write
-from isakit.spec import Encoding, Literal, Part, Ref, Status
+from isakit.spec import Encoding, Literal, Part, Ref
 
 SPECIAL_REF, FLOW, LONG, MEMORY = Ref("vuc", "4"), Ref("vuc", "7"), Ref("vuc", "5"), Ref("vuc", "13")
 
@@ -34,6 +34,7 @@ SPECIAL_REF, FLOW, LONG, MEMORY = Ref("vuc", "4"), Ref("vuc", "7"), Ref("vuc", "
 @vuc.insn(
     forms("special  bra {target}  .1.1 .. .... .... .... .... 000 00000"),
     ref=FLOW,
+    status="known",
     latency=2,
     notes=["the instruction after is executed in any case (one delay slot)"],
     group="branch",
@@ -47,6 +48,7 @@ def bra(target):
 @vuc.insn(
     forms("special  call {target}  .1.1 .. .... .... .... .... 000 00010"),
     ref=FLOW,
+    status="known",
     latency=2,
     notes=["the return address, call + 2, follows from the delay slot [inferred]", "the stack holds 8 entries"],
     group="call",
@@ -59,6 +61,7 @@ def call(target):
 @vuc.insn(
     forms("special  ret  .1.1 .. .... .... .... .... 000 00011"),
     ref=FLOW,
+    status="known",
     latency=2,
     notes=["one delay slot"],
     group="return",
@@ -72,6 +75,7 @@ def ret():
 @vuc.insn(
     forms("special  sleep  .1.1 .. .... .... .... .... 000 00100"),
     ref=FLOW,
+    status="known",
     group="control",
 )
 def sleep():
@@ -82,6 +86,7 @@ def sleep():
 @vuc.insn(
     forms("special  wstc {bit}  .1.1 .. .... .... .... .... 000 00101"),
     ref=FLOW,
+    status="known",
     group="control",
 )
 def wstc(bit):
@@ -92,6 +97,7 @@ def wstc(bit):
 @vuc.insn(
     forms("special  wsts {bit}  .1.1 .. .... .... .... .... 000 00110"),
     ref=FLOW,
+    status="known",
     see=[Ref("vuc", "15 item 16")],
     group="control",
 )
@@ -106,6 +112,7 @@ def wsts(bit):
 @vuc.insn(
     forms("special  clicnt  .1.1 .. .... .... .... .... 001 00000"),
     ref=Ref("vuc", "11"),
+    status="known",
     group="control",
 )
 def clicnt():
@@ -117,7 +124,7 @@ def clicnt():
     forms("special  mbiread  .1.1 .. .... .... .... .... 001 00100"),
     ref=Ref("vuc", "14 MBRING"),
     see=[Ref("vuc", "8")],
-    status=Status.INFERRED,
+    status="inferred",
     notes=["firmware leaves five instructions before it uses the registers"],
     group="memory",
 )
@@ -129,7 +136,7 @@ def mbiread():
 @vuc.insn(
     forms("special  mbinext  .1.1 .. .... .... .... .... 001 01000"),
     ref=Ref("vuc", "14 MBRING"),
-    status=Status.INFERRED,
+    status="inferred",
     group="memory",
 )
 def mbinext():
@@ -140,6 +147,7 @@ def mbinext():
 @vuc.insn(
     forms("special  mvsread  .1.1 .. .... .... .... .... 001 01001"),
     ref=Ref("vuc", "14 MVSURF"),
+    status="known",
     notes=["starting it again while it runs aborts the older one", "idiom: mvsread; nop; wsts 5"],
     group="memory",
 )
@@ -151,6 +159,7 @@ def mvsread():
 @vuc.insn(
     forms("special  mvswrite  .1.1 .. .... .... .... .... 001 01010"),
     ref=Ref("vuc", "14 MVSURF"),
+    status="known",
     notes=["ignored while $stat bit 6 is 1", "idiom: mvswrite; nop; wstc 7 before MVSO[] is written again"],
     group="memory",
 )
@@ -167,7 +176,7 @@ def _unknown(op: int, doc: str) -> None:
     vuc.insn(
         forms(f"unknown  unko2{op:x}  .1.1 .. .... .... .... .... 001 {op:05b}"),
         ref=SPECIAL_REF,
-        status=Status.UNKNOWN,
+        status="unknown",
         name=f"unko2{op:x}",
         group="control",
     )(semantics)
@@ -215,6 +224,7 @@ def _negatable(e: Encoding, register: str, negation: str) -> Part:
         negatable=_negatable,
     ),
     ref=SPECIAL_REF,
+    status="known",
     see=[Ref("vuc", "15 item 12")],
     name="predicate_logic",
     notes=["xor with one source negated is the same for either source", "OP bit 4 is unexplained"],
@@ -228,6 +238,7 @@ def predicate_logic(name, pdst, src1, src2):
 @vuc.insn(
     forms("special  nop  .1.1 .. .... .... .... .... 010 ...11"),
     ref=SPECIAL_REF,
+    status="known",
     notes=["only the low two OP bits are looked at; the others are kept as raw bits"],
     group="control",
 )
@@ -256,6 +267,7 @@ def nop():
         """,
     ),
     ref=MEMORY,
+    status="known",
     see=[Ref("vuc", "8")],
     name="ld",
     latency=3,
@@ -287,6 +299,7 @@ def ld(space, dst, address):
         """,
     ),
     ref=MEMORY,
+    status="known",
     name="st",
     see=[Ref("vuc", "15 item 18")],
     notes=[
@@ -317,6 +330,7 @@ def _accumulate(value, latency: int = 1) -> None:
         """
     ),
     ref=LONG,
+    status="known",
     see=[Ref("vuc", "15 item 13")],
     name="lmul",
     latency=MULTIPLY_LATENCY,
@@ -335,6 +349,7 @@ def lmul(name, src1, src2):
 @vuc.insn(
     forms("named  lsrr,srnd,shift,lsrnd {src2}  .1.1 .. .... .... .... .... 101 00010"),
     ref=LONG,
+    status="known",
     see=[Ref("vuc", "15 item 14")],
     latency=1,
     unit="long",
@@ -346,7 +361,11 @@ def lsrr(name, src2):
 
 
 @vuc.insn(
-    forms("named  ladd {src2}  .1.1 .. .... .... .... .... 101 00100  | needs vp3+"), ref=LONG, latency=1, unit="long"
+    forms("named  ladd {src2}  .1.1 .. .... .... .... .... 101 00100  | needs vp3+"),
+    ref=LONG,
+    status="known",
+    latency=1,
+    unit="long",
 )
 def ladd(name, src2):
     """Add a signed 16-bit number to $lhi:$llo. VP3 and VP4."""
@@ -354,7 +373,11 @@ def ladd(name, src2):
 
 
 @vuc.insn(
-    forms("named  lsar {src2}  .1.1 .. .... .... .... .... 101 01000  | needs vp3+"), ref=LONG, latency=1, unit="long"
+    forms("named  lsar {src2}  .1.1 .. .... .... .... .... 101 01000  | needs vp3+"),
+    ref=LONG,
+    status="known",
+    latency=1,
+    unit="long",
 )
 def lsar(name, src2):
     """Shift $lhi:$llo right arithmetically by the low 5 bits of SRC2. VP3 and VP4."""
@@ -364,6 +387,7 @@ def lsar(name, src2):
 @vuc.insn(
     forms("named  ldivu {src2}  .1.1 .. .... .... .... .... 101 01100  | needs vp4"),
     ref=LONG,
+    status="known",
     latency=DIVIDE_LATENCY,
     unit="long",
     notes=["33 instructions before another long instruction, 34 before $llo is read"],
