@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
+
+from isakit.errors import DefinitionError
 
 M32 = 0xFFFF_FFFF
 Fold = Callable[..., Any]
@@ -19,17 +22,31 @@ def signed(v: int, bits: int = 32) -> int:
     return v - (1 << bits) if v >> bits - 1 else v
 
 
+class Uniformity(Enum):
+    """When the results of an operation are the same in all lanes of a warp that execute it."""
+
+    OPERANDS = "where its operands are the same"
+    MEMORY = "where its operands are the same and the lanes execute it at the same time"
+    ALWAYS = "whatever its operands are"
+    NEVER = "not even where its operands are the same"
+
+
+SAME, MEMORY, ALWAYS, NEVER = Uniformity.OPERANDS, Uniformity.MEMORY, Uniformity.ALWAYS, Uniformity.NEVER
+
+
 @dataclass(frozen=True)
 class IrOp:
     """One operation.
 
-    `args` and `outs` are kinds, `*` any number of any kind. `effect`: "" none, "read" reads memory (may go if unused,
-    may not pass a write), "write" stays where it is.
+    `args` and `outs` are kinds, `*` any number of any kind. `uniformity` is None where there is no result; it has no
+    default, because code for a branch that is wrongly taken for uniform is wrong. `effect`: "" none, "read" reads
+    memory (may go if unused, may not pass a write), "write" stays where it is.
     """
 
     name: str
     args: str
     outs: str
+    uniformity: Uniformity | None
     effect: str = ""
     commutes: bool = False
     fold: Fold | None = None
@@ -42,6 +59,7 @@ def _op(
     name: str,
     args: str,
     outs: str,
+    uniformity: Uniformity | None,
     fold: Fold | None = None,
     *,
     f1: Callable[[int], int] | None = None,
@@ -50,7 +68,9 @@ def _op(
     effect: str = "",
     commutes: bool = False,
 ) -> None:
-    OPS[name] = IrOp(name, args, outs, effect, commutes, fold or f1 or f2 or f3)
+    if (uniformity is None) != (not outs):
+        raise DefinitionError(f"operation {name!r}: only an operation without results has no uniformity")
+    OPS[name] = IrOp(name, args, outs, uniformity, effect, commutes, fold or f1 or f2 or f3)
 
 
 def _shift(a: int, n: int, kind: str) -> int:
@@ -88,82 +108,82 @@ def _compare(a: int, b: int, cond: str, ty: str) -> int:
     return int(_COMPARE[cond](a, b))
 
 
-_op("add", "rr", "r", f2=lambda a, b: a + b, commutes=True)
-_op("sub", "rr", "r", f2=lambda a, b: a - b)
-_op("addsat", "rr", "r", f2=lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
-_op("subsat", "rr", "r", f2=lambda a, b: _saturated(signed(a) - signed(b)))
-_op("mul", "rr", "r", f2=lambda a, b: a * b, commutes=True)
-_op("mulhu", "rr", "r", f2=lambda a, b: a * b >> 32, commutes=True)
-_op("mulhs", "rr", "r", f2=lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
-_op("mul16", "rr", "r", _mul16)
-_op("mul24", "rr", "r", _mul24, commutes=True)
-_op("and", "rr", "r", f2=lambda a, b: a & b, commutes=True)
-_op("or", "rr", "r", f2=lambda a, b: a | b, commutes=True)
-_op("xor", "rr", "r", f2=lambda a, b: a ^ b, commutes=True)
-_op("not", "r", "r", f1=lambda a: ~a)
-_op("shl", "rr", "r", f2=lambda a, b: _shift(a, b, "shl"))
-_op("shr", "rr", "r", f2=lambda a, b: _shift(a, b, "shr"))
-_op("sar", "rr", "r", f2=lambda a, b: _shift(a, b, "sar"))
-_op("minu", "rr", "r", min, commutes=True)
-_op("maxu", "rr", "r", max, commutes=True)
-_op("mins", "rr", "r", f2=lambda a, b: min(signed(a), signed(b)), commutes=True)
-_op("maxs", "rr", "r", f2=lambda a, b: max(signed(a), signed(b)), commutes=True)
-_op("abs", "r", "r", f1=lambda a: abs(signed(a)))
-_op("sext8", "r", "r", f1=lambda a: signed(a, 8))
-_op("zext8", "r", "r", f1=lambda a: a & 0xFF)
-_op("sext16", "r", "r", f1=lambda a: signed(a, 16))
-_op("zext16", "r", "r", f1=lambda a: a & 0xFFFF)
-_op("sad", "rrr", "r", _sad)
-_op("addx", "rr", "rf", commutes=True)
-_op("subx", "rr", "rf")
-_op("adc", "rrf", "rf")
-_op("cmp", "rr", "p", _compare)
-_op("cmpf", "rr", "p")
-_op("cmpd", "dd", "p")
-_op("pand", "pp", "p", f2=lambda a, b: a & b, commutes=True)
-_op("por", "pp", "p", f2=lambda a, b: a | b, commutes=True)
-_op("pxor", "pp", "p", f2=lambda a, b: a ^ b, commutes=True)
-_op("pnot", "p", "p", f1=lambda a: 1 - (a & 1))
-_op("mask", "p", "r", f1=lambda a: -(a & 1))
-_op("sel", "prr", "r", f3=lambda p, a, b: a if p & 1 else b)
-_op("fadd", "rr", "r")
-_op("fmul", "rr", "r")
-_op("fmad", "rrr", "r")
-_op("fmin", "rr", "r")
-_op("fmax", "rr", "r")
-_op("slctf", "rrr", "r")
+_op("add", "rr", "r", SAME, f2=lambda a, b: a + b, commutes=True)
+_op("sub", "rr", "r", SAME, f2=lambda a, b: a - b)
+_op("addsat", "rr", "r", SAME, f2=lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
+_op("subsat", "rr", "r", SAME, f2=lambda a, b: _saturated(signed(a) - signed(b)))
+_op("mul", "rr", "r", SAME, f2=lambda a, b: a * b, commutes=True)
+_op("mulhu", "rr", "r", SAME, f2=lambda a, b: a * b >> 32, commutes=True)
+_op("mulhs", "rr", "r", SAME, f2=lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
+_op("mul16", "rr", "r", SAME, _mul16)
+_op("mul24", "rr", "r", SAME, _mul24, commutes=True)
+_op("and", "rr", "r", SAME, f2=lambda a, b: a & b, commutes=True)
+_op("or", "rr", "r", SAME, f2=lambda a, b: a | b, commutes=True)
+_op("xor", "rr", "r", SAME, f2=lambda a, b: a ^ b, commutes=True)
+_op("not", "r", "r", SAME, f1=lambda a: ~a)
+_op("shl", "rr", "r", SAME, f2=lambda a, b: _shift(a, b, "shl"))
+_op("shr", "rr", "r", SAME, f2=lambda a, b: _shift(a, b, "shr"))
+_op("sar", "rr", "r", SAME, f2=lambda a, b: _shift(a, b, "sar"))
+_op("minu", "rr", "r", SAME, min, commutes=True)
+_op("maxu", "rr", "r", SAME, max, commutes=True)
+_op("mins", "rr", "r", SAME, f2=lambda a, b: min(signed(a), signed(b)), commutes=True)
+_op("maxs", "rr", "r", SAME, f2=lambda a, b: max(signed(a), signed(b)), commutes=True)
+_op("abs", "r", "r", SAME, f1=lambda a: abs(signed(a)))
+_op("sext8", "r", "r", SAME, f1=lambda a: signed(a, 8))
+_op("zext8", "r", "r", SAME, f1=lambda a: a & 0xFF)
+_op("sext16", "r", "r", SAME, f1=lambda a: signed(a, 16))
+_op("zext16", "r", "r", SAME, f1=lambda a: a & 0xFFFF)
+_op("sad", "rrr", "r", SAME, _sad)
+_op("addx", "rr", "rf", SAME, commutes=True)
+_op("subx", "rr", "rf", SAME)
+_op("adc", "rrf", "rf", SAME)
+_op("cmp", "rr", "p", SAME, _compare)
+_op("cmpf", "rr", "p", SAME)
+_op("cmpd", "dd", "p", SAME)
+_op("pand", "pp", "p", SAME, f2=lambda a, b: a & b, commutes=True)
+_op("por", "pp", "p", SAME, f2=lambda a, b: a | b, commutes=True)
+_op("pxor", "pp", "p", SAME, f2=lambda a, b: a ^ b, commutes=True)
+_op("pnot", "p", "p", SAME, f1=lambda a: 1 - (a & 1))
+_op("mask", "p", "r", SAME, f1=lambda a: -(a & 1))
+_op("sel", "prr", "r", SAME, f3=lambda p, a, b: a if p & 1 else b)
+_op("fadd", "rr", "r", SAME)
+_op("fmul", "rr", "r", SAME)
+_op("fmad", "rrr", "r", SAME)
+_op("fmin", "rr", "r", SAME)
+_op("fmax", "rr", "r", SAME)
+_op("slctf", "rrr", "r", SAME)
 for _name in ("rcp", "rsqrt", "lg2", "sin", "cos", "ex2"):
-    _op(_name, "r", "r")
-_op("cvt", "*", "*")
-_op("dadd", "dd", "d")
-_op("dmul", "dd", "d")
-_op("dfma", "ddd", "d")
-_op("dmin", "dd", "d")
-_op("dmax", "dd", "d")
-_op("pack", "rr", "d")
-_op("pack4", "rrrr", "q")
-_op("word", "*", "r")
-_op("copy", "r", "r", f1=lambda a: a)
-_op("phi", "*", "*")
-_op("addr", "r", "a")
-_op("step", "a", "a")
-_op("param", "", "r")
-_op("tid", "", "r")
-_op("address", "", "r")
-_op("generic", "r", "r", f1=lambda a: a)
-_op("ldc", "*", "*")
-_op("clock", "", "r", effect="write")
-_op("physid", "", "r")
-_op("ld", "*", "*", effect="read")
-_op("st", "*", "", effect="write")
-_op("atom", "*", "*", effect="write")
-_op("tex", "*", "q", effect="read")
-_op("bar", "", "", effect="write")
-_op("fence", "", "", effect="write")
-_op("vote", "p", "p", effect="write")
-_op("brkpt", "", "", effect="write")
-_op("trap", "", "", effect="write")
-_op("pmevent", "", "", effect="write")
+    _op(_name, "r", "r", SAME)
+_op("cvt", "*", "*", SAME)
+_op("dadd", "dd", "d", SAME)
+_op("dmul", "dd", "d", SAME)
+_op("dfma", "ddd", "d", SAME)
+_op("dmin", "dd", "d", SAME)
+_op("dmax", "dd", "d", SAME)
+_op("pack", "rr", "d", SAME)
+_op("pack4", "rrrr", "q", SAME)
+_op("word", "*", "r", SAME)
+_op("copy", "r", "r", SAME, f1=lambda a: a)
+_op("phi", "*", "*", SAME)
+_op("addr", "r", "a", SAME)
+_op("step", "a", "a", SAME)
+_op("param", "", "r", SAME)
+_op("tid", "", "r", NEVER)
+_op("address", "", "r", SAME)
+_op("generic", "r", "r", SAME, f1=lambda a: a)
+_op("ldc", "*", "*", SAME)
+_op("clock", "", "r", NEVER, effect="write")
+_op("physid", "", "r", NEVER)
+_op("ld", "*", "*", MEMORY, effect="read")
+_op("st", "*", "", None, effect="write")
+_op("atom", "*", "*", NEVER, effect="write")
+_op("tex", "*", "q", MEMORY, effect="read")
+_op("bar", "", "", None, effect="write")
+_op("fence", "", "", None, effect="write")
+_op("vote", "p", "p", ALWAYS, effect="write")
+_op("brkpt", "", "", None, effect="write")
+_op("trap", "", "", None, effect="write")
+_op("pmevent", "", "", None, effect="write")
 
 
 def fold(name: str, values: list[int], attrs: dict[str, Any]) -> int | None:

@@ -6,10 +6,7 @@ from collections.abc import Callable
 
 from isakit.compile.graph import Dominators, loops
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
-
-_SOURCES = frozenset({"tid", "clock", "physid", "atom"})
-_LOADS = frozenset({"ld", "tex"})
-"""What they read is the same for all lanes that read the same place at the same time."""
+from isakit.compile.ops import OPS, Uniformity
 
 
 class Exit:
@@ -82,7 +79,7 @@ def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
             todo.extend(x.succs)
         for x in region:
             for i in x.ins:
-                if i.op in _LOADS:  # lanes may come here at different times
+                if OPS[i.op].uniformity is Uniformity.MEMORY:  # lanes may come here at different times
                     diverge(i.outs[0])
         for x in _meetings(b, stop, rank):
             for i in x.phis:
@@ -94,23 +91,27 @@ def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
     # where a loop has two entries lanes meet again later than at the post-dominator
     odd = any(rank[t] <= rank[b] and not dom.dominates(t, b) for b in dom.order for t in b.succs)
     for i in f.instructions():
-        if (
-            i.op in _SOURCES
-            or (odd and i.op in _LOADS)
-            or (i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"]))
-        ):
+        if _differs(i, odd):
             for o in i.outs:
                 diverge(o)
     while work:
         v = work.pop()
         for i in users.get(v, ()):
-            if i.op == "vote":
+            if OPS[i.op].uniformity is Uniformity.ALWAYS:
                 continue
             for o in i.outs:
                 diverge(o)
         for b in branches.get(v, ()):
             branch(b)
     return out, split
+
+
+def _differs(i: Ins, apart: bool) -> bool:
+    """Return whether results may differ between lanes with the same operands; `apart`: they may execute it apart."""
+    uniformity = OPS[i.op].uniformity
+    if i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"]):
+        return True
+    return uniformity is Uniformity.NEVER or (apart and uniformity is Uniformity.MEMORY)
 
 
 def _meetings(b: Block, stop: Block | Exit, rank: dict[Block, int]) -> set[Block]:
