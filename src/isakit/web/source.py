@@ -108,15 +108,11 @@ def _hidden_directive(line: str) -> re.Match[str] | None:
 
 def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
     """PTX and parameters of the `@isakit.kernel` functions of a text, by translation alone."""
-    from isakit.compile.python import FunctionSource, one_text, parameters, ptx_of, translate
+    from isakit.compile.python import FunctionSource, one_text, parameters, parsed, ptx_of, source_lines, translate
 
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
-        line, column = getattr(e, "lineno", None) or 1, getattr(e, "offset", None) or 1
-        raise CompileError([Diagnostic(line, column, getattr(e, "msg", None) or str(e), path=path)]) from None
+    tree = parsed(text, path)
     constants: dict[str, Any] = {}
-    lines = text.splitlines(keepends=True)
+    lines = source_lines(text)
     texts: list[str] = []
     params: dict[str, Any] = {}
     for node in tree.body:
@@ -126,7 +122,7 @@ def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
                     constants[name] = ast.literal_eval(value)
             case ast.FunctionDef(decorator_list=[_, *_]) if _is_kernel(node):
                 first = node.decorator_list[0].lineno
-                own = "".join(lines[first - 1 : node.end_lineno])
+                own = "\n".join(lines[first - 1 : node.end_lineno])
                 _, ir, given = translate(FunctionSource(own, path, first, constants))
                 texts.append(ptx_of(ir))
                 params[node.name] = parameters(given)
@@ -138,4 +134,10 @@ def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
 
 
 def _is_kernel(function: ast.FunctionDef) -> bool:
-    return any(ast.unparse(d).split("(")[0] in ("isakit.kernel", "kernel") for d in function.decorator_list)
+    for decorator in function.decorator_list:
+        match decorator.func if isinstance(decorator, ast.Call) else decorator:
+            case ast.Name(id="kernel") | ast.Attribute(value=ast.Name(id="isakit"), attr="kernel"):
+                return True
+            case _:
+                pass
+    return False

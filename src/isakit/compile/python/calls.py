@@ -18,7 +18,7 @@ class Calls(Expressions):
     def of_Call(self, node: ast.Call) -> TypedValue:
         v = self.call(node, statement=False)
         if v is None:
-            self.fail(f"`{ast.unparse(node.func)}` gives no value", node)
+            self.fail(f"`{self.shown(node.func)}` gives no value", node)
         return v
 
     _MATH: ClassVar[dict[str, str]] = {
@@ -64,7 +64,7 @@ class Calls(Expressions):
             return self.atomic(name[7:], node)
         if name == "local" or name == "shared":
             self.fail(f"`{name}` makes an array: give it a name of its own, `x = {name}(f32, 64)`", node)
-        self.fail(f"`{ast.unparse(node.func)}` cannot be called in a kernel", node)
+        self.fail(f"`{self.shown(node.func)}` cannot be called in a kernel", node)
 
     def count_of(self, node: ast.Call, n: int) -> None:
         if len(node.args) != n:
@@ -116,6 +116,8 @@ class Calls(Expressions):
         )
         values = [self.convert(self.value(a), kind) for a in node.args[2:]]
         pointer = f"ptr addrspace({space}) {place}"
+        if cas and kind.is_float:
+            self.fail(f"there is no `atomic_cas` of {kind}", node)
         if cas:
             both = self.make(
                 f"cmpxchg {pointer}, {kind.llvm} {values[0].text}, {kind.llvm} {values[1].text} monotonic monotonic",

@@ -28,7 +28,7 @@ class Expressions(Writer):
     def value(self, node: ast.expr) -> TypedValue:
         method = getattr(self, "of_" + type(node).__name__, None)
         if method is None:
-            self.fail(f"`{ast.unparse(node)}` cannot stand in a kernel", node)
+            self.fail(f"`{self.shown(node)}` cannot stand in a kernel", node)
         return method(node)
 
     def of_Constant(self, node: ast.Constant) -> TypedValue:
@@ -39,11 +39,11 @@ class Expressions(Writer):
             return TypedValue(str(v).lower(), boolean)
         if isinstance(v, int):
             if not -(1 << 63) <= v < 1 << 64:
-                self.fail(f"{v} has more than 64 bits", node)
+                self.fail("this number has more than 64 bits", node)
             return TypedValue(str(v), i32 if -(1 << 31) <= v < 1 << 31 else u32 if 0 <= v < 1 << 32 else i64, v)
         if isinstance(v, float):
             return TypedValue(float_text(v), f32, v)
-        self.fail(f"{v!r} is no number", node)
+        self.fail(f"`{self.shown(node)}` is not a number", node)
 
     def of_Name(self, node: ast.Name) -> TypedValue:
         if node.id in self.slots:
@@ -73,7 +73,7 @@ class Expressions(Writer):
             return self.make(f"call i32 {f}()", i32)
         if isinstance(base, ast.Name) and base.id == "math" and isinstance(getattr(math, node.attr, None), float):
             return self.literal(getattr(math, node.attr), node)
-        self.fail(f"`{ast.unparse(node)}` is not known here", node)
+        self.fail(f"`{self.shown(node)}` is not known here", node)
 
     def of_Subscript(self, node: ast.Subscript) -> TypedValue:
         place, kind, space = self.element(node)
@@ -83,7 +83,7 @@ class Expressions(Writer):
         """The place of an element: (pointer, type, address space)."""
         array = self.value(node.value)
         if not isinstance(array.type, Pointer):
-            self.fail(f"`{ast.unparse(node.value)}` is no array", node.value)
+            self.fail(f"`{self.shown(node.value)}` is no array", node.value)
         if isinstance(node.slice, ast.Slice | ast.Tuple):
             self.fail("arrays are indexed by one number", node.slice)
         index = self.value(node.slice)

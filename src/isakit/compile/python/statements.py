@@ -6,7 +6,7 @@ import ast
 
 from isakit.compile.python.calls import Calls
 from isakit.compile.python.types import LOCAL, SCALARS, SHARED, Pointer, boolean, i32
-from isakit.compile.python.writer import TypedValue
+from isakit.compile.python.writer import TypedValue, ir_name, name_of
 
 UNROLLED = 16
 """Loops that are known to run so often at most are taken apart."""
@@ -65,9 +65,9 @@ class Statements(Calls):
     def do_AnnAssign(self, s: ast.AnnAssign) -> None:
         if not isinstance(s.target, ast.Name) or s.value is None:
             self.fail("a variable and its value were expected")
-        kind = SCALARS.get(ast.unparse(s.annotation).split(".")[-1])
+        kind = SCALARS.get(name_of(s.annotation))
         if kind is None:
-            self.fail(f"`{ast.unparse(s.annotation)}` is no type of a variable", s.annotation)
+            self.fail(f"`{self.shown(s.annotation)}` is no type of a variable", s.annotation)
         self.store(s.target, self.convert(self.value(s.value), kind))
 
     def do_AugAssign(self, s: ast.AugAssign) -> None:
@@ -103,20 +103,20 @@ class Statements(Calls):
         what = self.called(call)
         if len(call.args) != 2 or call.keywords:
             self.fail(f"`{what}` takes a type and a number of elements", call)
-        kind = SCALARS.get(ast.unparse(call.args[0]).split(".")[-1])
+        kind = SCALARS.get(name_of(call.args[0]))
         count = self.known(call.args[1])
         if kind is None or not isinstance(count, int) or not 0 < count <= 1 << 20:
             self.fail(f"`{what}` takes a type and a constant number of elements", call)
         if name in self.slots or name in self.arrays or name in self.params:
             self.fail(f"`{name}` exists already", call)
         if what == "shared":
-            symbol = f"@{self.function.name}.{name}"
+            symbol = f"@{self.function.name}.{ir_name(name)}"
             self.top.append(
                 f"{symbol} = internal addrspace(3) global [{count} x {kind.llvm}] undef, align {max(4, kind.size)}"
             )
             self.arrays[name] = symbol, Pointer(kind, SHARED), count
         else:
-            where = f"%a.{name}"
+            where = f"%a.{ir_name(name)}"
             self.entry.insert(0, f"  {where} = addrspacecast ptr {where}.0 to ptr addrspace({LOCAL})")
             self.entry.insert(0, f"  {where}.0 = alloca [{count} x {kind.llvm}], align {max(4, kind.size)}")
             self.arrays[name] = where, Pointer(kind, LOCAL), count
@@ -177,8 +177,8 @@ class Statements(Calls):
         start = values[0] if len(values) > 1 else TypedValue("0", i32)
         stop = values[1] if len(values) > 1 else values[0]
         step = self.known(s.iter.args[2]) if len(values) > 2 else 1
-        if not isinstance(step, int) or step == 0:
-            self.fail("the step of `range` must be a constant that is not 0", s.iter)
+        if not isinstance(step, int) or step == 0 or not -(1 << 31) <= step < 1 << 31:
+            self.fail("the step of `range` must be a constant i32 that is not 0", s.iter)
         if s.target.id not in self.slots:
             self.slot(s.target.id, i32)
         where, kind = self.slots[s.target.id]
@@ -203,15 +203,21 @@ class Statements(Calls):
         self.line(f"store i32 {new.text}, ptr {counter}")
         ends = [v.number for v in (start, stop)] if len(values) > 1 else [0, stop.number]
         known = [n for n in ends if isinstance(n, int)]
-        self.repeat(head, len(known) == 2 and len(range(known[0], known[1], step)) <= UNROLLED)
+        self.repeat(head, len(known) == 2 and -((known[0] - known[1]) // step) <= UNROLLED)
         self.lines.append(f"{end}:")
         self.done = False
 
     def do_Break(self, s: ast.Break) -> None:
-        self.jump(self.exits[-1][1])
+        self.jump(self._exit(s)[1])
 
     def do_Continue(self, s: ast.Continue) -> None:
-        self.jump(self.exits[-1][0])
+        self.jump(self._exit(s)[0])
+
+    def _exit(self, s: ast.Break | ast.Continue) -> tuple[str, str]:
+        """Where the next round of the innermost loop begins, and what follows the loop."""
+        if not self.exits:
+            self.fail(f"`{type(s).__name__.lower()}` stands outside of a loop")
+        return self.exits[-1]
 
     def condition(self, node: ast.expr, yes: str, no: str) -> None:
         """Branch on an expression; `and`, `or` and `not` become branches."""

@@ -3,29 +3,73 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect
 from typing import Any
 
 from isakit.compile.python.statements import Statements
 from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar
-from isakit.compile.python.writer import FunctionSource, TranslationStop, Type, TypedValue, function_source
+from isakit.compile.python.writer import (
+    FunctionSource,
+    TranslationStop,
+    Type,
+    TypedValue,
+    function_source,
+    ir_name,
+    source_lines,
+)
 from isakit.errors import CompileError, Diagnostic
 
+TOO_DEEP = "this is nested too deeply"
 HEADER = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 """
 
 
+def parsed(text: str, path: str, first: int = 1) -> ast.Module:
+    """The syntax tree of a text that begins at line `first` of its file. Raises CompileError."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError) as e:  # ValueError: signs that no file can have
+        row, column = getattr(e, "lineno", None) or 1, getattr(e, "offset", None) or 1
+        message = getattr(e, "msg", None) or str(e)
+    except (RecursionError, MemoryError):
+        row, column, message = _too_deep(text), 1, TOO_DEEP
+    raise CompileError([Diagnostic(first + row - 1, column, message, path=path)])
+
+
+def _too_deep(text: str) -> int:
+    """The line up to which a text cannot be parsed because of what is nested in it."""
+    lines = source_lines(text)
+
+    def fails(count: int) -> bool:
+        try:
+            ast.parse("\n".join(lines[:count]))
+        except (RecursionError, MemoryError):
+            return True
+        except (SyntaxError, ValueError):
+            return False
+        return False
+
+    return bisect(range(1, len(lines)), False, key=fails) + 1
+
+
 def translate(source: FunctionSource) -> tuple[str, str, list[tuple[str, Type]]]:
     """(name, LLVM IR, parameters) of a kernel. Raises CompileError that points at the Python line."""
-    tree = ast.parse(source.text)
+    tree = parsed(source.text, source.path, source.first)
     function = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
     if function is None:
         raise CompileError([Diagnostic(source.first, 1, "a kernel is a function made by `def`", path=source.path)])
+    if not function.name.isascii():
+        row = source.first + function.lineno - 1
+        raise CompileError([Diagnostic(row, 1, "the name of a kernel is written in ASCII", path=source.path)])
     t = _Translator(source, function)
     try:
         return t.run()
     except TranslationStop as e:
         raise CompileError([e.diagnostic]) from None
+    except RecursionError:
+        row = source.first + getattr(t.at, "lineno", 1) - 1
+        raise CompileError([Diagnostic(row, 1, TOO_DEEP, path=source.path)]) from None
 
 
 class _Translator(Statements):
@@ -40,16 +84,16 @@ class _Translator(Statements):
             kind = self.annotation(p.annotation, p)
             params.append((p.arg, kind))
             if isinstance(kind, Pointer):
-                self.params[p.arg] = TypedValue(f"%p.{p.arg}", kind)
+                self.params[p.arg] = TypedValue(f"%p.{ir_name(p.arg)}", kind)
             else:
                 slot = self.slot(p.arg, kind)
-                self.entry.append(f"  store {kind.llvm} %p.{p.arg}, ptr {slot}")
+                self.entry.append(f"  store {kind.llvm} %p.{ir_name(p.arg)}, ptr {slot}")
         self.lines.append("body:")
         self.block(f.body)
         if not self.done:
             self.line("ret void")
         text = ", ".join(
-            f"ptr addrspace(1) %p.{n}" if isinstance(k, Pointer) else f"{k.llvm} %p.{n}" for n, k in params
+            f"{'ptr addrspace(1)' if isinstance(k, Pointer) else k.llvm} %p.{ir_name(n)}" for n, k in params
         )
         name = f.name
         dbg = self.debug_info(name)
@@ -85,9 +129,9 @@ class _Translator(Statements):
         name = value if isinstance(value, str) else getattr(value, "__name__", "")
         kind = SCALARS.get(name) or POINTERS.get(name)
         if kind is None:
-            self.fail(f"`{ast.unparse(node)}` is no type of a kernel's parameter", node,
+            self.fail(f"`{self.shown(node)}` is no type of a kernel's parameter", node,
                       f"types: {' '.join((*SCALARS, *POINTERS))}")  # fmt: skip
         return kind
 
 
-__all__ = ["FunctionSource", "function_source", "translate"]
+__all__ = ["FunctionSource", "function_source", "parsed", "translate"]

@@ -11,10 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from isakit.compile.python.constants import Constants, NotFoldable
 from isakit.compile.python.types import Pointer, Scalar
 from isakit.errors import CompileError, Diagnostic
 
 Type = Scalar | Pointer
+SHOWN = 60
+"""Characters of an expression that an error shows."""
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Writer:
 
     def __init__(self, source: FunctionSource, function: ast.FunctionDef) -> None:
         self.source, self.function = source, function
+        self.constants = Constants(source.names, function)
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.top: list[str] = []
@@ -85,7 +89,7 @@ class Writer:
         n: Any = node or self.at
         line = getattr(n, "lineno", 1)
         column = getattr(n, "col_offset", 0)
-        text = self.source.text.splitlines()[line - 1]
+        text = source_lines(self.source.text)[line - 1]
         end = getattr(n, "end_col_offset", column + 1) if getattr(n, "end_lineno", line) == line else len(text)
         row, width = self.source.first + line - 1, max(1, end - column)
         raise TranslationStop(Diagnostic(row, column + 1, message, text, width, notes, self.source.path))
@@ -141,23 +145,41 @@ class Writer:
 
     def slot(self, name: str, kind: Scalar) -> str:
         """The place of a variable."""
-        where = f"%v.{name}"
+        where = f"%v.{ir_name(name)}"
         self.slots[name] = where, kind
         self.entry.insert(0, f"  {where} = alloca {kind.llvm}")
         return where
 
-    def known(self, node: ast.expr) -> Any:
-        """A constant expression of numbers, None if it is none."""
+    def known(self, node: ast.expr) -> int | float | None:
+        """The value of a constant expression of numbers, None if it is not one."""
         try:
-            names = {k: v for k, v in self.source.names.items() if isinstance(v, int | float)}
-            return eval(compile(ast.Expression(node), "<constant>", "eval"), {"__builtins__": {}}, names)
-        except Exception:  # any way an expression can fail to be constant
-            return None
+            return self.constants.fold(node)
+        except NotFoldable as e:
+            self.fail(str(e), e.node)
 
     def called(self, call: ast.Call) -> str:
         """The name of what is called, without the module before it."""
-        f = call.func
-        return f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else ""
+        return name_of(call.func)
+
+    def shown(self, node: ast.AST) -> str:
+        """An expression as it is written, the beginning of a long one."""
+        text = (ast.get_source_segment(self.source.text, node) or "").split("\n")[0]
+        return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+
+def name_of(node: ast.expr) -> str:
+    """A name without the module before it; nothing for another expression."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def ir_name(name: str) -> str:
+    """A name of Python as LLVM may write it: other letters than those of ASCII by their number."""
+    return "".join(c if c.isascii() else f"${ord(c):x}$" for c in name)
+
+
+def source_lines(text: str) -> list[str]:
+    """The lines of a text as Python's parser counts them: no other sign than these ends one."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def float_text(value: float, double: bool = False) -> str:
