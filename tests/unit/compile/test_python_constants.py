@@ -11,7 +11,7 @@ import pytest
 
 import isakit
 from isakit.compile.python import FunctionSource, translate
-from isakit.compile.python.constants import Constants, NotFoldable
+from isakit.compile.python.constants import ConstantFolding, NotFoldable
 from isakit.errors import CompileError
 
 N = 8
@@ -21,7 +21,7 @@ N = 8
 def fold(text: str, **names: object) -> int | float | None:
     function = ast.parse("def f(): pass").body[0]
     assert isinstance(function, ast.FunctionDef)
-    return Constants(names, function).fold(ast.parse(text, mode="eval").body)
+    return ConstantFolding(names, function).fold(ast.parse(text, mode="eval").body)
 
 
 def translated(*lines: str, names: dict[str, object] | None = None) -> str:
@@ -156,8 +156,8 @@ def test_what_has_no_code_is_an_error_at_its_line(line: str, message: str) -> No
 
 
 def test_names_may_have_letters_of_any_alphabet() -> None:
-    def kernel(größe: u32, out: u32p):  # noqa: F821
-        δ = local(u32, 4)  # noqa: F821
+    def kernel(größe: u32, out: u32p):
+        δ = local(u32, 4)
         δ[0] = größe
         é = δ[0] + 1
         out[0] = é

@@ -39,7 +39,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
-class Constants:
+class ConstantFolding:
     """The constants a function can see: what `fold` makes of its expressions.
 
     `names` are what the function's surroundings define; those the function assigns itself are its own and not constant.
