@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
+import signal
 import sys
 import threading
 from collections.abc import Generator
@@ -15,11 +17,15 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# dev: while writing code. ci: the same examples on every run. long: look for something new, for hours.
+# dev: while writing code. ci: other examples every day, because `./check` makes the seed of today's date and prints it;
+# what earlier runs have found is left out, so that a seed always means the same examples. long: hours.
+SLOW_MACHINE = [HealthCheck.too_slow]
 settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile(
-    "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "ci", max_examples=200, deadline=None, database=None, print_blob=True, suppress_health_check=SLOW_MACHINE
+)
+settings.register_profile(
+    "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=SLOW_MACHINE
 )
 REPEATING = (
     "browser",
@@ -49,6 +55,25 @@ def shared() -> Path:
     if path is None:
         pytest.skip("no conformance data: set ISAKIT_SHARED or put a folder `shared` beside the repository")
     return path
+
+
+def shared_file(name: str) -> Path:
+    """Return a file of the conformance data; the test is skipped where just this one is not there.
+
+    Programs of others are named by the data and not part of it: they are there where somebody has fetched them.
+    """
+    folder = shared_dir()
+    if folder is None:
+        pytest.skip("no conformance data: set ISAKIT_SHARED or put a folder `shared` beside the repository")
+    if not (folder / name).is_file():
+        pytest.skip(f"the conformance data has no {name}")
+    return folder / name
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the programs under test: a run in the background of a shell inherits that it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -94,6 +119,15 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"shuffled: {' '.join(given)}" if given else None
 
 
+def reads_conformance_data(item: pytest.Item) -> bool:
+    """Return whether a test reads the conformance data, or does something else where there is none."""
+    if not isinstance(item, pytest.Function):
+        return False
+    code = getattr(inspect.unwrap(item.function), "__code__", None)
+    asks = code is not None and "shared_file" in code.co_names
+    return asks or "shared" in item.fixturenames or hasattr(item.module, "shared_dir")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Measure coverage where it pays.
@@ -113,8 +147,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         threading.settrace(threads)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Change the order of the tests if asked to."""
+    """Mark the tests that read conformance data, before marks choose tests, and change the order if asked to."""
+    for item in items:
+        if reads_conformance_data(item):
+            item.add_marker("corpus")
     seed, by_file = config.getoption("--shuffle"), config.getoption("--shuffle-files")
     if seed is not None or by_file is not None:
         items.sort(key=lambda item: item.nodeid)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import shared_dir
+from conftest import shared_file
 from isakit.tesla import Sampler, Texture
 from support.command_line import run
 
@@ -158,10 +158,7 @@ def test_run_with_a_texture(tmp_path: Path) -> None:
 
 
 def test_info_lists_textures_of_each_kernel() -> None:
-    shared = shared_dir()
-    if shared is None:
-        pytest.skip("the shared corpus is not there")
-    path = str(shared / "corpus/tesla/cubins/334be76b4abc.sm_10.cubin")
+    path = str(shared_file("corpus/tesla/cubins/334be76b4abc.sm_10.cubin"))
     text = run("info", path).stdout
     assert "texture rgbaTex" in text
     assert "at unit 0 in _Z18d_boxfilter_rgba_xPjiii" in text

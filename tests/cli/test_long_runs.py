@@ -39,11 +39,6 @@ def source(folder: Path, text: str) -> Path:
     return path
 
 
-def default_interrupts() -> None:
-    """A test run in the background of a shell inherits an ignored SIGINT."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 class Terminal:
     """A process whose errors go to a terminal; output is collected in `shown`."""
 
@@ -53,7 +48,6 @@ class Terminal:
             arguments,
             stdout=subprocess.PIPE,
             stderr=slave,
-            preexec_fn=default_interrupts,
             env={**os.environ, "TERM": "xterm"},
         )
         os.close(slave)

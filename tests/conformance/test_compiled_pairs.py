@@ -52,10 +52,7 @@ def test_memory_is_what_nvidias_code_leaves_on_every_shape(pair: Pair) -> None:
     compare(pair, range(len(SHAPES)))
 
 
-def test_all_ptx_of_the_corpora_compiles() -> None:
-    shared = shared_dir()
-    if shared is None:
-        pytest.skip("no conformance data")
+def test_all_ptx_of_the_corpora_compiles(shared: Path) -> None:
     from isakit.compile import compile_ptx
 
     texts: list[Path] = sorted((shared / "corpus/tesla/textcubins").glob("*.ptx"))

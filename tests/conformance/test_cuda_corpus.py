@@ -1,13 +1,14 @@
 """Programs of others, as they were built between 2009 and 2013: what they must print, from the corpus' own table.
 
-They run where the shared corpus is. Those that need minutes are marked `slow`; those that need libGL and freeglut are
-skipped where these are missing.
+Each runs where it lies in the conformance data, and is skipped where it does not. Those that need minutes are marked
+`slow`. What they showed about CUDA is checked everywhere by programs of our own (unit/hosts/test_cuda_programs.py).
 """
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +16,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from conftest import shared_dir
+from conftest import shared_file
 from support.cuda_build import run
 
+pytestmark = pytest.mark.skipif(
+    shutil.which("cc") is None or sys.platform != "linux", reason="needs `cc` on Linux, which builds CUDA's libraries"
+)
 SDK = "sdk42/bin/linux/release"
 
 
@@ -74,26 +78,16 @@ SLOW = (
 )
 
 
-def corpus() -> Path:
-    shared = shared_dir()
-    if shared is None or not (shared / "corpus/cuda").is_dir():
-        pytest.skip("the shared corpus of CUDA executables is not there")
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler")
-    return shared / "corpus/cuda"
-
-
 def copied(path: str, folder: Path) -> Path:
     """A program with its data in a folder where it may write, as it lies in the corpus."""
-    source = corpus() / path
+    source = shared_file(f"corpus/cuda/{path}")
     home = folder / Path(path).parent
     home.mkdir(parents=True)
     for f in source.parent.iterdir():
         if f.is_file() and (f == source or f.read_bytes()[:4] != b"\x7fELF"):
             shutil.copy(f, home / f.name)
-    data = corpus() / "sdk42/src"
     if path.startswith("sdk42"):
-        (folder / "sdk42/src").symlink_to(data)
+        (folder / "sdk42/src").symlink_to(source.parents[3] / "src")
     return home / source.name
 
 

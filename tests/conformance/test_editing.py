@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import shared_file
 from isakit import formats
 from isakit.asm.printer import module_text
 from isakit.asm.program import Program
@@ -80,10 +81,8 @@ def test_an_edited_file_keeps_its_global_variable_and_runs(shared: Path, tmp_pat
     run("run", str(out))
 
 
-def test_the_listing_of_a_real_host_file_puts_its_programs_back(shared: Path, tmp_path: Path) -> None:
-    path = shared / "corpus/cuda/sdk42/bin/linux/release/histogram"
-    if not path.exists():
-        pytest.skip("no CUDA programs in the conformance data")
+def test_the_listing_of_a_real_host_file_puts_its_programs_back(tmp_path: Path) -> None:
+    path = shared_file("corpus/cuda/sdk42/bin/linux/release/histogram")
     listing = run("dis", str(path)).stdout
     data = path.read_bytes()
     parts = split_text(listing)

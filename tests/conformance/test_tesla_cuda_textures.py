@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import isakit
-from conftest import shared_dir
+from conftest import shared_file
 from isakit.tesla import Texture
 
 BOX, KMEANS = "334be76b4abc.sm_10.cubin", "d6a3532a139e.sm_10.cubin"
@@ -16,10 +17,8 @@ ENGINES = ("reference", "llvm")
 
 
 def load(name: str, engine: str, tier: str = "auto") -> Any:
-    shared = shared_dir()
-    if shared is None:
-        pytest.skip("the shared corpus is not there")
-    return isakit.Device("g80", engine=engine, tier=tier).load(isakit.load(str(shared / "corpus/tesla/cubins" / name)))
+    path = shared_file(f"corpus/tesla/cubins/{name}")
+    return isakit.Device("g80", engine=engine, tier=tier).load(isakit.load(path))
 
 
 def box(image: np.ndarray, radius: int, axis: int) -> np.ndarray:
@@ -115,10 +114,7 @@ def test_an_unbound_texture_is_a_fault(engine: str) -> None:
         kernel.bind("nothing", np.zeros((2, 2), np.float32))
 
 
-def test_every_module_with_textures_lists_them() -> None:
-    shared = shared_dir()
-    if shared is None:
-        pytest.skip("the shared corpus is not there")
+def test_every_module_with_textures_lists_them(shared: Path) -> None:
     found = {}
     for path in sorted((shared / "corpus/tesla/cubins").glob("*.cubin")):
         module = isakit.load(str(path))

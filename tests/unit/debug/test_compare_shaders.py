@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import isakit
-from conftest import shared_dir
 from isakit.debug.compare import distance
 from isakit.debug.compare_shaders import compare_shaders, random_inputs
 from isakit.errors import LaunchError
@@ -208,8 +209,8 @@ def test_random_inputs_are_the_same_for_the_same_seed(original: Shader) -> None:
     assert (a["varyings"]["texcoord1"] != c["varyings"]["texcoord1"]).any()
 
 
-def test_real_shaders_agree_with_themselves() -> None:
-    for path in sorted((shared_dir() / "corpus" / "usse" / "gxp").glob("*.gxp"))[::6]:
+def test_real_shaders_agree_with_themselves(shared: Path) -> None:
+    for path in sorted((shared / "corpus/usse/gxp").glob("*.gxp"))[::6]:
         found = isakit.load(path)
         assert isinstance(found, Shader)
         assert compare_shaders(found, found, count=64)

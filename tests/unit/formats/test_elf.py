@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.enums import ENUM_ST_INFO_BIND, ENUM_ST_INFO_TYPE
 from elftools.elf.relocation import RelocationSection
 
-from conftest import shared_dir
+from conftest import shared_file
 from isakit import formats as f
 from isakit.errors import FormatError
 from isakit.formats.elf import ElfImage, read_elf
@@ -92,14 +92,16 @@ def test_files_of_a_compiler_are_read_as_pyelftools_reads_them(tmp_path: Path) -
         assert facts(read_elf(data)) == facts_of_pyelftools(data)
 
 
-def test_files_of_the_corpus_are_read_as_pyelftools_reads_them() -> None:
-    root = shared_dir()
-    if root is None:
-        pytest.skip("no conformance data")
-    files = [*sorted((root / "corpus/tesla/cubins").glob("*.cubin"))[::8], root / "corpus/cuda/rodinia/lud_cuda"]
-    for path in files:
+def test_files_of_the_corpus_are_read_as_pyelftools_reads_them(shared: Path) -> None:
+    for path in sorted((shared / "corpus/tesla/cubins").glob("*.cubin"))[::8]:
         data = path.read_bytes()
         assert facts(read_elf(data)) == facts_of_pyelftools(data), path.name
+
+
+@pytest.mark.parametrize("name", ["rodinia/lud_cuda", "sdk42/bin/linux/release/histogram"])
+def test_programs_of_others_are_read_as_pyelftools_reads_them(name: str) -> None:
+    data = shared_file(f"corpus/cuda/{name}").read_bytes()
+    assert facts(read_elf(data)) == facts_of_pyelftools(data)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
 import isakit
-from conftest import shared_dir
 from isakit import formats as f
 from isakit.errors import AsmError, FormatError
 from isakit.formats import Shader
@@ -25,8 +25,8 @@ def rebuilt(data: bytes) -> bytes:
     return write(USSE.assemble(shader.listing()), "gxp")
 
 
-def test_every_file_of_the_corpus_is_written_again_from_its_listing() -> None:
-    paths = sorted((shared_dir() / "corpus" / "usse" / "gxp").glob("*.gxp"))
+def test_every_file_of_the_corpus_is_written_again_from_its_listing(shared: Path) -> None:
+    paths = sorted((shared / "corpus/usse/gxp").glob("*.gxp"))
     different = [p.name for p in paths if rebuilt(p.read_bytes()) != p.read_bytes()]
     assert len(paths) == 55
     assert different == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,13 +17,6 @@ from support.usse_engines import differences, machine
 from support.vuc_programs import everything
 
 COUNT = 40
-
-
-@pytest.fixture(autouse=True)
-def _keyboard() -> Iterator[None]:  # a test run in the background of a shell inherits an ignored SIGINT
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def test_a_core_stops_between_two_cycles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,17 +14,12 @@ from isakit.hosts.program_signals import ProgramSignals
 from support import cuda_build
 
 
-def default_interrupts() -> None:
-    """A test run in the background of a shell inherits an ignored SIGINT."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_the_command_alone_ends_the_program(tmp_path: Path, number: signal.Signals) -> None:
     line = [sys.executable, "-m", "isakit", "gl", "--", "sh", "-c", "trap - INT; echo begun; exec sleep 60"]
-    options: dict[str, Any] = {"env": {**os.environ, "TMPDIR": str(tmp_path)}, "preexec_fn": default_interrupts}
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, **options) as parent:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == "begun\n"
         parent.send_signal(number)
