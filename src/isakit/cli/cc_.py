@@ -57,7 +57,9 @@ def command(
     """Compile kernels for g80, g84, gt200, gt215 or mcp77.
 
     FILE is PTX, CUDA C (.cu), OpenCL C (.cl) or Python with @isakit.kernel functions (.py). C needs a clang that is
-    installed. A kernel compiles as a whole or not at all: the others are still written, and the exit status is 1.
+    installed. Python is read and not run: kernels are the decorated functions at the top of the file, constants are
+    names that one assignment there gives a number. A kernel compiles as a whole or not at all: the others are still
+    written, and the exit status is 1.
     """
     language = language or _ENDINGS.get(os.path.splitext(file)[1], "ptx")
     if emit is None:
@@ -107,24 +109,12 @@ def _ptx(file: str, language: str) -> tuple[str, str]:
     if language == "ptx":
         return read_text(file), shown(file)
     if language == "python":
-        return _python(file), file
+        from isakit.compile.python import compile_text
+
+        return compile_text(read_text(file), shown(file))[0], shown(file)
     from isakit.compile.c import compile_c
 
     return compile_c(shown(file), read_text(file) if file == "-" else None, language), shown(file)
-
-
-def _python(file: str) -> str:
-    """The PTX of the `@isakit.kernel` functions of a Python file, which is run for that."""
-    import runpy
-
-    from isakit.compile.python import one_text
-    from isakit.runtime.python_kernel import PythonKernel
-
-    names = runpy.run_path(file, run_name="<isakit cc>")
-    found = [v for v in names.values() if isinstance(v, PythonKernel)]
-    if not found:
-        raise IsakitError(f"{file} has no functions with @isakit.kernel")
-    return one_text([k.ptx for k in found])
 
 
 def _emitted(got: Compiled, emit: str) -> bytes:

@@ -6,8 +6,6 @@ translated, never executed, and C texts may not name files.
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +50,9 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
     if language == "ptx":
         ptx = text
     elif language == "python":
-        ptx, params = _from_python(text, path)
+        from isakit.compile.python import compile_text
+
+        ptx, params = compile_text(text, path)
     else:
         ptx = _from_c(text, path, language)
     got = compile_ptx(ptx, variant or "gt200", path=_path("ptx"))
@@ -104,40 +104,3 @@ def _hidden_directive(line: str) -> re.Match[str] | None:
         return odd
     rest = line[known.end() :] if known is not None and known[1] else line
     return re.search(r"#.{0,20}", rest)
-
-
-def _from_python(text: str, path: str) -> tuple[str, dict[str, Any]]:
-    """PTX and parameters of the `@isakit.kernel` functions of a text, by translation alone."""
-    from isakit.compile.python import FunctionSource, one_text, parameters, parsed, ptx_of, source_lines, translate
-
-    tree = parsed(text, path)
-    constants: dict[str, Any] = {}
-    lines = source_lines(text)
-    texts: list[str] = []
-    params: dict[str, Any] = {}
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):  # kernels complain
-                    constants[name] = ast.literal_eval(value)
-            case ast.FunctionDef(decorator_list=[_, *_]) if _is_kernel(node):
-                first = node.decorator_list[0].lineno
-                own = "\n".join(lines[first - 1 : node.end_lineno])
-                _, ir, given = translate(FunctionSource(own, path, first, constants))
-                texts.append(ptx_of(ir))
-                params[node.name] = parameters(given)
-            case _:
-                pass  # imports, and what the text does when it is run as a program
-    if not texts:
-        raise CompileError([Diagnostic(1, 1, "there is no function with @isakit.kernel", path=path)])
-    return one_text(texts), params
-
-
-def _is_kernel(function: ast.FunctionDef) -> bool:
-    for decorator in function.decorator_list:
-        match decorator.func if isinstance(decorator, ast.Call) else decorator:
-            case ast.Name(id="kernel") | ast.Attribute(value=ast.Name(id="isakit"), attr="kernel"):
-                return True
-            case _:
-                pass
-    return False

@@ -1,9 +1,10 @@
 """Kernels written as Python functions: their source becomes LLVM IR, and LLVM makes PTX of it."""
 
-from isakit.compile.python.llvm import one_text, ptx_of
-from isakit.compile.python.translate import function_source, parsed, translate
+from isakit.compile.python.llvm import ptx_of
+from isakit.compile.python.texts import compile_text
+from isakit.compile.python.translate import function_source, translate
 from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar, parameters
-from isakit.compile.python.writer import FunctionSource, source_lines
+from isakit.compile.python.writer import FunctionSource
 
 __all__ = [
     "POINTERS",
@@ -11,11 +12,9 @@ __all__ = [
     "FunctionSource",
     "Pointer",
     "Scalar",
+    "compile_text",
     "function_source",
-    "one_text",
     "parameters",
-    "parsed",
     "ptx_of",
-    "source_lines",
     "translate",
 ]

@@ -7,7 +7,7 @@ step is bounded: no text makes the fold compute or keep more than its own size.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 Number = int | float
@@ -40,14 +40,9 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 class ConstantFolding:
-    """The constants a function can see: what `fold` makes of its expressions.
+    """What constant expressions are worth among given names; those of `own` are variables and not constant."""
 
-    `names` are what the function's surroundings define; those the function assigns itself are its own and not constant.
-    """
-
-    def __init__(self, names: Mapping[str, Any], function: ast.FunctionDef) -> None:
-        own = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        own |= {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    def __init__(self, names: Mapping[str, Any], own: Collection[str] = ()) -> None:
         self._names = {k: _plain(v) for k, v in names.items() if isinstance(v, Number) and k not in own}
         self._folded: dict[ast.expr, Number | None] = {}
 
@@ -122,3 +117,9 @@ def _applied(operation: Callable[..., Any], *values: Number) -> Number | None:
     except (TypeError, ArithmeticError):
         return None
     return value if isinstance(value, Number) else None  # a root of a negative number is complex
+
+
+def variables(function: ast.FunctionDef) -> set[str]:
+    """The names a function gives values to itself, parameters too."""
+    own = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return own | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}

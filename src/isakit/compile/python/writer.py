@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from isakit.compile.python.constants import ConstantFolding, NotFoldable
+from isakit.compile.python.constants import ConstantFolding, NotFoldable, variables
 from isakit.compile.python.types import Pointer, Scalar
 from isakit.errors import CompileError, Diagnostic
 
@@ -68,7 +68,7 @@ class Writer:
 
     def __init__(self, source: FunctionSource, function: ast.FunctionDef) -> None:
         self.source, self.function = source, function
-        self.constants = ConstantFolding(source.names, function)
+        self.constants = ConstantFolding(source.names, variables(function))
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.top: list[str] = []
