@@ -1,0 +1,77 @@
+"""Directed graphs as control flow makes them: what can be reached, and in which order nodes come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
+
+N = TypeVar("N")
+
+
+def reachable(roots: Iterable[N], succs: Callable[[N], Iterable[N]]) -> set[N]:
+    """Return the roots and all that can be reached from them; `succs` is called once for each node."""
+    todo = list(dict.fromkeys(roots))
+    seen = set(todo)
+    while todo:
+        for s in succs(todo.pop()):
+            if s not in seen:
+                seen.add(s)
+                todo.append(s)
+    return seen
+
+
+class FlowGraph(Generic[N]):
+    """The nodes that can be reached from `roots`, numbered in reverse postorder.
+
+    In that order a node comes after all that lead to it, except by edges that close a cycle. With several roots those
+    that others lead to should come last.
+
+    Attributes:
+        nodes: in reverse postorder.
+        number: place of each node in `nodes`.
+        succs, preds: numbers of the nodes after and before each node, by number; edges that are given twice stay twice.
+        preorder: numbers in the order in which a depth-first search finds them.
+        parents: for each node of `preorder` the place in it of the one it was found from, -1 for a root.
+    """
+
+    def __init__(self, roots: Iterable[N], succs: Callable[[N], Iterable[N]]) -> None:
+        found: dict[N, int] = {}
+        parents: list[int] = []
+        after: list[list[N]] = []
+        left: list[int] = []
+        for root in roots:
+            if root in found:
+                continue
+            found[root] = at = len(parents)
+            parents.append(-1)
+            after.append(list(succs(root)))
+            stack = [(at, iter(after[at]))]
+            while stack:
+                at, rest = stack[-1]
+                for n in rest:
+                    if n not in found:
+                        found[n] = k = len(parents)
+                        parents.append(at)
+                        after.append(list(succs(n)))
+                        stack.append((k, iter(after[k])))
+                        break
+                else:
+                    stack.pop()
+                    left.append(at)
+        left.reverse()
+        nodes = list(found)
+        self.nodes: list[N] = [nodes[at] for at in left]
+        self.number: dict[N, int] = {n: k for k, n in enumerate(self.nodes)}
+        self.succs: list[list[int]] = [[self.number[s] for s in after[at]] for at in left]
+        self.preds: list[list[int]] = [[] for _ in left]
+        for k, targets in enumerate(self.succs):
+            for s in targets:
+                self.preds[s].append(k)
+        self.preorder: list[int] = [self.number[n] for n in nodes]
+        self.parents = parents
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __contains__(self, node: N) -> bool:
+        return node in self.number
