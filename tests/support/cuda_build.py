@@ -108,6 +108,69 @@ again:
     exit nop
 """
 
+LATER_KERNELS = """\
+// out[i] = 1 where a lane of the warp has another x than 0, and 2 more where no lane has 0
+.kernel votes
+.param out ptr64
+.param x ptr64
+    cvt u32 $r0 u16 $r0l
+    shl b32 $r0 $r0 0x2
+    mov b32 $r1 b32 s[x]
+    add b32 $r1 $r1 $r0
+    ld b32 $r1 g14[$r1]
+    mov b32 $r2 0x0
+    set $c0 # lg u32 $r1 $r2
+    mov b32 $r4 0x1
+    mov b32 $r5 0x2
+    (lg $c0) vote any $c1
+    (lg $c1) add b32 $r2 $r2 $r4
+    (lg $c0) vote all $c1
+    (lg $c1) add b32 $r2 $r2 $r5
+    mov b32 $r3 b32 s[out]
+    add b32 $r3 $r3 $r0
+    exit st b32 g14[$r3] $r2
+
+// block b waits for *turn to be b; then data[b + 1] = data[b] + 1, a fence, and it is the next one's turn
+.kernel chain
+.param data ptr64
+.param turn ptr64
+    cvt u32 $r0 u16 u16 s[0xc]
+    mov b32 $r1 b32 s[turn]
+again:
+    ld b32 $r2 g14[$r1]
+    set $c0 # lg u32 $r2 $r0
+    (lg $c0) bra again
+    shl b32 $r3 $r0 0x2
+    mov b32 $r4 b32 s[data]
+    add b32 $r3 $r3 $r4
+    ld b32 $r2 g14[$r3]
+    add b32 $r2 $r2 0x1
+    add b32 $r3 $r3 0x4
+    st b32 g14[$r3] $r2
+    mov $r5 $physid
+    and b32 $r5 $r5 0x7
+    shl b32 $r5 $r5 0x2
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    ld b32 $r6 g15[$r5]
+    add b32 $r5 $r5 0x100
+    add b32 $r0 $r0 0x1
+    exit st b32 g14[$r1] $r0
+"""
+"""Kernels for sm_13: votes, and the fence, which reads words of g15[] and throws them away."""
+
 PTX = """\
 .version 1.4
 .target sm_10
@@ -178,6 +241,17 @@ def text_cubin() -> str:
     return write_text_cubin(flat)
 
 
+@cache
+def later_cubin() -> bytes:
+    """The kernels for sm_13."""
+    return write_elf_cubin(module_of(isakit.isa("tesla", "gt200").assemble(LATER_KERNELS)))
+
+
+@cache
+def later_text_cubin() -> str:
+    return write_text_cubin(module_of(isakit.isa("tesla", "gt200").assemble(LATER_KERNELS)))
+
+
 @dataclass(frozen=True)
 class Entry:
     """One program of a container: kind 1 is PTX, 2 an ELF cubin."""
@@ -236,15 +310,19 @@ def build(
     flags: Sequence[str] = (),
     library: bool = False,
     images: Sequence[Entry] = (),
+    later: bool = False,
 ) -> Path:
     """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do.
 
-    `images` is what its fat binary holds instead of a cubin for sm_10.
+    `images` is what its fat binary holds instead of a cubin for sm_10; with `later` it has one for sm_13 as well.
     """
     folder.mkdir(parents=True, exist_ok=True)
     entries = images or [Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]
+    entries = [*entries, Entry(2, 13, later_cubin())] if later else entries
     arrays = c_array("container", container(entries)) + c_array("cubin", elf_cubin())
     arrays += c_array("text_cubin", text_cubin().encode() + b"\0")
+    if later:
+        arrays += c_array("later_text_cubin", later_text_cubin().encode() + b"\0") + "#define LATER\n"
     (folder / "images.h").write_text(arrays)
     libraries: list[str] = []
     for needed in filter(None, (runtime, "libcuda.so.1")):

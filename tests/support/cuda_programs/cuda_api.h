@@ -82,7 +82,13 @@ static void **module_handle;
 
 #ifdef OLD_GENERATION
 struct pair { const char *profile, *text; };
-static struct pair cubins[3] = {{"sm_10", (const char *)text_cubin}}, no_ptx[1];
+static struct pair cubins[] = {
+    {"sm_10", (const char *)text_cubin},
+#ifdef LATER
+    {"sm_13", (const char *)later_text_cubin},
+#endif
+    {0}
+}, no_ptx[1];
 static struct {
     long magic, version, info; const char *key, *ident, *usage; struct pair *ptx, *cubin; void *debug, *debug_info;
     unsigned flags; void *exported, *imported, *dependents; unsigned characteristic;

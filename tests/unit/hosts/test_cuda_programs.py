@@ -213,6 +213,15 @@ def test_ptx_is_compiled_where_there_is_no_machine_code(beside: tuple[Entry, ...
     assert run("--", program, "launches").stdout == "launches ok\n"
 
 
+@pytest.mark.parametrize(("runtime", "generation"), [("libcudart.so.4", "new"), ("libcudart.so.2", "old")])
+def test_code_for_the_newest_chip_is_chosen_of_either_kind_of_fat_binary(
+    tmp_path: Path, runtime: str, generation: str
+) -> None:
+    program = cuda_build.build("chips", tmp_path, runtime=runtime, generation=generation, later=True)
+    assert run("--device", "sm_13", "--", program).stdout == "PASSED\n"
+    assert run("--device", "sm_12", "--", program, "first").stdout == "PASSED\n"
+
+
 def test_code_for_later_chips_alone_is_no_code(tmp_path: Path) -> None:
     program = cuda_build.build("checks", tmp_path, images=[Entry(2, 20, b"\x7fELF of a later chip")])
     done = run("--", program, "launches", code=1)
