@@ -19,7 +19,7 @@ MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
     "what issues after a branch": ("vp3", cycle.end, "core.pc = core.npc", "core.pc = core.target"),
     "when writes are looked for": ("vp3", cycle.end, "core.due <= now", "core.due < now"),
     "where a branch goes": ("vp3", flow.branch, "core.target = target", "core.target = target ^ 1"),
-    "when the relative slot branches": ("vp2", flow.relative, "core.p[number] != negated", "core.p[number] == negated"),
+    "when the relative slot branches": ("vp2", flow.relative, "core.pred[number] != negated", "core.pred[number] == negated"),
     "where the relative slot goes": ("vp2", flow.relative, "core.pc + distance", "core.pc + distance + 1"),
     "where a call comes back": ("vp3", flow.call, "core.pc + options", "core.pc + 1 + options"),
     "where a return goes": ("vp3", flow.ret, "address & ADDRESS_MASK", "address & 15"),
@@ -40,8 +40,8 @@ MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
     "which vector $spidx chooses": ("vp3", specials.special, "16 * (number - VECTORS) + (core.plain[SPIDX] & 15)",
                                     "16 * (number - VECTORS) + (core.plain[SPIDX] & 7)"),
     "what $spidx holds": ("vp3", specials.set_special, "value & 15", "value & 7"),
-    "what a write of $lhi sets": ("vp3", specials.set_special, "core.acc[0] & 0xFFFF | value << 16",
-                                  "core.acc[0] & 0xFFFF"),
+    "what a write of $lhi sets": ("vp3", specials.set_special, "core.accumulator[0] & 0xFFFF | value << 16",
+                                  "core.accumulator[0] & 0xFFFF"),
 }  # fmt: skip
 """(variant, rule, its text, another text)."""
 

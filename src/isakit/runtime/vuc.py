@@ -48,8 +48,9 @@ class Core(Machine):
             what touches the units around the core), or `auto`: compiled code once a program has run for a while, if
             llvmlite is installed. The results are the same. Cycles that are watched run on the reference core.
 
-    State: `r` and `p` (lists), `sr` (by number or name, without side effects), `data` (D[], 0x800 cells), `pc`,
-    `cycle`, `icnt`, `host` (host registers by name and address), `memory` (host memory for rings and surfaces).
+    State: `r`, `p`, `acc`, `data` (D[], 0x800 cells) are written like lists that keep their length: $r0, $p1 and $p15
+    keep their meaning, negative numbers become the two's complement. `sr` (by number or name, without side effects),
+    `pc`, `cycle`, `icnt`, `host` (host registers by name and address), `memory` (host memory for rings and surfaces).
     `on_cycle`, if set, is called with a `Cycle` for every cycle; runs are slower then.
     """
 
@@ -115,9 +116,9 @@ class Core(Machine):
             cells = [int.from_bytes(padded[i : i + 2], "little") for i in range(0, len(padded), 2)]
         else:
             cells = [int(v) & 0xFFFF for v in data]
-        if address < 0 or address + len(cells) > len(self.data):
+        if address < 0 or address + len(cells) > len(self.dmem):
             raise LaunchError(f"{len(cells)} cells from {address:#x} on do not fit D[] of 0x800 cells")
-        self.data[address : address + len(cells)] = cells
+        self.dmem[address : address + len(cells)] = cells
 
     def read_data(self, address: int = 0, count: int | None = None) -> bytes:
         """Cells of D[] as little-endian bytes."""

@@ -7,7 +7,7 @@ Source: [vuc] 7, 8, 11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 from isakit.arch.vuc import vuc
@@ -25,6 +25,7 @@ from isakit.machine.vuc.macroblock import Macroblock
 from isakit.machine.vuc.mbring import Ring
 from isakit.machine.vuc.mvsurf import SurfaceOutput, SurfaceSource
 from isakit.machine.vuc.options import Options
+from isakit.machine.vuc.register_views import RegisterView
 from isakit.machine.vuc.rules import CoreRules
 from isakit.machine.vuc.rules.state import ADDRESS_MASK, NEVER, CoreRecord, QueueEntry, QueueKind
 from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
@@ -69,14 +70,22 @@ def _restored(kind: type[CoreMachine], variant: str, options: Options, snapshot:
     return core
 
 
+def _settle_registers(registers: list[int]) -> None:
+    registers[0] = 0
+
+
+def _settle_predicates(predicates: list[int]) -> None:
+    predicates[NOT_P0], predicates[TRUE] = 1 - predicates[0], 1
+
+
 class CoreMachine(CoreRecord):
     """A core of one variant with its surroundings.
 
-    `r`, `p`: registers as lists (write $p with `set_predicates`); `sr`: special registers by number or name; `data`:
-    D[]; `code`: instruction words, None where nothing was written; `pc`, `cycle`; `memory`: the memory the rings and
-    surfaces lie in; `host`: the host's registers; `diagnostics`: (cycle, pc, kind, text) of odd things that happened.
-    `on_io_load(space, address)` answers loads of B6[] and B7[] (None: what the options say), and
-    `on_io_store(space, address, value)` is told of stores there.
+    `r`, `p`, `acc`, `data` (D[]): rows of numbers, whose writes keep what the core knows of them ($p1 follows $p0);
+    `sr`: special registers by number or name; `code`: instruction words, None where nothing was written; `pc`, `cycle`;
+    `memory`: the memory the rings and surfaces lie in; `host`: the host's registers; `diagnostics`: (cycle, pc, kind,
+    text) of odd things that happened. `on_io_load(space, address)` answers loads of B6[] and B7[] (None: what the
+    options say), and `on_io_store(space, address, value)` is told of stores there.
     """
 
     def __init__(self, variant: str = "vp3", options: Options | None = None) -> None:
@@ -97,12 +106,52 @@ class CoreMachine(CoreRecord):
         self.code_version = 0
         self.reset()
 
+    # --- registers ----------------------------------------------------------------------------------------------------
+    @property
+    def r(self) -> RegisterView:
+        """$r0 to $r15, 16 bits each; $r0 is always 0."""
+        return RegisterView("$r", self.gpr, 16, _settle_registers)
+
+    @r.setter
+    def r(self, values: Iterable[int]) -> None:
+        self.r[:] = values
+
+    @property
+    def p(self) -> RegisterView:
+        """$p0 to $p15, 0 or 1; $p1 is always the opposite of $p0, and $p15 is 1."""
+        return RegisterView("$p", self.pred, 1, _settle_predicates)
+
+    @p.setter
+    def p(self, values: Iterable[int]) -> None:
+        self.p[:] = values
+
+    @property
+    def acc(self) -> RegisterView:
+        """The long accumulator, 32 bits; $lhi and $llo show what is written here."""
+        return RegisterView("the accumulator", self.accumulator, 32, self._settle_accumulator)
+
+    @acc.setter
+    def acc(self, values: Iterable[int]) -> None:
+        self.acc[:] = values
+
+    @property
+    def data(self) -> RegisterView:
+        """D[], cells of 16 bits."""
+        return RegisterView("D[]", self.dmem, 16)
+
+    @data.setter
+    def data(self, values: Iterable[int]) -> None:
+        self.data[:] = values
+
+    def _settle_accumulator(self, accumulator: list[int]) -> None:
+        self.long_view = accumulator[0]
+
     # --- state --------------------------------------------------------------------------------------------------------
     def reset(self) -> None:
         """A unit reset: everything but code and host memory is cleared, the core is halted."""
         super().__init__()
-        self.p[NOT_P0] = self.p[TRUE] = 1
-        self.data = [0] * D_CELLS
+        self.pred[NOT_P0] = self.pred[TRUE] = 1
+        self.dmem = [0] * D_CELLS
         self._view = StateView(self)
         self.pwt = bytearray(PWT_BYTES)
         self.weight_denominators = 0
@@ -279,7 +328,7 @@ class CoreMachine(CoreRecord):
 
     def predicates(self) -> int:
         """All predicates, one bit each, as forwarded readers see them."""
-        return sum(bit << n for n, bit in enumerate(self.p))
+        return sum(bit << n for n, bit in enumerate(self.pred))
 
     def predicates_seen(self) -> int:
         """$pred: without what the previous instruction wrote."""
@@ -287,10 +336,10 @@ class CoreMachine(CoreRecord):
 
     def _remember(self, before: list[int]) -> None:
         """An instruction has written predicates; `before` are those that it found."""
-        now = self.p[:]
-        self.p[:] = before
+        now = self.pred[:]
+        self.pred[:] = before
         self.rules.remember_predicates(self)
-        self.p[:] = now
+        self.pred[:] = now
 
     # --- writes that land later ---------------------------------------------------------------------------------------
     def tell_of_abort(self) -> None:
@@ -331,7 +380,7 @@ class CoreMachine(CoreRecord):
 
     def advance_reference(self, limit: int, stops: Container[int] = ()) -> str:
         """`advance` without compiled code."""
-        ops, p, view = self._ops, self.p, self._view
+        ops, p, view = self._ops, self.pred, self._view
         rules = self.rules if self.listener is None else CoreRules(self.options, self.vp2, watched=True)
         begin, end = rules.begin, rules.end
         none = ()
@@ -375,7 +424,7 @@ class CoreMachine(CoreRecord):
             limit = self.watch_at + self.stalled - 1
         if self.due <= limit:
             limit = self.due - 1
-        ops, p, view = self._ops, self.p, self._view
+        ops, p, view = self._ops, self.pred, self._view
         pc, npc = self.pc, self.npc
         least = 1 if self.shows_predicates else 0
         none = ()

@@ -54,13 +54,13 @@ class CoreState(Protocol):
     features: frozenset[str]
     vp2: bool
     options: Options
-    r: list[int]
-    p: list[int]
-    acc: list[int]
+    gpr: list[int]
+    pred: list[int]
+    accumulator: list[int]
     plain: list[int]
     calls: list[int]
     depth: int
-    data: list[int]
+    dmem: list[int]
     pwt: bytearray
     code: list[int | None]
     pc: int

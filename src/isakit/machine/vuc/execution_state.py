@@ -17,8 +17,8 @@ class StateView:
 
     def __init__(self, core: CoreState) -> None:
         self.core = core
-        self.data = core.data
-        self.files: Mapping[str, Any] = {"r": core.r, "p": core.p, "acc": core.acc}
+        self.data = core.dmem
+        self.files: Mapping[str, Any] = {"r": core.gpr, "p": core.pred, "acc": core.accumulator}
 
     def load(self, space: str, address: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> int:
         """A load of an instruction."""

@@ -104,13 +104,13 @@ class HostRegisters:
         raise UnknownRegisterError(f"no host register at {key:#x}")
 
     def _read_data(self, i: int) -> int:
-        cells = self.core.data
+        cells = self.core.dmem
         if self.core.vp2:
             return cells[i % len(cells)]
         return cells[2 * i % len(cells)] | cells[(2 * i + 1) % len(cells)] << 16
 
     def _write_data(self, i: int, value: int) -> None:
-        cells = self.core.data
+        cells = self.core.dmem
         if self.core.vp2:
             cells[i % len(cells)] = value & 0xFFFF
         else:

@@ -108,7 +108,7 @@ class Units:
         for which in range(2):
             for part in range(4):
                 at = table + which * self.core.options.rpi_list_stride + self.core.mb.refs[4 * which + part]
-                self.core.mb.rpis[4 * which + part] = self.core.data[at % D_CELLS] & 0x3F
+                self.core.mb.rpis[4 * which + part] = self.core.dmem[at % D_CELLS] & 0x3F
 
     def do_mbinext(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         self.core.later(self.core.options.mbinext_latency + 1, self._next_macroblock, "mbinext")

@@ -60,16 +60,14 @@ class VucTarget(Target):
     def _read(self, register: RegisterRef, thread: int) -> int:
         file, n = register
         core = self.core
-        return core.sr.peek(n) if file == "sr" else {"r": core.r, "p": core.p, "acc": core.acc}[file][n]
+        return core.sr.peek(n) if file == "sr" else {"r": core.gpr, "p": core.pred, "acc": core.accumulator}[file][n]
 
     def _write(self, register: RegisterRef, value: int, thread: int) -> None:
         file, n = register
         if file == "sr":
             self.core.sr.poke(n, value)
-        elif file == "p":
-            self.core.set_predicates(value << n, 1 << n)
         else:
-            {"r": self.core.r, "acc": self.core.acc}[file][n] = value
+            {"r": self.core.r, "p": self.core.p, "acc": self.core.acc}[file][n] = value
 
     # --- memories ---------------------------------------------------------------------------------------------------
     @property
@@ -82,7 +80,7 @@ class VucTarget(Target):
     def _cells(self, name: str) -> MutableSequence[int]:
         core = self.core
         cells: Mapping[str, MutableSequence[int]] = {
-            "D": core.data,
+            "D": core.dmem,
             "PWT": core.pwt,
             "VP": core.vpring.data,
             "MVSI": core.mvs_in.cells,

@@ -113,7 +113,7 @@ class Watch:
         number, pc = core.cycle, core.pc
         stalled = core.waiting and not core.would_wake()
         op = None if stalled or core.halted else core.op(pc)
-        executes = op is not None and (op.guard < 0 or bool(core.p[op.guard]))
+        executes = op is not None and (op.guard < 0 or bool(core.pred[op.guard]))
         under_way = [e for e in core.pending if e.visible > number]
         notes = self._before(op, executes, under_way) if op is not None else []
         landed: list[QueueEntry] = []
@@ -151,8 +151,8 @@ class Watch:
         if op is None or not executes:
             return []
         core = self.core
-        out = [Landing(R_NAMES[n], core.r[n], self._pc(op)) for n in sorted(op.registers)]
-        return out + [Landing(P_NAMES[n], core.p[n], self._pc(op)) for n in range(16) if op.predicates >> n & 1]
+        out = [Landing(R_NAMES[n], core.gpr[n], self._pc(op)) for n in sorted(op.registers)]
+        return out + [Landing(P_NAMES[n], core.pred[n], self._pc(op)) for n in range(16) if op.predicates >> n & 1]
 
     @staticmethod
     def _pc(op: CoreOp) -> int:

@@ -103,14 +103,14 @@ class Driver:
                     if reason != "limit":
                         return reason
             finally:
-                self._cells.to_list(core.data)
+                self._cells.to_list(core.dmem)
         return "limit"
 
     def _rest(self, limit: int, stops: Container[int]) -> str:
         """Some cycles on the reference core, because compiled code was of no use."""
         core = self.core
         begin = core.cycle
-        self._cells.lend(core.data)
+        self._cells.lend(core.dmem)
         with allowed():
             reason = core.advance_reference(min(limit, begin + self.rest), stops)
         self.rest -= core.cycle - begin
@@ -124,11 +124,11 @@ class Driver:
         if core.wait is not None and not core.would_wake() and core.count:
             ahead = max(ahead, core.due)
         elif self._misses(core.code[core.pc]) or core.code[core.pc] in self._image.uses_cells:
-            self._cells.lend(core.data)
+            self._cells.lend(core.dmem)
         if core.host.on_interrupt is not None:  # it may look at everything, and change it
-            self._cells.lend(core.data)
+            self._cells.lend(core.dmem)
         elif any(e.kind == QueueKind.EVENT and e.visible <= ahead for e in core.queue[: core.count]):
-            self._cells.to_list(core.data)  # mbiread looks into D[]
+            self._cells.to_list(core.dmem)  # mbiread looks into D[]
         if not core.calls_out:
             return core.advance_reference(min(limit, ahead), stops)
         with allowed():
@@ -223,7 +223,7 @@ class Driver:
         self._macroblock = _MACROBLOCK.numbers(state, _MB)
         for at, e in enumerate(mine):
             _ENTRY.put(e, state, _QUEUE + at * _ENTRY.size)
-        self._cells.to_memory(core.data)
+        self._cells.to_memory(core.dmem)
 
     def _leave(self) -> None:
         """Copy the state back."""

@@ -169,7 +169,7 @@ class WordWriter:
     # --- values ---------------------------------------------------------------------------------------
     def _place(self, file: str, number: int) -> tuple[str, str]:
         """The address of a register, and the type of what is there."""
-        f = LAYOUT[file]
+        f = LAYOUT[_FIELDS[file]]
         return self.b(
             f"getelementptr i8, ptr {self.core.address}, i64 {f.offset + number * f.width // 8}"
         ), f"i{f.width}"
@@ -240,7 +240,7 @@ class WordWriter:
     def _write(self, e: Effect, value: Ref, when: str) -> None:
         b = self.b
         place, kind = self._place(e.name, e.args[0].number)
-        text = self.values.resize(value, LAYOUT[e.name].width).text
+        text = self.values.resize(value, LAYOUT[_FIELDS[e.name]].width).text
         if when:
             text = b(f"select i1 {when}, {kind} {text}, {kind} {b(f'load {kind}, ptr {place}')}")
         b.do(f"store {kind} {text}, ptr {place}")
@@ -251,5 +251,7 @@ def _may_leave(e: Effect) -> bool:
     return _uses_stack(e) or (e.kind == "write" and e.name == "acc")
 
 
+_FIELDS = {"r": "gpr", "p": "pred", "acc": "accumulator"}
+"""The rows of `CoreRecord` that register files are in."""
 _JUMPS = {"branch": flow.branch, "call": flow.call, "return": flow.ret}
 _LATE = {"r": writes.write_register, "sr": writes.write_special, "acc": writes.write_long}

@@ -30,7 +30,7 @@ def relative(core: CoreRecord, number: u32, negated: bool, distance: u32, option
 
     The predicate is read with the other sources. A branch in the main slot wins over it.
     """
-    if core.p[number] != negated:
+    if core.pred[number] != negated:
         if options.signed_relative and distance >= 32:
             distance -= 64
         core.target = (core.pc + distance) & ADDRESS_MASK

@@ -53,7 +53,7 @@ def write_outside(core: CoreRecord, number: u32, value: u32) -> None:
 def remember_predicates(core: CoreRecord) -> None:
     """An instruction will write predicates: $pred shows them one cycle later than other readers see them."""
     for n in range(16):
-        core.before[n] = core.p[n]
+        core.before[n] = core.pred[n]
     core.lagging = core.cycle + 1
 
 
@@ -62,7 +62,7 @@ def predicates(core: CoreRecord) -> u32:
     """$pred: all predicates, one bit each, without what the previous instruction wrote."""
     seen = 0
     for n in range(16):
-        bit = core.before[n] if core.lagging == core.cycle else core.p[n]
+        bit = core.before[n] if core.lagging == core.cycle else core.pred[n]
         seen |= bit << n
     return seen
 
@@ -73,9 +73,9 @@ def set_predicates(core: CoreRecord, value: u32, own: u32) -> None:
     kept = own | FIXED
     for n in range(16):
         if kept >> n & 1 == 0:
-            core.p[n] = value >> n & 1
+            core.pred[n] = value >> n & 1
     if own & 1 == 0:
-        core.p[NOT_P0] = 1 - core.p[0]
+        core.pred[NOT_P0] = 1 - core.pred[0]
 
 
 @routine
@@ -147,10 +147,10 @@ def set_special(core: CoreRecord, number: u32, value: u32) -> None:
             core.plain[SPIDX] = value & 15
         elif number == LHI:
             core.long_view = core.long_view & 0xFFFF | value << 16
-            core.acc[0] = core.acc[0] & 0xFFFF | value << 16
+            core.accumulator[0] = core.accumulator[0] & 0xFFFF | value << 16
         elif number == LLO:
             core.long_view = core.long_view & 0xFFFF_0000 | value
-            core.acc[0] = core.acc[0] & 0xFFFF_0000 | value
+            core.accumulator[0] = core.accumulator[0] & 0xFFFF_0000 | value
         else:
             core.plain[number] = value
     elif number < REFS:

@@ -86,18 +86,19 @@ class MacroblockState(StateRecord):
 class CoreRecord(StateRecord):
     """A core. Predicates are 0 or 1.
 
-    Attributes: `r`, `p`, `acc` (registers), `long_view` (the accumulator as $lhi and $llo show it); the clock `cycle`;
-    `stalled` (cycles in which no instruction issued), `watch_at` (issued instructions at which the watchdog barks);
-    `pc` (the instruction that issues), `npc` (the one after it), `target` (the one after that); `lagging` (the cycle
-    in which $pred still shows the predicates `before`); `due` (when the next entry of the `queue` becomes visible),
-    `count` (its entries, the next one last), `serial` (of the last entry); `long_lands`, `long_serial` (the last long
-    operation, its first entry); `depth` (of the stack of `calls`); `icnt_base` (instructions at which $icnt was 0);
-    `plain` (special registers that are storage), `parm`, `stat` ($stat, for compiled code); `mb`.
+    Attributes: `gpr` ($r), `pred` ($p), `accumulator`, `long_view` (the accumulator as $lhi and $llo show it); the
+    clock `cycle`; `stalled` (cycles in which no instruction issued), `watch_at` (issued instructions at which the
+    watchdog barks); `pc` (the instruction that issues), `npc` (the one after it), `target` (the one after that);
+    `lagging` (the cycle in which $pred still shows the predicates `before`); `due` (when the next entry of the `queue`
+    becomes visible), `count` (its entries, the next one last), `serial` (of the last entry); `long_lands`,
+    `long_serial` (the last long operation, its first entry); `depth` (of the stack of `calls`); `icnt_base`
+    (instructions at which $icnt was 0); `plain` (special registers that are storage), `parm`, `stat` ($stat, for
+    compiled code); `mb`.
     """
 
-    r: Annotated[list[u16], Many(16)]
-    p: Annotated[list[u8], Many(16)]
-    acc: Annotated[list[u32], Many(1)]
+    gpr: Annotated[list[u16], Many(16)]
+    pred: Annotated[list[u8], Many(16)]
+    accumulator: Annotated[list[u32], Many(1)]
     long_view: u32
     cycle: u64
     stalled: u64

@@ -76,11 +76,11 @@ def land(core: CoreRecord, now: u64, kept: u32, own: u32, watched: Static[bool])
         core.count = last
         if entry.kind == QueueKind.REGISTER:
             if kept >> entry.index & 1 == 0:
-                core.r[entry.index] = entry.value
+                core.gpr[entry.index] = entry.value
         elif entry.kind == QueueKind.SPECIAL:
             land_special(core, entry.index, entry.value, own)
         elif entry.kind == QueueKind.ACCUMULATOR:
-            core.acc[0] = entry.value
+            core.accumulator[0] = entry.value
         elif entry.kind == QueueKind.LONG_VIEW:
             core.long_view = entry.value
         elif entry.kind == QueueKind.EVENT:
