@@ -11,7 +11,11 @@ from isakit.hosts.cuda.table import API
 
 @dataclass(frozen=True)
 class ErrorText:
-    """One kind of error: its code in the runtime and in the driver interface (None where it has none)."""
+    """One kind of error: its code in the runtime and in the driver interface (None where it has none).
+
+    `text` is what an interface says where the error has a name there, `name` or `driver_name`; a code of the driver
+    without a name is what its calls report for an error of the runtime.
+    """
 
     runtime: int | None
     driver: int | None

@@ -6,27 +6,38 @@ static const struct error { int runtime, driver; const char *runtime_name, *driv
 };
 #define COUNT (sizeof errors / sizeof *errors)
 
+/* The row of a code that has a name in an interface; others only say what the interfaces make of each other's errors. */
+static const struct error *error_of(int code, int driver)
+{
+    for (const struct error *e = errors; e < errors + COUNT; e++)
+        if ((driver ? e->driver : e->runtime) == code && *(driver ? e->driver_name : e->runtime_name)) return e;
+    return 0;
+}
+
 EXPORT const char *cudaGetErrorString(int error)
 {
-    for (size_t k = 0; k < COUNT; k++)
-        if (errors[k].runtime == error) return errors[k].text;
-    return "unknown error";
+    const struct error *e = error_of(error, 0);
+    return e ? e->text : "unknown error";
 }
 
 EXPORT const char *cudaGetErrorName(int error)
 {
-    for (size_t k = 0; k < COUNT; k++)
-        if (errors[k].runtime == error) return errors[k].runtime_name;
-    return "unrecognized error code";
+    const struct error *e = error_of(error, 0);
+    return e ? e->runtime_name : "unrecognized error code";
 }
 
-static int driver_text(int error, const char **to, int name)
+EXPORT int cuGetErrorName(int error, const char **name)
 {
-    if (!to) return driver_status(INVALID);
-    *to = 0;
-    for (size_t k = 0; k < COUNT && !*to; k++)
-        if (errors[k].driver == error) *to = name ? errors[k].driver_name : errors[k].text;
-    return driver_status(*to ? 0 : INVALID);
+    const struct error *e = error_of(error, 1);
+    if (!name) return driver_status(INVALID);
+    *name = e ? e->driver_name : 0;
+    return driver_status(e ? 0 : INVALID);
 }
-EXPORT int cuGetErrorName(int error, const char **name) { return driver_text(error, name, 1); }
-EXPORT int cuGetErrorString(int error, const char **text) { return driver_text(error, text, 0); }
+
+EXPORT int cuGetErrorString(int error, const char **text)
+{
+    const struct error *e = error_of(error, 1);
+    if (!text) return driver_status(INVALID);
+    *text = e ? e->text : 0;
+    return driver_status(e ? 0 : INVALID);
+}
