@@ -193,3 +193,39 @@ def test_variables_have_addresses_and_their_table_is_filled_in(device: Device) -
     address = loaded.globals["v"].address
     assert device.read(address, np.uint32, 2).tolist() == [1, 0]
     assert loaded.read_constant(14) == address.to_bytes(4, "little")
+
+
+# --- allocations that grow ---
+@pytest.mark.parametrize("engine", ["reference", "llvm"])
+def test_an_allocation_that_reaches_on_is_one_for_host_and_kernels(engine: str) -> None:
+    device = isakit.Device("gt200", engine=engine)
+    fill = device.load(ISA.assemble(FILL))["fill"]
+    start = device.memory.alloc(0x140, 0x20000)
+    device.write(start, np.arange(0x50, dtype=np.uint32))
+    with pytest.raises(isakit.MachineFault, match="UNMAPPED_ADDRESS"):
+        fill[1, 32](device.buffer(start + 0x100))
+    device.memory.extend(start, 0x1000)
+    version = device.memory.version
+    assert device.memory.allocations == {start: 0x1000}
+    assert device.read(start, np.uint32, 0x40).tolist() == list(range(0x40))
+    across = device.buffer(start + 0x100)
+    fill[1, 64](across)
+    assert (device.read(across, np.uint32, 64) == 42).all()
+    device.memory.extend(start, 0x1000)
+    assert device.memory.version > version
+    with pytest.raises(isakit.MachineFault, match="UNMAPPED_ADDRESS"):
+        fill[1, 64](device.buffer(start + 0xF80))
+
+
+def test_an_allocation_reaches_no_further_than_there_is_room(device: Device) -> None:
+    start, other = device.memory.alloc(0x100, 0x20000), device.memory.alloc(0x100, 0x30000)
+    device.memory.extend(start, 0x10000)
+    for address, nbytes, message in (
+        (start, 0x10001, "overlap another buffer"),
+        (start, 0xFFFF, "cannot become 65535"),
+        (start + 0x100, 0x200, "no buffer starts"),
+        (other, (1 << 32) - 0x30000 + 1, "cannot become"),
+    ):
+        with pytest.raises(LaunchError, match=message):
+            device.memory.extend(address, nbytes)
+    assert device.memory.allocations == {start: 0x10000, other: 0x100}

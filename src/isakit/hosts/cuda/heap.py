@@ -116,12 +116,15 @@ class Heap:
         return at if at + room <= self.limit - SLACK else None
 
     def _map(self, end: int) -> None:
-        """Let kernels access everything up to `end`, and the slack after it."""
+        """Let kernels access everything up to `end`, and the slack after it: one allocation of the device, which grows."""
         if end + SLACK <= self._mapped:
             return
         step = max(_STEP, (self._mapped - self.first) // 2)
         upto = min(self.limit, max(end + SLACK, -(-(self._mapped + step) // ALIGNMENT) * ALIGNMENT))
-        self.device.memory.alloc(upto - self._mapped, self._mapped, zeroed=False)
+        if self._mapped == self.first:
+            self.device.memory.alloc(upto - self.first, self.first, zeroed=False)
+        else:
+            self.device.memory.extend(self.first, upto - self.first)
         self._mapped = upto
 
     def _clear(self, start: int, end: int) -> None:

@@ -238,23 +238,44 @@ class DeviceMemory:
             raise LaunchError(f"{nbytes} bytes at {address:#x} do not fit into the {space}")
         if self._overlaps(address, room):
             raise LaunchError(f"{nbytes} bytes at {address:#x} overlap another buffer")
-        end = address + room
-        self.memory.grow(end)
+        self._make_usable(address, address + nbytes)
+        if zeroed:
+            self.memory.bytes[address : address + room] = 0
+        insort(self._starts, address)
+        self._sizes[address] = nbytes
+        self._changed(address, address + nbytes)
+        return address
+
+    def extend(self, address: int, nbytes: int) -> None:
+        """Let the allocation at `address` reach on to `nbytes` bytes; what the memory holds there stays.
+
+        Raises LaunchError for an address where none starts, a size below the present one, and where there is no room.
+        """
+        with self.lock:
+            size = self._sizes.get(address)
+            if size is None:
+                raise LaunchError(f"no buffer starts at {address:#x}")
+            if nbytes < size or address + nbytes > self.limit:
+                raise LaunchError(f"{size} bytes at {address:#x} cannot become {nbytes}")
+            behind = bisect_right(self._starts, address)
+            if behind < len(self._starts) and self._starts[behind] < address + nbytes:
+                raise LaunchError(f"{nbytes} bytes at {address:#x} overlap another buffer")
+            self._make_usable(address + size // ALIGNMENT * ALIGNMENT, address + nbytes)
+            self._sizes[address] = nbytes
+            self._changed(address, address + nbytes)
+
+    def _make_usable(self, address: int, end: int) -> None:
+        """Have memory for the bytes from `address`, where a page starts, to `end`, and let accesses hit them."""
+        self.memory.grow(-(-end // ALIGNMENT) * ALIGNMENT)
         pages = len(self.memory.bytes) >> _PAGE_BITS
         if pages > len(self._ends):
             ends = np.zeros(pages, np.uint16)
             ends[: len(self._ends)] = self._ends
             self._ends = ends
-        if zeroed:
-            self.memory.bytes[address:end] = 0
-        first, last = address >> _PAGE_BITS, (address + nbytes) >> _PAGE_BITS
-        self._ends[first:last] = ALIGNMENT
-        if nbytes % ALIGNMENT:
-            self._ends[last] = nbytes % ALIGNMENT
-        insort(self._starts, address)
-        self._sizes[address] = nbytes
-        self._changed(address, address + nbytes)
-        return address
+        last = end >> _PAGE_BITS
+        self._ends[address >> _PAGE_BITS : last] = ALIGNMENT
+        if end % ALIGNMENT:
+            self._ends[last] = end % ALIGNMENT
 
     def free(self, address: int) -> None:
         """Give an allocation back. Raises LaunchError for an address that is none."""
@@ -268,10 +289,10 @@ class DeviceMemory:
             self._changed(address)
 
     def _changed(self, address: int, *ends: int) -> None:
-        """An allocation with this end begins or, without one, ends."""
+        """An allocation begins or reaches on to this end or, without one, ends."""
         starts, known = self._spans
         k = bisect_left(starts, address)
-        rest = k if ends else k + 1
+        rest = k + (k < len(starts) and starts[k] == address)
         self._spans = [*starts[:k], *([address] if ends else []), *starts[rest:]], [*known[:k], *ends, *known[rest:]]
         self.version += 1
 
