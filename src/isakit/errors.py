@@ -46,6 +46,10 @@ class FormatError(IsakitError):
         super().__init__(f"{path or '<data>'}: offset {offset:#x}: {reason}")
 
 
+class FormatWarning(UserWarning):
+    """A file that can be read, but contradicts itself."""
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One message about one place of a source text; line and column count from 1."""

@@ -11,12 +11,14 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from isakit.corpora.workers import work
+from isakit.errors import FormatWarning
 from support.farm import campaign
 from support.farm.campaign import Case, minimised
 
@@ -150,6 +152,7 @@ def worker(name: str, pipe: Connection, current: Any) -> None:
         current.value = seed
 
     limit_memory(campaign(name).memory)
+    warnings.simplefilter("ignore", FormatWarning)  # random files contradict themselves
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):  # the parent was told to end, or is gone
         while (job := _received(pipe)) is not None:
             first, step, count = job

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -99,7 +100,9 @@ class LazyCommands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _warning
+                return super().invoke(ctx)
         except KeyboardInterrupt:  # click would begin a line of its own
             interrupted()
         except BrokenPipeError:
@@ -117,6 +120,11 @@ class LazyCommands(click.Group):
             name = getattr(e, "filename", None)
             click.echo(printable(f"error: {f'{name}: ' if name else ''}{getattr(e, 'strerror', None) or e}"), err=True)
             ctx.exit(BAD_INPUT)
+
+
+def _warning(message: Warning | str, *_: object) -> None:
+    """Show a warning as a line, without the place in the source that Python adds."""
+    click.echo(printable(f"warning: {message}"), err=True)
 
 
 def message(error: IsakitError) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -205,18 +204,6 @@ def _progress(what: str) -> Generator[None]:
             yield
 
 
-@contextmanager
-def _warnings_told() -> Generator[None]:
-    """Show warnings as a line each, without the place in the source Python adds."""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("default")
-        try:
-            yield
-        finally:
-            for w in seen:
-                click.echo(f"warning: {w.message}", err=True)
-
-
 Result = tuple[dict[str, Any], list[str]]
 
 
@@ -230,8 +217,7 @@ def prepared_kernel(
         if name:
             raise click.BadParameter(f"{spec!r}: a kernel takes its arguments in order", param_hint="--arg")
     arguments = [parse(spec) for spec, _, _ in specs]
-    with _warnings_told():
-        device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
+    device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
     sizes = {k: options[k] for k in ("registers", "shared", "local")}
     kernels = device.load(source, **sizes)
     name = options["kernel"]
@@ -346,7 +332,7 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
         raise FormatError(None, 0, "only shader files can be run; give a GXP file")
     given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"])
     limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
-    with _warnings_told(), _busy("running"):
+    with _busy("running"):
         out = isakit.usse.run(source, engine=options["engine"], **given.inputs, **limit)
     arrays = {name: np.asarray(value) for name, value in dict(out).items()}
     for name in given.outputs:

@@ -24,6 +24,7 @@ from isakit.formats.gxp import (
     GxpFile,
     GxpParameter,
 )
+from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.runtime import usse_layout as layout
 from isakit.sem.value import Value, concat, const
 
@@ -193,8 +194,8 @@ class Interface:
         gxp: Any = self.gxp
         v = gxp.varyings
         if self.shader.stage == "vertex":
-            found = layout.vertex_outputs(v.outputs1, v.outputs2, v.texcoord_pack)
-            return [Output(o.name, "o", o.register, o.components, o.ty) for o in found]
+            found = vertex_outputs(v.outputs1, v.outputs2)
+            return [Output(o.name, "o", o.register, o.components, "f32") for o in found]
         native = bool(gxp.flags & NATIVE_COLOR)
         ty, size = TYPES[int(v.output_type)], max(1, v.output_components)
         return [Output("color", "o" if native else "pa", 0 if native else v.output_start, size, ty)]

@@ -33,6 +33,7 @@ from isakit.formats.gxp import (
     GxpUniformBuffer,
     VertexVaryings,
 )
+from isakit.formats.gxp_outputs import HAS_POSITION, OUTPUT_BITS, TEXCOORD_CODES
 from isakit.formats.gxp_write import write_gxp
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class GxpBuilder:
         )  # fmt: skip
         self._inputs: list[rules.InputFacts] = []
         self._input_changes: dict[int, tuple[int, int, int, int]] = {}
-        self._vertex = VertexVaryings(outputs1=rules.HAS_POSITION)
+        self._vertex = VertexVaryings(outputs1=HAS_POSITION)
         self._fragment = FragmentVaryings(output_type=1, output_components=4)
         self._vertex_change = VertexVaryings()
         self._masks: dict[int, int] = {}
@@ -335,18 +336,19 @@ class GxpBuilder:
     def output(self, name: str, components: int = 4, *, half: bool = False, code: int | None = None) -> None:
         """An output of a vertex program besides the position: color0, color1, fog, texcoord0 ..., pointsize, clip0 ...
 
-        `half` packs a texture coordinate as f16. Registers from o4 on in the order of that list.
+        Registers from o4 on in the order of that list, each with one f32. `half`: the texture coordinate is declared
+        half, which says nothing about its registers.
         """
         self._need("vertex", "outputs")
         v = self._vertex
         if m := re.fullmatch(r"texcoord(\d)", name):
             k = int(m[1])
-            code = rules.TEXCOORD_CODES.get(components) if code is None else code
+            code = TEXCOORD_CODES.get(components) if code is None else code
             if code is None or not 0 <= code <= 7:
                 raise FormatError(None, 0, f"a texture coordinate has 2 to 4 components, not {components}")
             v = replace(v, outputs2=v.outputs2 | code << 3 * k, texcoord_pack=v.texcoord_pack | int(half) << k)
-        elif name in rules.OUTPUT_BITS:
-            v = replace(v, outputs1=v.outputs1 | 1 << rules.OUTPUT_BITS[name])
+        elif name in OUTPUT_BITS:
+            v = replace(v, outputs1=v.outputs1 | 1 << OUTPUT_BITS[name])
         elif name != "position":
             raise FormatError(None, 0, f"there is no output {name!r}")
         self._vertex = v

@@ -32,6 +32,7 @@ from isakit.formats.gxp import (
     GxpPiece,
     VertexVaryings,
 )
+from isakit.formats.gxp_outputs import output_words
 from isakit.formats.gxp_write import ORDER
 
 if TYPE_CHECKING:
@@ -213,26 +214,6 @@ def last_iterated(inputs: tuple[AttributeDescriptor, ...]) -> int:
     return max((k for k, d in enumerate(inputs) if d.info >> 12 & 15 < len(SOURCES)), default=-1)
 
 
-# --- outputs of vertex programs --------------------------------------------------------------------------------------
-HAS_POSITION = 1 << 12
-OUTPUT_BITS = {"color0": 11, "color1": 10, "fog": 9, "pointsize": 8, **{f"clip{k}": k for k in range(8)}}
-OUTPUT_WORDS = {"color0": 4, "color1": 4, "fog": 2, "pointsize": 1}
-TEXCOORD_CODES = {2: 1, 3: 3, 4: 7}
-"""Components of a texture coordinate to the code of `outputs2`."""
-
-
-def output_words(outputs1: int, outputs2: int, packed: int) -> int:
-    """Registers that the outputs of a vertex program take."""
-    words = 4
-    words += sum(OUTPUT_WORDS.get(n, 1) for n, bit in OUTPUT_BITS.items() if outputs1 >> bit & 1)
-    for k in range(10):
-        code = outputs2 >> 3 * k & 7
-        if code:
-            components = {1: 2, 3: 3, 7: 4}.get(code, 4)
-            words += (components + 1) // 2 if packed >> k & 1 else components
-    return words
-
-
 # --- the file as it follows ------------------------------------------------------------------------------------------
 def data_base(gxp: GxpFile) -> int:
     """First sa register of the container for data; 0 where there is none."""
@@ -287,8 +268,8 @@ def derived_varyings(gxp: GxpFile) -> VertexVaryings | FragmentVaryings:
     if isinstance(v, FragmentVaryings):
         return replace(v, unknown_e=len(_fetches(gxp)))
     v = v or VertexVaryings()
-    outputs1 = v.outputs1 & 0xFFFFFF | (output_words(v.outputs1, v.outputs2, v.texcoord_pack) & 255) << 24
-    return replace(v, outputs1=outputs1)
+    words = output_words(v.outputs1, v.outputs2)
+    return replace(v, outputs1=v.outputs1 & 0xFFFFFF | (words & 255) << 24)
 
 
 def _fetches(gxp: GxpFile) -> list[tuple[int, int]]:

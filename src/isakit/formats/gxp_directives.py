@@ -394,8 +394,8 @@ def _result(b: GxpBuilder, a: Arguments) -> None:
 def _outputs(b: GxpBuilder, a: Arguments) -> None:
     """The outputs of a vertex program: position, color0, color1, fog, texcoord0.xy ..., pointsize, clip0 ... clip7.
 
-    A texture coordinate has .xy, .xyz or .xyzw, and .f16 after it where it is packed. They lie in o0 and following in
-    this order, whatever the order here.
+    A texture coordinate has .xy, .xyz or .xyzw, and .f16 after it where it is declared half. They lie in o0 and
+    following in this order, whatever the order here, one f32 in a register, those declared half too.
     """
     lengths = {"xy": 2, "xyz": 3, "xyzw": 4}
     while a.left:

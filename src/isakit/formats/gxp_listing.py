@@ -28,6 +28,7 @@ from isakit.formats.gxp import (
     VertexVaryings,
 )
 from isakit.formats.gxp_build import CONTAINER_NAMES, FLAG_NAMES, SIZE_NAMES, attribute_mask
+from isakit.formats.gxp_outputs import HAS_POSITION, OUTPUT_BITS, TEXCOORD_CODES, texcoord_code
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -161,16 +162,16 @@ def _vertex(gxp: GxpFile, v: VertexVaryings) -> Iterator[str]:
         mask = v.attribute_registers & every
         used |= mask
         raw |= mask if mask and v.untyped_registers & every == mask else 0
-    names = [n for n, bit in rules.OUTPUT_BITS.items() if v.outputs1 >> bit & 1]
-    bits = sum(1 << rules.OUTPUT_BITS[n] for n in names) | rules.HAS_POSITION
-    codes = {1: "xy", 3: "xyz", 7: "xyzw"}
+    names = [n for n, bit in OUTPUT_BITS.items() if v.outputs1 >> bit & 1]
+    bits = sum(1 << OUTPUT_BITS[n] for n in names) | HAS_POSITION
+    codes = {code: "xyzw"[:n] for n, code in TEXCOORD_CODES.items()}
     texcoords: list[str] = []
     for k in range(10):
-        code = v.outputs2 >> 3 * k & 7
+        code = texcoord_code(v.outputs2, k)
         if code:
             half = ".f16" if v.texcoord_pack >> k & 1 else ""
             texcoords.append(f"texcoord{k}.{codes.get(code, f'code{code}')}{half}")
-    present = sum(1 << k for k in range(10) if v.outputs2 >> 3 * k & 7)
+    present = sum(1 << k for k in range(10) if texcoord_code(v.outputs2, k))
     plain = VertexVaryings(used, raw, bits, v.outputs2 & (1 << 30) - 1, v.texcoord_pack & present)
     order = [n for n in names if n in ("color0", "color1", "fog")], [n for n in names if n[:4] in ("poin", "clip")]
     yield ".outputs " + " ".join(["position", *order[0], *texcoords, *order[1]])

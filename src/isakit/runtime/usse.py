@@ -26,6 +26,7 @@ from isakit.formats.gxp import (
     GxpFile,
     GxpParameter,
 )
+from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.formats.shader import Shader
 from isakit.machine.usse import DEFAULT, Cube, Machine, Memory, Rules, ShaderCode, Texture, Volume
 from isakit.machine.usse.texture_samples import sampled, state_word
@@ -352,10 +353,9 @@ class BoundShader:
     def _vertex_results(self, m: Machine) -> dict[str, Array]:
         v: Any = self.gxp.varyings
         out: dict[str, Array] = {}
-        for o in layout.vertex_outputs(v.outputs1, v.outputs2, v.texcoord_pack):
-            words = o.components if o.ty == "f32" else (o.components + 1) // 2
-            registers = np.ascontiguousarray(m.files["o"][o.register : o.register + words].T)
-            out[o.name] = layout.from_words(registers, o.ty, o.components)
+        for o in vertex_outputs(v.outputs1, v.outputs2):
+            registers = m.files["o"][o.register : o.register + o.components].T
+            out[o.name] = np.ascontiguousarray(registers).view(np.float32)
         return out
 
     def _fragment_results(self, m: Machine) -> dict[str, Array]:

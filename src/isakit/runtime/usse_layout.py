@@ -23,7 +23,9 @@ from isakit.formats.gxp import (
     AttributeDescriptor,
     GxpFile,
     GxpParameter,
+    VertexVaryings,
 )
+from isakit.formats.gxp_outputs import TEXCOORD_CODES, texcoord_code
 
 Array = NDArray[Any]
 
@@ -134,44 +136,6 @@ def _input_type(source: int, d: AttributeDescriptor) -> str:
     return "f32"
 
 
-@dataclass(frozen=True)
-class ShaderOutput:
-    """A result of a vertex program: `components` values from register `register` of o on, f32 or packed f16."""
-
-    name: str
-    register: int
-    components: int
-    ty: str
-
-
-def vertex_outputs(outputs1: int, outputs2: int, packed: int) -> list[ShaderOutput]:
-    """Outputs in register order: position, colours, fog, texture coordinates, point size, clip distances."""
-    out: list[ShaderOutput] = []
-    register = 0
-
-    def add(name: str, components: int, words: int, ty: str = "f32") -> None:
-        nonlocal register
-        out.append(ShaderOutput(name, register, components, ty))
-        register += words
-
-    add("position", 4, 4)
-    for bit, name, components in ((11, "color0", 4), (10, "color1", 4), (9, "fog", 2)):
-        if outputs1 >> bit & 1:
-            add(name, components, components)
-    for k in range(10):
-        code = outputs2 >> 3 * k & 7
-        if code:
-            components = {1: 2, 3: 3, 7: 4}.get(code, 4)
-            half = packed >> k & 1
-            add(f"texcoord{k}", components, (components + 1) // 2 if half else components, "f16" if half else "f32")
-    if outputs1 >> 8 & 1:
-        add("pointsize", 1, 1)
-    for k in range(8):
-        if outputs1 >> k & 1:
-            add(f"clip{k}", 1, 1)
-    return out
-
-
 def check(gxp: GxpFile, path: str | None) -> None:
     """Raise FormatError for tables that lead beyond the registers, NotModelled for types without a known layout.
 
@@ -201,7 +165,17 @@ def check(gxp: GxpFile, path: str | None) -> None:
         raise FormatError(path, 0, f"a uniform buffer of {max(gxp.buffer_sizes)} words")
     if gxp.varyings is None:
         raise FormatError(path, 0, "the file does not say what the program's inputs and results are")
-    _check_type(getattr(gxp.varyings, "output_type", 0), "a result")
+    if isinstance(gxp.varyings, VertexVaryings):
+        _check_coordinates(gxp.varyings.outputs2)
+    else:
+        _check_type(gxp.varyings.output_type, "a result")
+
+
+def _check_coordinates(outputs2: int) -> None:
+    for k in range(10):
+        code = texcoord_code(outputs2, k)
+        if code and code not in TEXCOORD_CODES.values():
+            raise NotModelled(f"the result texcoord{k} with the components of code {code}", "no known file has it")
 
 
 def _check_type(number: int, what: str) -> None:

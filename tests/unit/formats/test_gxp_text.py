@@ -174,7 +174,7 @@ def test_the_builder_places_inputs_one_after_the_other() -> None:
     b.output("pointsize")
     v = b.file().varyings
     assert isinstance(v, f.VertexVaryings)
-    assert v.outputs1 >> 24 == 6
+    assert v.outputs1 >> 24 == 7
     c = f.GxpBuilder("fragment")
     assert [c.varying("texcoord0", 2), c.varying("color0", type="u8", fetch=1, texel="f32"), c.varying("fog")] == [
         0,

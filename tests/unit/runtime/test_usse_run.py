@@ -97,19 +97,18 @@ def test_attribute_formats():
 
 def test_vertex_outputs_in_their_order():
     source = "\n".join(f"limm.u32 o{k} {np.float32(k).view(np.uint32)}" for k in range(24))
-    packed = 1 << 1  # texcoord1 in halves
-    outputs1 = 24 << 24 | 1 << 11 | 1 << 9 | 1 << 8 | 0b1  # color0, fog, point size, one clip plane
-    outputs2 = 0b001 | 0b111 << 3 | 0b011 << 9  # texcoord0: 2, texcoord1: 4 (packed), texcoord3: 3
-    sh = vertex(source, varyings=VertexVaryings(outputs1=outputs1, outputs2=outputs2, texcoord_pack=packed))
+    outputs1 = 21 << 24 | 1 << 11 | 1 << 9 | 1 << 8 | 0b1  # color0, fog, point size, one clip plane
+    outputs2 = 0b001 | 0b111 << 3 | 0b011 << 9  # texcoord0: 2, texcoord1: 4, texcoord3: 3
+    sh = vertex(source, varyings=VertexVaryings(outputs1=outputs1, outputs2=outputs2))
     out = usse.run(sh, count=1)
     assert out.position.tolist() == [[0, 1, 2, 3]]
     assert out.color0.tolist() == [[4, 5, 6, 7]]
     assert out.fog.tolist() == [[8, 9]]
     assert out.texcoord0.tolist() == [[10, 11]]
-    assert out.texcoord1.shape == (1, 4)
-    assert out.texcoord3.tolist() == [[14, 15, 16]]
-    assert out.pointsize.tolist() == [[17]]
-    assert out.clip0.tolist() == [[18]]
+    assert out.texcoord1.tolist() == [[12, 13, 14, 15]]
+    assert out.texcoord3.tolist() == [[16, 17, 18]]
+    assert out.pointsize.tolist() == [[19]]
+    assert out.clip0.tolist() == [[20]]
 
 
 def texcoord(components: int, number: int = 0, words: int | None = None, flags: int = 0) -> AttributeDescriptor:
