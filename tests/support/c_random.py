@@ -172,13 +172,13 @@ class Program:
         if op in ("/", "%"):
             return f"({a} {op} (({b} & 1023) | 1))"
         if op == "?":
-            return f"({self.condition()} ? {a} : {b})"
+            return f"({self.condition()} ? +{a} : +{b})"  # `+`: a value, else it chooses between two places in C++
         if op == "16":
             return f"((short)({a}) * (short)({b}))"
         if op == "f":
             return f"whole({self.single(depth - 1)})"
         if op == "min":
-            return f"({a} < {b} ? {a} : {b})"
+            return f"({a} < {b} ? +{a} : +{b})"
         return f"({a} {op} {b})"
 
     def unsigned(self, depth: int) -> str:
