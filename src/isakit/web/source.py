@@ -6,10 +6,9 @@ translated, never executed, and C texts may not name files.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from isakit.errors import AsmError, CompileError, Diagnostic, IsakitError
+from isakit.errors import AsmError, Diagnostic, IsakitError
 from isakit.web.limits import SOURCE
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 LANGUAGES = {"asm": ".s", "ptx": ".ptx", "python": ".py", "cuda": ".cu", "opencl": ".cl"}
 """Languages of the editor, and how their files end."""
-_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(define|undef|if|ifdef|ifndef|elif|else|endif|pragma[ \t]+unroll[ \t\d]*$)?\b")
-_NAMES_FILES = re.compile(r"__has_include|__has_embed|__FILE__|__BASE_FILE__|_Pragma|\basm\b|__asm")
 
 
 def assembled(text: str, isa_name: str, variant: str) -> Program:
@@ -54,7 +51,9 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
 
         ptx, params = compile_text(text, path)
     else:
-        ptx = _from_c(text, path, language)
+        from isakit.compile.c import compile_c
+
+        ptx = compile_c(path, text, language, alone=True)
     got = compile_ptx(ptx, variant or "gt200", path=_path("ptx"))
     for name, given in params.items():
         if name in got.module.kernels:
@@ -80,27 +79,3 @@ def _path(language: str) -> str:
 def _check_size(text: str) -> None:
     if len(text) > SOURCE:
         raise IsakitError(f"the text has {len(text)} characters; the workbench takes {SOURCE}")
-
-
-def _from_c(text: str, path: str, language: str) -> str:
-    """PTX of a C text. Directives that could read files of this machine are refused."""
-    from isakit.compile.c import compile_c
-
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = re.sub(r"\\[ \t]*\n", "", text)  # a line goes on after a backslash
-    for number, line in enumerate(text.split("\n"), 1):
-        found = _NAMES_FILES.search(line) or _hidden_directive(line)
-        if found:
-            what = f"`{found[0].strip()[:20]}` is not taken here: the text stands alone, without other files"
-            raise CompileError([Diagnostic(number, found.start() + 1, what, line, path=path)])
-    return compile_c(path, text, language)
-
-
-def _hidden_directive(line: str) -> re.Match[str] | None:
-    """A `#` in a line, or a spelling of it, that is no directive of the plain kind; macros may use it in their text."""
-    known = _DIRECTIVE.match(line)
-    odd = re.search(r"%:|\?\?[=/].{0,10}", line)
-    if odd is not None or (known is not None and known[1] == "define"):
-        return odd
-    rest = line[known.end() :] if known is not None and known[1] else line
-    return re.search(r"#.{0,20}", rest)

@@ -36,9 +36,10 @@ def test_a_constant_may_follow_the_kernel_that_uses_it() -> None:
 
 @pytest.mark.parametrize(
     "head",
-    ["N = 1\nN = 2", "N = 1\nif N:\n    N = 2", "N = 1\nN += 1", "for N in (1, 2): pass\nN = 1", 
-     "N = 1\nimport os as N", "N = 1\ndef N(): pass", "N = 1\ndef f():\n    global N\n    N = 2", "N = 1\ndel N", "N = 1\nwith f() as N: pass",
-     "N = f()", "N, M = 1, 2", "from there import N", "(N := 1)\nN = 1", "N = 9**9**9"],
+    ["N = 1\nN = 2", "N = 1\nif N:\n    N = 2", "N = 1\nN += 1", "for N in (1, 2): pass\nN = 1",
+     "N = 1\nimport os as N", "N = 1\ndef N(): pass", "N = 1\ndef f():\n    global N\n    N = 2", "N = 1\ndel N",
+     "N = 1\nwith f() as N: pass", "N = f()", "N, M = 1, 2", "from there import N", "(N := 1)\nN = 1",
+     "N = 9**9**9"],
 )  # fmt: skip
 def test_a_name_that_only_running_the_text_would_settle_is_not_constant(head: str) -> None:
     with pytest.raises(CompileError, match="`N` is not known here"):

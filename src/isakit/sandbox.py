@@ -1,0 +1,221 @@
+"""What a process may reach: confinement that the system keeps, whatever code runs in the process.
+
+Nothing that strangers write is meant to run here. Should a way be found after all, it ends at this fence. `confine`
+shuts in the process that calls it and everything it starts, for ever. On Linux, Landlock keeps the process from files,
+TCP and signals to others, and seccomp from sockets and from the calls of debuggers, drivers and administrators;
+elsewhere nothing does. `absent` says what this system does not offer.
+
+The file is a program, too: the one that a `launcher` starts, before it becomes the compiler. It imports nothing of
+isakit, and little else, since it starts with every compilation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import os
+import signal
+import struct
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINUX = sys.platform.startswith("linux")
+_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
+
+
+# --- what the system offers ---------------------------------------------------------------------------------------
+def absent() -> list[str]:
+    """What this system does not offer of the confinement, each with what that leaves open; empty where all is there."""
+    out: list[str] = []
+    abi = _landlock_abi()
+    if abi == 0:
+        out.append("Landlock: files that this user can read or write are not closed")
+    elif abi < _ABI_SCOPES:
+        out.append(f"Landlock has version {abi}: signals to other processes of this user are not closed")
+    if not _seccomp_offered():
+        out.append("seccomp: sockets and calls for debuggers are not closed")
+    return out
+
+
+@functools.cache
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, what: str) -> int:
+    """The result of a call of the system. Raises OSError where it failed."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+# --- Landlock -------------------------------------------------------------------------------------------------------
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # on all machines
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE, _IOCTL_DEV = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
+_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_READABLE = _EXECUTE | _READ_FILE | _READ_DIR
+_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+"""Rights to files that a version of Landlock is the first to know."""
+_ABI_NET, _ABI_SCOPES = 4, 6
+
+
+@functools.cache
+def _landlock_abi() -> int:
+    """The version of Landlock, 0 where there is none."""
+    return max(0, _libc().syscall(_CREATE_RULESET, None, 0, 1)) if LINUX else 0
+
+
+def _landlock(readable: Iterable[str | Path], writable: Iterable[str | Path]) -> None:
+    abi = _landlock_abi()
+    handled = next(rights for version, rights in reversed(_RIGHTS.items()) if version <= abi)
+    fields = [handled, 3 if abi >= _ABI_NET else 0, 3 if abi >= _ABI_SCOPES else 0]  # TCP; abstract sockets, signals
+    data = struct.pack("3Q", *fields)[: 8 * (1 + (abi >= _ABI_NET) + (abi >= _ABI_SCOPES))]
+    ruleset = _checked(_libc().syscall(_CREATE_RULESET, data, len(data), 0), "Landlock")
+    try:
+        for paths, rights in ((readable, _READABLE & handled), (writable, handled & ~_EXECUTE & ~_IOCTL_DEV)):
+            for path in paths:
+                _allow(ruleset, path, rights)
+        _checked(_libc().syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
+    finally:
+        os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str | Path, rights: int) -> None:
+    """Open a file or folder, and what is below it; one that does not exist stays closed."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        if not os.path.isdir(path):
+            rights &= _FILE_RIGHTS
+        _checked(_libc().syscall(_ADD_RULE, ruleset, 1, struct.pack("=Qi", rights, handle), 0), f"Landlock: {path}")
+    finally:
+        os.close(handle)
+
+
+# --- seccomp --------------------------------------------------------------------------------------------------------
+# fmt: off
+_CALLS = {  # name: (x86-64, AArch64)
+    "socket": (41, 198), "connect": (42, 203), "accept": (43, 202), "bind": (49, 200), "listen": (50, 201),
+    "accept4": (288, 242), "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440), "pidfd_getfd": (438, 438), "kcmp": (312, 272), "bpf": (321, 280),
+    "perf_event_open": (298, 241), "io_uring_setup": (425, 425), "userfaultfd": (323, 282), "add_key": (248, 217),
+    "request_key": (249, 218), "keyctl": (250, 219), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
+    "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431),
+    "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442), "chroot": (161, 51), "setns": (308, 268),
+    "unshare": (272, 97), "open_by_handle_at": (304, 265), "init_module": (175, 105), "finit_module": (313, 273),
+    "delete_module": (176, 106), "kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142),
+    "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "settimeofday": (164, 170),
+    "clock_settime": (227, 112), "sethostname": (170, 161), "setdomainname": (171, 162), "quotactl": (179, 60),
+}
+# fmt: on
+_MACHINES = {"x86_64": (0, 0xC000003E, 16), "aarch64": (1, 0xC00000B7, 29)}
+"""Machine: its column above, what the kernel calls it, and the number of `ioctl`."""
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+"""What puts letters into a terminal as if its user had typed them."""
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ALLOWED, _REFUSED, _KILLED = 0x7FFF0000, 0x00050001, 0x80000000  # refused: EPERM
+_OLD_NUMBERS = 0x40000000
+"""Calls of x86-64 have other numbers from here on."""
+
+
+def _seccomp_offered() -> bool:
+    return LINUX and os.uname().machine in _MACHINES and _libc().prctl(21, 0, 0, 0, 0) >= 0
+
+
+def _seccomp() -> None:
+    """Refuse the calls of `_CALLS`, and what types into terminals."""
+    column, machine, ioctl = _MACHINES[os.uname().machine]
+    refused = sorted({numbers[column] for numbers in _CALLS.values()})
+    code = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILLED), (_LOAD, 0, 0, 0)]
+    last = len(refused) + 5  # jumps go over what follows, and count from the next instruction
+    code.append((_AT_LEAST, last, 0, _OLD_NUMBERS))
+    code += [(_EQUAL, last - 1 - k, 0, number) for k, number in enumerate(refused)]
+    code += [(_EQUAL, 0, 3, ioctl), (_LOAD, 0, 0, 24), (_EQUAL, 2, 0, _TIOCSTI), (_EQUAL, 1, 0, _TIOCLINUX)]
+    code += [(_RETURN, 0, 0, _ALLOWED), (_RETURN, 0, 0, _REFUSED)]
+    data = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in code))
+    program = ctypes.create_string_buffer(struct.pack("HP", len(code), ctypes.addressof(data)))
+    _checked(_libc().prctl(_PR_SET_SECCOMP, 2, program, 0, 0), "seccomp")
+
+
+# --- this process ---------------------------------------------------------------------------------------------------
+def confine(readable: Iterable[str | Path], writable: Iterable[str | Path] = ()) -> None:
+    """Shut this process in, and all that it starts: it can open these files and folders and no others.
+
+    Files of `readable` may be executed as well; what is written cannot be. Does what the system offers. Raises OSError
+    where it offers something and refuses it, and RuntimeError in a process with threads, which would stay outside.
+    """
+    if not LINUX:
+        return
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a process is confined before it starts threads")
+    _checked(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    if _landlock_abi():
+        _landlock(readable, writable)
+    if _seccomp_offered():
+        _seccomp()
+
+
+def system_files() -> list[str]:
+    """What programs read of the system: themselves, libraries, devices without content, what the machine is."""
+    return ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/opt", "/etc/ld.so.cache",
+            "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/proc/cpuinfo",
+            "/proc/meminfo", f"/proc/{os.getpid()}", "/sys/devices/system", "/dev/null", "/dev/zero",
+            "/dev/random", "/dev/urandom"]  # fmt: skip
+
+
+def python_files() -> list[str]:
+    """Where this Python, its libraries and isakit are."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    return [*{sys.prefix, sys.base_prefix, sys.exec_prefix, own}, *filter(os.path.isabs, sys.path)]
+
+
+# --- a program that becomes another ---------------------------------------------------------------------------------
+def launcher(
+    command: Sequence[str], bounds: Mapping[str, float], opened: Sequence[Sequence[str | Path]] = ()
+) -> list[str]:
+    """Return the command that runs a command bounded, and ended with the process that starts it.
+
+    `bounds`: `memory`, of each process, and `output`, of each file, in bytes; `seconds` of processor time. `opened`:
+    what `confine` is given; without, the command may open what this user may.
+    """
+    if not LINUX:
+        return list(command)
+    about = {"parent": os.getpid(), "bounds": bounds, "opened": [[str(p) for p in paths] for paths in opened]}
+    return [sys.executable, "-I", "-S", __file__, json.dumps(about), *command]
+
+
+def _limit(memory: float, output: float, seconds: float) -> None:
+    import resource
+
+    for what, most in (
+        (resource.RLIMIT_DATA, memory), (resource.RLIMIT_FSIZE, output), (resource.RLIMIT_CPU, seconds + 1),
+        (resource.RLIMIT_CORE, 0),
+    ):  # fmt: skip
+        hard = resource.getrlimit(what)[1]
+        most = int(most) if hard == resource.RLIM_INFINITY else min(int(most), hard)
+        resource.setrlimit(what, (most, most))
+
+
+def main() -> None:
+    """Become the command of the arguments, as `launcher` says."""
+    about = json.loads(sys.argv[1])
+    _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != about["parent"]:  # it has ended before
+        os.kill(os.getpid(), signal.SIGKILL)
+    _limit(**about["bounds"])
+    if about["opened"]:
+        readable, writable = about["opened"]
+        confine([*system_files(), *readable], [*writable, "/dev/null"])
+    os.execvp(sys.argv[2], sys.argv[2:])
+
+
+if __name__ == "__main__":
+    main()
