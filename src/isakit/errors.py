@@ -23,6 +23,23 @@ def did_you_mean(name: str, words: Iterable[str]) -> tuple[str, ...]:
     return (f"did you mean {' or '.join(f'`{c}`' for c in close)}?",) if close else ()
 
 
+def described_bug(error: BaseException) -> str:
+    """Return what a server says of an error that is a mistake of isakit's own: its kind, its text and its place.
+
+    The place is the innermost function of isakit on the way, and where the error was raised if that is elsewhere.
+    """
+    import traceback  # here: only mistakes need it
+
+    frames = traceback.extract_tb(error.__traceback__)
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    if not frames:
+        return said
+    root = __file__.removesuffix("errors.py")
+    ours = [f for f in frames if f.filename.startswith(root)]
+    places = [f"{f.filename.removeprefix(root)}:{f.lineno} in {f.name}" for f in (*ours[-1:], frames[-1])]
+    return f"{said}, at {', from '.join(dict.fromkeys(places))}"
+
+
 class IsakitError(Exception):
     """Root of all errors raised by isakit."""
 

@@ -38,6 +38,8 @@ The program runs with your rights and is not confined: run only programs you tru
 )
 @click.option("--device", default="sm_13", metavar="DEVICE", help="sm_10 to sm_13, or a chip.  [default: sm_13]")
 @click.option("--strict", is_flag=True, help="Accesses between allocations are faults.")
+@click.option("--no-limits", "limits", is_flag=True, default=True, flag_value=False,
+              help="Start launches that are too large for the card.")  # fmt: skip
 @click.option("--fill", type=click.IntRange(0, 255), default=0, metavar="BYTE", help="Content of fresh memory.")
 @click.option("--cuda", "version", callback=_version, metavar="VERSION", help="CUDA version, where it is taken wrong.")
 @click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")

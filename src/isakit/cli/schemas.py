@@ -92,7 +92,7 @@ SHAPES: dict[str, tuple[int, Shape]] = {
         }, "null"),
     }),
     "cuda": (1, {
-        "calls": "integer", "faults": "integer", "launches": "integer",
+        "calls": "integer", "faults": "integer", "launches": "integer", "refused": _COUNTS,
         "kernels": {"*": {
             "launches": "integer", "instructions": "integer", "warp_instructions": "integer",
             "engine_seconds": "number", "seconds": "number", "first": "number",
@@ -137,8 +137,8 @@ SHAPES: dict[str, tuple[int, Shape]] = {
         "path": "string", "offset": "integer", "kind": "string", "isa": "string", "variant": "string",
         "kernels": [{
             "name": "string", "code_bytes": "integer", "registers": _MAYBE, "shared_bytes": _MAYBE,
-            "local_bytes": _MAYBE, "barriers": _MAYBE, "params": [_PARAM], "constants": {"*": "integer"},
-            "samplers": _SAMPLERS, "attributes": _ATTRIBUTES, "occupancy?": [_OCCUPANCY],
+            "local_bytes": _MAYBE, "barriers": _MAYBE, "params": [_PARAM | {"size": _MAYBE}],
+            "constants": {"*": "integer"}, "samplers": _SAMPLERS, "attributes": _ATTRIBUTES, "occupancy?": [_OCCUPANCY],
         }],
         "constants": {"*": "integer"},
         "globals": [{"name": "string", "size": "integer", "initialised": "boolean"}],

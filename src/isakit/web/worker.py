@@ -12,6 +12,7 @@ import signal
 import sys
 from typing import Any
 
+from isakit.errors import described_bug
 from isakit.web.limits import LARGEST_FILE, Limits
 
 
@@ -55,7 +56,7 @@ def _answered(bench: Any, request: dict[str, Any], limits: Limits) -> bytes:
         import traceback
 
         traceback.print_exc()
-        got = {"error": f"internal error: {type(e).__name__}: {e}", "kind": "internal"}
+        got = {"error": f"internal error: {described_bug(e)}", "kind": "internal"}
     data = _encoded({"id": request["id"], **got})
     if len(data) > limits.answer:
         data = _encoded({"id": request["id"], "error": "the answer is too long for a page", "kind": "limit"})

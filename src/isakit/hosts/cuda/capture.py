@@ -112,6 +112,7 @@ class LaunchRecorder:
             "windows": {str(n): [w.base, w.size] for n, w in windows.items()},
             "textures": self._textures(session, kernel, launch),
             "unbound": session.device.texturing.unbound,
+            **({} if session.device.limits else {"limits": False}),
             "ranges": [[a, n] for a, n in session.device.memory.allocations.items()],
             "memory": {str(a): name for a, name in before.items()},
         }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
-from isakit.errors import DefinitionError, IsakitError
+from isakit.errors import DefinitionError, IsakitError, described_bug
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import DriverFunction, DriverParameter, by_number, functions
@@ -189,7 +189,7 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         if session.options.trace:
             session.options.tell(f"{name}{shown(arguments)} = {e}")
     except Exception as e:  # a bug of ours must not take the program down with it
-        session.options.tell(f"internal error in {name}{shown(arguments)}: {type(e).__name__}: {e}")
+        session.options.tell(f"internal error in {name}{shown(arguments)}: {described_bug(e)}")
         code = 999 if interface == "driver" else 30
     else:
         if session.options.trace and name not in _QUIET:

@@ -162,6 +162,7 @@ class Capture:
             state["modes"] = tuple(state["modes"])
             known = TextureState(**state, channel=ChannelFormat(tuple(channel["bits"]), channel["kind"]))
             kernel.bind(name, texture_over(memory, Binding(**texture["binding"]), known), sampler_of(known))
+        device.limits = bool(entry.get("limits", True))
         shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
         return device, kernel, {
             **shape, "param_bytes": bytes.fromhex(entry["params"]), "dynamic_shared": int(entry["shared"])

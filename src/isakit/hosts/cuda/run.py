@@ -27,6 +27,7 @@ def run(
     threads: int | None = None,
     trace: bool = False,
     capture: str | None = None,
+    limits: bool = True,
 ) -> tuple[int, Statistics]:
     """Run a CUDA program; returns its exit status (minus a signal's number) and what its kernels did.
 
@@ -49,7 +50,7 @@ def run(
             gc.freeze()
             gc.enable()
             options = DeviceOptions(
-                chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment)
+                chosen, engine, tier, threads, strict, fill, version, trace, programs.blocking(environment), limits
             )
             recorder = None
             if capture is not None:

@@ -41,6 +41,7 @@ _RANGES = {8: (WINDOW, 0xE000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3F
 """By the bytes of a pointer: the part of the device's address space that the program sees, and where memory of the host
 that kernels can see begins and ends in it. A program of 32 bits has four gigabytes for everything."""
 
+_LIFTED = " (--no-limits starts it all the same)"
 _SHAPES = 64
 """Shapes of launches that are kept for a function."""
 _RUNTIMES: Mapping[str, Version] = {
@@ -55,13 +56,18 @@ def tell(line: str) -> None:
     print(f"isakit: {plain}", file=sys.stderr, flush=True)
 
 
+def _configuration(why: str, driver: int | None = None) -> CudaError:
+    return CudaError("cudaErrorInvalidConfiguration", why, driver)
+
+
 @dataclass(frozen=True)
 class DeviceOptions:
     """What the command line says about the device.
 
     Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
     `fill` (value of memory never written), `version` (of CUDA, where it cannot be told from the program), `trace`,
-    `blocking` (a launch reports its own fault), `tell` (writes a line for the user).
+    `blocking` (a launch reports its own fault), `limits` (the card refuses blocks that are too large for it), `tell`
+    (writes a line for the user).
     """
 
     card: Card
@@ -73,6 +79,7 @@ class DeviceOptions:
     version: Version | None = None
     trace: bool = False
     blocking: bool = False
+    limits: bool = True
     tell: Callable[[str], None] = tell
 
 
@@ -142,6 +149,7 @@ class Session:
             engine=cast(Any, o.engine),
             tier=cast(Any, o.tier),
             threads=o.threads,
+            limits=o.limits,
             memory=self.pages,
         )
         if not o.strict:  # as on a chip, which reads zeros where nothing is bound
@@ -278,29 +286,50 @@ class Session:
 
     # --- launches ---------------------------------------------------------------------------------------------------
     def launch(self, launch: LaunchRequest) -> None:
-        """Run a kernel. Raises CudaError for what the chip does not start; a fault shows at the next call."""
+        """Run a kernel. Raises CudaError for what the card does not start; a fault shows at the next call."""
         kernel = launch.function.kernel()
-        shape = launch.grid, launch.block, launch.shared, len(launch.params)
-        prepared = launch.function.prepared
-        if shape not in prepared or prepared[shape][0] is not kernel:
-            self._check(kernel, launch)
-            if len(prepared) >= _SHAPES:
-                prepared.clear()
-            grid, block, shared, _ = shape
-            prepared[shape] = kernel, kernel.prepare(grid[:2], block, param_bytes=launch.params, dynamic_shared=shared)
+        prepared = self._prepared(kernel, launch)
         if kernel.samplers:
             self._bind_textures(kernel, launch.function.module)
         started = time.perf_counter()
         try:
-            stats = self._run(kernel, launch, prepared[shape][1])
+            stats = self._run(kernel, launch, prepared)
         except LaunchError as e:
-            raise CudaError("cudaErrorInvalidConfiguration", str(e)) from None
+            raise self.refuse(launch.function.name, CudaError("cudaErrorInvalidConfiguration", str(e))) from None
         except (MachineFault, BudgetExceeded) as e:
             self._lose(f"{launch.function.name}: {e}")
         except IsakitError as e:
             self._lose(f"{launch.function.name}: {type(e).__name__}: {e}")
         else:
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
+
+    def _prepared(self, kernel: LoadedKernel, launch: LaunchRequest) -> MachineLaunch:
+        """A launch that is ready to run, kept for others of its shape. Raises CudaError."""
+        shape = launch.grid, launch.block, launch.shared, len(launch.params)
+        known = launch.function.prepared
+        if shape not in known or known[shape][0] is not kernel:
+            try:
+                self._check(kernel, launch)
+                made = kernel.prepare(
+                    launch.grid[:2], launch.block, param_bytes=launch.params, dynamic_shared=launch.shared
+                )
+            except LaunchError as e:
+                raise self.refuse(launch.function.name, CudaError("cudaErrorInvalidConfiguration", str(e))) from None
+            except CudaError as e:
+                raise self.refuse(launch.function.name, e) from None
+            if len(known) >= _SHAPES:
+                known.clear()
+            known[shape] = kernel, made
+        return known[shape][1]
+
+    def refuse(self, kernel: str, error: CudaError) -> CudaError:
+        """Count a launch that the card does not start and tell the user of the first one of each kernel.
+
+        Returns the error, for programs that ask for it; many do not, and go on with what was in memory.
+        """
+        if self.statistics.refuse(kernel) == 1:
+            self.options.tell(f"{kernel} was not launched: {error.why}")
+        return error
 
     def _run(self, kernel: LoadedKernel, launch: LaunchRequest, prepared: MachineLaunch) -> Stats:
         def run() -> Stats:
@@ -321,19 +350,34 @@ class Session:
             raise self.lost
 
     def _check(self, kernel: LoadedKernel, launch: LaunchRequest) -> None:
-        """Limits of the chip, with the error of each."""
+        """Limits of the card, with the error of each; `limits` of the options lifts the last four."""
         chip, (x, y, z) = self.device.limits_of, launch.block
-        wrong = CudaError("cudaErrorInvalidConfiguration", f"grid {launch.grid}, block {launch.block}")
-        if launch.grid[2] != 1 or not all(1 <= n <= m for n, m in zip(launch.grid[:2], chip.grid, strict=True)):
-            raise wrong
-        if not all(1 <= n <= m for n, m in zip(launch.block, chip.block, strict=True)):
-            raise wrong
-        if x * y * z > chip.threads_per_block:
-            raise wrong
-        if kernel.shared_bytes + launch.shared > chip.shared_bytes or len(launch.params) > 256:
-            raise CudaError("cudaErrorInvalidConfiguration", f"{launch.shared} bytes of shared memory", driver=701)
-        if kernel.code.registers * x * y * z > chip.registers:
-            raise CudaError("cudaErrorLaunchOutOfResources", f"{kernel.code.registers} registers, {x * y * z} threads")
+        threads, registers = x * y * z, kernel.code.registers
+        if min(*launch.grid, *launch.block) < 1:
+            raise _configuration(f"grid {launch.grid} and block {launch.block} must be at least 1 in every dimension")
+        if launch.grid[2] != 1:
+            raise _configuration(f"the grid has {launch.grid[2]} layers; on cards of compute capability 1.x it is flat")
+        if len(launch.params) > 256:
+            raise _configuration(f"{len(launch.params)} bytes of parameters; at most 256", driver=701)
+        if (shared := kernel.shared_bytes + launch.shared) > chip.shared_bytes:
+            raise _configuration(f"{shared} bytes of shared memory; a block has {chip.shared_bytes}", driver=701)
+        if not self.options.limits:
+            return
+        self.check_block(launch.block)
+        if any(n > most for n, most in zip(launch.grid[:2], chip.grid, strict=True)):
+            raise _configuration(f"grid {launch.grid} is larger than {chip.grid}{_LIFTED}")
+        if registers * threads > chip.registers:
+            said = f"{threads} threads of {registers} registers; {self.card.name} has {chip.registers}{_LIFTED}"
+            raise CudaError("cudaErrorLaunchOutOfResources", said)
+
+    def check_block(self, block: tuple[int, int, int]) -> None:
+        """Raise CudaError for a block with more threads than the card starts."""
+        chip, threads = self.device.limits_of, block[0] * block[1] * block[2]
+        if any(n > most for n, most in zip(block, chip.block, strict=True)):
+            raise _configuration(f"block {block} is larger than {chip.block}, which {self.card.name} allows{_LIFTED}")
+        if threads > chip.threads_per_block:
+            said = f"{threads} threads per block; {self.card.name} allows {chip.threads_per_block}{_LIFTED}"
+            raise _configuration(said)
 
     def _bind_textures(self, kernel: LoadedKernel, module: ProgramModule) -> None:
         """Show a kernel what the texture references of its module are bound to."""

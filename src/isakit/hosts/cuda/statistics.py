@@ -20,11 +20,17 @@ class KernelStatistics:
 
 @dataclass
 class Statistics:
-    """Everything a run did, over all its processes."""
+    """Everything a run did, over all its processes; `refused`: launches that the card did not start, by kernel."""
 
     kernels: dict[str, KernelStatistics] = field(default_factory=dict[str, KernelStatistics])
     calls: int = 0
     faults: int = 0
+    refused: dict[str, int] = field(default_factory=dict[str, int])
+
+    def refuse(self, name: str) -> int:
+        """Count a launch that was not started; returns how many of this kernel there were."""
+        self.refused[name] = self.refused.get(name, 0) + 1
+        return self.refused[name]
 
     def add(self, name: str, stats: Any, seconds: float) -> None:
         """Count a launch."""
@@ -55,7 +61,9 @@ class Statistics:
             total.seconds += k.seconds
         if len(rows) > 1:
             out.append(_row("all", total))
-        return [*out, f"{self.calls} calls, {self.faults} faults"]
+        for name, times in self.refused.items():
+            out.append(f"{times:10}   not launched: the card refused it                      {name}")
+        return [*out, f"{self.calls} calls, {self.faults} faults, {sum(self.refused.values())} launches refused"]
 
     def as_data(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -63,6 +71,7 @@ class Statistics:
             "calls": self.calls,
             "faults": self.faults,
             "launches": self.launches,
+            "refused": dict(self.refused),
             "kernels": {name: vars(k) for name, k in self.kernels.items()},
         }
 

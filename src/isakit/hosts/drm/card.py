@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.errors import BudgetExceeded, IsakitError, NotModelled
+from isakit.errors import BudgetExceeded, IsakitError, NotModelled, described_bug
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Engine
@@ -87,8 +85,7 @@ class Channel:
         except StopReplay:
             raise
         except Exception as e:  # a mistake of ours costs the program one packet, not its card
-            place = traceback.extract_tb(e.__traceback__)[-1]
-            self.report.fault(f"internal: {type(e).__name__}: {e} ({Path(place.filename).name}:{place.lineno})")
+            self.report.fault(f"internal: {described_bug(e)}")
             self.failed = True
 
     def _bind(self, subchannel: int, handle: int) -> None:

@@ -109,6 +109,8 @@ class Launch:
             raise LaunchError(
                 f"grid {self.grid} or block {self.block} does not fit the 16-bit fields of the launch header"
             )
+        if self.block[1] > 1 << 10:
+            raise LaunchError(f"block {self.block}: y of a thread's place takes 10 bits of $r0, so 1024 are the most")
         for name, size in (("shared", self.shared_bytes), ("local", self.local_bytes)):
             if size < 0:
                 raise LaunchError(f"{size} bytes of {name} memory")

@@ -91,17 +91,21 @@ def _function(s: Session, handle: int) -> CudaFunction:
 @handler("cuFuncSetBlockShape")
 def block_shape(s: Session, handle: int, x: int, y: int, z: int) -> None:
     f = _function(s, handle)
-    chip = s.device.limits_of
-    if not all(1 <= n <= m for n, m in zip((x, y, z), chip.block, strict=True)) or x * y * z > chip.threads_per_block:
+    if min(x, y, z) < 1:
         raise invalid(f"block {x}, {y}, {z}")
+    if s.options.limits:
+        try:
+            s.check_block((x, y, z))
+        except CudaError as e:
+            raise s.refuse(f.name, invalid(e.why)) from None
     f.block = x, y, z
 
 
 @handler("cuFuncSetSharedSize")
 def shared_size(s: Session, handle: int, size: int) -> None:
     f = _function(s, handle)
-    if size > s.device.limits_of.shared_bytes:
-        raise invalid(f"{size} bytes of shared memory")
+    if size > (most := s.device.limits_of.shared_bytes):
+        raise s.refuse(f.name, invalid(f"{size} bytes of shared memory; a block has {most}"))
     f.shared = size
 
 
