@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 from pathlib import Path
 
 import pytest
 
 import isakit
+from isakit.description import InfoRecord, Kernel, Module
+from isakit.formats import write_elf_cubin
+from isakit.formats.nvinfo import SMEM_PARAM_OFFSETS
 from support.command_line import run
 
 TESLA = isakit.isa("tesla", "gt200")
@@ -136,6 +140,23 @@ def test_shared_memory_of_the_launch_counts(cubin: Path) -> None:
     }
 
 
+def test_shared_memory_that_a_run_adds_comes_on_top_of_what_the_file_says(tmp_path: Path) -> None:
+    text = ".kernel k\n.shared 0x1000\n.param out ptr\nmov b32 $r0 b32 s[out]\n"
+    text += "mov b32 $r1 b32 s[0x20]\nexit st b32 g14[$r0] $r1\n"
+    file = tmp_path / "k.s"
+    file.write_text(text)
+
+    def blocks(*more: str) -> set[int]:
+        arguments = ("--block", "32", "--arg", "zeros:u32:1", *more, str(file))
+        return {o["blocks"] for o in json.loads(run("profile", "--json", *arguments).stdout)["occupancy"]}
+
+    assert blocks() == {4}
+    assert blocks("--shared", "64") == {3}
+    assert blocks("--shared", "2048") == {2}
+    over = run("run", "--block", "32", "--arg", "zeros:u32:1", "--shared", "16384", str(file), code=1).stderr
+    assert "shared memory" in over
+
+
 def test_a_block_that_is_too_large_is_refused(cubin: Path) -> None:
     assert "1024 threads" in run("info", "--block", "32,32", str(cubin), code=2).stderr
 
@@ -173,3 +194,25 @@ def test_a_source_text_that_names_nothing_is_for_what_is_named(tmp_path: Path) -
     assert "main: 1 blocks" in run("cfg", "-m", "vuc", "-V", "vp3", str(path)).stdout
     path.write_text(".isa vuc vp3\n    mov $r1 0x5 0x6\n")
     assert "k.s has 1 error" in run("cfg", str(path), code=1).stderr
+
+
+def test_the_kernels_of_embedded_ptx_stand_on_a_line_each(tmp_path: Path) -> None:
+    names = [f"kernel_number_{k}" for k in range(100)]
+    text = ".version 1.4\n.target sm_10\n" + "".join(f".entry {name} ()\n{{\n  exit;\n}}\n" for name in names)
+    file = tmp_path / "program"
+    file.write_bytes(b"\x7fELF something" + bytes(100) + text.encode() + bytes(8))
+    lines = run("info", str(file)).stdout.splitlines()
+    head = next(k for k, line in enumerate(lines) if line.startswith("PTX at "))
+    assert lines[head].endswith("for sm_10; 100 kernels:")
+    assert lines[head + 1 :] == [f"  {name}" for name in names]
+    assert max(map(len, lines)) < 120
+
+
+def test_parameters_are_shown_where_the_file_lists_their_offsets_alone(tmp_path: Path) -> None:
+    offsets = InfoRecord(4, SMEM_PARAM_OFFSETS, struct.pack("<3I", 0, 8, 12))
+    module = Module("elf-cubin", variant="g80", kernels={"k": Kernel("k", bytes(8), info=[offsets])})
+    file = tmp_path / "k.cubin"
+    file.write_bytes(write_elf_cubin(module))
+    assert "b64 at 0x0, b32 at 0x8, ? at 0xc" in run("info", str(file)).stdout
+    (kernel,) = json.loads(run("info", "--json", str(file)).stdout)[0]["kernels"]
+    assert [(p["offset"], p["size"]) for p in kernel["params"]] == [(0, 8), (8, 4), (12, None)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,8 +67,11 @@ def command(
         if threads is not None:
             _show_occupancy(m, threads, shared)
     for t in texts:
-        kernels = ", ".join(t["kernels"]) or "none"
-        click.echo(f"PTX at {t['offset']:#x}: {t['size']} bytes, {t['version']}, for {t['target']}; kernels: {kernels}")
+        count = len(t["kernels"])
+        _line(f"PTX at {t['offset']:#x}: {t['size']} bytes, {t['version']}, for {t['target']}; "
+              f"{count or 'no'} kernel{'s' * (count != 1)}{':' * bool(count)}")  # fmt: skip
+        for name in t["kernels"]:
+            _line(f"  {name}")
 
 
 _PTX = re.compile(r"\.version\s+([\d.]+).*?\.target\s+(\w+)", re.DOTALL)
@@ -140,10 +144,8 @@ def _kernel(k: Kernel, threads: int | None, shared: int) -> dict[str, Any]:
     out: dict[str, Any] = {
         "name": k.name, "code_bytes": len(k.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
         "local_bytes": k.local_bytes, "barriers": k.barriers,
-        "params": [
-            {"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size, "index": n}
-            for n, p in enumerate(k.params)
-        ],
+        "params": [{"name": name, "type": kind, "offset": offset, "size": size, "index": n}
+                   for n, (name, kind, offset, size) in enumerate(_params(k))],
         "constants": {str(bank): len(k.constant_bytes(bank)) for bank in k.constants},
         "samplers": [{"name": s.name, "unit": s.unit} for s in k.samplers],
         "attributes": _attributes(k.info),
@@ -151,6 +153,17 @@ def _kernel(k: Kernel, threads: int | None, shared: int) -> dict[str, Any]:
     if threads is not None:
         out["occupancy"] = [{"threads": threads, **o.as_json()} for o in _occupancies(k, threads, shared)]
     return out
+
+
+def _params(k: Kernel) -> list[tuple[str, str, int, int | None]]:
+    """Name, type, offset and bytes of each parameter; of files that list offsets only, the last one has no size."""
+    from isakit.formats.nvinfo import param_offsets
+
+    if k.params:
+        return [(p.name, p.kind, p.offset, p.size) for p in k.params]
+    offsets = param_offsets(k.info)
+    sizes = [max(0, end - start) for start, end in pairwise(offsets)]
+    return [("", "", offset, size) for offset, size in zip(offsets, [*sizes, None], strict=False)]
 
 
 def _attributes(records: list[InfoRecord]) -> list[dict[str, Any]]:
@@ -173,7 +186,8 @@ def _show(m: Module) -> None:
     rows: list[tuple[str, ...]] = [("kernel", "code", "registers", "shared", "local", "barriers", "parameters")]
     for k in m.kernels.values():
         params = ", ".join(
-            f"{p.kind or f'b{8 * p.size}'}{f' {p.name}' if p.name else ''} at {p.offset:#x}" for p in k.params
+            f"{kind or ('?' if size is None else f'b{8 * size}')}{f' {name}' if name else ''} at {offset:#x}"
+            for name, kind, offset, size in _params(k)
         )
         sizes = (k.registers, k.shared_bytes, k.local_bytes, k.barriers)
         rows.append((k.name, str(len(k.code)), *("" if n is None else str(n) for n in sizes), params))

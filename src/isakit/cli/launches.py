@@ -78,7 +78,8 @@ def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, An
     from isakit.description import Module
 
     _, kernel, arguments = run_.prepared_kernel(source, specs, options)
-    machine = kernel.machine(options["grid"], options["block"], [a.value for a in arguments])
+    values = [a.value for a in arguments]
+    machine = kernel.machine(options["grid"], options["block"], values, dynamic_shared=options["shared"])
     program = _with_labels(source)
     if program is not None and program.parts:
         program = program.kernels.get(kernel.name)

@@ -75,9 +75,9 @@ Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --ar
 @click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
 @click.option("--texture", "textures", multiple=True, metavar="SPEC", help="A texture of the kernel; see below.")
-@click.option("--registers", type=click.IntRange(1, 128), help="Registers per thread, where the file does not say.")
-@click.option("--shared", type=click.IntRange(0), help="Shared bytes per block, where the file does not say.")
-@click.option("--local", type=click.IntRange(0), help="Local bytes per thread, where the file does not say.")
+@click.option("--registers", type=click.IntRange(1, 128), help="Registers per thread, in place of what the file says.")
+@click.option("--shared", type=click.IntRange(0), default=0, help="Shared bytes per block beside what the file says.")
+@click.option("--local", type=click.IntRange(0), help="Local bytes per thread, in place of what the file says.")
 @click.option("--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N warp instructions, or cycles.")
 @click.option("--stats", is_flag=True, help="Show what the run took.")
 @isa_option()
@@ -218,7 +218,7 @@ def prepared_kernel(
             raise click.BadParameter(f"{spec!r}: a kernel takes its arguments in order", param_hint="--arg")
     arguments = [parse(spec) for spec, _, _ in specs]
     device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
-    sizes = {k: options[k] for k in ("registers", "shared", "local")}
+    sizes = {k: options[k] for k in ("registers", "local")}
     kernels = device.load(source, **sizes)
     name = options["kernel"]
     if name is None and len(kernels) != 1:
@@ -242,8 +242,9 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
     device, kernel, arguments = prepared_kernel(source, specs, options)
     with _progress(f"running {kernel.name}"):
         stats = kernel.launch(
-            options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"]
-        )
+            options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"],
+            dynamic_shared=options["shared"],
+        )  # fmt: skip
     outputs, texts = outputs_of(list(enumerate(arguments)), options["as_json"])
     took = {
         "instructions": stats.instructions, "warp_instructions": stats.warp_instructions, "seconds": stats.seconds,

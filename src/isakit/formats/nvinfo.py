@@ -102,6 +102,12 @@ def take_params(records: list[InfoRecord]) -> tuple[list[Param], int | None]:
     return params, area
 
 
+def param_offsets(records: Iterable[InfoRecord]) -> list[int]:
+    """Return where parameters begin, of a file that says no more about them: the size of the last one is not known."""
+    lists = [r.data for r in records if r.attribute == SMEM_PARAM_OFFSETS and len(r.data) % 4 == 0]
+    return [offset for (offset,) in struct.iter_unpack("<I", lists[0])] if len(lists) == 1 else []
+
+
 def param_records(params: Iterable[Param], area: int | None, path: str | None = None) -> list[InfoRecord]:
     """Records for the parameters. Raises FormatError when a number does not fit its field."""
     out: list[InfoRecord] = []
