@@ -27,6 +27,10 @@ _PTX_HEAD = 0x2000
 """A text is PTX if it names its target so soon."""
 _TEXT_START = re.compile(rb"architecture\s{0,64}\{\s{0,64}sm_\d\d")
 _TEXT_BODY = re.compile(rb"[\t\n\r\x20-\x7e]*")
+_VALUES = rb"\s*+(?:[\w.]++\s*+=\s*+[^\s{}=]++\s*+)*+"
+_BEFORE_ANY = re.compile(_VALUES + rb"[A-Za-z_]\w*+\s*+")
+_BEFORE_KNOWN = re.compile(_VALUES + rb"(?:architecture|abiversion|modname|code|consts|reloc|sampler)\s*+")
+"""What stands in front of a block of a text cubin: values by name, and the name of the block."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]{0,3}")
 # An unterminated comment ends with the text: searching on from each of many would take quadratic time.
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
@@ -96,24 +100,33 @@ def _text_cubins(data: bytes, path: str | None) -> Iterator[Found]:
     starts = [m.start() for m in _TEXT_START.finditer(data)]
     for at, following in itertools.pairwise([*starts, len(data)]):
         body = _TEXT_BODY.match(data, at, following)
-        # The program ends where its last block closes; what follows may be other text of the host.
-        text = _balanced(body[0]) if body else b""
+        yield _text_cubin(body[0] if body else b"", at, path)
+
+
+def _text_cubin(body: bytes, at: int, path: str | None) -> Found:
+    """The program at the start of some text, which goes on with other text of the host."""
+    text = _blocks(body, _BEFORE_ANY)
+    try:
+        module = read_text_cubin(text, path, at)
+    except FormatError as e:
+        text = _blocks(body, _BEFORE_KNOWN)  # what followed looked like a block, and was none
         try:
             module = read_text_cubin(text, path, at)
-            if not module.kernels and not module.constants:
-                raise FormatError(path, at, "the text looks like a cubin, but has no code block")
-            yield Found("text-cubin", at, len(text), module)
-        except FormatError as e:
-            yield Found("text-cubin", at, len(text), error=e)
+        except FormatError:
+            return Found("text-cubin", at, len(text), error=e)
+    if not module.kernels and not module.constants:
+        reason = "the text looks like a cubin, but has no code block"
+        return Found("text-cubin", at, len(text), error=FormatError(path, at, reason))
+    return Found("text-cubin", at, len(text), module)
 
 
-def _balanced(text: bytes) -> bytes:
-    """The part of the text up to the point where braces close for the last time before one closes too much."""
+def _blocks(text: bytes, before: re.Pattern[bytes]) -> bytes:
+    """The part of the text that is blocks, each closed and with `before` in front of it."""
     depth = end = 0
     for match in re.finditer(rb"[{}]", text):
-        depth += 1 if match[0] == b"{" else -1
-        if depth < 0:
+        if depth == 0 and (match[0] == b"}" or not before.fullmatch(text, end, match.start())):
             break
+        depth += 1 if match[0] == b"{" else -1
         if depth == 0:
             end = match.end()
     return text[:end]

@@ -253,3 +253,28 @@ def test_missing_file(tmp_path: Path) -> None:
         f.load_image(tmp_path / "missing")
     with pytest.raises(FormatError, match="cannot be read"):
         f.load_image("nul\0name")
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "{}", "\n{ }\n{}", "{ x = 1 }", "int main() { return 0; }", "x = {", "} {", "= {}", "a b c {}", "\n== { ==",
+        "{" * 30, "{{}", "else { {} }", "a { b = { } }", "c {" * 20 + "}" * 20,
+        'const char *more = "{}";',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", ["", "text {} and = { "])
+def test_braces_around_a_text_cubin_belong_to_its_host(before: str, behind: str) -> None:
+    data = before.encode() + text_cubin() + behind.encode()
+    (found,) = [x for x in f.find_embedded(data) if x.what == "text-cubin"]
+    assert found.error is None
+    assert found.module is not None
+    assert list(found.module.kernels) == ["k"]
+    assert data[found.offset : found.offset + found.size] == text_cubin().rstrip()
+
+
+def test_blocks_of_a_text_cubin_that_nothing_here_knows_are_kept() -> None:
+    text = text_cubin().decode() + "version = 7\nsomething {\n a = b c { 1 2 }\n}\n"
+    (found,) = f.find_embedded(b"\0" + text.encode() + b"{}")
+    assert found.size == len(text.rstrip())
+    assert found.module == f.read_text_cubin(text)
