@@ -172,7 +172,7 @@ def _equ(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".regs", "COUNT")
 def _regs(r: Reader, s: Statement, args: list[Token]) -> None:
-    """32-bit registers per thread. Left out, the highest register used decides."""
+    """32-bit registers per thread. Left out, the highest register written decides: those above read 0."""
     _kernel_number(r, s, args, "registers", 1 << 8, "a number of registers")
 
 

@@ -38,7 +38,8 @@ def module_of(program: Program, name: str = "main") -> Module:
 def completed(module: Module) -> Module:
     """The module with what its kernels do not say taken from their code and parameters.
 
-    Registers and barriers are the highest the code uses and one, shared memory holds launch header and parameters.
+    Registers are the highest the code writes and one (those above read 0, and compilers read them for that), barriers
+    the highest it names and one, shared memory holds launch header and parameters.
     """
     described = "elfclass" in module.extra  # of a file that says where there is a parameter area
     return replace(module, kernels={name: _completed(k, described) for name, k in module.kernels.items()})

@@ -26,6 +26,8 @@ HEAD = """
 
 BUGS: dict[str, tuple[str, str, str]] = {
     "a register is read that was never written": ("uninitialised-register", "mov b32 $r5 $r6", "$r6"),
+    "a register beyond those the kernel has is read": ("uninitialised-register", "add b32 $r5 $r1 $r30", "$r30"),
+    "a register beyond those the kernel has guards nothing": ("uninitialised-register", "mov b32 $r5 $r62", "reads 0"),
     "a register is written in one branch only": (
         "uninitialised-register", "(lg $c1) mov b32 $r6 $r1\n mov b32 $r5 $r6", "thread 0"),
     "an address register is read that was never written": ("uninitialised-register", "ld $r5 b32 s[$a2+0x10]", "$a2"),
@@ -92,6 +94,7 @@ CLEAN = {
         "ld $r5 b32 s[$a2+0x40]\n bar inc wait 0x0 0xfff\n st b32 s[$a1+0x40] $r5"),
     "all warps store the same value": "mov b32 $r4 0x1\n st b32 s[0x40] $r4",
     "a branch that meets again": "joinat #m\n (e $c1) bra #m\n mov b32 $r5 $r1\n m: join nop\n bar inc wait 0x0 0xfff",
+    "registers that compilers take for 0 are read": "add b32 $r5 $r1 $r124\n add b32 $r5 $r5 $r63\n mov b32 $r5 $r127",
     "lanes of one warp exchange without a barrier": (
         "(e $c2) st b32 s[$a1+0x40] $r1\n mov b32 $r6 0x4\n xor b32 $r6 $r2 $r6\n shl $a2 $r6 0x0\n "
         "(e $c2) ld $r5 b32 s[$a2+0x40]"),
@@ -124,6 +127,19 @@ def test_a_launch_that_has_begun_is_refused() -> None:
     machine.step()
     with pytest.raises(LaunchError):
         sanitize(machine)
+
+
+def test_an_instruction_whose_destination_the_kernel_does_not_have_is_reported() -> None:
+    text = ".isa tesla gt200\n.kernel k\n.regs 4\nmov b32 $r5 $r0\nmov b32 $r2 $r5\nmov b32 $r127 $r0\nexit nop\n"
+    device = isakit.Device("gt200", engine="reference")
+    found = sanitize(device.load(isakit.isa("tesla", "gt200").assemble(text))["k"].machine(1, 64))
+    assert [(f.kind, f.address, f.count) for f in found] == [
+        ("unallocated-register", 0, 64), ("uninitialised-register", 4, 64)
+    ]  # fmt: skip
+    assert [f.example for f in found] == [
+        "$r5 of block (0, 0) thread 0, which has 4 registers; nothing is written",
+        "$r5 of block (0, 0) thread 0, which has 4 registers; it reads 0",
+    ]
 
 
 # --- programs that are known to be clean ------------------------------------------------------------------------------

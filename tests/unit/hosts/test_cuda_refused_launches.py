@@ -125,7 +125,7 @@ def test_limits_can_be_lifted(said: list[str], block: tuple[int, int, int]) -> N
         with pytest.raises(CudaError):  # what no launch can say stays refused
             session.launch(LaunchRequest(f, GRID, (1, 1025, 1), 0, bytes(4)))
         assert len(said) == 1
-        assert "1024 are the most" in said[0]
+        assert "1024 is the most" in said[0]
     finally:
         session.close()
 

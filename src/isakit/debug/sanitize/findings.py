@@ -8,6 +8,7 @@ from typing import Any
 
 KINDS = {
     "uninitialised-register": "an uninitialised register is read",
+    "unallocated-register": "an instruction does nothing, because its destination is not allocated",
     "uninitialised-memory": "uninitialised memory is read",
     "race": "lanes of different warps access the same place, one of them writes, and no barrier is between",
     "divergent-barrier": "some lanes of a warp that have not ended do not take part in a barrier",

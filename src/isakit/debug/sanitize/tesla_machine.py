@@ -24,6 +24,8 @@ from isakit.machine.tesla.machine import has_effect
 from isakit.spec.operands import Condition
 
 Range = tuple[int, int]
+ZERO_SOURCES = frozenset((63, *range(124, 128)))
+"""Registers compilers read where they want 0: a register that is not allocated reads 0. Source: [tesla] 2.1."""
 _WORDS = {"read": "reads", "write": "writes", "atomic": "changes"}
 
 
@@ -46,6 +48,7 @@ class SanitizedMachine(ObservedMachine):
             grain = self._grain["g"]
             self._global.forget(-(-address // grain), (address + size) // grain)
         self._kept: Any = None
+        self._told: set[tuple[str, int]] = set()
         self._barriers = 0
         self._shared_ranges = _overlapping(launch)
         super().__init__(replace(launch, choices=lenient), device)
@@ -88,6 +91,8 @@ class SanitizedMachine(ObservedMachine):
     def before(self, gang: Gang, op: Op, lanes: Lanes, executing: Lanes) -> None:
         """Look at the registers read, and at barriers."""
         i = op.instruction
+        if i is not None and op.dropped:
+            self._dropped(op, lanes)
         if i is not None and (op.guard is not None or has_effect(op, executing)):
             self._registers_read(op, lanes, executing)
             if i.mnemonic == "bar":
@@ -110,9 +115,14 @@ class SanitizedMachine(ObservedMachine):
                  if isinstance(o, Condition) and o.register is not None}  # fmt: skip
         for file, n in i.uses:
             rows = self._written.get(file)
-            if rows is None or n >= len(rows) or self._everywhere[file][n]:
+            if rows is None:
                 continue
             meant = lanes if (file, n) in asked else executing
+            if n >= len(rows):
+                self._unallocated(file, n, meant)
+                continue
+            if self._everywhere[file][n]:
+                continue
             known = rows[n, _place_of(meant)]
             if not known.all():
                 bad = numbers_of(meant)[~known]
@@ -120,6 +130,26 @@ class SanitizedMachine(ObservedMachine):
                     "uninitialised-register", len(bad), lambda f=file, n=n, b=bad: f"${f}{n} of {self._who(b[0])}"
                 )
                 rows[n, bad] = True  # once is enough
+
+    def _unallocated(self, file: str, n: int, lanes: Lanes) -> None:
+        """A register is read that the kernel does not have; nothing ever writes it, so once is enough."""
+        numbers = numbers_of(lanes)
+        if n not in ZERO_SOURCES and len(numbers) and (file, n) not in self._told:
+            self._told.add((file, n))
+            count = len(self._written[file])
+            self._add("uninitialised-register", len(numbers), lambda: (
+                f"${file}{n} of {self._who(numbers[0])}, which has {count} registers; it reads 0"))  # fmt: skip
+
+    def _dropped(self, op: Op, lanes: Lanes) -> None:
+        """An instruction does nothing, because its destination is not allocated."""
+        assert op.instruction is not None
+        count = len(self._written["r"])
+        named = [n for file, n in op.instruction.defs if file == "r" and n >= count and n not in ZERO_SOURCES]
+        numbers = numbers_of(lanes)
+        if named and len(numbers):
+            self._add("unallocated-register", len(numbers), lambda: (
+                f"$r{named[0]} of {self._who(numbers[0])}, which has {count} registers; nothing is written")
+            )  # fmt: skip
 
     def _barrier(self, gang: Gang, op: Op) -> None:
         for w, mask in zip(self.members(gang), gang.masks.tolist(), strict=True):

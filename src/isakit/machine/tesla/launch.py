@@ -109,8 +109,6 @@ class Launch:
             raise LaunchError(
                 f"grid {self.grid} or block {self.block} does not fit the 16-bit fields of the launch header"
             )
-        if self.block[1] > 1 << 10:
-            raise LaunchError(f"block {self.block}: y of a thread's place takes 10 bits of $r0, so 1024 are the most")
         for name, size in (("shared", self.shared_bytes), ("local", self.local_bytes)):
             if size < 0:
                 raise LaunchError(f"{size} bytes of {name} memory")
@@ -126,6 +124,8 @@ class Launch:
                     f"the registers and local memory of a block of {self.threads} threads take {state >> 20} MiB; "
                     f"without the chip's limits {MAX_BLOCK_STATE >> 20} MiB are allowed"
                 )
+            if self.block[1] > 1 << 10:
+                raise LaunchError(f"block {self.block}: y takes 10 bits of $r0, so 1024 is the most")
             return
         if self.threads > c.threads_per_block:
             raise LaunchError(f"{self.threads} threads per block; {c.variant} allows {c.threads_per_block}")
