@@ -8,51 +8,46 @@ not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
-from operator import or_  # pyright: ignore[reportUnknownVariableType]
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from isakit.flow.graph import FlowGraph
 
+
+class Joins(Protocol):
+    """A value of a lattice."""
+
+    def __or__(self, other: Any, /) -> Any: ...
+
+
 N = TypeVar("N")
-T = TypeVar("T")
+T = TypeVar("T", bound=Joins)
 
 Transfer = Callable[[int, T], T]
 """(number of a node, what holds where control enters it) -> what holds where it leaves it; backward the reverse."""
 
-_union = cast("Callable[[Any, Any], Any]", or_)
 
-
-def solve(
-    graph: FlowGraph[N],
-    transfer: Transfer[T],
-    start: Sequence[T],
-    *,
-    backward: bool = False,
-    join: Callable[[T, T], T] = _union,
-) -> list[T]:
+def solve(graph: FlowGraph[N], transfer: Transfer[T], start: Sequence[T], *, backward: bool = False) -> list[T]:
     """Return what holds where control enters each node (backward: where it leaves), by number: the least solution.
 
-    `start` is what is known to hold there besides what comes along edges; the neutral element of `join` where nothing
-    is. Nodes are visited in reverse postorder (backward in postorder), again only when what comes to them has changed.
-    Every value must be joined with others only finitely often until it stays.
+    Values join by `|`. `start` is what is known to hold there besides what comes along edges. Nodes are visited in
+    reverse postorder (backward in postorder), again only when what comes to them has changed. Every value must stay
+    after it was joined with others finitely often.
     """
     state = list(start)
-    after, sign = (graph.preds, -1) if backward else (graph.succs, 1)
-    queue = sorted(sign * n for n in range(len(graph)))
-    queued = [True] * len(graph)
-    while queue:
-        n = sign * heappop(queue)
-        queued[n] = False
-        new = transfer(n, state[n])
-        for s in after[n]:
-            old = state[s]
-            joined = join(old, new)
-            if joined != old:
-                state[s] = joined
-                if not queued[s]:
-                    queued[s] = True
-                    heappush(queue, sign * s)
+    after = graph.preds if backward else graph.succs
+    waiting = bytearray(b"\1" * len(graph))
+    while 1 in waiting:
+        n = waiting.rfind(1) if backward else waiting.find(1)
+        while n >= 0:
+            waiting[n] = 0
+            new = transfer(n, state[n])
+            for s in after[n]:
+                old = state[s]
+                joined = old | new
+                if joined != old:
+                    state[s] = joined
+                    waiting[s] = 1
+            n = waiting.rfind(1, 0, n + 1) if backward else waiting.find(1, n)
     return state
 
 

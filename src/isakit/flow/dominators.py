@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from isakit.flow.graph import FlowGraph, reachable
+from isakit.lean import cached_property
 
 N = TypeVar("N")
 
@@ -38,7 +39,6 @@ class Dominators(Generic[N]):
         self.order = self.graph.nodes
         self._above = _immediate(self.graph)
         self.idom: dict[N, N] = {n: self.order[a] for n, a in zip(self.order, self._above, strict=True)}
-        self._enter, self._leave = self._number_tree()
 
     @property
     def children(self) -> dict[N, list[N]]:
@@ -65,9 +65,11 @@ class Dominators(Generic[N]):
     def dominates(self, a: N, b: N) -> bool:
         """Return whether every way from the root to b passes a; a node dominates itself, if it is reached at all."""
         i, j = self.graph.number.get(a), self.graph.number.get(b)
-        return i is not None and j is not None and self._enter[i] <= self._enter[j] < self._leave[i]
+        enter, leave = self._spans
+        return i is not None and j is not None and enter[i] <= enter[j] < leave[i]
 
-    def _number_tree(self) -> tuple[list[int], list[int]]:
+    @cached_property
+    def _spans(self) -> tuple[list[int], list[int]]:
         """Return for each node its number in a preorder of the tree, and the number after the last one below it."""
         size = len(self.order)
         below = [1] * size
@@ -87,17 +89,17 @@ def _immediate(graph: FlowGraph[N]) -> list[int]:
 
     Works on places in the preorder of the graph; `semi` and `label` are those of the source.
     """
-    size, above = len(graph), graph.parents
+    size, above, order = len(graph), graph.parents, graph.preorder
     place = [0] * size
-    for k, n in enumerate(graph.preorder):
+    for k, n in enumerate(order):
         place[n] = k
     semi, label = list(range(size)), list(range(size))
     ancestor = [-1] * size
-    waiting: list[list[int]] = [[] for _ in range(size)]
+    waiting: dict[int, list[int]] = {}
     found = [0] * size
 
     def lowest(v: int) -> int:
-        """Return the node with the lowest semidominator on the way from `v` to the root of its tree in the forest."""
+        """Return the node with the lowest semidominator on the way from `v` up to the root of its tree."""
         if ancestor[v] < 0:
             return v
         path = [v]
@@ -112,19 +114,21 @@ def _immediate(graph: FlowGraph[N]) -> list[int]:
 
     for w in range(size - 1, 0, -1):
         parent = above[w]
-        semi[w] = min([semi[lowest(place[p])] for p in graph.preds[graph.preorder[w]]])
-        waiting[semi[w]].append(w)
+        before = graph.preds[order[w]]
+        semi[w] = min([semi[lowest(place[p])] for p in before]) if len(before) > 1 else parent
+        if semi[w] == parent:
+            found[w] = parent  # there is no node between them that could matter
+        else:
+            waiting.setdefault(semi[w], []).append(w)
         ancestor[w] = parent
-        for v in waiting[parent]:
+        for v in waiting.pop(parent, ()):
             u = lowest(v)
             found[v] = u if semi[u] < semi[v] else parent
-        waiting[parent] = []
+    out = [0] * size
     for w in range(1, size):
         if found[w] != semi[w]:
             found[w] = found[found[w]]
-    out = [0] * size
-    for w, n in enumerate(graph.preorder):
-        out[n] = graph.preorder[found[w]]
+        out[order[w]] = order[found[w]]
     return out
 
 

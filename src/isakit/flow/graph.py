@@ -20,6 +20,11 @@ def reachable(roots: Iterable[N], succs: Callable[[N], Iterable[N]]) -> set[N]:
     return seen
 
 
+def between(roots: Iterable[N], stop: object, succs: Callable[[N], Iterable[N]]) -> set[N]:
+    """Return the roots and all that can be reached from them without passing `stop`, which is not among them."""
+    return reachable((n for n in roots if n is not stop), lambda n: [s for s in succs(n) if s is not stop])
+
+
 class FlowGraph(Generic[N]):
     """The nodes that can be reached from `roots`, numbered in reverse postorder.
 
@@ -37,38 +42,44 @@ class FlowGraph(Generic[N]):
     def __init__(self, roots: Iterable[N], succs: Callable[[N], Iterable[N]]) -> None:
         found: dict[N, int] = {}
         parents: list[int] = []
-        after: list[list[N]] = []
+        edges: list[list[int]] = []
         left: list[int] = []
         for root in roots:
             if root in found:
                 continue
             found[root] = at = len(parents)
             parents.append(-1)
-            after.append(list(succs(root)))
-            stack = [(at, iter(after[at]))]
+            edges.append([])
+            stack = [(at, iter(succs(root)))]
             while stack:
                 at, rest = stack[-1]
+                after = edges[at]
                 for n in rest:
-                    if n not in found:
+                    k = found.get(n)
+                    if k is None:
                         found[n] = k = len(parents)
+                        after.append(k)
                         parents.append(at)
-                        after.append(list(succs(n)))
-                        stack.append((k, iter(after[k])))
+                        edges.append([])
+                        stack.append((k, iter(succs(n))))
                         break
+                    after.append(k)
                 else:
                     stack.pop()
                     left.append(at)
         left.reverse()
+        rank = [0] * len(left)
+        for k, at in enumerate(left):
+            rank[at] = k
         nodes = list(found)
         self.nodes: list[N] = [nodes[at] for at in left]
-        self.number: dict[N, int] = {n: k for k, n in enumerate(self.nodes)}
-        self.succs: list[list[int]] = [[self.number[s] for s in after[at]] for at in left]
+        self.number: dict[N, int] = dict(zip(nodes, rank, strict=True))
+        self.succs: list[list[int]] = [[rank[k] for k in edges[at]] for at in left]
         self.preds: list[list[int]] = [[] for _ in left]
         for k, targets in enumerate(self.succs):
             for s in targets:
                 self.preds[s].append(k)
-        self.preorder: list[int] = [self.number[n] for n in nodes]
-        self.parents = parents
+        self.preorder, self.parents = rank, parents
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import dataclass
 
 import pytest
 
@@ -172,10 +173,20 @@ def test_values_of_any_lattice_are_solved(seed: int) -> None:
     """Shortest ways: numbers that join to the smaller one."""
     edges = random_graph(seed)
     graph = FlowGraph(edges, edges.__getitem__)
-    start = [0 if n == 0 else 99 for n in graph.nodes]
-    found = solve(graph, lambda n, x: min(x + 1, 99), start, join=min)
+    start = [Steps(0 if n == 0 else 99) for n in graph.nodes]
+    found = solve(graph, lambda n, x: Steps(min(x.count + 1, 99)), start)
     steps = {n: k for k in range(98, -1, -1) for n in _after(edges, k)}
-    assert found == [steps.get(n, 99) for n in graph.nodes]
+    assert [x.count for x in found] == [steps.get(n, 99) for n in graph.nodes]
+
+
+@dataclass
+class Steps:
+    """The length of the shortest way."""
+
+    count: int
+
+    def __or__(self, other: Steps) -> Steps:
+        return min(self, other, key=lambda s: s.count)
 
 
 def _after(edges: Edges, steps: int) -> set[int]:

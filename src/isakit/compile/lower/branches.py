@@ -6,8 +6,10 @@ them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
 
 from __future__ import annotations
 
-from isakit.compile.graph import Dominators, loops
 from isakit.compile.lower.form import MBlock, MFunction, MIns, VReg
+from isakit.flow.dominators import EXIT, Dominators, Exit, post_dominators
+from isakit.flow.graph import between, reachable
+from isakit.flow.loops import natural_loops
 
 UNGUARDED = frozenset({"bar", "trap", "joinat", "join", "vote", "ld_lock", "brkpt"})
 SHORT_DIVERGENT = 5
@@ -35,20 +37,9 @@ def short_blocks_are_guarded(m: MFunction) -> None:
             if b.cond is not None and len(b.succs) == 2 and _guard(m, b):
                 changed = True
         if changed:
-            alive = _reachable(m)
+            alive = reachable(m.blocks[:1], lambda b: b.succs)
             m.blocks = [b for b in m.blocks if b in alive]
             m.connect()
-
-
-def _reachable(m: MFunction) -> set[MBlock]:
-    seen = {m.blocks[0]}
-    work = [m.blocks[0]]
-    while work:
-        for s in work.pop().succs:
-            if s not in seen:
-                seen.add(s)
-                work.append(s)
-    return seen
 
 
 def _only_copies(b: MBlock) -> bool:
@@ -137,10 +128,6 @@ def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:
 
 
 # --- join points -----------------------------------------------------------------------------------------------------
-class _End:
-    """Where all ways end."""
-
-
 def branches_join(m: MFunction) -> None:
     """Put `joinat` and `join` around branches lanes may take differently.
 
@@ -149,17 +136,13 @@ def branches_join(m: MFunction) -> None:
     """
     m.connect()
     _preheaders(m)
-    end = _End()
-    dom: Dominators[MBlock] = Dominators(m.blocks[0], lambda b: b.succs)
-    preds: dict[object, list[object]] = {b: list(b.preds) for b in m.blocks}
-    preds[end] = [b for b in m.blocks if not b.succs]
-    _reach_end(m, preds, end)
-    post: Dominators[object] = Dominators(end, lambda n: preds[n])
+    dom = Dominators(m.blocks[0], lambda b: b.succs)
+    post = post_dominators(m.blocks, lambda b: b.succs, endless=True)
     wanted: dict[tuple[MBlock, MBlock], set[MBlock]] = {}
     for b in m.blocks:
         if b.cond is None or not b.cond[2]:
             continue
-        got = _region(b, dom, post, end)
+        got = _region(b, dom, post)
         if got is not None:
             head, stop, region = got
             wanted[head, stop] = region
@@ -170,42 +153,18 @@ def branches_join(m: MFunction) -> None:
     _insert(m, wanted)
 
 
-def _reach_end(m: MFunction, preds: dict[object, list[object]], end: object) -> None:
-    reached: set[object] = set()
-
-    def reach(n: object) -> None:
-        work = [n]
-        while work:
-            x = work.pop()
-            if x not in reached:
-                reached.add(x)
-                work.extend(preds[x])
-
-    reach(end)
-    for b in reversed(m.blocks):
-        if b not in reached:
-            preds[end].append(b)
-            reach(b)
-
-
 def _region(
-    b: MBlock, dom: Dominators[MBlock], post: Dominators[object], end: object
+    b: MBlock, dom: Dominators[MBlock], post: Dominators[MBlock | Exit]
 ) -> tuple[MBlock, MBlock, set[MBlock]] | None:
     """(head, where its ways meet, the blocks between), None if they meet at the end of the kernel only."""
     head = b
-    stop = post.idom.get(b, end)
+    stop = post.idom[b]
     for _ in range(len(dom.order) + 1):
-        if stop is end or not isinstance(stop, MBlock):
+        if not isinstance(stop, MBlock):
             return None
         if not stop.succs and not stop.ins:
             return None  # lanes that arrive just end
-        region: set[MBlock] = set()
-        work = list(head.succs)
-        while work:
-            x = work.pop()
-            if x is not stop and x not in region:
-                region.add(x)
-                work.extend(x.succs)
+        region = between(head.succs, stop, lambda b: b.succs)
         new = head
         for x in region:
             new = dom.meet(new, x)
@@ -219,15 +178,14 @@ def _region(
             stop = post.idom[stop]
             continue
         head = new
-        while stop is not end and (not post.dominates(stop, head) or stop is head):
+        while stop is not EXIT and (not post.dominates(stop, head) or stop is head):
             stop = post.idom[stop]
     return None
 
 
 def _preheaders(m: MFunction) -> None:
     """Give every loop one block before it that leads nowhere else."""
-    dom: Dominators[MBlock] = Dominators(m.blocks[0], lambda b: b.succs)
-    for head, body in loops(dom, lambda b: b.succs, lambda b: b.preds).items():
+    for head, body in natural_loops(Dominators(m.blocks[0], lambda b: b.succs)).items():
         outside = [p for p in head.preds if p not in body]
         if len(outside) == 1 and len(outside[0].succs) == 1:
             continue

@@ -6,9 +6,10 @@ blocks, so that long blocks cost time in proportion to their length.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
+from isakit.flow.bits import bits, indices
+from isakit.flow.graph import FlowGraph
+from isakit.flow.liveness import live_sets
 
 
 class BlockLiveness:
@@ -31,8 +32,6 @@ class BlockLiveness:
             for i in b.ins:
                 for r in i.defs():
                     r.v.defs += 1
-        self.inside: dict[MBlock, int] = {}
-        self.outside: dict[MBlock, int] = {}
         self._solve()
 
     def units(self, r: OperandReg) -> range:
@@ -82,46 +81,9 @@ class BlockLiveness:
         self._across = sorted(set[int]().union(*use.values()))
         """What some block needs from others: the only units bit sets know."""
         bit = {u: n for n, u in enumerate(self._across)}
-        gives = {b: bits(bit[u] for u in use[b]) for b in self.m.blocks}
-        takes = {b: bits(bit[u] for u in kill[b] if u in bit) for b in self.m.blocks}
-        self.inside = dict(gives)
-        self.outside = dict.fromkeys(self.m.blocks, 0)
-        work = list(self.m.blocks)
-        waiting = set(work)
-        while work:
-            b = work.pop()
-            waiting.discard(b)
-            out = 0
-            for s in b.succs:
-                out |= self.inside[s]
-            self.outside[b] = out
-            new = gives[b] | (out & ~takes[b])
-            if new != self.inside[b]:
-                self.inside[b] = new
-                for p in b.preds:
-                    if p not in waiting:
-                        waiting.add(p)
-                        work.append(p)
-
-
-def bits(numbers: Iterable[int]) -> int:
-    """A bit set of numbers."""
-    some = list(numbers)
-    if not some:
-        return 0
-    data = bytearray((max(some) >> 3) + 1)
-    for n in some:
-        data[n >> 3] |= 1 << (n & 7)
-    return int.from_bytes(data, "little")
-
-
-def indices(bits: int) -> list[int]:
-    """The numbers of the bits that are set."""
-    text = bin(bits)
-    last = len(text) - 1
-    out: list[int] = []
-    at = text.find("1")
-    while at >= 0:
-        out.append(last - at)
-        at = text.find("1", at + 1)
-    return out
+        graph = FlowGraph(self.m.blocks, lambda b: b.succs)
+        gives = [bits(bit[u] for u in use[b]) for b in graph.nodes]
+        takes = [bits(bit[u] for u in kill[b] if u in bit) for b in graph.nodes]
+        live = live_sets(graph, gives, takes)
+        self.inside = dict(zip(graph.nodes, live.entering, strict=True))
+        self.outside = dict(zip(graph.nodes, live.leaving, strict=True))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.graph import postorder
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.lower.form import (
     SINK,
@@ -26,6 +25,7 @@ from isakit.compile.lower.select_float import FloatSelection
 from isakit.compile.lower.select_integer import IntegerSelection
 from isakit.compile.lower.select_memory import MemorySelection
 from isakit.compile.target import CompileTarget
+from isakit.flow.graph import FlowGraph
 
 SIZES = {"r": 1, "d": 2, "q": 4}
 
@@ -159,7 +159,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
                 temporaries[phi] = self.m.vreg("a" if phi.out.kind == "a" else "r", SIZES.get(phi.out.kind, 1))
         # Not in the order of the code: what a comparison leaves in its condition is known after it only, and it may
         # stand further down than the block it leads to.
-        for b in reversed(postorder(self.f.blocks[0], lambda b: b.succs)):
+        for b in FlowGraph(self.f.blocks[:1], lambda b: b.succs).nodes:
             self.out = blocks[b]
             self.out.loc = b.loc
             self.constants = {}

@@ -7,8 +7,9 @@ as an address, which `step` then counts in the address register itself.
 
 from __future__ import annotations
 
-from isakit.compile.graph import Dominators, loops
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
+from isakit.flow.dominators import Dominators
+from isakit.flow.loops import natural_loops
 
 SPACES = ("shared", "local", "const", "lock", "unlock")
 HOISTED = 3
@@ -18,8 +19,8 @@ LARGEST = 0x3FFF
 
 def addresses_have_registers(f: Function) -> None:
     """Fold constants into offsets and move the rest to address registers."""
-    dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
-    bodies = loops(dom, lambda b: b.succs, lambda b: b.preds)
+    dom = Dominators(f.blocks[0], lambda b: b.succs)
+    bodies = natural_loops(dom)
     held: dict[Block, int] = {}
     made: dict[tuple[IrValue, int, int], list[tuple[Block, Ins]]] = {}
     counters = _counters(f, dom, bodies)
@@ -139,7 +140,7 @@ def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block
     for head, body in bodies.items():
         latches = [p for p in head.preds if p in body]
         entries = [p for p in head.preds if p not in body]
-        if len(latches) != 1 or len(entries) != 1 or len(entries[0].succs) != 1 or entries[0] not in dom.enter:
+        if len(latches) != 1 or len(entries) != 1 or len(entries[0].succs) != 1 or entries[0] not in dom:
             continue
         for phi in head.phis:
             onward = phi.args[head.preds.index(latches[0])].ins

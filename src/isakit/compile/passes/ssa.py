@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from isakit.compile.graph import Dominators
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
+from isakit.flow.bits import BitNumbers
+from isakit.flow.dominators import Dominators
+from isakit.flow.graph import reachable
+from isakit.flow.liveness import live_sets
+from isakit.flow.ssa import Renaming, merges
 
 
 def drop_unreachable(f: Function) -> None:
@@ -15,13 +19,7 @@ def drop_unreachable(f: Function) -> None:
                 b.term = ("jump", yes)
             elif isinstance(p, Const):
                 b.term = ("jump", yes if bool(p.value & 1) != inverted else no)
-    seen = {f.blocks[0]}
-    work = [f.blocks[0]]
-    while work:
-        for s in work.pop().succs:
-            if s not in seen:
-                seen.add(s)
-                work.append(s)
+    seen = reachable(f.blocks[:1], lambda b: b.succs)
     f.blocks = [b for b in f.blocks if b in seen]
 
 
@@ -34,13 +32,9 @@ def values_defined_once(f: Function) -> None:
         first.term = ("jump", f.blocks[0])
         f.blocks.insert(0, first)
         f.connect()
-    names: dict[int, int] = {}
-    for b in f.blocks:
-        for v in b.live_in:
-            names.setdefault(v, len(names))
-    live = _liveness(f, names)
-    dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
-    phis = _place(f, dom, names, live)
+    dom = Dominators(f.blocks[0], lambda b: b.succs)
+    written = {b: {v: x for v, x in b.env.items() if x is not b.live_in.get(v)} for b in f.blocks}
+    phis = _phis(f, dom, written)
     undefined: dict[str, IrValue] = {}
 
     def nothing(kind: str) -> IrValue:
@@ -55,39 +49,12 @@ def values_defined_once(f: Function) -> None:
             undefined[kind] = got
         return got
 
-    entering: dict[tuple[Block, int], IrValue] = {}
-
-    def at_entry(block: Block, v: int) -> IrValue:
-        path: list[Block] = []
-        while True:
-            got = entering.get((block, v))
-            if got is None and (phi := phis.get((block, v))) is not None:
-                got = phi.out
-            if got is not None:
-                break
-            path.append(block)
-            if block is dom.root:
-                got = nothing(f.kinds[v])
-                break
-            block = dom.idom[block]
-            value = block.env.get(v)
-            if value is not None and value is not block.live_in.get(v):
-                got = value
-                break
-        for b in path:
-            entering[b, v] = got
-        return got
-
-    def at_exit(block: Block, v: int) -> IrValue:
-        value = block.env.get(v)
-        return at_entry(block, v) if value is None or value is block.live_in.get(v) else value
-
-    replaced: dict[IrValue, IrValue] = {}
-    for (b, v), phi in phis.items():
-        phi.args = [at_exit(p, v) for p in b.preds]
-    for b in f.blocks:
-        for v, place in b.live_in.items():
-            replaced[place] = at_entry(b, v)
+    merged = {b: {v: phi.out for v, phi in some.items()} for b, some in phis.items()}
+    names = Renaming(dom, merged, written, lambda v: nothing(f.kinds[v]))
+    for b, some in phis.items():
+        for v, phi in some.items():
+            phi.args = [names.leaving(p, v) for p in b.preds]
+    replaced = {place: names.entering(b, v) for b in f.blocks for v, place in b.live_in.items()}
     replace(f, replaced)
     for b in f.blocks:
         b.live_in, b.env = {}, {}
@@ -114,57 +81,17 @@ def replace(f: Function, replaced: dict[IrValue, IrValue]) -> None:
             b.term = (b.term[0], final(b.term[1]), *b.term[2:])
 
 
-def _liveness(f: Function, names: dict[int, int]) -> dict[Block, int]:
-    use: dict[Block, int] = {}
-    kill: dict[Block, int] = {}
-    for b in f.blocks:
-        use[b] = sum(1 << names[v] for v in b.live_in)
-        kill[b] = sum(1 << names[v] for v, x in b.env.items() if v in names and x is not b.live_in.get(v))
-    live = dict.fromkeys(f.blocks, 0)
-    work = list(f.blocks)
-    waiting = set(work)
-    while work:
-        b = work.pop()
-        waiting.discard(b)
-        out = 0
-        for s in b.succs:
-            out |= live[s]
-        new = use[b] | (out & ~kill[b])
-        if new != live[b]:
-            live[b] = new
-            for p in b.preds:
-                if p not in waiting:
-                    waiting.add(p)
-                    work.append(p)
-    return live
-
-
-def _place(
-    f: Function, dom: Dominators[Block], names: dict[int, int], live: dict[Block, int]
-) -> dict[tuple[Block, int], Ins]:
-    frontier: dict[Block, list[Block]] = {b: [] for b in f.blocks}
-    for b in f.blocks:
-        if len(b.preds) > 1:
-            for p in b.preds:
-                runner = p
-                while runner is not dom.idom[b]:
-                    if not frontier[runner] or frontier[runner][-1] is not b:
-                        frontier[runner].append(b)
-                    runner = dom.idom[runner]
-    defined: dict[int, list[Block]] = {}
-    for b in f.blocks:
-        for v, x in b.env.items():
-            if v in names and x is not b.live_in.get(v):
-                defined.setdefault(v, []).append(b)
-    out: dict[tuple[Block, int], Ins] = {}
-    for v, blocks in defined.items():
-        work = list(blocks)
-        while work:
-            for b in frontier[work.pop()]:
-                if (b, v) not in out and live[b] >> names[v] & 1:
-                    phi = Ins("phi", [], f.kinds[v], {}, b.loc)
-                    phi.block = b
-                    b.phis.append(phi)
-                    out[b, v] = phi
-                    work.append(b)
+def _phis(f: Function, dom: Dominators[Block], written: dict[Block, dict[int, IrValue]]) -> dict[Block, dict[int, Ins]]:
+    """Put phis without arguments where several values of a variable meet that is read later."""
+    read = {v for b in f.blocks for v in b.live_in}
+    bits = BitNumbers(v for b in f.blocks for v in written[b] if v in read)
+    uses = [bits.mask(b.live_in) for b in dom.order]
+    writes = [bits.mask(v for v in written[b] if v in read) for b in dom.order]
+    live = live_sets(dom.graph, uses, writes).entering
+    out: dict[Block, dict[int, Ins]] = {}
+    for b, mask in zip(dom.order, merges(dom, writes, live), strict=True):
+        out[b] = {v: Ins("phi", [], f.kinds[v], {}, b.loc) for v in bits.of(mask)}
+        b.phis += out[b].values()
+        for phi in b.phis:
+            phi.block = b
     return out

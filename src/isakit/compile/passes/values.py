@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.graph import Dominators
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.ops import OPS
 from isakit.compile.passes.ssa import drop_unreachable, replace
 from isakit.compile.simplify import simplify
+from isakit.flow.dominators import Dominators
+from isakit.flow.graph import reachable
 
 
 def values_computed_once(f: Function) -> None:
@@ -21,7 +22,7 @@ def values_computed_once(f: Function) -> None:
 
 
 def _once(f: Function) -> bool:
-    dom: Dominators[Block] = Dominators(f.blocks[0], lambda b: b.succs)
+    dom = Dominators(f.blocks[0], lambda b: b.succs)
     table: dict[tuple[Any, ...], list[tuple[Block, Ins]]] = {}
     replaced: dict[IrValue, IrValue] = {}
     changed = False
@@ -125,31 +126,15 @@ def _forget_decided(f: Function) -> None:
 
 def no_value_unused(f: Function) -> None:
     """Remove what nothing depends on; a sum whose carry is unused is a plain sum."""
-    used: set[IrValue] = set()
-    work: list[Ins] = []
-    seen: set[Ins] = set()
-
-    def need(v: IrValue) -> None:
-        if v not in used:
-            used.add(v)
-            if v.ins is not None and v.ins not in seen:
-                seen.add(v.ins)
-                work.append(v.ins)
-
+    roots = [i for b in f.blocks for i in b.ins if OPS[i.op].effect == "write" or i.attrs.get("volatile")]
+    tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
+    needed = reachable(
+        [*roots, *(v.ins for v in tests if v.ins is not None)], lambda i: [a.ins for a in i.args if a.ins is not None]
+    )
+    used = {a for i in needed for a in i.args}.union(tests)
     for b in f.blocks:
-        for i in b.ins:
-            if OPS[i.op].effect == "write" or i.attrs.get("volatile"):
-                seen.add(i)
-                work.append(i)
-        if b.term[0] == "branch":
-            need(b.term[1])
-    while work:
-        i = work.pop()
-        for a in i.args:
-            need(a)
-    for b in f.blocks:
-        b.phis = [i for i in b.phis if i in seen]
-        b.ins = [i for i in b.ins if i in seen]
+        b.phis = [i for i in b.phis if i in needed]
+        b.ins = [i for i in b.ins if i in needed]
         for i in b.ins:
             if i.op in ("addx", "subx") and i.outs[1] not in used:
                 i.op = i.op[:3]

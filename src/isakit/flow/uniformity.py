@@ -1,0 +1,78 @@
+"""Where lanes that run together part and meet again: what a branch that they take differently makes of a graph.
+
+Source of `meetings`: Karrenberg, Hack, "Improving Performance of OpenCL on CPUs", 2012, as LLVM's analysis of
+divergence has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from isakit.flow.dominators import Dominators, Exit, post_dominators
+from isakit.flow.graph import between
+from isakit.flow.loops import natural_loops
+
+N = TypeVar("N")
+
+
+class Divergence(Generic[N]):
+    """What follows from branches in a graph at which lanes part; `nodes[0]` is where all of them begin.
+
+    Attributes:
+        odd: whether there is a cycle with several ways in, where lanes meet later than at the post-dominator.
+    """
+
+    def __init__(self, nodes: Sequence[N], succs: Callable[[N], Iterable[N]]) -> None:
+        self._succs = succs
+        self._dom = Dominators(nodes[0], succs)
+        self._post = post_dominators(nodes, succs, endless=True)
+        self._bodies = list(natural_loops(self._dom).values())
+        nodes, graph = self._dom.order, self._dom.graph
+        self.odd = any(
+            t <= n and not self._dom.dominates(nodes[t], nodes[n])
+            for n, targets in enumerate(graph.succs)
+            for t in targets
+        )
+
+    def meeting(self, branch: N) -> N | Exit:
+        """Return where all ways from a branch meet."""
+        return self._post.idom[branch]
+
+    def apart(self, branch: N) -> set[N]:
+        """Return the nodes that lanes may execute apart from each other once they have parted at a branch."""
+        return between(self._succs(branch), self.meeting(branch), self._succs)
+
+    def loops_left(self, branch: N) -> list[set[N]]:
+        """Return the loops that some lanes may leave at a branch while others stay."""
+        return [body for body in self._bodies if branch in body and not body.issuperset(self._succs(branch))]
+
+    def meetings(self, branch: N) -> set[N]:
+        """Return the nodes to which lanes that part at a branch may come on ways that have no node in common.
+
+        Every node is labelled with the last node that all ways to it from the branch pass; where two labels meet, ways
+        from both sides do.
+        """
+        graph = self._dom.graph
+        stop = self.meeting(branch)
+        end = -1 if isinstance(stop, Exit) else graph.number[stop]
+        todo = set(graph.succs[graph.number[branch]])
+        label = {s: s for s in todo}
+        out: set[int] = set()
+        while todo:
+            n = min(todo)
+            todo.discard(n)
+            if n == end:
+                continue
+            for s in graph.succs[n]:
+                old, new = label.get(s), label[n]
+                if old == new or (old == s and s in out):
+                    continue
+                if old is not None:
+                    out.add(s)
+                    if old == s:
+                        continue
+                    new = s
+                label[s] = new
+                todo.add(s)
+        return {graph.nodes[n] for n in out}
