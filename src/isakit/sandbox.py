@@ -36,7 +36,7 @@ def absent() -> list[str]:
     if abi == 0:
         out.append("Landlock: files that this user can read or write are not closed")
     elif abi < _ABI_SCOPES:
-        out.append(f"Landlock has version {abi}: signals to other processes of this user are not closed")
+        out.append(f"Landlock of version {_ABI_SCOPES} (it is {abi}): signals to others are not closed")
     if not _seccomp_offered():
         out.append("seccomp: sockets and calls for debuggers are not closed")
     return out
@@ -154,20 +154,27 @@ def confine(readable: Iterable[str | Path], writable: Iterable[str | Path] = ())
     """
     if not LINUX:
         return
-    if len(os.listdir("/proc/self/task")) > 1:
+    if _threads() > 1:
         raise RuntimeError("a process is confined before it starts threads")
     _checked(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     if _landlock_abi():
-        _landlock(readable, writable)
+        _landlock(readable, [*writable, os.devnull])
     if _seccomp_offered():
         _seccomp()
+
+
+def _threads() -> int:
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:  # shut in already, by a process that it comes from
+        return 1
 
 
 def system_files() -> list[str]:
     """What programs read of the system: themselves, libraries, devices without content, what the machine is."""
     return ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/opt", "/etc/ld.so.cache",
             "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/proc/cpuinfo",
-            "/proc/meminfo", f"/proc/{os.getpid()}", "/sys/devices/system", "/dev/null", "/dev/zero",
+            "/proc/meminfo", f"/proc/{os.getpid()}", "/sys/devices/system", "/dev/zero",
             "/dev/random", "/dev/urandom"]  # fmt: skip
 
 
@@ -175,6 +182,19 @@ def python_files() -> list[str]:
     """Where this Python, its libraries and isakit are."""
     own = os.path.dirname(os.path.abspath(__file__))
     return [*{sys.prefix, sys.base_prefix, sys.exec_prefix, own}, *filter(os.path.isabs, sys.path)]
+
+
+def program_files(name: str) -> list[str]:
+    """Where the programs of the search path are whose names begin so, and their libraries."""
+    out: set[str] = set()
+    for folder in filter(os.path.isabs, os.get_exec_path()):
+        try:
+            found = [os.path.join(folder, program) for program in os.listdir(folder) if program.startswith(name)]
+        except OSError:
+            continue
+        real = {os.path.dirname(os.path.realpath(path)) for path in found}
+        out |= {*found, *real, *(os.path.join(os.path.dirname(place), "lib") for place in real)}
+    return sorted(out)
 
 
 # --- a program that becomes another ---------------------------------------------------------------------------------
@@ -213,7 +233,7 @@ def main() -> None:
     _limit(**about["bounds"])
     if about["opened"]:
         readable, writable = about["opened"]
-        confine([*system_files(), *readable], [*writable, "/dev/null"])
+        confine([*system_files(), *readable], writable)
     os.execvp(sys.argv[2], sys.argv[2:])
 
 

@@ -17,6 +17,7 @@ from types import FrameType
 import click
 
 from isakit.errors import HostError, IsakitError
+from isakit.sandbox import absent
 from isakit.web.limits import Limits
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -89,7 +90,11 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
         server = Server(config)
         url = f"http://{shown}:{number}/{token}/"
         with _until_ended(server.handle_exit):
-            click.echo(json.dumps({"url": url, "port": number}) if as_json else f"the workbench is at {url}")
+            missing = absent()
+            about = {"url": url, "port": number, "absent": missing}
+            click.echo(json.dumps(about) if as_json else f"the workbench is at {url}")
+            for what in missing:
+                click.echo(f"note: programs of a page are not shut in as they should be: there is no {what}", err=True)
             sys.stdout.flush()
             if browse:
                 import webbrowser

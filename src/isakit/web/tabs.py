@@ -40,7 +40,7 @@ class TabWorker:
         """Start the process."""
         fields = json.dumps(dataclasses.asdict(self.limits))
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "isakit.web.worker", fields,
+            sys.executable, "-P", "-m", "isakit.web.worker", fields,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=self.limits.answer + 1024,
             start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip

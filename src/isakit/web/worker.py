@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from typing import Any
 
 from isakit.errors import described_bug
@@ -24,6 +25,7 @@ def main() -> None:
     # What a library prints must not end up between the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _bound(limits)
+    _shut_in()
     from isakit.web.verbs import Workbench
 
     bench = Workbench(limits)
@@ -86,6 +88,19 @@ def _bound(limits: Limits) -> None:
     # Memory of its own, used or not: pages of files, and devices' memory as far as it was never touched, count, too.
     most = 2 * limits.memory
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def _shut_in() -> None:
+    """Open to this process what it needs and no more: programs, and its own temporary folder.
+
+    The cache of compiled code can be read and not written: what is there runs in processes that are not shut in.
+    """
+    from isakit.object_cache import cache_folder
+    from isakit.sandbox import confine, program_files, python_files, system_files
+
+    cache = cache_folder()
+    readable = [*system_files(), *python_files(), *program_files("clang"), *([cache] if cache else [])]
+    confine(readable, [tempfile.gettempdir()])
 
 
 if __name__ == "__main__":

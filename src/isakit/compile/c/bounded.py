@@ -49,7 +49,7 @@ def run(command: Sequence[str], folder: Path, bounds: Bounds, readable: Sequence
     It sees no variables of the environment but the search path. `readable`: confine it to these files, those of the
     system, and the folder; otherwise it may read what this user may. Raises OSError where it cannot be started.
     """
-    opened = () if readable is None else ([*readable, *filter(os.path.isabs, command[:1])], [folder])
+    opened = () if readable is None else (readable, [folder])
     line = launcher(command, asdict(bounds), opened)
     kept = {k: v for k in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT") if (v := os.environ.get(k))}
     own = {k: str(folder) for k in ("HOME", "TMPDIR", "TEMP", "TMP", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}

@@ -17,7 +17,7 @@ from isakit.compile.c.bounded import Bounds, Finished, run
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
 from isakit.errors import CompileError, Diagnostic, IsakitError
-from isakit.sandbox import python_files
+from isakit.sandbox import program_files, python_files
 
 HEADERS = Path(__file__).parent / "headers"
 OLDEST, NEWEST = 11, 30
@@ -110,8 +110,8 @@ def _run(command: list[str], folder: Path, alone: bool) -> Finished:
     try:
         if not alone:
             return run(command, folder, BOUNDS)
-        readable = [str(HEADERS), *(python_files() if command[0] == sys.executable else ())]
-        return run(command, folder, BOUNDS_ALONE, readable)
+        own = python_files() if command[0] == sys.executable else ()
+        return run(command, folder, BOUNDS_ALONE, [str(HEADERS), *program_files("clang"), *own])
     except OSError as e:
         raise IsakitError(f"{command[0]} cannot be run: {e}") from e
 
