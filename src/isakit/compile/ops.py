@@ -22,7 +22,7 @@ def signed(v: int, bits: int = 32) -> int:
     return v - (1 << bits) if v >> bits - 1 else v
 
 
-class Uniformity(Enum):
+class OpUniformity(Enum):
     """When the results of an operation are the same in all lanes of a warp that execute it."""
 
     OPERANDS = "where its operands are the same"
@@ -31,7 +31,7 @@ class Uniformity(Enum):
     NEVER = "not even where its operands are the same"
 
 
-SAME, MEMORY, ALWAYS, NEVER = Uniformity.OPERANDS, Uniformity.MEMORY, Uniformity.ALWAYS, Uniformity.NEVER
+SAME, MEMORY, ALWAYS, NEVER = OpUniformity.OPERANDS, OpUniformity.MEMORY, OpUniformity.ALWAYS, OpUniformity.NEVER
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class IrOp:
     name: str
     args: str
     outs: str
-    uniformity: Uniformity | None
+    uniformity: OpUniformity | None
     effect: str = ""
     commutes: bool = False
     fold: Fold | None = None
@@ -59,7 +59,7 @@ def _op(
     name: str,
     args: str,
     outs: str,
-    uniformity: Uniformity | None,
+    uniformity: OpUniformity | None,
     fold: Fold | None = None,
     *,
     f1: Callable[[int], int] | None = None,

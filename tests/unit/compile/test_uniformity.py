@@ -8,7 +8,7 @@ import pytest
 
 from isakit.compile import ops
 from isakit.compile.ir import NOWHERE, Function, Ins
-from isakit.compile.ops import OPS, IrOp, Uniformity
+from isakit.compile.ops import OPS, IrOp, OpUniformity
 from isakit.compile.passes.uniform import divergent_values
 from isakit.errors import DefinitionError
 
@@ -39,12 +39,12 @@ def test_a_row_that_does_not_say_whether_its_results_vary_is_refused() -> None:
     assert "lanebits" not in OPS
 
 
-@pytest.mark.parametrize("uniformity", list(Uniformity))
+@pytest.mark.parametrize("uniformity", list(OpUniformity))
 def test_a_new_operation_is_as_divergent_as_its_row_says(
-    uniformity: Uniformity, monkeypatch: pytest.MonkeyPatch
+    uniformity: OpUniformity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(OPS, "lanebits", IrOp("lanebits", "", "r", uniformity))
-    differs = uniformity is Uniformity.NEVER
+    differs = uniformity is OpUniformity.NEVER
     assert branch_on("lanebits") == (differs, differs)
 
 
@@ -54,8 +54,8 @@ def test_an_operation_that_has_no_row_does_not_count_as_uniform() -> None:
 
 
 def test_what_the_hardware_gives_each_lane_is_divergent() -> None:
-    found = {n for n, op in OPS.items() if op.uniformity is Uniformity.NEVER}
+    found = {n for n, op in OPS.items() if op.uniformity is OpUniformity.NEVER}
     assert found == {"tid", "physid", "clock", "atom"}
-    assert {n for n, op in OPS.items() if op.uniformity is Uniformity.MEMORY} == {"ld", "tex"}
+    assert {n for n, op in OPS.items() if op.uniformity is OpUniformity.MEMORY} == {"ld", "tex"}
     assert branch_on("physid") == (True, True)
     assert branch_on("param") == (False, False)

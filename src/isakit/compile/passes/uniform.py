@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from isakit.compile.ir import Block, Function, Ins, IrValue
-from isakit.compile.ops import OPS, Uniformity
+from isakit.compile.ops import OPS, OpUniformity
 from isakit.flow.graph import reachable
 from isakit.flow.uniformity import Divergence
 
@@ -30,12 +30,12 @@ def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
         if isinstance(by, IrValue):
             yield from (b for b in branches.get(by, ()) if not b.uniform)
             for i in users.get(by, ()):
-                if OPS[i.op].uniformity is not Uniformity.ALWAYS:
+                if OPS[i.op].uniformity is not OpUniformity.ALWAYS:
                     yield from i.outs
             return
         for b in divergence.apart(by):
             for i in b.ins:
-                if OPS[i.op].uniformity is Uniformity.MEMORY:  # lanes may come here at different times
+                if OPS[i.op].uniformity is OpUniformity.MEMORY:  # lanes may come here at different times
                     yield i.out
         for b in divergence.meetings(by):
             for i in b.phis:
@@ -57,4 +57,4 @@ def _differs(i: Ins, apart: bool) -> bool:
     uniformity = OPS[i.op].uniformity
     if i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"]):
         return True
-    return uniformity is Uniformity.NEVER or (apart and uniformity is Uniformity.MEMORY)
+    return uniformity is OpUniformity.NEVER or (apart and uniformity is OpUniformity.MEMORY)
