@@ -207,25 +207,42 @@ def test_words_in_comments_are_words() -> None:
 
 
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "colour": ({"colour": 1}, {}, "the scene has 'colour'"),
     "format": ({"format": "a scene 7"}, {}, "its format is 'a scene 7'"),
     "no draws": ({"draws": []}, {}, "`draws` is empty"),
     "count": ({}, {"count": 300}, "draws 300 vertices and has 3"),
     "data": ({}, {"attribs": [{"data": "x"}]}, "the scene > draws[0] > attribs[0] > data is not a list"),
-    "moed": ({}, {"moed": "points"}, "draws[0] has 'moed'; did you mean `mode`?"),
 }
+
+
+def changed_scene(folder: Path, whole: dict[str, Any], draw: dict[str, Any]) -> Path:
+    """The triangle, with other records of the scene and of its draw."""
+    source = ROOT / "examples/tesla-graphics/triangle"
+    for name in ("vertex.s", "fragment.s"):
+        (folder / name).write_text((source / name).read_text())
+    scene = json.loads((source / "scene.json").read_text())
+    scene["draws"][0].update(draw)
+    (folder / "scene.json").write_text(json.dumps({**scene, **whole}))
+    return folder
 
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_scenes_that_say_something_wrong_are_refused(tmp_path: Path, kind: str) -> None:
-    source = ROOT / "examples/tesla-graphics/triangle"
-    for name in ("vertex.s", "fragment.s"):
-        (tmp_path / name).write_text((source / name).read_text())
-    scene = json.loads((source / "scene.json").read_text())
     whole, draw, message = CHANGES[kind]
-    scene["draws"][0].update(draw)
-    (tmp_path / "scene.json").write_text(json.dumps({**scene, **whole}))
-    assert message in run("draw", str(tmp_path), "-o", str(tmp_path / "out.png"), code=1).stderr
+    scene = changed_scene(tmp_path, whole, draw)
+    assert message in run("draw", str(scene), "-o", str(tmp_path / "out.png"), code=1).stderr
+
+
+def test_records_of_a_scene_with_unknown_names_are_named_and_left_out(tmp_path: Path) -> None:
+    scene, out = changed_scene(tmp_path, {"colour": 1}, {"moed": "points"}), tmp_path / "out.png"
+    said = run("draw", str(scene), "-o", str(out)).stderr.splitlines()
+    assert sorted(line.partition(": the scene")[2] for line in said if line.startswith("warning: left out of ")) == [
+        " > draws[0] has 'moed'; did you mean `mode`?",
+        " has 'colour'; there are format, name, width, height, clear, render_targets, target_formats, draws, "
+        "row_order, depth_format, suggested_use",
+    ]
+    plain = tmp_path / "plain.png"
+    run("draw", str(ROOT / "examples/tesla-graphics/triangle"), "-o", str(plain))
+    assert out.read_bytes() == plain.read_bytes()
 
 
 def test_a_picture_is_of_the_kind_its_name_says(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ class Asked:
     sampler: Sampler
     sources: list[NDArray[np.uint32]]
     offsets: tuple[int, int, int]
+    cube: bool
     quads: bool
     wanted: int
     choices: TextureChoices
@@ -43,13 +44,15 @@ class Asked:
     def by_arrays(self) -> list[NDArray[np.uint32]]:
         """The answer of the array code."""
         unit = TextureUnit({0: self.texture}, {0: self.sampler}, self.choices)
-        asked = unit.ask(self.op, 0, 0, self.sources, offsets=self.offsets, quads=self.quads, wanted=self.wanted)
+        asked = unit.ask(
+            self.op, 0, 0, self.sources, offsets=self.offsets, cube=self.cube, quads=self.quads, wanted=self.wanted
+        )
         return [a.astype(np.uint32) for a in asked]
 
     def by_code(self, portable: bool = False) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
         """(the answer of machine code [4, lanes], lanes that it answers)."""
         q = question(
-            self.op, len(self.sources), self.offsets, self.quads, self.wanted, self.texture, self.sampler,
+            self.op, len(self.sources), self.offsets, self.cube, self.quads, self.wanted, self.texture, self.sampler,
             self.choices, False,
         )  # fmt: skip
         assert q is not None
@@ -137,17 +140,18 @@ def asked(seed: int) -> Asked | None:
         seamless=r.random() < 0.5,
         query_lod_bits=r.choice((6, 8)),
     )
-    sources = _sources(r, rng, op, target, texture, sampler)
+    cube = target == "cube" or (target == "cube_array" and r.random() < 0.5)
+    sources = _sources(r, rng, op, cube, texture, sampler)
     if len(sources) > 4:
         return None
     offsets = (r.randrange(-8, 8), r.randrange(-8, 8), r.randrange(-8, 8)) if r.random() < 0.3 else (0, 0, 0)
-    return Asked(op, texture, sampler, sources, offsets, r.random() < 0.6, r.choice([15, 15, 7, 1, 10]), choices)
+    return Asked(op, texture, sampler, sources, offsets, cube, r.random() < 0.6, r.choice([15, 15, 7, 1, 10]), choices)
 
 
 def _sources(
-    r: Random, rng: np.random.Generator, op: str, target: str, texture: Texture, sampler: Sampler
+    r: Random, rng: np.random.Generator, op: str, cube: bool, texture: Texture, sampler: Sampler
 ) -> list[NDArray[np.uint32]]:
-    layered = target in ("1d_array", "2d_array", "cube_array")
+    target, layered = texture.target, texture.layered
     if op == "texsize":
         return [_words(rng, -1, 7)]
     if op == "texfetch":
@@ -157,7 +161,7 @@ def _sources(
     size = 1.0 if texture.normalized else float(max(texture.sizes[0]))
     scale = r.choice([0.1, 1.0, 3.0])
     out = []
-    for _ in range(3 if target == "cube" or op == "texprep" else texture.axes):
+    for _ in range(3 if cube or op == "texprep" else texture.axes):
         v = (rng.uniform(-0.5, 1.5, LANES) * scale * size).astype(np.float32)
         if r.random() < 0.5:
             v = (np.round(v * 64) / 64).astype(np.float32)

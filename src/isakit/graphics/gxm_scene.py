@@ -6,6 +6,7 @@ of a GXP file. Attributes, uniforms and textures have the names the shaders give
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -19,7 +20,7 @@ from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.gxm_pipeline import ShaderPipeline
 from isakit.graphics.scene import Scene
-from isakit.graphics.scene_file import MALFORMED, SceneFile, chip_of, lacking
+from isakit.graphics.scene_file import MALFORMED, SceneFile, SceneWarning, chip_of, lacking
 from isakit.instruction_sets import isa
 from isakit.machine.usse import Cube, Texture
 from isakit.machine.usse.sampler import Filter, Wrap
@@ -135,4 +136,7 @@ class ShaderScene(SceneFile):
 
 def open_scene(path: str | Path) -> Scene | ShaderScene:
     """A scene file of the kind that it is."""
-    return ShaderScene(path) if CHIP in SceneFile(path).chips else Scene(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SceneWarning)  # the scene itself warns
+        chips = SceneFile(path).chips
+    return ShaderScene(path) if CHIP in chips else Scene(path)

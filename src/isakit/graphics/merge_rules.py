@@ -159,7 +159,7 @@ class ColorMerge:
             (bool(mask[0]), bool(mask[1]), bool(mask[2]), bool(mask[3])),
             None if state.logic_op is not None or form.integer else blend,
             None if form.kind == "float" else state.logic_op,
-            clamp and not form.integer and not form.normalized,
+            clamp and form.kind in ("snorm", "float"),  # storing clamps others anyway
             choices.blend != "f32",
             choices.store,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import FormatError
 from isakit.graphics.draw_state import Blend, DrawState
 from isakit.graphics.framebuffer import Framebuffer
-from isakit.graphics.scene_schema import problem
+from isakit.graphics.scene_schema import problem, unknown
 from isakit.json_text import parse_json
 
 _DTYPES = {
@@ -22,11 +23,16 @@ _DTYPES = {
 _CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt215", "aa": "mcp77"}
 
 
+class SceneWarning(UserWarning):
+    """A scene file has a record that nothing here reads: what it asks for is not drawn."""
+
+
 class SceneFile:
     """A scene file.
 
     Attributes: `chips` (variants it has programs for), `width`, `height`, `draws` (the JSON objects).
-    Raises FormatError for files that are no scene or lack something.
+    Raises FormatError for files that are not a scene or lack something; warns (SceneWarning) of records with unknown
+    names.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -45,6 +51,8 @@ class SceneFile:
         wrong = problem(self.data)
         if wrong is not None:
             raise self.wrong(f"is no scene: {wrong}")
+        for text in unknown(self.data):
+            warnings.warn(f"left out of {self.path}: {text}", SceneWarning, stacklevel=2)
         try:
             self.width, self.height = int(self.data["width"]), int(self.data["height"])
             self.draws: list[dict[str, Any]] = list(self.data["draws"])

@@ -1,9 +1,9 @@
-"""What a scene file may contain; `problem` finds the first thing in one that is something else."""
+"""What a scene file may contain; `problem` finds what a scene cannot be, `unknown` what nothing here reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from isakit.errors import did_you_mean
 
@@ -67,9 +67,9 @@ _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 def problem(scene: Any) -> str | None:
     """The first thing in a scene that no scene has, or None."""
-    found = next(_problems(scene, SCENE, "the scene"), None)
-    if found is not None:
-        return found
+    wrong = next((p.text for p in _problems(scene, SCENE, "the scene") if not p.unknown), None)
+    if wrong is not None:
+        return wrong
     said = scene.get("format", FORMAT)
     if said != FORMAT:
         return f"its format is {said!r}, not {FORMAT!r}"
@@ -83,22 +83,34 @@ def problem(scene: Any) -> str | None:
     return None
 
 
-def _problems(value: Any, wanted: Any, where: str) -> Iterator[str]:
+def unknown(scene: Any) -> list[str]:
+    """Return a line for each record of a scene that has a name without a meaning here."""
+    return [p.text for p in _problems(scene, SCENE, "the scene") if p.unknown]
+
+
+class _Problem(NamedTuple):
+    """Something in a scene: an `unknown` record, or something of another type."""
+
+    text: str
+    unknown: bool = False
+
+
+def _problems(value: Any, wanted: Any, where: str) -> Iterator[_Problem]:
     if isinstance(wanted, dict):
         table = cast("dict[str, Any]", wanted)
         if not isinstance(value, Mapping):
-            yield f"{where} is not {_NAMES[dict]}"
+            yield _Problem(f"{where} is not {_NAMES[dict]}")
             return
         for key, inner in cast("Mapping[str, Any]", value).items():
             kind = table.get(key, table.get("*"))
             if kind is None:
                 (hint,) = did_you_mean(key, table) or (f"there are {', '.join(table)}",)
-                yield f"{where} has {key!r}; {hint}"
+                yield _Problem(f"{where} has {key!r}; {hint}", unknown=True)
             else:
                 yield from _problems(inner, kind, f"{where} > {key}")
     elif isinstance(wanted, list):
         if not isinstance(value, list):
-            yield f"{where} is not {_NAMES[list]}"
+            yield _Problem(f"{where} is not {_NAMES[list]}")
             return
         (kind,) = cast("list[Any]", wanted)
         for k, inner in enumerate(cast("list[Any]", value)):
@@ -107,4 +119,4 @@ def _problems(value: Any, wanted: Any, where: str) -> Iterator[str]:
         kinds = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
         fits = any(value is None if k is None else isinstance(value, k) for k in kinds)
         if not fits or (isinstance(value, bool) and bool not in kinds):
-            yield f"{where} is not {' or '.join(_NAMES[k] for k in kinds)}"
+            yield _Problem(f"{where} is not {' or '.join(_NAMES[k] for k in kinds)}")

@@ -26,7 +26,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texel_formats import UNORM, Format
-from isakit.texture.texture import Texture
+from isakit.texture.texture import ARRAYS, AXES, Target, Texture
 from isakit.texture.texture_choices import TextureChoices
 from isakit.texture.texture_unit import TextureUnit
 from isakit.texture.wrap import OUTSIDE
@@ -48,18 +48,19 @@ SMALLEST_NORMAL = 0x00800000
 class Question:
     """What is built into a function.
 
-    Attributes: the instruction (`op`, number of `sources`, `offsets`, `quads`, `wanted`), the texture (`target`,
-    `format`, `normalized`, whether it has `one_size`, samples use `one_level`, all sizes are `powers_of_two`,
-    `lod_vectors`, texels are `packed` as they came), the sampler's `modes`, `filters` (mag, min, mip), `compare` and
-    `srgb`, and what is chosen where the documents are silent.
+    Attributes: the instruction (`op`, number of `sources`, `offsets`, `cube`, `quads`, `wanted`), the texture
+    (`target`, `format`, `normalized`, whether it has `one_size`, samples use `one_level`, all sizes are
+    `powers_of_two`, `lod_vectors`, texels are `packed` as they came), the sampler's `modes`, `filters` (mag, min, mip),
+    `compare` and `srgb`, and what is chosen where the documents are silent.
     """
 
     op: str
     sources: int
     offsets: tuple[int, ...]
+    cube: bool
     quads: bool
     wanted: int
-    target: str
+    target: Target
     format: Format
     normalized: bool
     one_size: bool
@@ -99,19 +100,19 @@ class Question:
 
 
 def question(
-    op: str, sources: int, offsets: Sequence[int], quads: bool, wanted: int, texture: Texture, sampler: Sampler,
-    choices: TextureChoices, derivative_inf: bool,
+    op: str, sources: int, offsets: Sequence[int], cube: bool, quads: bool, wanted: int, texture: Texture,
+    sampler: Sampler, choices: TextureChoices, derivative_inf: bool,
 ) -> Question | None:  # fmt: skip
     """The question of an instruction; None where only the array code answers."""
     sizes = texture.sizes
     texels = sum(w * h * d for w, h, d in sizes)
     if texels >= MOST_TEXELS or max(max(s) for s in sizes) > LONGEST or min(texture.view[0], texture.last_level) < 0:
         return None
-    if texture.view[0] >= len(sizes):
+    if texture.view[0] >= len(sizes) or sampler.unknown_codes:
         return None
     filtered = op in ("texauto", "texbias", "texlod", "texgather")
     return Question(
-        op, sources, tuple(offsets), quads, wanted, texture.target, texture.format, texture.normalized,
+        op, sources, tuple(offsets), cube, quads, wanted, texture.target, texture.format, texture.normalized,
         len(sizes) == 1, texture.one_level, all(n & (n - 1) == 0 for s in sizes for n in s[: texture.axes]),
         texture.lod_vectors, _packed(texture, sampler), sampler.modes if filtered else (2, 2, 2),
         (sampler.mag, sampler.min, sampler.mip), sampler.compare, sampler.srgb, choices, derivative_inf,
@@ -187,8 +188,7 @@ class _Texture:
             TracedTable(code, self._pointer(n), np.int64, q.powers_of_two) for n in ("widths", "heights", "depths")
         )
         self.bases = TracedTable(code, self._pointer("bases"), np.int64)
-        self.axes = {"1d": 1, "1d_array": 1, "buffer": 1, "3d": 3}.get(q.target, 2)
-        self.layered = q.target in ("1d_array", "2d_array", "cube_array")
+        self.axes, self.layered = AXES[q.target], q.target in ARRAYS
         self._fused = fused
 
     def _slot(self, name: str, ty: str) -> str:
@@ -222,6 +222,8 @@ class _Texture:
 class _Sampler:
     """A sampler as the function sees it."""
 
+    unknown_codes = ()
+
     def __init__(self, texture: _Texture, q: Question) -> None:
         self.modes, self.compare, self.srgb = q.modes, q.compare, q.srgb
         self.mag, self.min, self.mip = q.filters
@@ -252,7 +254,7 @@ def text_of(q: Question, target: Host) -> str:
     if target.embedded and not switched:
         for source in sources:  # the array code keeps denormals
             code.mark((source & 0x7FFFFFFF) - 1 < SMALLEST_NORMAL - 1)
-    answer = unit.ask(q.op, 0, 0, sources, offsets=q.offsets, quads=q.quads, wanted=q.wanted)
+    answer = unit.ask(q.op, 0, 0, sources, offsets=q.offsets, cube=q.cube, quads=q.quads, wanted=q.wanted)
     for k, component in enumerate(answer):
         if q.wanted >> k & 1:
             p = b(f"getelementptr i8, ptr %results, i64 {b(f'add i64 %at, {4 * WARP * k}')}")

@@ -8,6 +8,8 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 
+FACES = 6
+
 
 def face_of(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
     """(face, s, t) of directions (f64): faces in the order +X -X +Y -Y +Z -Z, s and t 0 to 1.

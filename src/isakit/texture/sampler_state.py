@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from isakit.errors import LaunchError
-from isakit.texture.headers import pack, unpack
+from isakit.texture.headers import FILTERS, MIP_FILTERS, pack, unpack
 
 Wrap = Literal["repeat", "mirror", "edge", "border", "clamp", "mirror_edge", "mirror_border", "mirror_clamp"]
 Filter = Literal["nearest", "linear"]
@@ -53,6 +53,8 @@ class Sampler:
         compare: how the reference compares with a depth texel, None for no comparison.
         srgb: whether sRGB textures are decoded.
         border_words: the border colour as raw words, for integer textures; overrules `border`.
+        unknown_codes: fields of a TSC whose codes have no known meaning, with the codes: the filters of an empty one.
+            Texels can be fetched with such a sampler; a sample raises NotModelled.
 
     The level of detail has eight fraction bits in the words; a sampler made from numbers is truncated likewise.
     """
@@ -68,6 +70,7 @@ class Sampler:
     compare: Compare | None = None
     srgb: bool = True
     border_words: tuple[int, int, int, int] | None = None
+    unknown_codes: tuple[tuple[str, int], ...] = ()
     modes: tuple[int, int, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -109,15 +112,16 @@ class Sampler:
             "min_lod": int(self.min_lod * 256),
             "max_lod": int(self.max_lod * 256),
         }
-        return pack("tsc", values)
+        return pack("tsc", values | dict(self.unknown_codes))
 
     @classmethod
     def from_words(cls, words: Sequence[int]) -> Sampler:
-        """The sampler that eight TSC words describe. Raises LaunchError for codes without a meaning."""
+        """Return the sampler that eight TSC words describe. Raises LaunchError for other than eight words."""
         v = unpack("tsc", words)
-        for name, known in (("mag", (1, 2)), ("min", (1, 2)), ("mip", (1, 2, 3))):
+        unknown: dict[str, int] = {}
+        for name, known in (("mag", FILTERS), ("min", FILTERS), ("mip", MIP_FILTERS)):
             if v[name] not in known:
-                raise LaunchError(f"TSC field {name} holds {v[name]}; known are {known}")
+                unknown[name], v[name] = v[name], 1
         bias = v["lod_bias"]
         r, g, b, a = (v[f"border_{c}"] for c in "rgba")
         return cls(
@@ -131,4 +135,5 @@ class Sampler:
             compare=COMPARE_NAMES[v["compare_func"]] if v["compare"] else None,
             srgb=bool(v["srgb"]),
             border_words=(r, g, b, a),
+            unknown_codes=tuple(unknown.items()),
         )

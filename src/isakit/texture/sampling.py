@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.texture.cube import across_edges
+from isakit.texture.cube import FACES, across_edges
 from isakit.texture.filtering import weighted
 from isakit.texture.lanes import as_type
 from isakit.texture.sampler_state import Sampler
@@ -56,7 +56,8 @@ class Image:
         self.integer = texture.format.integer
         self.border = [as_type(b, np.uint32) for b in sampler.border_bits]
         modes = sampler.modes
-        if texture.target in ("cube", "cube_array"):
+        self.cube = texture.target in ("cube", "cube_array")
+        if self.cube:
             modes = (EDGE, EDGE, EDGE)
         elif not texture.normalized:
             # Without normalised coordinates repeating is not possible; it acts as clamping ([cuda]).
@@ -148,7 +149,7 @@ class Image:
         """(raw component -> values of the taps as f64 or u32, weights, fraction bits) of one level."""
         u, sizes = self.scaled(request.coords, level)
         smooth = filters == "linear" and not self.integer
-        if smooth and self.choices.seamless and self.texture.target == "cube" and request.layer is not None:
+        if smooth and self.choices.seamless and self.cube and request.layer is not None:
             return self._seamless(request, request.layer, u, sizes[0], level)
         axes: list[list[Tap]] = []
         for k, x in enumerate(u):
@@ -173,9 +174,11 @@ class Image:
                 weights.append(reduce(np.multiply, [t.weight.astype(np.float64) for t in taps if t.weight is not None]))
         return values, weights, 8 * len(axes) if smooth else 0
 
-    def _seamless(self, request: SampleRequest, face: Array, u: Sequence[Array], n: Any,
+    def _seamless(self, request: SampleRequest, faces: Array, u: Sequence[Array], n: Any,
                   level: Array) -> tuple[dict[int, list[Array]], list[Array], int]:  # fmt: skip
-        """`sums` of a linear filter that reads over the edges of cube faces."""
+        """`sums` of a linear filter that reads over the edges of cube faces; `faces` counts those of all cubes."""
+        cube = faces // FACES * FACES if self.texture.layered else None
+        face = faces if cube is None else faces - cube
         truncate = self.choices.weights == "truncate"
         (i, a), (j, b) = (steps(np.where(np.isfinite(x), x, 0.0), truncate) for x in u[:2])
         sources = [_COMPARED] if request.reference is not None else self.needed(request.wanted)
@@ -183,8 +186,8 @@ class Image:
         weights: list[Array] = []
         strides = self.strides(level)
         for dj, di in ((0, 0), (0, 1), (1, 0), (1, 1)):
-            layer, column, row = across_edges(face, i + di, j + dj, n)
-            at = self.place([column, row], layer, strides)
+            other, column, row = across_edges(face, i + di, j + dj, n)
+            at = self.place([column, row], other if cube is None else cube + other, strides)
             for s in sources:
                 got = self._component(s, at, None)
                 if request.reference is not None:

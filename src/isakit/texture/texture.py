@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError, NotModelled
 from isakit.texture.compressed import decompressed
+from isakit.texture.cube import FACES
 from isakit.texture.headers import pack, unpack
 from isakit.texture.texel_formats import Format, decode, format_named, layout
 
@@ -21,7 +22,9 @@ AXES: Mapping[Target, int] = {
     "1d": 1, "2d": 2, "3d": 3, "cube": 2, "1d_array": 1, "2d_array": 2, "buffer": 1, "rect": 2, "cube_array": 2,
 }  # fmt: skip
 """Axes of an image that coordinates address (faces and layers apart)."""
-LAYERED = frozenset({"1d_array", "2d_array", "cube_array", "cube"})
+ARRAYS = frozenset({"1d_array", "2d_array", "cube_array"})
+"""Targets with an integer layer behind the coordinates."""
+LAYERED = ARRAYS | {"cube"}
 _NAMES = {1: "r", 2: "rg", 3: "rgba", 4: "rgba"}
 
 
@@ -107,7 +110,7 @@ class Texture:
         depth = shape[-3] if AXES[target] == 3 else shape[0] if target in LAYERED else 1
         if 0 in shape:
             raise LaunchError("a texture has at least one texel")
-        if target in ("cube", "cube_array") and (width != height or depth % 6):
+        if target in ("cube", "cube_array") and (width != height or depth % FACES):
             raise LaunchError(f"a cube has six square faces, not {shape}")
         self.sizes.append((width, height, depth))
         self._raw.append(_texel_bytes(self.format, a))
@@ -182,7 +185,7 @@ class Texture:
         target = TARGETS[v["type"]]
         raw = np.frombuffer(data if isinstance(data, bytes) else np.ascontiguousarray(data).tobytes(), np.uint8)
         width, height = v["width"], (v["height"] | v["height_bit_16"] << 16) or 65536
-        depth = max(1, v["depth"]) * (6 if target in ("cube", "cube_array") else 1)
+        depth = max(1, v["depth"]) * (FACES if target in ("cube", "cube_array") else 1)
         levels = v["map_mip_level"] + 1 if target not in ("rect", "buffer") else 1
         out = cls.__new__(cls)
         out.target, out.format, out.normalized = target, form, bool(v["normalized"])
@@ -244,7 +247,7 @@ class Texture:
     @property
     def layered(self) -> bool:
         """Whether an integer layer follows the coordinates."""
-        return self.target in ("1d_array", "2d_array", "cube_array")
+        return self.target in ARRAYS
 
     @property
     def axes(self) -> int:
@@ -287,7 +290,7 @@ class Texture:
             "header_v2": 1,
             "height": h & 0xFFFF,
             "height_bit_16": h >> 16 & 1,
-            "depth": d // 6 if cube else d,
+            "depth": d // FACES if cube else d,
             "map_mip_level": last if self.normalized else 0,
             "aniso_coarse_spread_function": 1,
             "aniso_fine_spread_function": 2,

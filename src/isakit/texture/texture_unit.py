@@ -6,24 +6,40 @@ Order of the sources: coordinates, array layer (an integer), reference, bias or 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, NotModelled
-from isakit.texture.cube import face_of
+from isakit.texture.cube import FACES, face_of
 from isakit.texture.lanes import filled, known
 from isakit.texture.lod import chosen_levels, derivative_lod
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.sampling import Image, SampleRequest, both
-from isakit.texture.texture import Texture
+from isakit.texture.texture import LAYERED, Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 from isakit.texture.wrap import linear
 
 
 class UnboundTexture(IsakitError):
     """A program uses a texture or sampler number nothing is bound to."""
+
+
+@dataclass(frozen=True)
+class TextureInstruction:
+    """A texture instruction without its registers.
+
+    Attributes: its name `op`; texel `offsets` per axis; its `cube` flag; `quads`: whether derivatives are taken from
+    quads of lanes; `wanted`: mask of the components that are needed.
+    """
+
+    op: str
+    offsets: Sequence[int]
+    cube: bool
+    quads: bool
+    wanted: int
 
 
 def _quiet() -> Any:
@@ -91,7 +107,8 @@ class TextureUnit:
             sampler: number of the sampler.
             sources: source registers in order, u32.
             offsets: texel offsets per axis.
-            cube: the cube flag of the instruction.
+            cube: the cube flag of the instruction: of an array of cube maps, whether the sources are a direction and
+                the number of a cube, or a place on a face and the number of a face, as `texprep` makes them.
             quads: whether derivatives are taken from quads of lanes.
             wanted: mask of the components that are needed.
         """
@@ -109,35 +126,39 @@ class TextureUnit:
         if operation is None:
             raise NotModelled(f"`{op}`", "what it returns is not known")
         with _quiet():
-            return operation(self, image, list(sources), offsets, quads, wanted, op)
+            return operation(self, image, list(sources), TextureInstruction(op, offsets, cube, quads, wanted))
 
     # --- sampling -----------------------------------------------------------------------------------------------------
-    def _request(self, image: Image, sources: list[Array], offsets: Sequence[int],
-                 wanted: int) -> tuple[SampleRequest, list[Array], list[Array]]:  # fmt: skip
-        """(request, sources after it, coordinates for derivatives in texels)."""
+    def _request(
+        self, image: Image, sources: list[Array], asked: TextureInstruction
+    ) -> tuple[SampleRequest, list[Array], list[Array]]:
+        """Return (request, sources after it, coordinates for derivatives in texels).
+
+        Raises NotModelled for a sampler whose codes are not known.
+        """
         t = image.texture
+        for name, code in image.sampler.unknown_codes:
+            raise NotModelled(f"`{asked.op}` through a sampler whose `{name}` is {code}", "what it means is not known")
         layer: Array | None = None
-        if t.target == "cube":
+        if t.target == "cube" or (t.target == "cube_array" and asked.cube):
             _at_least(3, sources, "a cube texture")
             x, y, z = (_floats(s) for s in sources[:3])
             face, s, u = face_of(x, y, z)
             coords, rest = [s, u], sources[3:]
             layer = face.astype(np.int64)
-            moving = [c * (t.sizes[0][0] / 2) for c in (x, y, z)]
-            scaled = True
-        else:
-            axes = t.axes
-            coords, rest = [_floats(s) for s in sources[:axes]], sources[axes:]
-            moving, scaled = coords, False
             if t.layered:
-                layer = np.clip(_signed(rest[0]) if len(rest) else np.zeros(len(coords[0]), np.int64), 0,
-                                t.sizes[0][2] - 1)  # fmt: skip
-                rest = rest[1:]
+                cube, rest = _layer(rest, len(x), t.sizes[0][2] // FACES)
+                layer = cube * FACES + layer
+            texels = [c * (t.sizes[0][0] / 2) for c in (x, y, z)]
+        else:
+            coords, rest = [_floats(s) for s in sources[: t.axes]], sources[t.axes :]
+            if t.layered:
+                layer, rest = _layer(rest, len(coords[0]), t.sizes[0][2])
+            texels = image.scaled(coords, None)[0]
         reference = None
         if image.sampler.compare is not None and rest:
             reference, rest = _floats(rest[0]), rest[1:]
-        texels = moving if scaled else image.scaled(moving, None)[0]
-        return SampleRequest(coords, layer, reference, offsets, wanted), rest, texels
+        return SampleRequest(coords, layer, reference, asked.offsets, asked.wanted), rest, texels
 
     def _level(self, image: Image, texels: list[Array], n: int, quads: bool) -> Array:
         """Level of detail by derivatives."""
@@ -148,22 +169,21 @@ class TextureUnit:
             vectors = image.texture.lod_vectors
         return derivative_lod(texels, vectors, self.choices)
 
-    def _texauto(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
-                 op: str) -> list[Array]:  # fmt: skip
-        request, rest, texels = self._request(image, sources, offsets, wanted)
+    def _texauto(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
+        request, rest, texels = self._request(image, sources, asked)
         smp, t = image.sampler, image.texture
         n = len(sources[0])
         first = t.view[0]
         if smp.mag == smp.min and (smp.mip == "none" or t.one_level or not t.normalized):
             return image.sample(request, filled(n, first), smp.mag)
-        measured = op != "texlod" and quads
-        if op == "texlod":
+        measured = asked.op != "texlod" and asked.quads
+        if asked.op == "texlod":
             lod = _floats(rest[0]) if rest else np.zeros(n)
             if self.choices.level_bias == "sampler":
                 lod = lod + smp.lod_bias
         else:
-            lod = self._level(image, texels, n, quads) + smp.lod_bias
-            if op == "texbias" and rest:
+            lod = self._level(image, texels, n, asked.quads) + smp.lod_bias
+            if asked.op == "texbias" and rest:
                 lod = lod + _floats(rest[0])
         lod = np.clip(np.where(np.isnan(lod), 0.0, lod), smp.min_lod, np.maximum(smp.min_lod, smp.max_lod))
         mip = smp.mip if t.normalized else "none"
@@ -183,16 +203,17 @@ class TextureUnit:
 
         return _chosen(request, levels.magnified, near, far)
 
-    def _texgather(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
-                   op: str) -> list[Array]:  # fmt: skip
-        _at_least(2, sources, op)
+    def _texgather(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
+        _at_least(2, sources, asked.op)
         if image.texture.axes < 2:
-            raise NotModelled(f"{op} of a {image.texture.target} texture", "the four texels lie in two directions")
-        request, _, _ = self._request(image, sources, offsets, 1)
+            raise NotModelled(
+                f"{asked.op} of a {image.texture.target} texture", "the four texels lie in two directions"
+            )
+        request, _, _ = self._request(image, sources, replace(asked, wanted=1))
         n = len(sources[0])
         level = filled(n, image.texture.view[0])
         u, sizes = image.scaled(request.coords, level)
-        taps = [linear(x, sizes[k], image.modes[k], offsets[k]) for k, x in enumerate(u[:2])]
+        taps = [linear(x, sizes[k], image.modes[k], asked.offsets[k]) for k, x in enumerate(u[:2])]
         out: list[Array] = []
         for i, j in ((0, 1), (1, 1), (1, 0), (0, 0)):
             a, b = taps[0][i], taps[1][j]
@@ -202,17 +223,15 @@ class TextureUnit:
         return out
 
     # --- texels by number ---------------------------------------------------------------------------------------------
-    def _texfetch(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
-                  op: str) -> list[Array]:  # fmt: skip
+    def _texfetch(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
         t = image.texture
         n = len(sources[0])
         axes = t.axes
-        index = [_signed(s) + offsets[k] for k, s in enumerate(sources[:axes])]
+        index = [_signed(s) + asked.offsets[k] for k, s in enumerate(sources[:axes])]
         rest = sources[axes:]
         layer = None
-        if t.target in ("1d_array", "2d_array", "cube_array", "cube"):
-            layer = np.clip(_signed(rest[0]) if rest else np.zeros(n, np.int64), 0, t.sizes[0][2] - 1)
-            rest = rest[1:]
+        if t.target in LAYERED:
+            layer, rest = _layer(rest, n, t.sizes[0][2])
         level = _signed(rest[0]) if rest and t.target != "buffer" else np.zeros(n, np.int64)
         level = level + t.view[0]
         if self.choices.fetch_outside == "clamp":
@@ -223,30 +242,30 @@ class TextureUnit:
         for i, sizes in zip(index, (t.widths, t.heights, t.depths), strict=False):
             inside &= (i >= 0) & (i < sizes[level])
         at = image.place([np.where(inside, i, 0) for i in index], layer, image.strides(level))
-        got = image.texels(np.where(inside, at, 0), None, None, wanted)
-        blank = image.texels_of_nothing(n, wanted)
+        got = image.texels(np.where(inside, at, 0), None, None, asked.wanted)
+        blank = image.texels_of_nothing(n, asked.wanted)
         return [np.where(inside, g, b) for g, b in zip(got, blank, strict=True)]
 
-    def _texsize(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
-                 op: str) -> list[Array]:  # fmt: skip
-        """Width, height, depth or layers of a level, and the number of levels."""
+    def _texsize(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
+        """Return width, height, depth of a level, layers behind the last axis, and in w the number of levels."""
         t = image.texture
         n = len(sources[0])
         level = np.clip(_signed(sources[0]), 0, 31)
         w, h, d = t.sizes[0]
         if t.target in ("cube", "cube_array") and self.choices.size_of_cubes == "layers":
-            d = d // 6
+            d = d // FACES
         depth = np.maximum(1, d >> level) if t.target == "3d" else filled(n, d)
         height = np.maximum(1, h >> level) if t.axes > 1 else filled(n, h)
+        if t.target == "1d_array":
+            height, depth = depth, height
         values = [np.maximum(1, w >> level), height, depth, filled(n, t.last_level - t.view[0] + 1)]
         return [v.astype(np.uint32) for v in values]
 
-    def _texquerylod(self, image: Image, sources: list[Array], offsets: Sequence[int], quads: bool, wanted: int,
-                     op: str) -> list[Array]:  # fmt: skip
+    def _texquerylod(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
         """The level of detail clamped to the levels there are, and unclamped, in fixed point."""
-        _, _, texels = self._request(image, sources, offsets, wanted)
+        _, _, texels = self._request(image, sources, asked)
         n = len(sources[0])
-        lod = self._level(image, texels, n, quads) + image.sampler.lod_bias
+        lod = self._level(image, texels, n, asked.quads) + image.sampler.lod_bias
         t = image.texture
         limited = np.clip(lod, image.sampler.min_lod, image.sampler.max_lod).clip(t.view[0], t.last_level)
         scale = float(1 << self.choices.query_lod_bits)
@@ -265,7 +284,7 @@ class TextureUnit:
         face, s, t = face_of(x, y, z)
         layer = _signed(sources[3]) if len(sources) > 3 else np.zeros(n, np.int64)
         words = [v.astype(np.float32).view(np.uint32) for v in (s, t)]
-        return [*words, ((layer * 6 + face) & 0xFFFF_FFFF).astype(np.uint32), np.zeros(n, np.uint32)]
+        return [*words, ((layer * FACES + face) & 0xFFFF_FFFF).astype(np.uint32), np.zeros(n, np.uint32)]
 
     _operations: ClassVar[Mapping[str, Callable[..., list[Array]]]] = {
         "texauto": _texauto,
@@ -283,6 +302,13 @@ def _at_least(count: int, sources: Sequence[Array], what: str) -> None:
     """Raise NotModelled for a query with fewer coordinates than it can be answered with."""
     if len(sources) < count:
         raise NotModelled(f"{what} with {len(sources)} sources", f"it takes at least {count} coordinates")
+
+
+def _layer(sources: list[Array], n: int, layers: Any) -> tuple[Array, list[Array]]:
+    """Return (array layer of each lane, clamped to those there are, sources after it); layer 0 where no source says."""
+    if not sources:
+        return np.zeros(n, np.int64), sources
+    return np.clip(_signed(sources[0]), 0, layers - 1), sources[1:]
 
 
 def _chosen(request: SampleRequest, here: Any, yes: Any, no: Any) -> list[Array]:

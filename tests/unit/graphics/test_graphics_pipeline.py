@@ -216,6 +216,16 @@ def test_blending(blend: Blend, expected: list[float]) -> None:
     assert np.allclose(p.image(), expected)
 
 
+@pytest.mark.parametrize("engine", ["reference", "llvm"])
+@pytest.mark.parametrize("clamped", [True, False])
+def test_colours_for_signed_targets_are_clamped_where_the_draw_says_so(engine: str, clamped: bool) -> None:
+    p = Pipeline(2, 2, targets=["rgba8s"], engine=engine)
+    paint(p, [(0, 0), (2, 0), (0, 2), (2, 2)], (-0.5, 0.5, -2.0, 2.0), "triangle_strip",
+          state=DrawState(clamp_fragment=(clamped,)))  # fmt: skip
+    got = p.image()[0, 0].astype(np.int8).tolist()
+    assert got == ([0, 64, 0, 127] if clamped else [-64, 64, -127, 127])
+
+
 def test_ties_of_the_8_bit_store() -> None:
     half = (0.5 / 255 * 5, 1.5 / 255, 2.5 / 255, 3.5 / 255)
     got = {}

@@ -340,7 +340,7 @@ def test_a_scene_may_name_shader_files(tmp_path: Path) -> None:
     ('"ring.bin"', '"../ring.bin"', "outside its folder"),
     ('"mode": "triangles"', '"mode": "spirals"', "no primitive"),
     ('"asm": "glass.v.s"', '"words": []', "neither `asm` nor `gxp`"),
-    ('"name": "uv"', '"nam": "uv"', "'nam'"),
+    ('"name": "uv"', '"nam": "uv"', "lacks 'name'"),
     ('"mag": "nearest"', '"mag": "linear"', "filters"),
     ('"U8U8U8U8_ABGR"', '"U8U8U8U8_XYZW"', "no component order"),
 ])  # fmt: skip

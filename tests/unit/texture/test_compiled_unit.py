@@ -28,7 +28,7 @@ def coordinates(seed: int, low: float, high: float, count: int = 2) -> list[np.n
 def sample(
     texture: Texture, sampler: Sampler, sources: list[np.ndarray], op: str = "texauto", quads: bool = False
 ) -> Asked:
-    return Asked(op, texture, sampler, sources, (0, 0, 0), quads, 15, TextureChoices())
+    return Asked(op, texture, sampler, sources, (0, 0, 0), False, quads, 15, TextureChoices())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -104,14 +104,14 @@ def test_no_coordinate_leads_outside_of_the_texels(op: str, wrap: str) -> None:
 
 def test_textures_that_are_too_long_are_left_to_the_arrays() -> None:
     texture = Texture(np.zeros((1 << 20) + 1, np.uint8), "r8", "buffer")
-    assert question("texfetch", 1, (0, 0, 0), False, 15, texture, Sampler(), TextureChoices(), False) is None
+    assert question("texfetch", 1, (0, 0, 0), False, False, 15, texture, Sampler(), TextureChoices(), False) is None
 
 
 def test_a_changed_texture_gives_other_answers() -> None:
     memory = np.arange(64, dtype=np.float32)
     texture = Texture.from_memory(lambda: memory.view(np.uint8), "r32f", 64)
     numbers = [np.arange(64, dtype=np.uint32)]
-    q = question("texfetch", 1, (0, 0, 0), False, 1, texture, Sampler(), TextureChoices(), False)
+    q = question("texfetch", 1, (0, 0, 0), False, False, 1, texture, Sampler(), TextureChoices(), False)
     assert q is not None
     for factor in (1, 3):
         memory *= factor
@@ -158,6 +158,31 @@ def test_a_kernel_with_textures_runs_on_compiled_code_alone(tier: str, monkeypat
     kernel[2, 32](again)
     assert np.array_equal(again[:32], got[0, :32].view(np.float32))
     assert np.array_equal(again, out)
+
+
+INTO_CUBES = """
+.kernel main
+.param out ptr
+    cvt u32 $r8 u16 $r0l
+    and b32 $r7 $r8 0x3
+    mov b32 $r4 0x3f800000
+    mov b32 $r5 0x0
+    mov b32 $r6 0x0
+    texauto cube all $r4:#:#:# $t0 $s0 $r4:$r5:$r6:$r7
+    shl b32 $r8 $r8 0x2
+    add b32 $r8 b32 s[out] $r8
+    exit st b32 g14[$r8] $r4
+"""
+
+
+@pytest.mark.parametrize("engine", ["reference", "llvm"])
+def test_a_kernel_samples_the_cube_it_names(engine: str) -> None:
+    faces = np.arange(18, dtype=np.float32)[:, None, None] * np.ones((1, 2, 2), np.float32)
+    device = isakit.Device("gt215", engine=engine)
+    device.bind_texture(0, Texture(faces, target="cube_array"), Sampler())
+    out = np.zeros(32, np.float32)
+    device.load(isakit.isa("tesla", "gt215").assemble(INTO_CUBES))["main"][1, 32](out)
+    assert out[:4].tolist() == [0, 6, 12, 12]
 
 
 @pytest.mark.parametrize("tier", ["jit", "interp"])

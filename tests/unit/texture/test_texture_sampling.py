@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from isakit.tesla import Sampler, Texture
+from isakit.texture.texture_choices import TextureChoices
 from isakit.texture.texture_unit import TextureUnit
 
 SIZES = (1, 2, 3, 5, 8)
@@ -244,6 +245,75 @@ def test_cube_faces() -> None:
     assert ask(u, x, y, z)[0].view(np.float32).tolist() == [0, 1, 2, 3, 4, 5, 0, 2]
     prepared = ask(u, x, y, z, op="texprep")
     assert prepared[2].tolist() == [0, 1, 2, 3, 4, 5, 0, 2]
+
+
+DIRECTIONS = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], np.float32)
+
+
+def numbered_cubes(cubes: int) -> Texture:
+    """An array of cube maps: every face holds its number, counted over all cubes."""
+    faces = np.arange(6 * cubes, dtype=np.float32)[:, None, None] * np.ones((1, 4, 4), np.float32)
+    return Texture(faces, target="cube_array")
+
+
+@pytest.mark.parametrize("op", ["texauto", "texgather", "texlod"])
+def test_a_direction_and_a_number_find_a_face_of_an_array_of_cube_maps(op: str) -> None:
+    u = unit(numbered_cubes(3))
+    for cube, expected in ((0, 0), (2, 12), (7, 12), (-1, 0)):
+        number = np.full(6, cube, np.int32)
+        rest = [np.zeros(6, np.float32)] if op == "texlod" else []
+        got = ask(u, *DIRECTIONS.T, number, *rest, op=op, cube=True)[0].view(np.float32)
+        assert got.tolist() == [expected + face for face in range(6)]
+
+
+def test_what_texprep_makes_finds_the_same_texel_of_an_array_of_cube_maps() -> None:
+    """Programs do so where direction, number, reference and level are more than four sources."""
+    rng = np.random.default_rng(8)
+    image = rng.random((18, 8, 8), np.float32)
+    u = unit(Texture(image, target="cube_array"), mag="linear", min="linear")
+    x, y, z = rng.standard_normal((3, 64)).astype(np.float32)
+    number = rng.integers(0, 3, 64).astype(np.int32)
+    s, t, face, _ = ask(u, x, y, z, number, op="texprep")
+    assert np.array_equal(ask(u, s, t, face), ask(u, x, y, z, number, cube=True))
+
+
+def test_seamless_filtering_stays_inside_of_its_cube() -> None:
+    """Over the edges of a cube that is one number everywhere nothing of its neighbours is read."""
+    faces = np.repeat(np.arange(3, dtype=np.float32), 6)[:, None, None] * np.ones((1, 2, 2), np.float32)
+    choices = TextureChoices(seamless=True)
+    u = TextureUnit({0: Texture(faces, target="cube_array")}, {0: Sampler(mag="linear", min="linear")}, choices)
+    rng = np.random.default_rng(4)
+    x, y, z = rng.standard_normal((3, 256)).astype(np.float32)
+    number = rng.integers(0, 3, 256).astype(np.int32)
+    assert np.array_equal(ask(u, x, y, z, number, cube=True)[0].view(np.float32), number.astype(np.float32))
+
+
+def test_seamless_filtering_of_a_cube_in_an_array_is_that_of_the_cube_alone() -> None:
+    rng = np.random.default_rng(5)
+    image = rng.random((18, 4, 4), np.float32)
+    smooth, choices = {0: Sampler(mag="linear", min="linear")}, TextureChoices(seamless=True)
+    alone = TextureUnit({0: Texture(image[6:12], target="cube")}, smooth, choices)
+    array = TextureUnit({0: Texture(image, target="cube_array")}, smooth, choices)
+    x, y, z = rng.standard_normal((3, 256)).astype(np.float32)
+    one = np.ones(256, np.int32)
+    assert np.array_equal(ask(array, x, y, z, one, cube=True), ask(alone, x, y, z, cube=True))
+
+
+@pytest.mark.parametrize(
+    ("target", "shape", "expected"),
+    [
+        ("1d", (9,), [9, 1, 1]), ("1d_array", (5, 9), [9, 5, 1]), ("2d_array", (5, 7, 9), [9, 7, 5]),
+        ("3d", (5, 7, 9), [9, 7, 5]), ("cube", (6, 4, 4), [4, 4, 1]), ("cube_array", (12, 4, 4), [4, 4, 2]),
+    ],
+)  # fmt: skip
+def test_the_layers_of_a_size_stand_behind_the_axes(target: str, shape: tuple[int, ...], expected: list[int]) -> None:
+    u = unit(Texture(np.zeros(shape, np.float32), target=target))  # type: ignore[arg-type]
+    assert ask(u, np.zeros(1, np.uint32), op="texsize")[:3, 0].tolist() == expected
+
+
+def test_layers_do_not_shrink_with_the_level() -> None:
+    u = unit(Texture([np.zeros((5, 8 >> k), np.float32) for k in range(4)], target="1d_array"))
+    assert ask(u, np.array([2], np.uint32), op="texsize")[:, 0].tolist() == [2, 5, 1, 4]
 
 
 def test_layers_clamp() -> None:

@@ -201,8 +201,9 @@ class State:
 
         try:
             answer = self.textures.ask(
-                op, texture, sampler, sources, offsets=[_signed(d) for d in (dx, dy, dz)], quads=quads, wanted=mask
-            )
+                op, texture, sampler, sources, offsets=[_signed(d) for d in (dx, dy, dz)], cube=cube, quads=quads,
+                wanted=mask,
+            )  # fmt: skip
         except UnboundTexture:
             raise Trap("UNBOUND_TEXTURE", int(lanes.numbers[np.flatnonzero(lanes.mask)[0]])) from None
         self._asked += 1

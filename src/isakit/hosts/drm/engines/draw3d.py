@@ -359,7 +359,8 @@ class Drawing:
 
     def _count(self, batch: Batch, stats: DrawStats, geometry: bool) -> None:
         e = self.engine
-        e.samples += stats.samples
+        if e.get("SAMPLECNT_ENABLE") & 1:
+            e.samples += stats.samples
         v = self.pipeline.vertices
         primitives = 0 if v is None else len(v.primitives)
         c = e.counters

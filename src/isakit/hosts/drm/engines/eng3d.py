@@ -40,7 +40,8 @@ COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES"
 class Engine3D(State3D):
     """The 3D engine of a channel.
 
-    Attributes: `counters` by name, `samples` that passed since they were reset; `current` attributes; `constants`.
+    Attributes: `counters` by name; `samples` that passed since they were reset, while they were counted; `current`
+    attributes; `constants`.
     """
 
     table = ENG3D
@@ -77,7 +78,6 @@ class Engine3D(State3D):
         "COUNTER_ENABLE": "all counters run",
         "POINT_SPRITE_ENABLE": "POINT_COORD_REPLACE_MAP says which inputs are replaced",
         "POINT_RASTER_RULES": "a square around the point in either case",
-        "SAMPLECNT_ENABLE": "samples are always counted",
         "STRMOUT_PARAMS_LATCH": "parameters are read when a draw begins",
         "FP_MULTISAMPLE": "read with the fragment program",
         "DRAW_TFB_BASE": "read with DRAW_TFB_BYTES",
@@ -86,7 +86,7 @@ class Engine3D(State3D):
         "RT*", "ZETA_*", "CLEAR_*", "CB_*", "VP_*", "GP_*", "FP_*", "VERTEX_*", "VB_*", "PRIM_RESTART_*", "TIC_*",
         "TSC_*", "QUERY_*", "COND_*", "STRMOUT_*", "SEMAPHORE*", "NOPERSPECTIVE_BITMAP", "DRAW_TFB_STRIDE", "TEX_MISC",
         "LINKED_TSC", "LOCAL_SIZE_LOG", "WINDOW_OFFSET_X", "WINDOW_OFFSET_Y", "ISA_FLAGS", "DEPTH_BOUNDS*",
-        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*", "SHADE_MODEL", "SAMPLE_SHADING",
+        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*", "SHADE_MODEL", "SAMPLE_SHADING", "SAMPLECNT_ENABLE",
     )  # fmt: skip
 
     def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:

@@ -450,6 +450,7 @@ class Sample(NamedTuple):
     offsets: tuple[int, int, int]
     sources: int
     op: str
+    cube: bool
     quads: bool
     mask: int
 
@@ -460,7 +461,8 @@ def _sample(step: Step) -> Sample:
     facts = dict(n.attr[1])
     texture, sampler, *shift = (uniform_number(a, step.word) for a in n.args[:5])
     dx, dy, dz = (d - ((d >> 31) << 32) for d in shift)
-    return Sample(step.pc, texture, sampler, (dx, dy, dz), len(n.args) - 5, facts["op"], facts["quads"], facts["mask"])
+    kind = (facts[name] for name in ("op", "cube", "quads", "mask"))
+    return Sample(step.pc, texture, sampler, (dx, dy, dz), len(n.args) - 5, *kind)
 
 
 def _fixed(v: Value, word: int) -> int | None:

@@ -46,7 +46,7 @@ class TextureTable:
         if texture is None:
             return 0, 0
         inf = "nonfp_deriv_inf" in launch.flags
-        q = question(s.op, s.sources, s.offsets, s.quads, s.mask, texture, sampler, choices, inf)
+        q = question(s.op, s.sources, s.offsets, s.cube, s.quads, s.mask, texture, sampler, choices, inf)
         function = 0 if q is None else function_of(q, target)
         if not function:
             return 0, 0
