@@ -2,7 +2,8 @@
 
 Uses only the standard library. The environment lives in `.venv`; the package is installed editable with the extras
 asked for, through pip and whatever index pip is configured to use. A stamp inside the environment remembers what was
-installed for which dependency list, so the second call costs a few milliseconds.
+installed for which dependency list, so the second call costs a few milliseconds. Continuous integration installs the
+versions and bytes that `tools/requirements` names for its Python (`locked`); tools/lock.py renews them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -28,21 +30,45 @@ def script(name: str) -> Path:
     return VENV / ("Scripts" if os.name == "nt" else "bin") / (name + (".exe" if os.name == "nt" else ""))
 
 
-def ensure(*extras: str) -> Path:
-    """Make sure the package and these extras are installed; returns the environment's Python."""
+def ensure(*extras: str, locked: bool = False) -> Path:
+    """Make sure the package and these extras are installed; returns the environment's Python.
+
+    With `locked`, packages have the versions and bytes of `requirements()`. Raises SystemExit where pip fails.
+    """
     need_python()
     python = script("python")
     with _one_at_a_time():
         if not python.exists():
             _create()
         done = _installed()
+        if locked and not set(extras) <= done and (named := requirements()) is not None:
+            print(f"== installing {named.relative_to(ROOT)} into {VENV.name}", flush=True)
+            pip = [*_pip(), "install", "--quiet", "--disable-pip-version-check"]
+            _run([*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(named)])
+            _run([*pip, "--no-deps", "--no-build-isolation", "--editable", "."])
+            done = {"", *LOCKED}
+            _stamp(done)
         if not set(extras) <= done or "" not in done:
             wanted = sorted((set(extras) | done) - {""})
             target = f".[{','.join(wanted)}]" if wanted else "."
             print(f"== installing {target} into {VENV.name}", flush=True)
             _run([*_pip(), "install", "--quiet", "--disable-pip-version-check", "--editable", target])
-            STAMP.write_text(json.dumps({"key": _key(), "extras": ["", *wanted]}), encoding="utf-8")
+            _stamp({"", *wanted})
     return python
+
+
+LOCKED = ("dev", "docs")
+"""The extras whose packages are in the files of `tools/requirements`."""
+
+
+def requirements() -> Path | None:
+    """Return the file with what is installed for this Python, None where there is none (and say so)."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    named = ROOT / "tools/requirements" / f"py{version}.txt"
+    if named.exists() and (sys.platform, platform.machine()) == ("linux", "x86_64"):
+        return named
+    print(f"== no versions are fixed for Python {version} on this system: the newest are installed", flush=True)
+    return None
 
 
 def need_python() -> None:
@@ -78,6 +104,11 @@ def _key() -> str:
         toml = tomllib.load(f)
     facts = [str(ROOT), toml["project"], toml["build-system"]]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _stamp(extras: set[str]) -> None:
+    """Remember what is installed."""
+    STAMP.write_text(json.dumps({"key": _key(), "extras": sorted(extras)}), encoding="utf-8")
 
 
 def _installed() -> set[str]:

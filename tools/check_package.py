@@ -1,5 +1,7 @@
 """Build wheels with C libraries and without, and the source distribution; install each in an empty place, and use it.
 
+A wheel built again, in another folder and from the source distribution, must be the same bytes.
+
 Called by `./check --package`; needs pip and an index for the dependencies.
 """
 
@@ -9,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import urllib.request
 import venv
@@ -30,6 +33,12 @@ def main() -> int:
         if any(len(files) != 1 for files in packages):
             print(f"expected two wheels and a source distribution, found {[f.name for p in packages for f in p]}")
             return 1
+        again = unpacked(packages[2][0], folder / "again")
+        run([builder, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "rebuilt"], again)
+        wheel = packages[0][0]
+        if wheel.read_bytes() != (folder / "rebuilt" / wheel.name).read_bytes():
+            print(f"{wheel.name} is not the same when it is built in another folder")
+            return 1
         for kind, (file,) in zip(("wheel", "pure", "sdist"), packages, strict=True):
             print(f"{file.name}: {file.stat().st_size >> 10} KiB", flush=True)
             use(environment(folder / f"with-{kind}", f"{file}[web]"), folder)
@@ -42,6 +51,13 @@ def environment(folder: Path, *what: str) -> Path:
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what], folder)
     return python
+
+
+def unpacked(sdist: Path, folder: Path) -> Path:
+    """The folder of a source distribution's files."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / sdist.name.removesuffix(".tar.gz")
 
 
 def run(command: list[Path | str], folder: Path, *, env: dict[str, str] | None = None) -> str:

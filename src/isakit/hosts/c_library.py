@@ -79,10 +79,13 @@ class CLibrary:
             for name, text in self.generated().items():
                 Path(folder, name).write_text(text, "utf-8")
             made, sources = Path(folder, self.name), map(str, sorted(self.folder.glob("*.c")))
+            # Where it is built must not show in it: two builds of one source are the same bytes.
+            hidden = [f"-ffile-prefix-map={place}=." for place in (Path.cwd(), folder, self.folder)]
             line = [
                 *command,
                 *FLAGS,
                 *self.flags,
+                *hidden,
                 *extra,
                 "-I",
                 folder,
