@@ -98,7 +98,7 @@ def test_ptx_in_a_host_program_is_listed_and_extracted(tmp_path: object) -> None
     path = Path(str(tmp_path)) / "host.bin"
     path.write_bytes(host_with(TEXT))
     info = CliRunner().invoke(app, ["info", str(path)])
-    assert "for sm_13; kernels: k" in info.output
+    assert "for sm_13; 1 kernel:\n  k\n" in info.output
     got = CliRunner().invoke(app, ["dis", "--ptx", str(path)])
     assert got.output.rstrip() == TEXT.rstrip()
 

@@ -48,3 +48,24 @@ def tokens(text: str) -> list[PtxToken]:
         at = m.end()
     out.append(PtxToken("end", "", end))
     return out
+
+
+def outside_calls(found: list[PtxToken]) -> list[PtxToken]:
+    """Return the tokens without labels inside of `call` instructions.
+
+    LLVM writes the parts of a call as instructions of their own, with labels for line tables between them. Elsewhere a
+    label follows neither a comma nor a parenthesis nor the name of an instruction, and precedes neither.
+    """
+    out: list[PtxToken] = []
+    k, last = 0, len(found) - 1
+    while k <= last:
+        t = found[k]
+        if t.kind == "word" and k + 1 < last and found[k + 1].kind == ":" and out:
+            before = out[-1]
+            called = before.kind == "word" and before.text.split(".")[0] == "call"
+            if called or before.kind in (",", "(") or found[k + 2].kind in (",", ")"):
+                k += 2
+                continue
+        out.append(t)
+        k += 1
+    return out

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from isakit.compile.ptx.declarations import LINKAGE, MAX_BYTES, SPACES, DeclarationReader
-from isakit.compile.ptx.lexer import PtxToken, tokens
+from isakit.compile.ptx.lexer import PtxToken, outside_calls, tokens
 from isakit.compile.ptx.numbers import integer
 from isakit.compile.ptx.operands import MAX_DEPTH, PtxScope
 from isakit.compile.ptx.syntax import (
@@ -33,7 +33,7 @@ class Parser(DeclarationReader):
     def parse(self) -> PtxModule:
         """Read everything."""
         try:
-            self.toks = tokens(self.source.text)
+            self.toks = outside_calls(tokens(self.source.text))
         except PtxSyntaxError as e:
             self.module.errors.append(self.source.diagnostic(e.pos, e.message, e.width))
             return self.module
@@ -215,9 +215,9 @@ class Parser(DeclarationReader):
                 if not 0 <= count <= MAX_BYTES:
                     raise self.fail(f"`{t.text}` is too large", t)
             v = PtxVariable(
-                "param", t.text, kind, count, align if align and not pointer else max(SIZES[kind], 1), pos=t.pos
+                "param", t.text, kind, count, align if align and pointer is None else max(SIZES[kind], 1), pos=t.pos
             )
-            v.unique, v.pointer = t.text, pointer
+            v.unique, v.pointer, v.pointee = t.text, pointer is not None, pointer or ""
             if space == "reg":
                 register = PtxRegister(t.text, kind, self._next())
                 self.declare(t, register)
