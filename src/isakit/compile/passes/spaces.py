@@ -3,12 +3,16 @@
 These chips have no generic addresses. Where PTX uses one, the space is that of what the address is made from. A
 conversion to a generic address names it, and so does the address of a variable. Parameters, and what is loaded from
 global memory, are pointers to global memory unless they are added to something that is known to be another. What is
-loaded from local and shared memory is what the kernel stores there.
+loaded from local and shared memory is what the kernel stores there. Pointers to constants are treated alike, since
+those that OpenCL kernels are given lead to buffers.
+
+Where an address may lie in several spaces, its upper half says in which: device addresses have 32 bits, so the half is
+free, and arithmetic carries it along. The access is then made in each space, under a test.
 """
 
 from __future__ import annotations
 
-from isakit.compile.ir import Const, Function, Ins, IrValue, Loc
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue, Loc
 from isakit.compile.passes.ssa import replace
 
 Spaces = frozenset[str]
@@ -17,6 +21,10 @@ GUESS: Spaces = frozenset({"a guess"})
 """A pointer to global memory if it is a pointer: it may be a number as well."""
 _SUMS = frozenset({"add", "sub", "addx", "subx", "adc", "and", "or"})
 _CHOICES = frozenset({"phi", "sel", "copy", "pack", "pack4", "word"})
+TAGS = {"global": 0, "shared": 1, "local": 2, "const": 3}
+"""Upper halves of generic addresses of 64 bits, by space."""
+_UNKNOWN = {"generic": frozenset({"global"}), "generic const": frozenset({"const"})}
+"""The space of an access through an address of which nothing is known, by what the instruction says."""
 _SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 _ROUNDS = 64
 
@@ -31,11 +39,20 @@ class SpaceError(Exception):
 
 def accesses_name_spaces(f: Function) -> None:
     """Find the space of every generic access. Raises SpaceError."""
-    generic = [i for i in f.instructions() if i.op in ("ld", "st", "atom") and i.attrs["space"] == "generic"]
+    generic = [i for i in f.instructions() if i.op in ("ld", "st", "atom") and i.attrs["space"] in _UNKNOWN]
+    several: dict[Ins, tuple[Spaces, IrValue]] = {}
     if generic:
         known = _Knowledge(f)
-        for i, spaces in [(i, _certain(known.of(i.args[0]))) for i in generic]:
-            i.attrs["space"] = _allowed(i, spaces)
+        for i, found in [(i, known.reached(i) or _UNKNOWN[i.attrs["space"]]) for i in generic]:
+            tag, spaces = _take_tag(i), _possible(i, found)
+            if len(spaces) == 1:
+                i.attrs["space"] = next(iter(spaces))
+            elif tag is None or i.op == "atom":
+                raise SpaceError(i.loc, _WHY + ", ".join(sorted(spaces)))
+            else:
+                several[i] = spaces, tag
+    if several:
+        _split(f, several)
     replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
         kept: list[Ins] = []
@@ -50,17 +67,79 @@ def accesses_name_spaces(f: Function) -> None:
     replace(f, replaced)
 
 
-def _allowed(i: Ins, spaces: Spaces) -> str:
-    """The space of an access. Raises SpaceError."""
-    if len(spaces) > 1:
-        several = ", ".join(sorted(spaces))
-        raise SpaceError(i.loc, f"this address may lie in several spaces: {several}; these chips have no generic ones")
-    space = next(iter(spaces), "global")
-    if space == "const" and i.op != "ld":
-        raise SpaceError(i.loc, "constant memory cannot be written")
-    if i.op == "atom" and space != "global":
-        raise SpaceError(i.loc, f"this atomic goes to .{space} memory; name the space in the instruction")
-    return space
+_WHY = "these chips have no generic addresses, and this one may lie in several spaces: "
+
+
+def _take_tag(i: Ins) -> IrValue | None:
+    """Take the upper half of the address off an access."""
+    own = {"ld": 1, "st": 2}.get(i.op)
+    if own is None or len(i.args) == own:
+        return None
+    return i.args.pop()
+
+
+def _possible(i: Ins, spaces: Spaces) -> Spaces:
+    """The spaces an access may go to. Raises SpaceError where it can go to none of them."""
+    if i.op != "ld" and "const" in spaces:
+        spaces -= {"const"}
+        if not spaces:
+            raise SpaceError(i.loc, "constant memory cannot be written")
+    if i.op == "atom" and len(spaces) == 1 and "global" not in spaces:
+        raise SpaceError(i.loc, f"this atomic goes to .{next(iter(spaces))} memory; name the space in the instruction")
+    return spaces
+
+
+def _split(f: Function, several: dict[Ins, tuple[Spaces, IrValue]]) -> None:
+    """Make accesses in each of several spaces, in a block of its own under a test of the address's upper half."""
+    blocks: list[Block] = []
+    for b in f.blocks:
+        blocks.append(b)
+        rest, b.ins = b.ins, []
+        at = b
+        for i in rest:
+            if i in several:
+                blocks += (made := _dispatched(f, at, i, *several[i]))
+                at = made[-1]
+            else:
+                at.ins.append(i)
+                i.block = at
+    f.blocks = blocks
+
+
+def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue) -> list[Block]:
+    """The blocks that stand for an access at the end of a block; the last one goes on as that block did."""
+    after = f.make()
+    after.term, after.loc, after.uniform = before.term, before.loc, before.uniform
+    for s in after.succs:
+        s.preds = [after if p is before else p for p in s.preds]
+    order = sorted(spaces, key=lambda space: -TAGS[space])  # global last: whatever has no other number
+    made: list[Block] = []
+    results: list[Ins] = []
+    test = before
+    for k, space in enumerate(order):
+        access = Ins(i.op, list(i.args), "".join(o.kind for o in i.outs), i.attrs | {"space": space}, i.loc)
+        results.append(access)
+        if k == len(order) - 1:
+            here = test
+        else:
+            here, following = f.make(), f.make()
+            is_there = Ins("cmp", [tag, Const(TAGS[space])], "p", {"cond": "e", "ty": "u32"}, i.loc)
+            test.ins.append(is_there)
+            is_there.block = test
+            test.term, test.loc, test.uniform = ("branch", is_there.out, False, here, following), i.loc, False
+            here.preds, following.preds = [test], [test]
+            made += [here, following]
+            test = following
+        here.ins.append(access)
+        access.block = here
+        here.term, here.loc, here.uniform = ("jump", after), i.loc, False
+        after.preds.append(here)
+    for n, out in enumerate(i.outs):
+        phi = Ins("phi", [r.outs[n] for r in results], out.kind, {}, i.loc)
+        phi.outs, out.ins, out.index = [out], phi, 0
+        phi.block = after
+        after.phis.append(phi)
+    return [*made, after]
 
 
 def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
@@ -69,6 +148,7 @@ def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
         return [i]
     if i.op == "ld" and i.attrs["space"] == "const":
         i.op = "ldc"
+        del i.attrs["volatile"]
     if i.attrs["ty"] != "b64":
         return [i]
     out: list[Ins] = []
@@ -84,9 +164,9 @@ def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
     return [*words, both]
 
 
-def _certain(spaces: Spaces) -> Spaces:
-    """The spaces, with a guess taken for what it is."""
-    return spaces - GUESS | {"global"} if spaces & GUESS else spaces
+def _certain(spaces: Spaces, space: str = "generic") -> Spaces:
+    """The spaces, with a guess taken for what an access to `space` makes of it."""
+    return spaces - GUESS | _UNKNOWN[space] if spaces & GUESS else spaces
 
 
 class _Knowledge:
@@ -111,16 +191,17 @@ class _Knowledge:
     def of(self, v: IrValue) -> Spaces:
         return self._spaces.get(v, NONE)
 
-    def _space(self, i: Ins) -> Spaces:
-        """Where an access goes."""
-        return frozenset({i.attrs["space"]}) if i.attrs["space"] != "generic" else _certain(self.of(i.args[0]))
+    def reached(self, i: Ins) -> Spaces:
+        """The spaces an access may go to; none where nothing is known of its address."""
+        space = i.attrs["space"]
+        return _certain(self.of(i.args[0]), space) if space in _UNKNOWN else frozenset({space})
 
     def _stored(self) -> dict[str, list[tuple[Ins, Spaces]]]:
         """The pointers that are stored in each space."""
         out: dict[str, list[tuple[Ins, Spaces]]] = {}
         for i in self._accesses:
             if i.op == "st" and (value := self.of(i.args[1])):
-                for space in self._space(i):
+                for space in self.reached(i):
                     out.setdefault(space, []).append((i, value))
         return out
 
@@ -129,6 +210,8 @@ class _Knowledge:
             return frozenset({i.attrs["space"]})
         if i.op == "address":
             return frozenset({"global"})
+        if i.op == "param" and (to := i.attrs.get("to")):
+            return frozenset({"global" if to == "const" else to})
         if i.op in ("param", "ldc", "atom"):
             return GUESS
         if i.op == "ld":
@@ -137,13 +220,13 @@ class _Knowledge:
             return NONE.union(*map(self.of, i.args))
         if i.op in _SUMS:
             parts = [self.of(a) for a in i.args]
-            sure = NONE.union(*parts) - GUESS
-            return sure or NONE.union(*parts)
+            pointers = [p for p in parts if p - GUESS]  # what is added to one is a number
+            return NONE.union(*(pointers or parts))
         return NONE
 
     def _loaded(self, i: Ins, stored: dict[str, list[tuple[Ins, Spaces]]]) -> Spaces:
         out = NONE
-        for space in self._space(i):
+        for space in self.reached(i):
             values = [value for store, value in stored.get(space, []) if self._may_meet(i, store)]
             if space == "global":  # what others stored there
                 out |= GUESS | (NONE.union(*values) - GUESS - {"global"})

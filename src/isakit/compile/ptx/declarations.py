@@ -40,11 +40,11 @@ class DeclarationReader(OperandReader):
                 break
         self.take(";")
 
-    _head: tuple[int, str, int, bool] | None = None
+    _head: tuple[int, str, int, str | None] | None = None
 
-    def _type(self) -> tuple[int, str, int, bool]:
-        """(alignment, type, elements of a vector, pointer)."""
-        align, vector, kind, pointer = 0, 1, "", False
+    def _type(self) -> tuple[int, str, int, str | None]:
+        """(alignment, type, elements of a vector, the space a pointer leads to: "" generic, None no pointer)."""
+        align, vector, kind, pointer = 0, 1, "", None
         while True:
             word = self.peek()
             if word == "align":
@@ -58,8 +58,7 @@ class DeclarationReader(OperandReader):
                 vector = _VECTORS[word]
             elif word == "ptr":
                 self.k += 1
-                pointer = True
-                self.directive("global", "shared", "const", "local", "param")
+                pointer = self.directive("global", "shared", "const", "local", "param")
             elif word in SIZES and not kind:
                 self.k += 1
                 kind = word
@@ -106,7 +105,7 @@ class DeclarationReader(OperandReader):
         v = PtxVariable(
             space, t.text, kind, count, max(align, min(SIZES[kind] * vector, 16), 1), initial, opened, t.pos
         )
-        v.pointer = pointer
+        v.pointer, v.pointee = pointer is not None, pointer or ""
         if v.size > MAX_BYTES or len(initial) > max(count, 1):
             raise self.fail(f"`{t.text}` is too large" if v.size > MAX_BYTES else "more values than elements", t)
         self._place(t, v, external)

@@ -80,7 +80,8 @@ class Initial:
 class PtxVariable:
     """A variable of a state space, a kernel parameter, or a texture reference.
 
-    `count` elements of `type`; `open`: an array whose size the launch decides (`.extern .shared x[]`).
+    `count` elements of `type`; `open`: an array whose size the launch decides (`.extern .shared x[]`); `pointer`: a
+    parameter that is declared as an address, `pointee`: of which space, where that is said.
     """
 
     space: str
@@ -92,6 +93,7 @@ class PtxVariable:
     open: bool = False
     pos: int = 0
     pointer: bool = False
+    pointee: str = ""
     unique: str = ""
     register: PtxRegister | None = None
 

@@ -7,6 +7,7 @@ from typing import Any
 from isakit.compile.builder import IrBuilder, words64
 from isakit.compile.ir import NOWHERE, Block, Const, Function, IrValue
 from isakit.compile.layout import VariableLayout
+from isakit.compile.passes.spaces import TAGS
 from isakit.compile.ptx.numbers import float_bits
 from isakit.compile.ptx.syntax import (
     SIZES,
@@ -142,16 +143,24 @@ class Base:
             if isinstance(operand.what, PtxRegister):
                 return self._word_of(operand, operand.what, ty)
             if isinstance(operand.what, PtxVariable):
-                return self.address_of(operand.what, operand)
+                return self._pointer_to(operand.what, operand)[0]
             return self.special(operand)
         if isinstance(operand, Address):
-            return self._symbol_plus(operand)
+            return self._symbol_plus(operand)[0]
         raise self.refuse("a register or a constant was expected", operand)
 
-    def _symbol_plus(self, operand: Address) -> IrValue:
+    def _pointer_to(self, v: PtxVariable, name: Operand) -> Pair:
+        """The address of a variable as a number; one of constants goes where pointers to buffers go, too."""
+        address = self.address_of(v, name)
+        if v.space != "const":
+            return address, Const(0)
+        return self.b.emit("generic", [address], "r", space="const").out, Const(TAGS["const"])
+
+    def _symbol_plus(self, operand: Address) -> Pair:
         if not isinstance(operand.base, Name) or not isinstance(operand.base.what, PtxVariable):
             raise self.refuse("the address of a variable was expected", operand)
-        return self.b.op("add", self.address_of(operand.base.what, operand.base), Const(operand.offset))
+        low, high = self._pointer_to(operand.base.what, operand.base)
+        return self.b.op("add", low, Const(operand.offset)), high
 
     def _word_of(self, operand: Operand, r: PtxRegister, ty: str) -> IrValue:
         if r.type == "pred":
@@ -194,10 +203,10 @@ class Base:
                 raise self.refuse("two elements were expected", operand)
             return self.word(operand.items[0], "b32"), self.word(operand.items[1], "b32")
         if isinstance(operand, Address):
-            return self._symbol_plus(operand), Const(0)
+            return self._symbol_plus(operand)
         if isinstance(operand, Name):
             if isinstance(operand.what, PtxVariable):
-                return self.address_of(operand.what, operand), Const(0)
+                return self._pointer_to(operand.what, operand)
             if not isinstance(operand.what, PtxRegister):
                 if operand.text in ("%clock64", "%globaltimer"):
                     return self.b.emit("clock", [], "r").out, Const(0)

@@ -25,7 +25,7 @@ from isakit.compile.target import CompileTarget
 from isakit.compile.translate.base import Unsupported
 from isakit.compile.translate.floats import Floats
 from isakit.compile.translate.integer import Integer
-from isakit.compile.translate.memory import MemoryInstructions
+from isakit.compile.translate.memory import MemoryInstructions, Place
 from isakit.errors import did_you_mean
 
 Mods = dict[str, str]
@@ -222,7 +222,7 @@ class Translator(Integer, Floats, MemoryInstructions):
             self.kept[p.unique, p.pos] = at
             for k in range(-(-p.size // 4)):
                 word = self.get(self.variable(("param", p.unique, p.pos, k, frame), "r"))
-                self._store(Const(at + 4 * k), 0, "local", "b32", word, {})
+                self.store(Place(Const(at + 4 * k), 0, "local"), "b32", word)
 
     def _copy(self, p: PtxVariable, inner: int, operand: Operand, outer: int, into: bool) -> None:
         """An argument into a parameter, or a result out of one."""

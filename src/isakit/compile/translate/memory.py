@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from isakit.compile.ir import Const, IrValue
+from isakit.compile.passes.spaces import TAGS
 from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, PtxRegister, PtxVariable, Vector
 from isakit.compile.translate.base import Base
 from isakit.description import PARAM_BASE
@@ -20,17 +21,33 @@ SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
 """What `texsize` answers, by the component it is in."""
 
 
+class Place(NamedTuple):
+    """Where an access goes: `base` plus `offset` in a space, "" where the instruction does not name one.
+
+    `tag`: the upper half of a 64-bit address, which names its space if it is generic, see `passes.spaces`.
+    """
+
+    base: IrValue
+    offset: int
+    space: str
+    tag: IrValue | None = None
+
+    def plus(self, more: int) -> Place:
+        """The place so many bytes further on."""
+        return self._replace(offset=self.offset + more)
+
+
 class MemoryInstructions(Base):
     """Memory."""
 
     # --- addresses --------------------------------------------------------------------------------------------------
-    def place(self, operand: Operand, space: str) -> tuple[IrValue, int, str]:
-        """(base, offset, space) of an address."""
+    def place(self, operand: Operand, space: str) -> Place:
+        """Where an address in brackets leads."""
         if not isinstance(operand, Address):
             raise self.refuse("an address in brackets was expected", operand)
         base = operand.base
         if isinstance(base, Number):
-            return Const(int(base.value) + operand.offset), 0, space
+            return Place(Const(int(base.value) + operand.offset), 0, space)
         what = base.what
         if isinstance(what, PtxVariable):
             if space in ("", "generic") and what.space in ("global", "shared", "local", "const"):
@@ -39,13 +56,14 @@ class MemoryInstructions(Base):
                 raise self.refuse(f"`{base.text}` lies in .{what.space}, not in .{space or 'generic'}", base)
             address = self.address_of(what, base)
             if isinstance(address, Const):
-                return Const(address.value + operand.offset), 0, space
-            return address, operand.offset, space
+                return Place(Const(address.value + operand.offset), 0, space)
+            return Place(address, operand.offset, space)
         if isinstance(what, PtxRegister):
             value = self.word(base, "b32")
             if isinstance(value, Const):
-                return Const(value.value + operand.offset), 0, space
-            return value, operand.offset, space
+                return Place(Const(value.value + operand.offset), 0, space)
+            wide = space in ("", "generic", "const") and self.is_wide(what.type)
+            return Place(value, operand.offset, space, self.pair(base)[1] if wide else None)
         raise self.refuse(f"`{base.text}` is not declared", base)
 
     def _elements(self, operand: Operand, count: int) -> tuple[Operand, ...]:
@@ -67,14 +85,14 @@ class MemoryInstructions(Base):
         elif space == "param" or (not space and self._is_param(a[1])):
             self._load_param(m["any"], items, a[1])
             return
-        base, offset, space = self.place(a[1], space)
+        place = self.place(a[1], space)
         ty = m["any"]
         if ty == "f64" and self.demoted:
-            self._load_words(items, "f32", base, offset, space, m, 8)
+            self._load_words(items, "f32", place, m, 8)
         elif SIZES[ty] == 8:
-            self._load_wide(items, ty, base, offset, space, m)
+            self._load_wide(items, ty, place, m)
         else:
-            self._load_words(items, ty, base, offset, space, m, SIZES[ty])
+            self._load_words(items, ty, place, m, SIZES[ty])
 
     do_ldu = do_ld
 
@@ -86,36 +104,38 @@ class MemoryInstructions(Base):
         return (isinstance(operand, Address) and isinstance(operand.base, Name)
                 and isinstance(operand.base.what, PtxVariable) and operand.base.what.space == "param")  # fmt: skip
 
-    def _load(self, base: IrValue, offset: int, space: str, ty: str, kinds: str, m: Mods) -> IrValue:
+    def _load(self, place: Place, ty: str, kinds: str, m: Mods) -> IrValue:
+        base, offset, space, tag = place
         volatile = bool(m.get("order")) and m["order"] != "weak"
         if space == "const":
-            return self.b.op("ldc", base, kinds=kinds, offset=offset, ty=ty, space="const")
-        return self.b.emit("ld", [base], kinds, space=space or "generic", offset=offset, ty=ty, volatile=volatile).out
+            if isinstance(base, Const):
+                return self.b.op("ldc", base, kinds=kinds, offset=offset, ty=ty, space="const")
+            space = "generic const"  # a pointer to constants may be one to a buffer that a kernel was given
+        args = [base] if tag is None else [base, tag]
+        return self.b.emit("ld", args, kinds, space=space or "generic", offset=offset, ty=ty, volatile=volatile).out
 
-    def _load_words(
-        self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods, step: int
-    ) -> None:
-        count = len(items)
+    def _load_words(self, items: tuple[Operand, ...], ty: str, place: Place, m: Mods, step: int) -> None:
+        count, space = len(items), place.space
         at = "b32" if SIZES[ty] == 4 else "u" + ty[1:] if ty[0] in "bf" else ty
         total = count * SIZES[ty]
         if count > 1 and space == "global" and step == SIZES[ty] and total in (8, 16) and SIZES[ty] == 4:
-            v = self._load(base, offset, space, "b64" if total == 8 else "b128", "d" if total == 8 else "q", m)
+            v = self._load(place, "b64" if total == 8 else "b128", "d" if total == 8 else "q", m)
             values = [self.b.op("word", v, i=i) for i in range(count)]
         elif count > 1 and space == "global" and SIZES[ty] < 4 and total in (4, 8):
-            values = self._packed(ty, base, offset, count, m)
+            values = self._packed(ty, place, count, m)
         else:
-            values = [self._load(base, offset + k * step, space, at, "r", m) for k in range(count)]
+            values = [self._load(place.plus(k * step), at, "r", m) for k in range(count)]
         for item, v in zip(items, values, strict=True):
             self.write(item, v, "f64" if ty == "f32" and step == 8 else ty, loose=True)
 
-    def _packed(self, ty: str, base: IrValue, offset: int, count: int, m: Mods) -> list[IrValue]:
+    def _packed(self, ty: str, place: Place, count: int, m: Mods) -> list[IrValue]:
         """Elements smaller than a word come in one load and are taken apart."""
         op, bits = self.b.op, 8 * SIZES[ty]
         if count * bits == 64:
-            v = self._load(base, offset, "global", "b64", "d", m)
+            v = self._load(place, "b64", "d", m)
             words = [op("word", v, i=0), op("word", v, i=1)]
         else:
-            words = [self._load(base, offset, "global", "b32", "r", m)]
+            words = [self._load(place, "b32", "r", m)]
         out: list[IrValue] = []
         for k in range(count):
             at = k * bits
@@ -123,20 +143,20 @@ class MemoryInstructions(Base):
             out.append(self.extend(w, ty))
         return out
 
-    def _load_wide(self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods) -> None:
+    def _load_wide(self, items: tuple[Operand, ...], ty: str, place: Place, m: Mods) -> None:
         op = self.b.op
         count = len(items)
-        if count == 2 and space == "global":
-            q = self._load(base, offset, space, "b128", "q", m)
+        if count == 2 and place.space == "global":
+            q = self._load(place, "b128", "q", m)
             words = [op("word", q, i=i) for i in range(4)]
         else:
             words = list[IrValue]()
             for k in range(count):
-                if space in ("global", "local", "generic", ""):
-                    v = self._load(base, offset + 8 * k, space, "b64", "d", m)
+                if place.space in ("global", "local", "generic", ""):
+                    v = self._load(place.plus(8 * k), "b64", "d", m)
                     words += [op("word", v, i=0), op("word", v, i=1)]
                 else:
-                    words += [self._load(base, offset + 8 * k + 4 * i, space, "b32", "r", m) for i in (0, 1)]
+                    words += [self._load(place.plus(8 * k + 4 * i), "b32", "r", m) for i in (0, 1)]
         for k, item in enumerate(items):
             pair = words[2 * k], words[2 * k + 1]
             if ty == "f64" and self.is_double(ty):
@@ -176,16 +196,17 @@ class MemoryInstructions(Base):
         op = self.b.op
         offset = self.layout.params.get(v.name) if v in self.entry.params else None
         mode = {1: "s8" if ty[0] == "s" else "u8", 2: "s16" if ty[0] == "s" else "u16"}.get(SIZES[ty], "b32")
+        to = {"to": v.pointee} if v.pointee and mode == "b32" and at == 0 else {}
         if offset is not None:
             at += PARAM_BASE + offset
             if at % SIZES[ty]:
                 raise self.refuse("parameters are read at multiples of their size")
             if mode == "s8":
                 return op("sext8", op("param", offset=at, mode="u8"))
-            return op("param", offset=at, mode=mode)
+            return op("param", offset=at, mode=mode, **to)
         address = self.kept.get((v.unique, v.pos))
         if address is not None:
-            w = self._load(Const(address + at // 4 * 4), 0, "local", "b32", "r", {})
+            w = self._load(Place(Const(address + at // 4 * 4), 0, "local"), "b32", "r", {})
         else:
             w = self.get(self.variable(("param", v.unique, v.pos, at // 4, self.frame), "r"))
         return self.extend(op("shr", w, Const(at % 4 * 8)), ty)
@@ -225,23 +246,24 @@ class MemoryInstructions(Base):
             return
         if space == "const":
             raise self.refuse("constant memory cannot be written")
-        base, offset, space = self.place(a[0], space)
+        place = self.place(a[0], space)
         if ty == "f64" and self.demoted:
             for k, item in enumerate(items):
-                self._store(base, offset + 8 * k, space, "b32", self.word(item, "f64"), m)
+                self.store(place.plus(8 * k), "b32", self.word(item, "f64"))
         elif SIZES[ty] == 8:
-            self._store_wide(items, ty, base, offset, space, m)
+            self._store_wide(items, ty, place)
         else:
-            self._store_words(items, ty, base, offset, space, m)
+            self._store_words(items, ty, place)
 
-    def _store(self, base: IrValue, offset: int, space: str, ty: str, v: IrValue, m: Mods) -> None:
-        self.b.emit("st", [base, v], "", space=space or "generic", offset=offset, ty=ty)
+    def store(self, place: Place, ty: str, v: IrValue) -> None:
+        """Store a value that has the size of its type."""
+        base, offset, space, tag = place
+        args = [base, v] if tag is None else [base, v, tag]
+        self.b.emit("st", args, "", space=space or "generic", offset=offset, ty=ty)
         self.b.shared = {k: v for k, v in self.b.shared.items() if k[0] not in ("ld",)}
 
-    def _store_words(
-        self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods
-    ) -> None:
-        op, count, size = self.b.op, len(items), SIZES[ty]
+    def _store_words(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
+        op, count, size, space = self.b.op, len(items), SIZES[ty], place.space
         values = [self.word(i, ty) for i in items]
         at = {1: "b8", 2: "b16", 4: "b32"}[size]
         if count > 1 and space == "global" and size < 4 and count * size in (4, 8):
@@ -255,41 +277,42 @@ class MemoryInstructions(Base):
             values, size, count, at = words, 4, len(words), "b32"
         if count > 1 and space == "global" and size == 4:
             v = op("pack", *values) if count == 2 else op("pack4", *values)
-            self._store(base, offset, space, "b64" if count == 2 else "b128", v, m)
+            self.store(place, "b64" if count == 2 else "b128", v)
             return
         for k, v in enumerate(values):
-            self._store(base, offset + k * size, space, at, v, m)
+            self.store(place.plus(k * size), at, v)
 
-    def _store_wide(self, items: tuple[Operand, ...], ty: str, base: IrValue, offset: int, space: str, m: Mods) -> None:
-        op = self.b.op
+    def _store_wide(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
+        op, space = self.b.op, place.space
         values = [self.double(i) if ty == "f64" else op("pack", *self.pair(i)) for i in items]
         if len(values) == 2 and space == "global":
             words = [op("word", v, i=i) for v in values for i in (0, 1)]
-            self._store(base, offset, space, "b128", op("pack4", *words), m)
+            self.store(place, "b128", op("pack4", *words))
             return
         for k, v in enumerate(values):
             if space == "shared":
                 for i in (0, 1):
-                    self._store(base, offset + 8 * k + 4 * i, space, "b32", op("word", v, i=i), m)
+                    self.store(place.plus(8 * k + 4 * i), "b32", op("word", v, i=i))
             else:
-                self._store(base, offset + 8 * k, space, "b64", v, m)
+                self.store(place.plus(8 * k), "b64", v)
 
     # --- addresses of spaces ----------------------------------------------------------------------------------------
     def do_cvta(self, m: Mods, a: Args) -> None:
-        """A generic address is the address in its space: what is accessed through it decides the space."""
-        to = bool(m["to"])
-        wide = m["addr"] == "u64"
+        """A generic address is the address in its space, and above it the number of the space if there is room."""
+        wide, space = m["addr"] == "u64", m["ptr"]
         v = self.pair(a[1])[0] if wide else self.word(a[1], "u32")
-        if not to:
-            v = self.b.op("generic", v, space=m["ptr"]) if not isinstance(v, Const) else self.b.emit(
-                "generic", [v], "r", space=m["ptr"]).out  # fmt: skip
+        generic = v if m["to"] else self.b.emit("generic", [v], "r", space=space).out
         if wide:
-            self.write_pair(a[0], (v, Const(0)))
+            self.write_pair(a[0], (generic, Const(0 if m["to"] and space != "const" else TAGS[space])))
         else:
-            self.write(a[0], v, "u32")
+            self.write(a[0], generic, "u32")
 
     def do_isspacep(self, m: Mods, a: Args) -> None:
-        raise self.refuse("these chips have no generic addresses to ask about")
+        r = self.register(a[1])
+        if not self.is_wide(r.type):
+            raise self.refuse("these chips have no generic addresses to ask about; ones of 64 bits say their space")
+        tag, op = self.pair(a[1])[1], self.b.op
+        self.write_predicate(a[0], op("cmp", tag, Const(TAGS[m["ptr"]]), cond="e", ty="u32"))
 
     def do_prefetch(self, m: Mods, a: Args) -> None:
         """These chips cache no global memory: nothing to do."""
@@ -320,7 +343,7 @@ class MemoryInstructions(Base):
             raise self.refuse(f"{self.target.variant} has no atomics in shared memory")
         if (op == "cas") != (len(a) == 3):
             raise self.refuse("`cas` takes two values, others take one")
-        base, offset, space = self.place(a[0], space)
+        base, offset, space, _ = self.place(a[0], space)
         if SIZES[ty] == 8:
             if ty == "f64" or op not in ("add", "exch", "cas") or space == "shared" or not self.target.wide_atomics:
                 raise self.refuse(f"{self.target.variant} has no atomic .{op} on .{ty} in .{space or 'generic'}")
