@@ -125,41 +125,49 @@ def api_page() -> str:
 
 def json_page() -> str:
     """The shapes of what commands write with --json."""
-    from isakit.cli.schemas import SHAPES
+    from isakit.cli.schema_ import output, verbs_with_json
 
     out = [
         "# JSON formats",
         "",
         "What each command writes with `--json`: names, types, and where they stand.",
         "",
-        "`?` after a name: it may be missing. Several types in brackets: one of them. `isakit schema VERB` writes the",
+        "`?` after a name: it may be missing. Several types with `or`: one of them. `isakit schema VERB` writes the",
         "same as a JSON schema; the number is the version of the format, which goes up when a name changes.",
         "",
     ]
-    for verb, (number, shape) in sorted(SHAPES.items()):
-        out += [f"## {verb}", "", f"Version {number}.", "", "```text", *written(shape), "```", ""]
+    for verb in verbs_with_json():
+        if verb != "export":
+            found = output(verb)
+            shape = written(found.schema())
+            out += [f"## {verb}", "", f"Version {found.version}.", "", "```text", *shape, "```", ""]
     return "\n".join(out)
 
 
-def written(shape: object, indent: str = "") -> list[str]:
-    """A shape as indented lines."""
-    if isinstance(shape, dict) and shape:
+def written(schema: dict[str, Any], indent: str = "") -> list[str]:
+    """Return a JSON schema as indented lines."""
+    if "anyOf" in schema:
+        choices = [written(s, indent) for s in schema["anyOf"]]
+        lines = choices[0]
+        for more in choices[1:]:
+            lines = [*lines[:-1], f"{lines[-1]} or {more[0]}", *more[1:]]
+        return lines
+    if "enum" in schema:
+        return [" or ".join(json.dumps(value) for value in schema["enum"])]
+    if schema.get("type") == "array":
+        first, *rest = written(schema["items"], indent)
+        return ["[" + first, *rest[:-1], rest[-1] + " ...]"] if rest else [f"[{first} ...]"]
+    if schema.get("type") == "object":
+        required = set(schema.get("required", ()))
+        rows = {n if n in required else n + "?": s for n, s in schema.get("properties", {}).items()}
+        if "additionalProperties" in schema:
+            rows["*"] = schema["additionalProperties"]
         out = ["{"]
-        for name, value in shape.items():
+        for name, value in rows.items():
             first, *rest = written(value, indent + "    ")
             out += [f"{indent}    {name}: {first}", *rest]
         return [*out, indent + "}"]
-    if isinstance(shape, list) and shape:
-        first, *rest = written(shape[0], indent)
-        return ["[" + first, *rest[:-1], rest[-1] + " ...]"] if rest else [f"[{first} ...]"]
-    if isinstance(shape, tuple) and any(isinstance(x, dict | list) for x in shape):
-        inner = next(x for x in shape if isinstance(x, dict | list))
-        others = [str(x) for x in shape if not isinstance(x, dict | list)]
-        lines = written(inner, indent)
-        return [*lines[:-1], f"{lines[-1]} or {' or '.join(others)}"]
-    if isinstance(shape, tuple):
-        return [" or ".join(map(str, shape))]
-    return [str(shape)]
+    return [schema.get("type", "any")]
 
 
 generate()

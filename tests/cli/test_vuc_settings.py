@@ -25,13 +25,13 @@ def test_running_from_files(tmp_path: Path) -> None:
     settings = [f"data={tmp_path}/d.bin", f"trace={tmp_path}/t.txt", f"save_data={tmp_path}/out.bin",
                 f"save_state={tmp_path}/s.json", "lint=yes"]  # fmt: skip
     result, texts = run_image(program(), settings)
-    assert result["stats"]["reason"] == "spinning"
-    assert result["findings"] == []
-    assert result["state"]["r"][2] == 42
+    assert vars(result.stats)["reason"] == "spinning"
+    assert result.findings == []
+    assert result.state["r"][2] == 42
     assert (tmp_path / "out.bin").read_bytes()[:4] == b"\x29\x00\x2a\x00"
     assert json.loads((tmp_path / "s.json").read_text())["data"][1] == 42
     trace = (tmp_path / "t.txt").read_text().splitlines()
-    assert len(trace) == result["stats"]["cycles"]
+    assert len(trace) == vars(result.stats)["cycles"]
     assert "ld $r1 D[0x0]" in trace[0]
     assert "$r1=0x29" in "\n".join(texts)
 
@@ -44,7 +44,7 @@ def test_ring_and_host_settings(tmp_path: Path) -> None:
     )
     settings = [f"ring={tmp_path}/ring", "host.PARM=0x203", "trace=-", "option.mbiread_latency=5"]
     result, texts = run_image(program(text), settings)
-    assert result["state"]["r"][1:3] == [0x201, 0x7E]
+    assert result.state["r"][1:3] == [0x201, 0x7E]
     assert any("mbiread" in line for line in texts)
 
 
@@ -54,8 +54,8 @@ def test_memory_settings_and_stops(tmp_path: Path) -> None:
     settings = [f"memory={tmp_path}/m@0x100", "host.MVSURF_IN_ADDR=1", "host.MVSURF_IN_PARM=1",
                 "host.MVSURF_IN_LEFT=0x101", f"save_memory={tmp_path}/n@0x100:64", "until=6"]  # fmt: skip
     result, _ = run_image(program(core_text), settings)
-    assert result["stats"]["reason"] == "until"
-    assert result["state"]["r"][1] == 0x0100
+    assert vars(result.stats)["reason"] == "until"
+    assert result.state["r"][1] == 0x0100
     assert (tmp_path / "n").read_bytes() == bytes(range(64))
 
 
@@ -105,7 +105,7 @@ def test_only_settings_with_a_place_take_one(tmp_path: Path) -> None:
 def test_cells_from_arrays(tmp_path: Path, values: list[float]) -> None:
     np.save(tmp_path / "d.npy", values)
     result, _ = run_image(program("end: bra #end\nnop"), [f"data={tmp_path}/d.npy@2"])
-    assert result["state"]["data"][2 : 2 + len(values)] == [int(v) for v in values]
+    assert result.state["data"][2 : 2 + len(values)] == [int(v) for v in values]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.5, 1j])
@@ -118,5 +118,5 @@ def test_cells_are_whole_numbers(tmp_path: Path, value: complex) -> None:
 @pytest.mark.parametrize(("setting", "found"), [(["lint=yes"], True), (["lint=no"], False), ([], False)])
 def test_the_linter_speaks_when_asked(setting: list[str], found: bool) -> None:
     result, texts = run_image(program("ld $r1 D[0x0]\nadd $r2 $r1 0x1\nend: bra #end\nnop"), setting)
-    assert bool(result["findings"]) == found
-    assert (texts[0] in result["findings"]) == found
+    assert bool(result.findings) == found
+    assert (texts[0] in result.findings) == found

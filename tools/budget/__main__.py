@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Measure the size and shape of the package and hold them against a table: `python tools/budget [--write] [--json]`.
 
-The table `budget.toml` beside this file holds the figures that were agreed on. A figure above its limit is an error: the
+The table `budget.toml` beside this file holds the figures agreed on. A figure above its limit is an error: the
 change is made smaller, or the table is changed in the same commit with its reason in `[reasons]`. A figure that fell is
 printed; `--write` puts the measured figures into the table. Exit status 1: something is above its limit.
 
-What counts: statements (`ast.stmt`, without docstrings; blank lines and comments are free) and tokens per statement, by
-room; circles of modules and exceptions from the rule against them; classes with more than ten public methods; lines that
-name `Any`; Python functions that four walks through the package call.
+What counts: statements (`ast.stmt`, without docstrings; blank lines and comments are free) and tokens per statement,
+by room; circles of modules and exceptions from the rule against them; classes with more than ten public methods; lines
+that name `Any`; Python functions that four walks through the package call.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from isakit.asm import Program
 from isakit.codec import Instruction, Memory
@@ -155,23 +154,6 @@ class ControlFlow:
             for e in self.successors[n]:
                 if e.target in inside and e.kind not in (EdgeKind.CALL, EdgeKind.RETURN):
                     yield e
-
-    def as_json(self) -> dict[str, Any]:
-        """The graph as plain data; addresses are in bytes."""
-        return {
-            "blocks": [
-                {
-                    "number": b.number, "address": b.address, "end": b.end, "function": b.function, "joins": b.joins,
-                    "instructions": [i.text for i in b.instructions],
-                }
-                for b in self.blocks
-            ],
-            "edges": [{"source": e.source, "target": e.target, "kind": e.kind.value} for e in self.edges],
-            "functions": [
-                {"entry": f.entry, "blocks": f.blocks, "calls": sorted(f.calls)} for f in self.functions
-            ],
-            "unresolved": list(self.unresolved),
-        }  # fmt: skip
 
 
 def control_flow(program: Program, entries: Sequence[int] = ()) -> ControlFlow:

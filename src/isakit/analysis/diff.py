@@ -23,6 +23,7 @@ from isakit.codec import Instruction, Register
 from isakit.description import Kernel
 from isakit.errors import IsakitError
 from isakit.lean import cached_property, dataclass
+from isakit.results import record
 
 
 class Change(StrEnum):
@@ -48,6 +49,60 @@ class DiffRow:
     a: Instruction | None
     b: Instruction | None
     why: tuple[str, ...] = ()
+
+
+@record
+class PlacedText:
+    """An instruction by its byte address."""
+
+    address: int
+    text: str
+
+
+@record
+class DiffRowRecord:
+    """A `DiffRow` for JSON."""
+
+    change: Change
+    a: PlacedText | None
+    b: PlacedText | None
+    why: list[str]
+
+
+@record
+class DifferentFact:
+    """Something that the files say of a kernel, and the value in each."""
+
+    what: str
+    a: Any
+    b: Any
+
+
+@record
+class ProgramDiffRecord:
+    """A `ProgramDiff` for JSON."""
+
+    a: str
+    b: str
+    equal: bool
+    identical: bool
+    counts: dict[str, int]
+    facts: list[DifferentFact]
+    rows: list[DiffRowRecord]
+
+
+@record
+class FileDiffRecord:
+    """The differences of the kernels of two files, and the names of those that only one of them has."""
+
+    schema: str
+    a: str
+    b: str
+    equal: bool
+    identical: bool
+    kernels: list[ProgramDiffRecord]
+    removed: list[str]
+    added: list[str]
 
 
 @dataclass
@@ -81,21 +136,22 @@ class ProgramDiff:
         """Whether nothing differs at all."""
         return self.equal and not self.counts[Change.MOVED]
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data; rows that are the same are left out."""
+    def record(self) -> ProgramDiffRecord:
+        """Return the differences as a record; rows that are the same are left out."""
 
-        def plain(i: Instruction | None) -> dict[str, Any] | None:
-            return None if i is None else {"address": i.address, "text": i.text}
+        def side(i: Instruction | None) -> PlacedText | None:
+            return None if i is None else PlacedText(i.address, i.text)
 
-        return {
-            "a": self.name_a, "b": self.name_b, "equal": self.equal, "identical": self.identical,
-            "counts": {c.value: n for c, n in self.counts.items()},
-            "facts": [{"what": what, "a": a, "b": b} for what, a, b in self.facts],
-            "rows": [
-                {"change": r.change.value, "a": plain(r.a), "b": plain(r.b), "why": list(r.why)}
-                for r in self.rows if r.change is not Change.SAME
-            ],
-        }  # fmt: skip
+        rows = [DiffRowRecord(r.change, side(r.a), side(r.b), list(r.why)) for r in self.rows]
+        return ProgramDiffRecord(
+            self.name_a,
+            self.name_b,
+            self.equal,
+            self.identical,
+            {c.value: n for c, n in self.counts.items()},
+            [DifferentFact(*fact) for fact in self.facts],
+            [r for r in rows if r.change is not Change.SAME],
+        )
 
 
 def diff_programs(a: Program, b: Program, name_a: str = "a", name_b: str = "b") -> ProgramDiff:

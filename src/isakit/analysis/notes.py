@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from isakit.analysis.chains import Chains
 from isakit.analysis.control_flow import ControlFlow
@@ -11,6 +10,7 @@ from isakit.analysis.uniformity import Uniformity, dead_code
 from isakit.asm import Program
 from isakit.codec import Instruction
 from isakit.lean import dataclass
+from isakit.results import record
 from isakit.spec import InstructionKind
 
 
@@ -61,6 +61,20 @@ def delay_slots(program: Program) -> dict[int, int]:
     return out
 
 
+@record
+class NotesRecord:
+    """What is noted about a program's instructions, by byte address."""
+
+    uniform: list[int]
+    divergent_branches: list[int]
+    dead: list[int]
+    phases: list[Phase]
+    repeats: dict[int, int]
+    guards: dict[int, str]
+    delay_slots: dict[int, int]
+    hazards: dict[int, list[str]]
+
+
 class Notes:
     """Words about the instructions of a program.
 
@@ -100,16 +114,16 @@ class Notes:
             yield "delay slot"
         yield from self.hazards.get(i.address, ())
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data; addresses are in bytes."""
+    def record(self) -> NotesRecord:
+        """Return all notes as a record."""
         code = [i for b in self.flow.blocks for i in b.instructions]
-        return {
-            "uniform": [i.address for i in code if i.defs and self.uniformity.writes_uniform(i)],
-            "divergent_branches": sorted(self.uniformity.branches),
-            "dead": sorted(self.dead),
-            "phases": [{"address": p.address, "end": p.end, "text": p.text} for p in self.phases],
-            "repeats": {str(i.address): n for i in code if (n := repeats(i)) > 1},
-            "guards": {str(i.address): str(i.guard) for i in code if i.guard is not None},
-            "delay_slots": {str(a): branch for a, branch in self.slots.items()},
-            "hazards": {str(a): list(found) for a, found in sorted(self.hazards.items())},
-        }
+        return NotesRecord(
+            uniform=[i.address for i in code if i.defs and self.uniformity.writes_uniform(i)],
+            divergent_branches=sorted(self.uniformity.branches),
+            dead=sorted(self.dead),
+            phases=self.phases,
+            repeats={i.address: n for i in code if (n := repeats(i)) > 1},
+            guards={i.address: str(i.guard) for i in code if i.guard is not None},
+            delay_slots=self.slots,
+            hazards={a: list(found) for a, found in sorted(self.hazards.items())},
+        )

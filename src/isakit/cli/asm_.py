@@ -18,10 +18,46 @@ from isakit.cli.common import (
     variant_option,
     write_bytes,
 )
+from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
 from isakit.errors import AsmError, IsakitError
+from isakit.results import Output, record
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+
+
+@record
+class AssembledKernel:
+    """A kernel of an assembled text; None where neither the text nor the code says."""
+
+    name: str
+    registers: int | None
+    shared_bytes: int | None
+    local_bytes: int | None
+    barriers: int | None
+    code: bytes
+    params: list[Parameter]
+
+
+@record
+class Assembled:
+    """What a text assembles to; `tail`: bytes after the last whole word."""
+
+    isa: str
+    variant: str
+    words: list[int]
+    tail: bytes
+    kernels: list[AssembledKernel]
+
+
+@record
+class AssemblyErrors:
+    """All errors of a text."""
+
+    errors: list[SourceError]
+
+
+OUTPUT = Output("asm", 1, lambda: Assembled | AssemblyErrors)
 
 
 @click.command(
@@ -87,23 +123,18 @@ def command(
         programs = {n: assembled(t) for n, t in parts.items()} or {0: assembled(text)}
     except AsmError as e:
         if as_json:
-            echo_json({"errors": [
-                {"line": d.line, "column": d.column, "message": d.message, "notes": list(d.notes)}
-                for d in e.diagnostics
-            ]})  # fmt: skip
+            echo_json(AssemblyErrors(source_errors(e.diagnostics)))
         raise
     program = next(iter(programs.values()))
     if as_json:
         module = completed(module_of(program))
-        echo_json({
-            "isa": program.isa, "variant": program.variant, "words": program.words, "tail": program.tail.hex(),
-            "kernels": [
-                {"name": k.name, "registers": k.registers, "shared_bytes": k.shared_bytes,
-                 "local_bytes": k.local_bytes, "barriers": k.barriers, "code": k.code.hex(),
-                 "params": [{"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size} for p in k.params]}
-                for k in module.kernels.values()
-            ],
-        })  # fmt: skip
+        kernels = [
+            AssembledKernel(
+                k.name, k.registers, k.shared_bytes, k.local_bytes, k.barriers, k.code, parameters(k.params)
+            )
+            for k in module.kernels.values()
+        ]
+        echo_json(Assembled(program.isa, program.variant, list(program.words), program.tail, kernels))
         return
     if like is not None:
         from isakit.programs import put_back

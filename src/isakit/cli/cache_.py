@@ -5,6 +5,22 @@ from __future__ import annotations
 import click
 
 from isakit.cli.common import echo_json, json_option
+from isakit.results import OMITTED, Omitted, Output, record
+
+
+@record
+class CacheState:
+    """What is in the cache, or what an action found; `refused`: why it is not used."""
+
+    folder: str | None
+    objects: int
+    bytes: int
+    limit: int
+    refused: str | None
+    damaged: int | Omitted = OMITTED
+
+
+OUTPUT = Output("cache", 1, lambda: CacheState)
 
 
 @click.command(
@@ -30,13 +46,9 @@ def command(action: str, as_json: bool) -> None:
     found = {"info": object_cache.contents, "clear": object_cache.clear, "verify": object_cache.verify}[action]()
     refused = None if folder is None else object_cache.refusal(folder)
     if as_json:
-        echo_json(
-            {
-                "folder": None if folder is None else str(folder), "objects": found.objects, "bytes": found.bytes,
-                "limit": object_cache.size_limit(), "refused": refused,
-                **({"damaged": found.damaged} if action == "verify" else {}),
-            }
-        )  # fmt: skip
+        damaged = found.damaged if action == "verify" else OMITTED
+        where = None if folder is None else str(folder)
+        echo_json(CacheState(where, found.objects, found.bytes, object_cache.size_limit(), refused, damaged))
         return
     if folder is None:
         click.echo("caching is off")

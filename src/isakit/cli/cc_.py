@@ -4,19 +4,45 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from isakit.cli.common import echo_json, json_option, read_text, shown, variant_option, write_bytes
-from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
+from isakit.errors import CompileError, IsakitError
+from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
     from isakit.compile import Compiled
 
 _ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python"}
 _LANGUAGES = ("ptx", "cuda", "opencl", "python")
+
+
+@record
+class CompiledCode:
+    """A compiled kernel; sizes in bytes."""
+
+    name: str
+    bytes: int
+    registers: int | None
+    shared_bytes: int | None
+    local_bytes: int | None
+    barriers: int | None
+    params: list[Parameter]
+
+
+@record
+class CompiledFile:
+    """The kernels of a file that compile, the errors of the others, and the chip they are for."""
+
+    variant: str | Omitted
+    kernels: list[CompiledCode]
+    errors: list[SourceError]
+
+
+OUTPUT = Output("cc", 1, lambda: CompiledFile)
 
 
 @click.command(
@@ -80,28 +106,25 @@ def command(
         )
     except CompileError as e:
         if as_json:
-            echo_json({"kernels": [], "errors": _errors(e.diagnostics)})
+            echo_json(CompiledFile(OMITTED, [], source_errors(e.diagnostics, named=True)))
         raise
     missing = [k for k in kernels if k not in got.module.kernels and k not in got.failures]
     if missing:
         raise IsakitError(f"{path} has no kernel {missing[0]}; there are {', '.join(got.module.kernels) or 'none'}")
     if as_json:
-        echo_json({"variant": got.module.variant, "kernels": [
-            {"name": k.name, "bytes": len(k.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
-             "local_bytes": k.local_bytes, "barriers": k.barriers,
-             "params": [{"name": p.name, "type": p.kind, "offset": p.offset, "size": p.size} for p in k.params]}
-            for k in got.module.kernels.values()], "errors": _errors(got.diagnostics)})  # fmt: skip
+        compiled = [
+            CompiledCode(
+                k.name, len(k.code), k.registers, k.shared_bytes, k.local_bytes, k.barriers, parameters(k.params)
+            )
+            for k in got.module.kernels.values()
+        ]
+        echo_json(CompiledFile(got.module.variant, compiled, source_errors(got.diagnostics, named=True)))
     else:
         write_bytes(output, _emitted(got, emit))
     if got.diagnostics:
         for d in got.diagnostics:
             click.echo(str(d), err=True)
         sys.exit(1)
-
-
-def _errors(diagnostics: Sequence[Diagnostic]) -> list[dict[str, object]]:
-    return [{"path": d.path, "line": d.line, "column": d.column, "message": d.message, "notes": list(d.notes)}
-            for d in diagnostics]  # fmt: skip
 
 
 def _ptx(file: str, language: str) -> tuple[str, str]:

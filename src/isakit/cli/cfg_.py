@@ -7,10 +7,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+from isakit.results import Output
 
 if TYPE_CHECKING:
     from isakit.analysis import ControlFlow
+    from isakit.analysis.graph_records import ProgramGraphs
     from isakit.analysis.notes import Notes
+    from isakit.asm import Program
+
+
+def _output() -> Any:
+    from isakit.analysis.graph_records import ProgramGraphs
+
+    return ProgramGraphs
+
+
+OUTPUT = Output("cfg", 1, _output)
 
 
 @click.command(
@@ -61,7 +73,7 @@ def command(
         names = ", ".join(name for name, _ in found)
         raise IsakitError(f"{shown(file)} has {len(found)} programs, name one with --kernel: {names}")
     if style == "json":
-        echo_json({"schema": "isakit-cfg-1", "programs": [_plain(name, analysis.control_flow(p)) for name, p in found]})
+        echo_json(_graphs(found))
         return
     for name, program in found:
         flow = analysis.control_flow(program)
@@ -73,6 +85,14 @@ def command(
         else:
             click.echo(f"{name}: {len(flow.blocks)} blocks, {len(flow.edges)} edges, {_told(flow)}")
             click.echo(_live(flow) if live else analysis.text(flow, note))
+
+
+def _graphs(programs: list[tuple[str, Program]]) -> ProgramGraphs:
+    from isakit.analysis import control_flow
+    from isakit.analysis.graph_records import ProgramGraphs, program_graph
+
+    flows = [(name, control_flow(p)) for name, p in programs]
+    return ProgramGraphs("isakit-cfg-1", [program_graph(name, flow, _notes(flow)) for name, flow in flows])
 
 
 def _notes(flow: ControlFlow) -> Notes:
@@ -112,20 +132,3 @@ def _live(flow: ControlFlow) -> str:
             names = " ".join(f"{file}{n}" for file, n in sorted(facts.before(i.address)))
             rows.append(f"    {i.address:#06x}  {i.text:<48} {names}")
     return "\n".join(rows) + "\n"
-
-
-def _plain(name: str, flow: ControlFlow) -> dict[str, Any]:
-    from isakit.analysis import dominators, liveness, loops, post_dominators
-
-    out: dict[str, Any] = {"name": name, **flow.as_json()}
-    for f, plain in zip(flow.functions, out["functions"], strict=True):
-        plain["dominators"] = {str(k): v for k, v in sorted(dominators(flow, f).items())}
-        plain["post_dominators"] = {str(k): v for k, v in sorted(post_dominators(flow, f).items())}
-        plain["loops"] = [
-            {"head": x.head, "blocks": x.blocks, "parent": x.parent, "exits": x.exits} for x in loops(flow, f)
-        ]
-    facts = liveness(flow)
-    out["live_ranges"] = {f"{file}{n}": spans for (file, n), spans in sorted(facts.ranges().items())}
-    out["pressure"] = {file: facts.highest_pressure(file)[0] for file in facts.files}
-    out["notes"] = _notes(flow).as_json()
-    return out

@@ -114,9 +114,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
 
 
-def echo_json(data: Any) -> None:
-    """Write plain data as JSON."""
-    text = json.dumps(data, indent=1, ensure_ascii=False, default=str)
+def echo_json(result: Any) -> None:
+    """Write a record, or plain data, as JSON."""
+    from isakit.results import plain
+
+    text = json.dumps(plain(result), indent=1, ensure_ascii=False, default=str)
     click.echo(_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text))
 
 

@@ -8,6 +8,7 @@ import click
 
 from isakit.cli.common import dimensions, echo_json, json_option, read_bytes, shown
 from isakit.errors import IsakitError
+from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
     from isakit.debug.compare import Comparison
@@ -15,6 +16,58 @@ if TYPE_CHECKING:
 
 DIFFERENT = 3
 """Exit code where results differ."""
+
+
+@record
+class DifferentResult:
+    """A result that differs: at `count` of `total` places, the first at `index`, where the two `values` are."""
+
+    name: str
+    count: int
+    total: int
+    index: list[int]
+    values: list[str]
+
+
+@record
+class NumberedInstruction:
+    """An instruction by its number in the program and its byte address."""
+
+    number: int
+    address: int
+    text: str
+
+
+@record
+class DifferentRegister:
+    """A register and its value in each program."""
+
+    name: str
+    values: list[str]
+
+
+@record
+class FirstDifference:
+    """The first instruction of each program that leaves other values than the other one's."""
+
+    program: str
+    instructions: list[NumberedInstruction | None]
+    registers: list[DifferentRegister]
+    why: str
+
+
+@record
+class ComparedPrograms:
+    """Whether two programs compute the same, and how far results that count as equal are apart at most."""
+
+    equal: bool
+    results: list[str]
+    largest_ulps: int | None
+    differences: list[DifferentResult]
+    parting: FirstDifference | Omitted
+
+
+OUTPUT = Output("compare", 1, lambda: ComparedPrograms)
 
 
 @click.command(
@@ -56,7 +109,7 @@ def command(first: str, second: str, as_json: bool, **options: Any) -> None:
     else:
         raise IsakitError(f"{shown(first)} is {a.kind} and {shown(second)} {b.kind}; give two shaders or two cubins")
     if as_json:
-        echo_json(_plain(found))
+        echo_json(_result(found))
     else:
         _show(found)
     if not found:
@@ -116,22 +169,17 @@ def _show(found: Comparison) -> None:
             click.echo(line)
 
 
-def _plain(found: Comparison) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "equal": bool(found), "results": list(found.results), "largest_ulps": found.largest,
-        "differences": [
-            {"name": d.name, "count": d.count, "total": d.total, "index": list(d.index),
-             "values": list(map(str, d.values))}
-            for d in found.differences
-        ],
-    }  # fmt: skip
+def _result(found: Comparison) -> ComparedPrograms:
+    differences = [
+        DifferentResult(d.name, d.count, d.total, list(d.index), list(map(str, d.values))) for d in found.differences
+    ]
+    first: FirstDifference | Omitted = OMITTED
     p = found.parting
     if p is not None:
-        out["parting"] = {
-            "program": p.program, "instructions": [
-                None if i is None else {"number": n, "address": i.address, "text": i.text}
-                for n, i in zip(p.pcs, p.instructions, strict=True)
-            ],
-            "registers": [{"name": n, "values": [str(a), str(b)]} for n, a, b in p.registers], "why": p.why,
-        }  # fmt: skip
-    return out
+        instructions = [
+            None if i is None or n is None else NumberedInstruction(n, i.address, i.text)
+            for n, i in zip(p.pcs, p.instructions, strict=True)
+        ]
+        registers = [DifferentRegister(n, [str(a), str(b)]) for n, a, b in p.registers]
+        first = FirstDifference(p.program, instructions, registers, p.why)
+    return ComparedPrograms(bool(found), list(found.results), found.largest, differences, first)

@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import echo_json, json_option
+from isakit.results import Output
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.statistics import Statistics
+
+
+def _output() -> Any:
+    from isakit.hosts.cuda.statistics import StatisticsRecord
+
+    return StatisticsRecord
+
+
+OUTPUT = Output("cuda", 1, _output)
 
 
 def _version(context: click.Context, option: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -74,7 +84,7 @@ def _report_json(status: int, statistics: Statistics) -> None:
     with_stderr = sys.stdout
     try:
         sys.stdout = sys.stderr
-        echo_json(statistics.as_data())
+        echo_json(statistics.record())
     finally:
         sys.stdout = with_stderr
 

@@ -13,12 +13,25 @@ import click
 from isakit.cli.common import coloured, json_option, on_terminal
 from isakit.cli.launches import launch_options, prepare
 from isakit.errors import IsakitError
+from isakit.results import Output, plain, record
 
 if TYPE_CHECKING:
     from isakit.debug.session import Session
     from isakit.debug.terminal import Commands
 
 PROMPT = "(isakit) "
+
+
+@record
+class CommandReply:
+    """The answer to a command: lines of text, and data of the command's own kind."""
+
+    command: str
+    lines: list[str]
+    data: Any
+
+
+OUTPUT = Output("debug", 1, lambda: CommandReply)
 _CHANGED = re.compile(r"\*\$?[\w:]+=\S+|^\*.*")
 """What panes mark as changed."""
 
@@ -167,7 +180,7 @@ def _answer(reply: Any, as_json: bool, line: str) -> None:
     if as_json:
         import json
 
-        click.echo(json.dumps({"command": line, "lines": reply.lines, "data": reply.data}, ensure_ascii=False))
+        click.echo(json.dumps(plain(CommandReply(line, reply.lines, reply.data)), ensure_ascii=False))
         return
     for text in reply.lines:
         click.echo(_painted(text) if coloured() else text, color=coloured())

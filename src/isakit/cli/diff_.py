@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import IsakitError
+from isakit.results import Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,15 @@ DIFFERENT = 3
 """Exit code where the code differs."""
 _MARKS = {"same": " ", "moved": "~", "changed": "!", "removed": "-", "added": "+"}
 _COLOURS = {"~": "36", "!": "33", "-": "31", "+": "32"}
+
+
+def _output() -> Any:
+    from isakit.analysis.diff import FileDiffRecord
+
+    return FileDiffRecord
+
+
+OUTPUT = Output("diff", 1, _output)
 
 
 @click.command(
@@ -66,17 +76,16 @@ def command(
     that changed, `~` ones in which only registers, addresses or the encoding are others while the values are the same;
     these are shown where they stand beside a change, or with --exact. Exit code 0: no difference, 3: differences.
     """
-    from isakit.analysis.diff import diff_kernels
+    from isakit.analysis.diff import FileDiffRecord, diff_kernels
 
     named = named_code(isa_name, variant)
     found = diff_kernels(_programs(first, named, kernel), _programs(second, named, kernel))
     equal = found.identical if exact else found.equal
     if as_json:
-        echo_json({
-            "schema": "isakit-diff-1", "a": shown(first), "b": shown(second), "equal": found.equal,
-            "identical": found.identical, "kernels": [p.as_json() for p in found.pairs],
-            "removed": [name for name, _ in found.removed], "added": [name for name, _ in found.added],
-        })  # fmt: skip
+        removed, added = ([name for name, _ in side] for side in (found.removed, found.added))
+        kernels = [p.record() for p in found.pairs]
+        names = shown(first), shown(second)
+        echo_json(FileDiffRecord("isakit-diff-1", *names, found.equal, found.identical, kernels, removed, added))
     else:
         for p in found.pairs:
             _show(p, context, everything, exact)

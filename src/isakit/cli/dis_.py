@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +24,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import IsakitError
+from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -32,6 +33,37 @@ if TYPE_CHECKING:
 
 _MANY = 200_000
 """Instructions from which on a progress bar is shown."""
+
+
+@record
+class ListedInstruction:
+    """An instruction; `error`: why it cannot be decoded, `unknown_bits`: set bits that no field explains."""
+
+    address: int
+    size: int
+    words: list[int]
+    text: str
+    mnemonic: str
+    operands: list[str]
+    reads: list[str]
+    writes: list[str]
+    error: str | Omitted
+    unknown_bits: int | Omitted
+
+
+@record
+class ListedProgram:
+    """A program of a file; `tail`: bytes after the last whole word."""
+
+    name: str
+    isa: str
+    variant: str
+    program_type: str
+    tail: bytes
+    instructions: list[ListedInstruction]
+
+
+OUTPUT = Output("dis", 1, lambda: list[ListedProgram])
 
 
 @click.command(
@@ -115,7 +147,7 @@ def command(
         _decompile(files, shown(file), as_glsl)
         return
     if as_json:
-        echo_json([_plain(name, p) for name, p in programs])
+        echo_json([_listed(name, p) for name, p in programs])
         return
     if kernel is None and len(files) == 1:
         from isakit.formats import Shader
@@ -228,27 +260,24 @@ def _of_module(
             yield name, m.disassemble(kernel, program_type)
 
 
-def _plain(name: str, program: Program) -> dict[str, Any]:
-    return {
-        "name": name,
-        "isa": program.isa,
-        "variant": program.variant,
-        "program_type": program.program_type,
-        "tail": program.tail.hex(),
-        "instructions": [_plain_instruction(i) for i in program],
-    }
+def _listed(name: str, program: Program) -> ListedProgram:
+    instructions = [_listed_instruction(i) for i in program]
+    return ListedProgram(name, program.isa, program.variant, program.program_type, program.tail, instructions)
 
 
-def _plain_instruction(i: Instruction) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "address": i.address, "size": i.size, "words": list(i.words), "text": i.text, "mnemonic": i.mnemonic,
-        "operands": list(i.operands), "reads": list(i.reads), "writes": list(i.writes),
-    }  # fmt: skip
-    if i.error is not None:
-        out["error"] = i.error
-    if i.unknown_bits:
-        out["unknown_bits"] = i.unknown_bits
-    return out
+def _listed_instruction(i: Instruction) -> ListedInstruction:
+    return ListedInstruction(
+        i.address,
+        i.size,
+        list(i.words),
+        i.text,
+        i.mnemonic,
+        [str(o) for o in i.operands],
+        list(i.reads),
+        list(i.writes),
+        OMITTED if i.error is None else i.error,
+        i.unknown_bits or OMITTED,
+    )
 
 
 class _Beside:

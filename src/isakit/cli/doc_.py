@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from isakit.cli.common import coloured, console, echo_json, isa_option, json_option
 from isakit.errors import IsakitError, did_you_mean
+from isakit.results import Output, record
 
 if TYPE_CHECKING:
     from isakit.spec import InstructionSet, Record
 
 
 _SHORTEST_STEM = 4
+
+
+@record
+class FoundPage:
+    """A page that has the word searched for."""
+
+    isa: str
+    name: str
+    summary: str
+
+
+@record
+class RecordPage:
+    """The manual page of an instruction, register or directive."""
+
+    isa: str
+    name: str
+    mnemonics: list[str]
+    doc: str
+    status: str
+    reference: str
+    see: list[str]
+    notes: list[str]
+    syntax: list[str]
+    meaning: str
+
+
+OUTPUT = Output("doc", 1, lambda: list[RecordPage | FoundPage])
 
 
 @click.command(
@@ -50,7 +79,7 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
         if stem != word:
             click.echo(f"no page has {word!r}; these have {stem!r}:", err=True)
         if as_json:
-            echo_json([{"isa": owner, "name": hit, "summary": text} for owner, hit, text in hits])
+            echo_json([FoundPage(*hit) for hit in hits])
             return
         width = max(len(name) for _, name, _ in hits)
         for set_name, hit, text in hits:
@@ -60,7 +89,7 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
         found = records_named(isas, name) if name else [(isa, r) for isa in isas for r in isa.records]
         if name and not found:
             raise _unknown(name, known_names(isas))
-        echo_json([_plain(isa, r) for isa, r in found])
+        echo_json([_page(isa, r) for isa, r in found])
         return
     pages = [isa_page(isa) for isa in isas] if name is None else find_pages(isas, name)
     if not pages and name is not None and isa_name is None:
@@ -85,12 +114,19 @@ def _unknown(name: str, names: list[str]) -> IsakitError:
     return IsakitError("; ".join([f"there is no page about {name!r}", *did_you_mean(name, names), search]))
 
 
-def _plain(isa: InstructionSet, r: Record) -> dict[str, Any]:
+def _page(isa: InstructionSet, r: Record) -> RecordPage:
     from isakit.codec.syntax import syntax_line
     from isakit.docsgen.instruction import meaning
 
-    return {
-        "isa": isa.name, "name": r.name, "mnemonics": r.mnemonics, "doc": r.doc, "status": r.status.value,
-        "reference": str(r.ref), "see": [str(s) for s in r.see], "notes": list(r.notes),
-        "syntax": list(dict.fromkeys(syntax_line(f) for f in r.forms)), "meaning": "\n".join(meaning(isa, r)),
-    }  # fmt: skip
+    return RecordPage(
+        isa.name,
+        r.name,
+        list(r.mnemonics),
+        r.doc,
+        r.status.value,
+        str(r.ref),
+        [str(s) for s in r.see],
+        list(r.notes),
+        list(dict.fromkeys(syntax_line(f) for f in r.forms)),
+        "\n".join(meaning(isa, r)),
+    )

@@ -11,6 +11,16 @@ import click
 
 from isakit.cli.common import echo_json, json_option, write_bytes
 from isakit.errors import IsakitError
+from isakit.results import Output
+
+
+def _output() -> Any:
+    from isakit.graphics.draw_state import DrawStats
+
+    return list[DrawStats]
+
+
+OUTPUT = Output("draw", 1, _output)
 
 
 @click.command(
@@ -72,7 +82,7 @@ def command(
     else:
         write_bytes(output, png(pipeline.picture(target)))
     if as_json:
-        echo_json([vars(d) for d in drawn])
+        echo_json(drawn)
     elif stats:
         for n, d in enumerate(drawn):
             click.echo(

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from isakit.cli.common import coloured, console, echo_json, isa_option, json_option, type_option, variant_option
+from isakit.results import Output
 
 if TYPE_CHECKING:
     from isakit.codec import Explanation
+
+
+def _output() -> Any:
+    from isakit.codec.explain import Explanation
+
+    return Explanation | list[Explanation]
+
+
+OUTPUT = Output("explain", 1, _output)
 
 
 @click.command(
@@ -37,7 +47,7 @@ def command(isa_name: str, variant: str | None, program_type: str | None, as_jso
 
         found = isa(isa_name, variant).explain_all(" ".join(what), program_type)
     if as_json:
-        echo_json(found[0].as_dict() if len(found) == 1 else [e.as_dict() for e in found])
+        echo_json(found[0] if len(found) == 1 else found)
         return
     for number, explanation in enumerate(found):
         if number:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,11 +18,65 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import FormatError
+from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isakit.analysis import Pattern
+
+
+@record
+class Match:
+    """An instruction that was found, by its byte address in a program."""
+
+    file: str
+    program: str
+    address: int
+    words: list[int]
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.program}+{self.address:#x}: {self.text}"
+
+
+@record
+class MatchCount:
+    """How many instructions of a program were found."""
+
+    file: str
+    program: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.program}: {self.count}"
+
+
+@record
+class AlikeKernel:
+    """A program that is like `kernel`; `likeness` from 0 to 1."""
+
+    kernel: str
+    likeness: float
+    file: str
+    program: str
+
+    def __str__(self) -> str:
+        return f"{self.kernel}: {100 * self.likeness:3.0f} % {self.file}: {self.program}"
+
+
+@record
+class Matches:
+    """Everything that was found for a pattern, or `like` a file."""
+
+    schema: str
+    pattern: str
+    like: str | Omitted
+    found: list[Match | MatchCount | AlikeKernel]
+
+
+SCHEMA = "isakit-find-1"
+OUTPUT = Output("find", 1, lambda: Matches)
 
 
 @click.command(
@@ -80,24 +134,22 @@ def command(
         _indexed(index, Pattern(pattern), count, as_json)
         return
     wanted = Pattern(pattern)
-    found: list[dict[str, Any]] = []
+    found: list[Match | MatchCount | AlikeKernel] = []
     failed = False
     for name in files:
         try:
             for hit in _hits(name, wanted, named_code(isa_name, variant), program_type, count):
                 if as_json:
                     found.append(hit)
-                elif count:
-                    click.echo(printable(f"{hit['file']}: {hit['program']}: {hit['count']}"))
                 else:
-                    click.echo(printable(f"{hit['file']}: {hit['program']}+{hit['address']:#x}: {hit['text']}"))
+                    click.echo(printable(str(hit)))
         except BrokenPipeError:
             raise
         except (FormatError, OSError) as e:
             click.echo(printable(f"error: {e}"), err=True)
             failed = True
     if as_json:
-        echo_json({"schema": "isakit-find-1", "pattern": pattern, "found": found})
+        echo_json(Matches(SCHEMA, pattern, OMITTED, found))
     if failed:
         ctx.exit(1)
 
@@ -105,39 +157,40 @@ def command(
 def _indexed(index: str, pattern: Pattern, count: bool, as_json: bool) -> None:
     from isakit.corpora import find
 
-    found: list[dict[str, Any]] = []
+    found: list[Match | MatchCount | AlikeKernel] = []
     counts: dict[tuple[str, str], int] = {}
     for hit in find(index, pattern):
         name, i = _place(hit.path, hit.member, hit.offset), hit.instruction
         if count:
             counts[name, hit.kernel] = counts.get((name, hit.kernel), 0) + 1
         elif as_json:
-            found.append({"file": name, "program": hit.kernel, "address": i.address, "words": list(i.words),
-                          "text": i.text})  # fmt: skip
+            found.append(Match(name, hit.kernel, i.address, list(i.words), i.text))
         else:
-            click.echo(printable(f"{name}: {hit.kernel}+{i.address:#x}: {i.text}"))
+            click.echo(printable(str(Match(name, hit.kernel, i.address, list(i.words), i.text))))
+    sums = [MatchCount(name, kernel, n) for (name, kernel), n in counts.items()]
     if as_json:
-        found += [{"file": name, "program": kernel, "count": n} for (name, kernel), n in counts.items()]
-        echo_json({"schema": "isakit-find-1", "pattern": pattern.text, "found": found})
+        found += sums
+        echo_json(Matches(SCHEMA, pattern.text, OMITTED, found))
         return
-    for (name, kernel), n in counts.items():
-        click.echo(printable(f"{name}: {kernel}: {n}"))
+    for row in sums:
+        click.echo(printable(str(row)))
 
 
 def _alike(index: str, like: str, least: float, as_json: bool) -> None:
     from isakit.corpora import similar
     from isakit.programs.reading import load_all
 
-    out: list[dict[str, Any]] = []
+    out: list[Match | MatchCount | AlikeKernel] = []
     for m in load_all(read_bytes(like), path=shown(like)):
         for k in m.kernels.values():
             for r in similar(index, k.program, least=least):
                 name = _place(r.path, r.member, r.offset)
-                out.append({"kernel": k.name, "likeness": r.likeness, "file": name, "program": r.kernel})
+                row = AlikeKernel(k.name, r.likeness, name, r.kernel)
+                out.append(row)
                 if not as_json:
-                    click.echo(printable(f"{k.name}: {100 * r.likeness:3.0f} % {name}: {r.kernel}"))
+                    click.echo(printable(str(row)))
     if as_json:
-        echo_json({"schema": "isakit-find-1", "pattern": "", "like": shown(like), "found": out})
+        echo_json(Matches(SCHEMA, "", shown(like), out))
 
 
 def _place(path: str, member: str, offset: int) -> str:
@@ -147,15 +200,14 @@ def _place(path: str, member: str, offset: int) -> str:
 
 def _hits(
     name: str, pattern: Pattern, named: dict[str, str], program_type: str | None, count: bool
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Match | MatchCount]:
     from isakit.programs.reading import load_all
 
     for m in load_all(read_bytes(name), **named, path=shown(name)):
         for k in m.kernels.values():
             hits = (i for i in m.disassemble(k, program_type) if pattern.matches(i))
             if count:
-                yield {"file": shown(name), "program": k.name, "count": sum(1 for _ in hits)}
+                yield MatchCount(shown(name), k.name, sum(1 for _ in hits))
                 continue
             for i in hits:
-                yield {"file": shown(name), "program": k.name, "address": i.address, "words": list(i.words),
-                       "text": i.text}  # fmt: skip
+                yield Match(shown(name), k.name, i.address, list(i.words), i.text)

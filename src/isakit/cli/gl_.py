@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import echo_json, json_option
+from isakit.results import Output
 
 if TYPE_CHECKING:
     from isakit.hosts.drm.report import Report
+
+
+def _output() -> Any:
+    from isakit.hosts.drm.report import ReportRecord
+
+    return ReportRecord
+
+
+OUTPUT = Output("gl", 1, _output)
 
 
 @click.command(
@@ -76,7 +86,7 @@ def command(
         )
     sys.stdout.flush()
     if as_json:
-        echo_json(report.data())
+        echo_json(report.record())
     else:
         for line in lines(report, stats, unsupported):
             click.echo(line, err=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,109 @@ from isakit.cli.common import (
     shown,
     variant_option,
 )
+from isakit.machine.tesla.occupancy import Occupancy, OccupancyRecord, occupancy
+from isakit.results import OMITTED, Omitted, Output, column, record, table
 
 if TYPE_CHECKING:
-    from isakit.description import InfoRecord, Kernel, Module
-    from isakit.machine.tesla.occupancy import Occupancy
+    from isakit.description import InfoRecord, Kernel, Module, TextureSlot
+
+
+@record
+class TextureUse:
+    """A texture, and the unit it is bound to where the file says."""
+
+    name: str
+    unit: int | None
+
+
+@record
+class FileAttribute:
+    """A note of the compiler; `data` in hexadecimal digits."""
+
+    number: int
+    name: str
+    data: bytes
+
+
+@record
+class FileParameter:
+    """A parameter of a kernel: offset and size in bytes, its place among the parameters."""
+
+    name: str
+    type: str
+    offset: int
+    size: int | None
+    index: int
+
+
+@record
+class DeviceVariable:
+    """A variable in device memory; its size in bytes, and whether the file has its first value."""
+
+    name: str
+    size: int
+    initialised: bool
+
+
+def _known(n: int | None) -> str:
+    return "" if n is None else str(n)
+
+
+def _listed(params: list[FileParameter]) -> str:
+    return ", ".join(
+        f"{p.type or ('?' if p.size is None else f'b{8 * p.size}')}{f' {p.name}' if p.name else ''} at {p.offset:#x}"
+        for p in params
+    )
+
+
+@record
+class FileKernel:
+    """A kernel or program of a file; sizes in bytes, None where the file does not say."""
+
+    name: str = column("kernel")
+    code_bytes: int = column("code", ">")
+    registers: int | None = column("registers", ">", _known)
+    shared_bytes: int | None = column("shared", ">", _known)
+    local_bytes: int | None = column("local", ">", _known)
+    barriers: int | None = column("barriers", ">", _known)
+    params: list[FileParameter] = column("parameters", text=_listed)
+    constants: dict[int, int]
+    samplers: list[TextureUse]
+    attributes: list[FileAttribute]
+    occupancy: list[OccupancyRecord] | Omitted
+
+
+@record
+class ProgramFile:
+    """A file with programs, or one of those in a larger file; `stage` and `parameters` of shaders."""
+
+    path: str | None
+    offset: int
+    kind: str
+    isa: str
+    variant: str
+    kernels: list[FileKernel]
+    constants: dict[int, int]
+    globals: list[DeviceVariable]
+    samplers: list[TextureUse]
+    attributes: list[FileAttribute]
+    stage: str | Omitted
+    parameters: list[Any] | Omitted
+
+
+@record
+class EmbeddedPtx:
+    """A PTX text beside the machine code of a file."""
+
+    kind: str
+    offset: int
+    size: int
+    version: str
+    target: str
+    kernels: list[str]
+
+
+OUTPUT = Output("info", 1, lambda: list[ProgramFile | EmbeddedPtx])
 
 
 @click.command(
@@ -60,17 +159,17 @@ def command(
     modules = load_all(data, **named_code(isa_name, variant), path=shown(file))
     texts = _ptx_texts(data)
     if as_json:
-        echo_json([*(_plain(m, threads, shared) for m in modules), *texts])
+        echo_json([*(_file(m, threads, shared) for m in modules), *texts])
         return
     for m in modules:
         _show(m)
         if threads is not None:
             _show_occupancy(m, threads, shared)
     for t in texts:
-        count = len(t["kernels"])
-        _line(f"PTX at {t['offset']:#x}: {t['size']} bytes, {t['version']}, for {t['target']}; "
+        count = len(t.kernels)
+        _line(f"PTX at {t.offset:#x}: {t.size} bytes, {t.version}, for {t.target}; "
               f"{count or 'no'} kernel{'s' * (count != 1)}{':' * bool(count)}")  # fmt: skip
-        for name in t["kernels"]:
+        for name in t.kernels:
             _line(f"  {name}")
 
 
@@ -78,16 +177,15 @@ _PTX = re.compile(r"\.version\s+([\d.]+).*?\.target\s+(\w+)", re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
-def _ptx_texts(data: bytes) -> list[dict[str, Any]]:
+def _ptx_texts(data: bytes) -> list[EmbeddedPtx]:
     """The PTX texts beside the machine code of a file."""
     from isakit.formats import find_embedded
 
-    out: list[dict[str, Any]] = []
+    out: list[EmbeddedPtx] = []
     for f in find_embedded(data) if b".version" in data else ():
         m = _PTX.match(f.text)
         if m is not None:
-            out.append({"kind": "ptx", "offset": f.offset, "size": f.size, "version": m[1], "target": m[2],
-                        "kernels": _ENTRY.findall(f.text)})  # fmt: skip
+            out.append(EmbeddedPtx("ptx", f.offset, f.size, m[1], m[2], _ENTRY.findall(f.text)))
     return out
 
 
@@ -104,7 +202,6 @@ _MOST_THREADS = 512
 
 def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
     """For each chip, where the file says what the kernel takes."""
-    from isakit.machine.tesla.occupancy import occupancy
     from isakit.registry import VARIANTS
 
     if k.registers is None or k.module is None or k.module.isa != "tesla":
@@ -123,57 +220,63 @@ def _show_occupancy(m: Module, threads: int, shared: int) -> None:
                   f"{warps} of {most} warps ({100 * warps // most} %), limited by {limit}")  # fmt: skip
 
 
-def _plain(m: Module, threads: int | None, shared: int) -> dict[str, Any]:
+def _file(m: Module, threads: int | None, shared: int) -> ProgramFile:
     from isakit.formats import Shader
 
-    out: dict[str, Any] = {
-        "path": m.path, "offset": m.offset, "kind": m.kind, "isa": m.isa, "variant": m.variant,
-        "kernels": [_kernel(k, threads, shared) for k in m.kernels.values()],
-        "constants": {str(bank): len(m.constant_bytes(bank)) for bank in m.constants},
-        "globals": [{"name": g.name, "size": g.size, "initialised": g.data is not None} for g in m.globals],
-        "samplers": [{"name": s.name, "unit": s.unit} for s in m.samplers],
-        "attributes": _attributes(m.info),
-    }  # fmt: skip
-    if isinstance(m, Shader):
-        out["stage"] = m.stage
-        out["parameters"] = [dataclasses.asdict(p) for p in m.parameters]
-    return out
+    return ProgramFile(
+        path=m.path,
+        offset=m.offset,
+        kind=m.kind,
+        isa=m.isa,
+        variant=m.variant,
+        kernels=[_kernel(k, threads, shared) for k in m.kernels.values()],
+        constants={bank: len(m.constant_bytes(bank)) for bank in m.constants},
+        globals=[DeviceVariable(g.name, g.size, g.data is not None) for g in m.globals],
+        samplers=_samplers(m.samplers),
+        attributes=_attributes(m.info),
+        stage=m.stage if isinstance(m, Shader) else OMITTED,
+        parameters=list(m.parameters) if isinstance(m, Shader) else OMITTED,
+    )
 
 
-def _kernel(k: Kernel, threads: int | None, shared: int) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "name": k.name, "code_bytes": len(k.code), "registers": k.registers, "shared_bytes": k.shared_bytes,
-        "local_bytes": k.local_bytes, "barriers": k.barriers,
-        "params": [{"name": name, "type": kind, "offset": offset, "size": size, "index": n}
-                   for n, (name, kind, offset, size) in enumerate(_params(k))],
-        "constants": {str(bank): len(k.constant_bytes(bank)) for bank in k.constants},
-        "samplers": [{"name": s.name, "unit": s.unit} for s in k.samplers],
-        "attributes": _attributes(k.info),
-    }  # fmt: skip
-    if threads is not None:
-        out["occupancy"] = [{"threads": threads, **o.as_json()} for o in _occupancies(k, threads, shared)]
-    return out
+def _kernel(k: Kernel, threads: int | None, shared: int) -> FileKernel:
+    return FileKernel(
+        name=k.name,
+        code_bytes=len(k.code),
+        registers=k.registers,
+        shared_bytes=k.shared_bytes,
+        local_bytes=k.local_bytes,
+        barriers=k.barriers,
+        params=_params(k),
+        constants={bank: len(k.constant_bytes(bank)) for bank in k.constants},
+        samplers=_samplers(k.samplers),
+        attributes=_attributes(k.info),
+        occupancy=OMITTED if threads is None else [o.record(threads) for o in _occupancies(k, threads, shared)],
+    )
 
 
-def _params(k: Kernel) -> list[tuple[str, str, int, int | None]]:
-    """Name, type, offset and bytes of each parameter; of files that list offsets only, the last one has no size."""
+def _params(k: Kernel) -> list[FileParameter]:
+    """Return the parameters of a kernel; of files that list offsets only, the last one has no size."""
     from isakit.formats.nvinfo import param_offsets
 
     if k.params:
-        return [(p.name, p.kind, p.offset, p.size) for p in k.params]
+        return [FileParameter(p.name, p.kind, p.offset, p.size, n) for n, p in enumerate(k.params)]
     offsets = param_offsets(k.info)
-    sizes = [max(0, end - start) for start, end in pairwise(offsets)]
-    return [("", "", offset, size) for offset, size in zip(offsets, [*sizes, None], strict=False)]
+    sizes = [*(max(0, end - start) for start, end in pairwise(offsets)), None]
+    return [
+        FileParameter("", "", offset, size, n) for n, (offset, size) in enumerate(zip(offsets, sizes, strict=False))
+    ]
 
 
-def _attributes(records: list[InfoRecord]) -> list[dict[str, Any]]:
-    """What the compiler noted besides registers, memory, parameters and textures."""
+def _samplers(samplers: Iterable[TextureSlot]) -> list[TextureUse]:
+    return [TextureUse(s.name, s.unit) for s in samplers]
+
+
+def _attributes(records: list[InfoRecord]) -> list[FileAttribute]:
+    """Return what the compiler noted besides registers, memory, parameters and textures."""
     from isakit.formats.nvinfo import ATTRIBUTES
 
-    return [
-        {"number": r.attribute, "name": ATTRIBUTES.get(r.attribute, f"{r.attribute:#x}"), "data": r.data.hex()}
-        for r in records
-    ]
+    return [FileAttribute(r.attribute, ATTRIBUTES.get(r.attribute, f"{r.attribute:#x}"), r.data) for r in records]
 
 
 def _show(m: Module) -> None:
@@ -183,19 +286,8 @@ def _show(m: Module) -> None:
     where = f" at {m.offset:#x}" if m.offset else ""
     kind = f"{m.kind}, {m.isa or 'unknown instruction set'} {m.variant}".strip()
     _line(f"{m.path or '<data>'}{where}: {kind}")
-    rows: list[tuple[str, ...]] = [("kernel", "code", "registers", "shared", "local", "barriers", "parameters")]
-    for k in m.kernels.values():
-        params = ", ".join(
-            f"{kind or ('?' if size is None else f'b{8 * size}')}{f' {name}' if name else ''} at {offset:#x}"
-            for name, kind, offset, size in _params(k)
-        )
-        sizes = (k.registers, k.shared_bytes, k.local_bytes, k.barriers)
-        rows.append((k.name, str(len(k.code)), *("" if n is None else str(n) for n in sizes), params))
-    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
-    for row in rows:
-        name, *numbers, params = row
-        cells = (n.rjust(w) for n, w in zip(numbers, widths[1:-1], strict=True))
-        _line(f"{name:<{widths[0]}}  {'  '.join(cells)}  {params}".rstrip())
+    for row in table(FileKernel, [_kernel(k, None, 0) for k in m.kernels.values()], fit=True):
+        _line(row)
     for bank in m.constants:
         _line(f"c{bank}: {len(m.constant_bytes(bank))} bytes")
     for g in m.globals:
@@ -208,7 +300,7 @@ def _show(m: Module) -> None:
     noted = [("the file", a) for a in _attributes(m.info)]
     noted += [(k.name, a) for k in m.kernels.values() for a in _attributes(k.info)]
     for what, a in noted:
-        _line(f"attribute {a['name']} of {what}: {a['data']}".rstrip(": "))
+        _line(f"attribute {a.name} of {what}: {a.data.hex()}".rstrip(": "))
     if isinstance(m, Shader):
         _line(f"stage: {m.stage}")
         for line in m.directives():

@@ -19,7 +19,6 @@ Settings are `NAME=VALUE` texts:
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
@@ -27,13 +26,24 @@ from typing import Any, Literal, get_origin, get_type_hints
 import numpy as np
 
 from isakit.errors import FormatError, LaunchError
+from isakit.lean import dataclass
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.watch import Cycle
 from isakit.runtime.npy import load_array
-from isakit.runtime.vuc import DEFAULT_CYCLES, Core
+from isakit.runtime.vuc import DEFAULT_CYCLES, Core, Stop
 from isakit.runtime.vuc_script import Script, parse_script
 
-Report = tuple[dict[str, Any], list[str]]
+
+@dataclass(frozen=True)
+class MicrocodeRun:
+    """A run of microcode: why it ended and what it took, the state of the core, and what the linter says."""
+
+    stats: Stop
+    state: dict[str, Any]
+    findings: list[str]
+
+
+Report = tuple[MicrocodeRun, list[str]]
 
 _FLAGS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
@@ -53,9 +63,9 @@ def run_image(
         max_cycles: cycle limit, default 1,000,000.
         engine: as `isakit.vuc.Core` takes it.
 
-    Returns plain data (`stats`, `state`, `findings`) and the lines to print. Raises LaunchError for a wrong setting,
-    FormatError for a file of another content, CheckFailed where a script expects something else, MachineFault for a
-    faulting program, OSError for files.
+    Returns the result and the lines to print. Raises LaunchError for a wrong setting, FormatError for a file of
+    another content, CheckFailed where a script expects something else, MachineFault for a faulting program, OSError
+    for files.
     """
     given = _Settings(settings)
     core = _prepared(source, given, engine)
@@ -94,7 +104,7 @@ def run_image(
     _save(core, given)
     texts += _summary(core, stop.reason, stop.cycles)
     state = {k: v for k, v in core.state().items() if k not in ("pwt", "vp", "mvsi", "mvso")}
-    return {"stats": dataclasses.asdict(stop), "state": state, "findings": findings}, texts
+    return MicrocodeRun(stop, state, findings), texts
 
 
 def prepared_core(

@@ -9,6 +9,16 @@ import click
 
 from isakit.cli.common import echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
+from isakit.results import Output
+
+
+def _output() -> Any:
+    from isakit.debug.profile import ProfileRecord
+
+    return ProfileRecord
+
+
+OUTPUT = Output("profile", 1, _output)
 
 
 @click.command(
@@ -52,7 +62,7 @@ def command(
 
         Path(html).write_text(page(found), encoding="utf-8")
     if as_json:
-        echo_json(found.as_json())
+        echo_json(found.record())
     elif html is None:
         tables = (*_behind(block_table(found.blocks)), *_behind(found.by_source()), *found.table())
         for line in [*found.listing(), "", *tables]:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isakit.cli.common import echo_json, json_option
+from isakit.results import Output
 
 if TYPE_CHECKING:
-    from isakit.hosts.cuda.replay import Outcome
+    from isakit.hosts.cuda.replay import Outcome, OutcomeRecord
 
 DIFFERENT, FAULTED = 1, 3
+
+
+def _output() -> Any:
+    from isakit.hosts.cuda.replay import OutcomeRecord
+    from isakit.hosts.drm.replay import ReplayedFrames
+
+    return list[OutcomeRecord] | ReplayedFrames
+
+
+OUTPUT = Output("replay", 1, _output)
 
 
 @click.command(
@@ -69,7 +81,7 @@ def command(
             for line in _lines(outcome, check):
                 click.echo(line)
     if as_json:
-        echo_json([_data(o, check) for o in outcomes])
+        echo_json([_launch(o, check) for o in outcomes])
     unexpected = [o for o in outcomes if o.fault is not None and o.expected_fault is None]
     different = [o for o in outcomes if check and not o.same]
     if unexpected:
@@ -107,7 +119,9 @@ def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, outpu
     finally:
         replay.close()
     if as_json:
-        echo_json({"chip": replay.chip.name, "draws": [vars(d) for d in replay.draws], **replay.report.data()})
+        from isakit.hosts.drm.replay import ReplayedFrames
+
+        echo_json(ReplayedFrames(replay.chip.name, replay.draws, **vars(replay.report.record())))
         return
     for d in replay.draws:
         click.echo(f"frame {d.frame} draw {d.draw}: {d.mode}, {d.fragments} fragments")
@@ -130,12 +144,9 @@ def _lines(o: Outcome, check: bool) -> list[str]:
     return out
 
 
-def _data(o: Outcome, check: bool) -> dict[str, Any]:
-    """The same as plain data."""
-    out: dict[str, Any] = {
-        "launch": o.number, "kernel": o.kernel, "instructions": o.stats.instructions, "seconds": o.stats.seconds,
-        "fault": None if o.fault is None else str(o.fault),
-    }  # fmt: skip
-    if check:
-        out |= {"same": o.same, "different": o.different, "first": [vars(d) for d in o.first]}
-    return out
+def _launch(o: Outcome, check: bool) -> OutcomeRecord:
+    from isakit.hosts.cuda.replay import OutcomeRecord
+
+    fault = None if o.fault is None else str(o.fault)
+    found = OutcomeRecord(o.number, o.kernel, o.stats.instructions, o.stats.seconds, fault)
+    return replace(found, same=o.same, different=o.different, first=o.first) if check else found

@@ -24,15 +24,87 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import FormatError, IsakitError, MachineFault
+from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.cli.microcode import MicrocodeRun
     from isakit.description import Module, Param
     from isakit.runtime import Device
     from isakit.runtime.kernel import LoadedKernel
 
 _FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
+
+
+@record
+class ReturnedArgument:
+    """An argument that came back: its elements, or the file they were saved in."""
+
+    index: int
+    dtype: str
+    shape: list[int]
+    file: str | Omitted
+    values: list[Any] | Omitted
+
+
+@record
+class KernelCost:
+    """What a launch took."""
+
+    instructions: int
+    warp_instructions: int
+    seconds: float
+    instructions_per_second: int
+    engine: str
+
+
+@record
+class KernelRun:
+    """A launch that ended."""
+
+    kernel: str | None
+    stats: KernelCost
+    arguments: list[ReturnedArgument]
+
+
+@record
+class SavedResult:
+    """A shader's result that was saved."""
+
+    file: str
+    shape: list[int]
+
+
+@record
+class ShaderCost:
+    """What a shader took."""
+
+    instructions: int
+
+
+@record
+class ShaderRun:
+    """A shader that ended; results that were not saved are lists of numbers."""
+
+    stats: ShaderCost
+    outputs: dict[str, SavedResult | list[Any]]
+
+
+@record
+class FaultedRun:
+    """The fault that ended a run: its kind, and what is known of its place."""
+
+    fault: dict[str, Any]
+
+
+def _output() -> Any:
+    from isakit.cli.microcode import MicrocodeRun
+
+    return KernelRun | ShaderRun | MicrocodeRun | FaultedRun
+
+
+OUTPUT = Output("run", 1, _output)
 
 
 class Dims(click.ParamType[tuple[int, ...]] if TYPE_CHECKING else click.ParamType):
@@ -99,7 +171,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
         result, texts = run(source, arguments, options)
     except MachineFault as e:
         if as_json:
-            echo_json({"fault": {k: v for k, v in vars(e).items() if v is not None and v != ""}})
+            echo_json(FaultedRun({k: v for k, v in vars(e).items() if v is not None and v != ""}))
         raise
     if as_json:
         echo_json(result)
@@ -107,7 +179,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
     for text in texts:
         click.echo(text)
     if options["stats"]:
-        for name, value in result["stats"].items():
+        for name, value in vars(result.stats).items():
             click.echo(f"{name}: {value}")
 
 
@@ -204,7 +276,7 @@ def _progress(what: str) -> Generator[None]:
             yield
 
 
-Result = tuple[dict[str, Any], list[str]]
+Result = tuple["KernelRun | ShaderRun | MicrocodeRun", list[str]]
 
 
 def prepared_kernel(
@@ -246,12 +318,9 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
             dynamic_shared=options["shared"],
         )  # fmt: skip
     outputs, texts = outputs_of(list(enumerate(arguments)), options["as_json"])
-    took = {
-        "instructions": stats.instructions, "warp_instructions": stats.warp_instructions, "seconds": stats.seconds,
-        "instructions_per_second": round(stats.instructions / stats.seconds) if stats.seconds else 0,
-        "engine": device.engine,
-    }  # fmt: skip
-    return {"kernel": kernel.name, "stats": took, "arguments": outputs}, texts
+    rate = round(stats.instructions / stats.seconds) if stats.seconds else 0
+    took = KernelCost(stats.instructions, stats.warp_instructions, stats.seconds, rate, device.engine)
+    return KernelRun(kernel.name, took, outputs), texts
 
 
 def _example(p: Param) -> str:
@@ -290,28 +359,29 @@ def _texture(spec: str) -> tuple[str | int, Any, Any]:
     return int(name) if name.isdigit() else name, texture, Sampler(wrap=wrap, mag=smooth, min=smooth)
 
 
-def outputs_of(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[list[dict[str, Any]], list[str]]:
+def outputs_of(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[list[ReturnedArgument], list[str]]:
     """What came back: saved where a file was named, else as plain data for JSON, or as text."""
     import numpy as np
 
-    outputs: list[dict[str, Any]] = []
+    outputs: list[ReturnedArgument] = []
     texts: list[str] = []
     for index, a in arguments:
         if not a.returned:
             continue
         shape = "x".join(str(n) for n in a.value.shape)
         head = f"argument {index} ({a.value.dtype}, {shape})"
-        entry: dict[str, Any] = {"index": index, "dtype": str(a.value.dtype), "shape": list(a.value.shape)}
+        saved: str | Omitted = OMITTED
+        values: Any = OMITTED
         if a.path is not None:
             with open(a.path, "wb") as f:  # a name without .npy stays as it is
                 np.save(f, a.value, allow_pickle=False)
-            entry["file"] = str(a.path)
+            saved = str(a.path)
             texts.append(f"{head}: saved as {a.path}")
         elif as_json:
-            entry["values"] = plain(a.value)
+            values = plain(a.value)
         else:
             texts.append(f"{head}:\n{np.array2string(a.value, threshold=64, max_line_width=110)}")
-        outputs.append(entry)
+        outputs.append(ReturnedArgument(index, str(a.value.dtype), list(a.value.shape), saved, values))
     return outputs, texts
 
 
@@ -345,13 +415,13 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
         path = given.outputs.get(n)
         if path is not None:
             save_result(path, n, v)
-            outputs[n] = {"file": str(path), "shape": list(v.shape)}
+            outputs[n] = SavedResult(str(path), list(v.shape))
             texts.append(f"{n}: saved as {path}")
         elif options["as_json"]:
             outputs[n] = plain(v)
         else:
             texts.append(f"{n}:\n{np.array2string(v, threshold=64, max_line_width=110)}")
-    return {"stats": {"instructions": out.instructions}, "outputs": outputs}, texts
+    return ShaderRun(ShaderCost(out.instructions), outputs), texts
 
 
 __all__ = ["command", "load_source", "outputs_of", "prepared_kernel", "refuse_kernel_options", "split_spec"]

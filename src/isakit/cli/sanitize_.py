@@ -8,8 +8,18 @@ import click
 
 from isakit.cli.common import echo_json, json_option
 from isakit.cli.launches import Prepared, launch_options, prepare
+from isakit.results import Output
 
 FOUND = 3
+
+
+def _output() -> Any:
+    from isakit.debug.sanitize.findings import SanitizerRecord
+
+    return SanitizerRecord
+
+
+OUTPUT = Output("sanitize", 1, _output)
 
 
 @click.command(
@@ -39,7 +49,7 @@ def command(
     prepared = prepare(file, isa_name, variant, options)
     report = sanitize(prepared.machine, unwritten=_unwritten(prepared), max_instructions=limit)
     if as_json:
-        echo_json(report.as_json())
+        echo_json(report.record())
     else:
         click.echo(str(report))
     if not report.clean:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import time
 
 import click
 
 from isakit.cli.common import echo_json, json_option, printable
+from isakit.results import Output, record
 
 _SECONDS = 0.5
+
+
+@record
+class IndexedFiles:
+    """The index that was written, with its rows of each table and the bytes that were searched."""
+
+    schema: str
+    index: str
+    files: int
+    kernels: int
+    instructions: int
+    strings: int
+    bytes: int
+
+
+OUTPUT = Output("scan", 1, lambda: IndexedFiles)
 
 
 @click.command(
@@ -51,7 +67,7 @@ def command(output: str, jobs: int | None, dask: str | None, as_json: bool, path
         if last > began:
             click.echo("\r\x1b[K", err=True, nl=False)
     if as_json:
-        echo_json({"schema": "isakit-scan-1", "index": output, **dataclasses.asdict(report)})
+        echo_json(IndexedFiles("isakit-scan-1", output, **vars(report)))
         return
     found = f"{report.kernels} kernels, {report.instructions} instructions, {report.strings} names"
     click.echo(printable(f"{output}: {report.files} files, {found}, {report.bytes / 1e6:.1f} MB searched"))

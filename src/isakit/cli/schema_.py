@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 import click
 
+from isakit.cli.app import COMMANDS, PLACES
 from isakit.cli.common import echo_json, json_option
 from isakit.errors import IsakitError
+from isakit.results import Output
+
+
+def verbs_with_json() -> list[str]:
+    """Return the verbs whose JSON has a schema."""
+    return sorted(["export", *(v for v in COMMANDS if v not in _WITHOUT)])
+
+
+_WITHOUT = {"schema", "completion", "man", "export"}
+
+
+def output(verb: str) -> Output:
+    """Return the JSON output that a verb declares. Raises KeyError for a verb that writes none."""
+    if verb not in verbs_with_json() or verb == "export":
+        raise KeyError(verb)
+    return importlib.import_module(PLACES.get(verb, f"isakit.cli.{verb}_")).OUTPUT
+
+
+def schema(verb: str) -> dict[str, Any]:
+    """Return the JSON schema of a verb's output. Raises KeyError for a verb that writes none."""
+    if verb == "export":
+        from isakit.export.json_ import SCHEMA
+
+        return SCHEMA
+    return output(verb).schema()
 
 
 @click.command(
@@ -22,10 +51,9 @@ def command(verb: str | None, as_json: bool) -> None:
 
     With --json, and without a command, all schemas by command.
     """
-    from isakit.cli.schemas import SHAPES, schema
     from isakit.errors import did_you_mean
 
-    verbs = sorted([*SHAPES, "export"])
+    verbs = verbs_with_json()
     if verb is not None:
         if verb not in verbs:
             (hint,) = did_you_mean(verb, verbs) or (f"there are {', '.join(verbs)}",)

@@ -9,6 +9,16 @@ import click
 
 from isakit.cli.common import echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
+from isakit.results import Output
+
+
+def _output() -> Any:
+    from isakit.debug.trace.replay import TraceRecord
+
+    return TraceRecord
+
+
+OUTPUT = Output("trace", 1, _output)
 
 
 @click.command(

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
-from typing import Any
 
 from isakit.codec.instruction import Instruction
+from isakit.results import hidden
 from isakit.spec.fields import Field
 
 
@@ -21,7 +21,7 @@ class ExplainRow:
     value: int
     meaning: str
     reference: str
-    mask: int
+    mask: int = hidden(default=0)
 
 
 @dataclass(frozen=True)
@@ -34,32 +34,16 @@ class Explanation:
     form: str
     status: str
     reference: str
-    doc: str
     error: str | None
     rows: tuple[ExplainRow, ...]
-    word_digits: int = 8
+    doc: str = hidden(default="")
+    word_digits: int = hidden(default=8)
 
     def __iter__(self) -> Iterator[ExplainRow]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "text": self.text,
-            "words": list(self.words),
-            "name": self.name,
-            "form": self.form,
-            "status": self.status,
-            "reference": self.reference,
-            "error": self.error,
-            "rows": [
-                {"bits": r.bits, "field": r.field, "value": r.value, "meaning": r.meaning, "reference": r.reference}
-                for r in self.rows
-            ],
-        }
 
     def __str__(self) -> str:
         head = " ".join(f"{w:0{self.word_digits}x}" for w in self.words)
@@ -117,7 +101,7 @@ def explain(i: Instruction) -> Explanation:
     digits = (unit_bits + 3) // 4
     form, record = i.form, i.record
     if form is None or record is None:
-        return Explanation(i.text, i.words, "", "", "", "", "", i.error, (), digits)
+        return Explanation(i.text, i.words, "", "", "", "", i.error, (), word_digits=digits)
     reference = str(record.ref)
     rows = [
         ExplainRow(
@@ -164,9 +148,9 @@ def explain(i: Instruction) -> Explanation:
         form.layout.name,
         record.status.value,
         reference,
-        record.doc,
         i.error,
         tuple(rows),
+        record.doc,
         digits,
     )
 

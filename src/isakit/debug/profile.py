@@ -7,7 +7,7 @@ have none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
-from isakit.machine.tesla.occupancy import Occupancy, occupancy
+from isakit.machine.tesla.occupancy import Occupancy, OccupancyRecord, occupancy
+from isakit.results import OMITTED, Omitted
 from isakit.spec import InstructionKind
 
 KEPT = 1 << 16
@@ -73,6 +74,28 @@ class Line:
 
 
 @dataclass
+class LineRecord(Line):
+    """A `Line` for JSON, with the lines of source and PTX it comes from where they are known."""
+
+    path: str | Omitted | None = OMITTED
+    line: int | Omitted | None = OMITTED
+    ptx_line: int | Omitted | None = OMITTED
+
+
+@dataclass
+class ProfileRecord:
+    """A `Profile` for JSON."""
+
+    kernel: str
+    chip: str
+    capability: str
+    counters: dict[str, int]
+    occupancy: list[OccupancyRecord]
+    instructions: list[LineRecord]
+    blocks: list[BlockCounts]
+
+
+@dataclass
 class Profile:
     """A profile: `lines` by address, and `counters` under the names that NVIDIA's profiler had for these chips."""
 
@@ -90,26 +113,24 @@ class Profile:
     def __iter__(self) -> Iterator[Line]:
         return iter(self.lines[a] for a in sorted(self.lines))
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        rows = [
-            {
-                **asdict(x),
-                "spaces": sorted(x.spaces),
-                "sizes": {str(k): v for k, v in x.sizes.items()},
-                **self._where(x),
-            }
-            for x in self
-        ]
-        return {
-            "kernel": self.kernel, "chip": self.chip, "capability": self.capability, "counters": self.counters,
-            "occupancy": [o.as_json() for o in self.occupancies], "instructions": rows,
-            "blocks": [b.as_json() for b in self.blocks],
-        }  # fmt: skip
+    def record(self) -> ProfileRecord:
+        """Return the profile as a record."""
+        occupancies = [o.record() for o in self.occupancies]
+        return ProfileRecord(
+            self.kernel,
+            self.chip,
+            self.capability,
+            self.counters,
+            occupancies,
+            [self._line(x) for x in self],
+            self.blocks,
+        )
 
-    def _where(self, x: Line) -> dict[str, Any]:
+    def _line(self, x: Line) -> LineRecord:
         where = self.source.at(x.address) if self.source is not None else None
-        return {} if where is None else {"path": where.path, "line": where.line, "ptx_line": where.ptx}
+        if where is None:
+            return LineRecord(**vars(x))
+        return LineRecord(**vars(x), path=where.path, line=where.line, ptx_line=where.ptx)
 
     def by_source(self) -> list[str]:
         """Executions and lanes of every line of the source; nothing where the code does not know its lines."""

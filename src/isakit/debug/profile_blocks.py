@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from isakit.analysis.control_flow import control_flow
 from isakit.asm import Program
@@ -42,10 +42,6 @@ class BlockCounts:
     moved: int
     used: int
     serialized: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
 
 
 def block_counts(program: Program, lines: Mapping[int, Counted], labels: Mapping[str, int]) -> list[BlockCounts]:

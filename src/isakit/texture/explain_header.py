@@ -42,5 +42,5 @@ def explain_header(kind: str, words: str | Sequence[int]) -> Explanation:
         rows.append(ExplainRow("", "unknown", whole, "bits no field explains", "", whole))
     title = _HEADERS[kind]
     return Explanation(
-        f"{kind.upper()}: {title}", tuple(words), kind, "header", "known", "tesla-graphics 1", title, None, tuple(rows)
+        f"{kind.upper()}: {title}", tuple(words), kind, "header", "known", "tesla-graphics 1", None, tuple(rows), title
     )

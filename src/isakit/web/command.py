@@ -17,9 +17,21 @@ from types import FrameType
 import click
 
 from isakit.errors import HostError, IsakitError
+from isakit.results import Output, plain, record
 from isakit.sandbox import absent
 from isakit.web.limits import Limits
 
+
+@record
+class PageAddress:
+    """Where the workbench is, and what the system does not offer to shut programs of a page in."""
+
+    url: str
+    port: int
+    absent: list[str]
+
+
+OUTPUT = Output("web", 1, lambda: PageAddress)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LARGEST_FILE = 16 << 20
 
@@ -90,10 +102,9 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
         server = Server(config)
         url = f"http://{shown}:{number}/{token}/"
         with _until_ended(server.handle_exit):
-            missing = absent()
-            about = {"url": url, "port": number, "absent": missing}
-            click.echo(json.dumps(about) if as_json else f"the workbench is at {url}")
-            for what in missing:
+            about = PageAddress(url, number, absent())
+            click.echo(json.dumps(plain(about)) if as_json else f"the workbench is at {url}")
+            for what in about.absent:
                 click.echo(f"note: programs of a page are not shut in as they should be: there is no {what}", err=True)
             sys.stdout.flush()
             if browse:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from isakit.asm.printer import address_scale, label_names
 from isakit.asm.program import hex_words
+from isakit.results import plain
 from isakit.web.limits import LINES
 
 if TYPE_CHECKING:
@@ -100,9 +101,10 @@ def _columns(program: Program) -> LiveColumns:
 def graph(unit: Unit) -> dict[str, Any]:
     """Blocks and edges with the structure that a drawing needs."""
     from isakit import analysis
+    from isakit.analysis.graph_records import graph_record
 
     flow = flow_of(unit.program)
-    out = flow.as_json()
+    out: dict[str, Any] = plain(graph_record(flow))
     out["loops"] = [
         {"head": x.head, "blocks": x.blocks} for f in flow.functions for x in analysis.loops(flow, f)
     ]  # fmt: skip
@@ -119,7 +121,7 @@ def explained(unit: Unit, address: int) -> dict[str, Any]:
         raise IsakitError(f"there is no instruction at {address:#x}")
     e = i.explain()
     return {
-        **e.as_dict(), "address": i.address, "unit_bits": i.decoder.view.variant.unit_bits,
+        **plain(e), "address": i.address, "unit_bits": i.decoder.view.variant.unit_bits,
         "words": hex_words(i).split(),
         "rows": [{"bits": r.bits, "field": r.field, "value": f"{r.value:#x}", "meaning": r.meaning,
                   "reference": r.reference, "mask": f"{r.mask:x}"} for r in e.rows],

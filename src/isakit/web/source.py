@@ -63,10 +63,10 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
 
 def diagnostics(error: AsmError) -> list[dict[str, Any]]:
     """Errors as plain data; lines and columns count from 1."""
-    return [plain(d) for d in error.diagnostics]
+    return [diagnostic_data(d) for d in error.diagnostics]
 
 
-def plain(d: Diagnostic) -> dict[str, Any]:
+def diagnostic_data(d: Diagnostic) -> dict[str, Any]:
     """One error as plain data."""
     return {"line": d.line, "column": d.column, "width": d.width, "message": d.message, "notes": list(d.notes)}
 

@@ -7,10 +7,11 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
+from isakit.results import plain
 from isakit.web import captures
 from isakit.web.folder import Folder, checked, checked_spec
 from isakit.web.limits import ROWS, STEPS, Limits
-from isakit.web.source import LANGUAGES, assembled, compiled, diagnostics, plain
+from isakit.web.source import LANGUAGES, assembled, compiled, diagnostic_data, diagnostics
 from isakit.web.units import PageUnits
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Workbench:
                 units = self._units.add_program(TEXT, program, self._stored(program, text))
             else:
                 module, ptx, errors = compiled(text, language, variant)
-                wrong = [plain(d) for d in errors]
+                wrong = [diagnostic_data(d) for d in errors]
                 self._folder.put("editor.cubin", write_elf_cubin(module))
                 units = self._units.add_module(TEXT, [module], "editor.cubin", language)
         except AsmError as e:
@@ -238,7 +239,7 @@ class Workbench:
         one, other = self._units[asked.text("a")], self._units[asked.text("b")]
         found = diff_programs(one.program, other.program, one.name or one.file, other.name or other.file)
         rows = [{"change": r.change.value, "a": _side(r.a), "b": _side(r.b), "why": list(r.why)} for r in found.rows]
-        return {**found.as_json(), "rows": rows[:ROWS]}
+        return {**plain(found.record()), "rows": rows[:ROWS]}
 
     def manual(self, asked: Asked) -> dict[str, Any]:
         """Pages of the manual by name, or what has a word in it."""
@@ -367,7 +368,8 @@ class Workbench:
         prepared = self._prepared(asked)
         if prepared.isa != "tesla":
             raise IsakitError("only Tesla kernels can be profiled")
-        return profile(prepared.machine, prepared.name, capability=asked.text("capability", "") or None).as_json()
+        found = profile(prepared.machine, prepared.name, capability=asked.text("capability", "") or None)
+        return plain(found.record())
 
 
 def _side(i: Instruction | None) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from conftest import ROOT
 from isakit.debug.session import Session
 from isakit.debug.trace.perfetto import NANOSECONDS, perfetto
 from isakit.debug.trace.replay import recorded, replay
+from isakit.results import plain
 from support import debugging
 from support.browser import BROWSER, document, text_of
 from support.command_line import run
@@ -163,7 +164,7 @@ def registers_of(session: Session) -> dict[tuple[str, int, int], int]:
 @pytest.mark.parametrize("make", [debugging.tesla, debugging.usse, debugging.vuc])
 def test_a_replay_shows_what_a_session_sees_in_both_directions(make: Callable[[int], Session], seed: int) -> None:
     session = make(seed)
-    data = recorded(session, 60)
+    data = plain(recorded(session, 60))
     taken = len(data["steps"])
     session.goto(0)
     shown = Replayed(data)
@@ -184,7 +185,7 @@ def test_a_replay_shows_what_a_session_sees_in_both_directions(make: Callable[[i
 
 def test_a_replay_shows_memory_before_and_behind_a_store() -> None:
     session = diverging(32)
-    data = recorded(session)
+    data = plain(recorded(session))
     address = buffer_of(session) + 4 * 7
     shown = Replayed(data)
     assert shown.memory["g14", address] == "00000000"
@@ -197,7 +198,7 @@ def test_a_replay_shows_memory_before_and_behind_a_store() -> None:
 def test_a_fault_ends_a_replay_with_its_text() -> None:
     source = ".isa tesla gt200\n.kernel bad\n    mov b32 $r1 0x4\n    exit st b32 g14[$r1] $r1\n"
     kernel = isakit.Device("gt200").load(isakit.isa("tesla", "gt200").assemble(source))["bad"]
-    data = recorded(Session(kernel.machine(1, 32)))
+    data = plain(recorded(Session(kernel.machine(1, 32))))
     assert len(data["steps"]) == 1
     assert "g14" in data["end"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import isakit
-from isakit.cli.schemas import problems
 from isakit.export.json_ import FORMAT, SCHEMA
 from support.command_line import run
+from support.json_schemas import problems
 
 
 @cache

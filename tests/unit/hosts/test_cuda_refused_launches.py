@@ -74,7 +74,7 @@ def test_what_the_card_refuses_is_said_and_counted(
     assert len(said) == 1
     assert said[0].startswith("count was not launched: ")
     assert why in said[0]
-    assert session.statistics.as_data()["refused"] == {"count": 3}
+    assert session.statistics.record().refused == {"count": 3}
     assert session.statistics.lines()[-1] == "0 calls, 0 faults, 3 launches refused"
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from isakit.results import OMITTED, Omitted, record
+
 KINDS = {
     "uninitialised-register": "an uninitialised register is read",
     "unallocated-register": "an instruction does nothing, because its destination is not allocated",
@@ -38,14 +40,29 @@ class SanitizerFinding:
     count: int = 0
     other: int | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        out = {"kind": self.kind, "address": self.address, "instruction": self.text, "count": self.count,
-               "example": self.example}  # fmt: skip
-        return out if self.other is None else {**out, "other": self.other}
-
     def __str__(self) -> str:
         return f"{self.kind}: {self.address:#06x} `{self.text}`: {self.example} ({self.count} in all)"
+
+
+@record
+class FindingRecord:
+    """A `SanitizerFinding` for JSON."""
+
+    kind: str
+    address: int
+    instruction: str
+    count: int
+    example: str
+    other: int | Omitted
+
+
+@record
+class SanitizerRecord:
+    """A `SanitizerReport` for JSON."""
+
+    clean: bool
+    finished: bool
+    findings: list[FindingRecord]
 
 
 @dataclass
@@ -75,9 +92,13 @@ class SanitizerReport:
     def __len__(self) -> int:
         return len(self.findings)
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"clean": self.clean, "finished": self.finished, "findings": [f.as_json() for f in self]}
+    def record(self) -> SanitizerRecord:
+        """Return the report as a record."""
+        findings = [
+            FindingRecord(f.kind, f.address, f.text, f.count, f.example, OMITTED if f.other is None else f.other)
+            for f in self
+        ]
+        return SanitizerRecord(self.clean, self.finished, findings)
 
     def __str__(self) -> str:
         lines = [str(f) for f in self]

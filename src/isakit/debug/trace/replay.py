@@ -19,6 +19,7 @@ from isakit.debug.trace.recorder import Steps
 from isakit.errors import IsakitError
 from isakit.machine.pictures import ROW, rows
 from isakit.machine.target import MemorySpace
+from isakit.results import plain, record
 
 STEPS = 2000
 """Steps of a page, if nothing else is asked for."""
@@ -33,15 +34,32 @@ _Cell = tuple[str, int]
 
 def replay(session: Session, steps: int = STEPS, title: str = "") -> str:
     """The page of a session from where it stands. The session is moved on. Raises what stepping raises."""
-    data = recorded(session, steps)
+    data = plain(recorded(session, steps))
     name = escape(title or f"{session.target.isa} {session.target.variant}")
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     page = files("isakit.debug.trace").joinpath("replay.html").read_text("utf-8")
     return page.replace("@TITLE@", name).replace("@DATA@", text)
 
 
-def recorded(session: Session, steps: int = STEPS) -> dict[str, Any]:
-    """What the page holds, as plain data."""
+@record
+class TraceRecord:
+    """A session as a page holds it.
+
+    `code`: byte address, text and label of each instruction; `start`: the state before the first step; `steps`: each
+    with its position, thread, byte address, and what it changed, before and after; `end`: why there are no more.
+    """
+
+    isa: str
+    variant: str
+    unit: str
+    code: list[list[Any]]
+    start: dict[str, Any]
+    steps: list[dict[str, Any]]
+    end: str
+
+
+def recorded(session: Session, steps: int = STEPS) -> TraceRecord:
+    """Return the next steps of a session, which is moved on."""
     watcher = _Watcher(session)
     start = watcher.state()
     taken = Steps(session.execution, steps, watcher.before)
@@ -51,10 +69,8 @@ def recorded(session: Session, steps: int = STEPS) -> dict[str, Any]:
         out.append(row | watcher.changes(step.touches))
     labels = {a: n for n, a in session.labels.items() if n != "entry"}
     code = [[i.address, i.text, labels.get(i.address, "")] for i in session.program]
-    return {
-        "isa": session.target.isa, "variant": session.target.variant, "unit": session.execution.unit,
-        "code": code, "start": {**start, "memory": watcher.initial}, "steps": out, "end": taken.end,
-    }  # fmt: skip
+    target, begun = session.target, {**start, "memory": watcher.initial}
+    return TraceRecord(target.isa, target.variant, session.execution.unit, code, begun, out, taken.end)
 
 
 class _Watcher:

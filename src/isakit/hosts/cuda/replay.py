@@ -22,6 +22,7 @@ from isakit.hosts.cuda.objects import Binding, ChannelFormat, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
 from isakit.json_text import parse_json
 from isakit.machine.tesla import LinearWindow, Stats
+from isakit.results import OMITTED, Omitted
 from isakit.runtime import Device, LoadedKernel
 
 _LONGEST_BLOB = 1 << 26
@@ -53,6 +54,20 @@ class Outcome:
     def same(self) -> bool:
         """Whether it did what it did before."""
         return not self.different and (self.fault.kind if self.fault else None) == self.expected_fault
+
+
+@dataclass(frozen=True)
+class OutcomeRecord:
+    """An `Outcome` for JSON; the last three where it was compared with the capture."""
+
+    launch: int
+    kernel: str
+    instructions: int
+    seconds: float
+    fault: str | None
+    same: bool | Omitted = OMITTED
+    different: int | Omitted = OMITTED
+    first: list[ByteDifference] | Omitted = OMITTED
 
 
 class Capture:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from isakit.results import record
+
 
 @dataclass
 class KernelStatistics:
@@ -16,6 +18,17 @@ class KernelStatistics:
     engine_seconds: float = 0.0
     seconds: float = 0.0
     first: float = 0.0
+
+
+@record
+class StatisticsRecord:
+    """The statistics for JSON."""
+
+    calls: int
+    faults: int
+    launches: int
+    refused: dict[str, int]
+    kernels: dict[str, KernelStatistics]
 
 
 @dataclass
@@ -65,15 +78,9 @@ class Statistics:
             out.append(f"{times:10}   not launched: the card refused it                      {name}")
         return [*out, f"{self.calls} calls, {self.faults} faults, {sum(self.refused.values())} launches refused"]
 
-    def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "calls": self.calls,
-            "faults": self.faults,
-            "launches": self.launches,
-            "refused": dict(self.refused),
-            "kernels": {name: vars(k) for name, k in self.kernels.items()},
-        }
+    def record(self) -> StatisticsRecord:
+        """Return the statistics as a record."""
+        return StatisticsRecord(self.calls, self.faults, self.launches, self.refused, self.kernels)
 
 
 def _row(name: str, k: KernelStatistics) -> str:

@@ -18,6 +18,7 @@ from isakit.hosts.drm.chips import CHIPS, CardChip
 from isakit.hosts.drm.engines.framebuffer import OpenColor, color_image
 from isakit.hosts.drm.memory import BASE, VideoMemory
 from isakit.hosts.drm.report import Report
+from isakit.results import record
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,18 @@ class ReplayedDraw:
     draw: int
     mode: str
     fragments: int
+
+
+@record
+class ReplayedFrames:
+    """What a replay drew on which chip, and what its card counted, for JSON."""
+
+    chip: str
+    draws: list[ReplayedDraw]
+    counts: dict[str, int]
+    seconds: dict[str, float]
+    unsupported: dict[str, int]
+    faults: dict[str, int]
 
 
 class Replay:

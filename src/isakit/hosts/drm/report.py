@@ -8,6 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from isakit.results import record
+
+
+@record
+class ReportRecord:
+    """The counts of a run for JSON."""
+
+    counts: dict[str, int]
+    seconds: dict[str, float]
+    unsupported: dict[str, int]
+    faults: dict[str, int]
+
 
 @dataclass
 class Report:
@@ -52,11 +64,6 @@ class Report:
         if self.log is not None:
             self.log.write(text + "\n")
 
-    def data(self) -> dict[str, dict[str, float]]:
-        """Everything as plain data."""
-        return {
-            "counts": dict(self.counts),
-            "seconds": dict(self.seconds),
-            "unsupported": dict(self.unsupported),
-            "faults": dict(self.faults),
-        }
+    def record(self) -> ReportRecord:
+        """Return everything that was counted as a record."""
+        return ReportRecord(self.counts, self.seconds, self.unsupported, self.faults)

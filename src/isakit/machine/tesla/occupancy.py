@@ -6,13 +6,25 @@ or 512 (1.2, 1.3), for an even number of warps, shared memory in units of 512 by
 
 from __future__ import annotations
 
-from typing import Any
-
 from isakit.errors import LaunchError
 from isakit.lean import dataclass
 from isakit.machine.tesla.chips import CHIPS, Chip
+from isakit.results import OMITTED, Omitted, record
 
 SHARED_UNIT = 512
+
+
+@record
+class OccupancyRecord:
+    """An `Occupancy` for JSON; `threads` of a block."""
+
+    threads: int | Omitted
+    chip: str
+    blocks: int
+    warps: int
+    most: int
+    limit: str
+    occupancy: float
 
 
 @dataclass(frozen=True)
@@ -30,10 +42,10 @@ class Occupancy:
         """Resident warps of those possible."""
         return self.warps / self.most
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"chip": self.chip, "blocks": self.blocks, "warps": self.warps, "most": self.most, "limit": self.limit,
-                "occupancy": round(self.fraction, 3)}  # fmt: skip
+    def record(self, threads: int | Omitted = OMITTED) -> OccupancyRecord:
+        """Return the occupancy as a record, with the threads of a block if they are given."""
+        share = round(self.fraction, 3)
+        return OccupancyRecord(threads, self.chip, self.blocks, self.warps, self.most, self.limit, share)
 
 
 def occupancy(chip: str | Chip, threads: int, registers: int, shared: int) -> Occupancy:

@@ -1,0 +1,186 @@
+"""Results as records: JSON, its schema and a table in a terminal follow from one dataclass.
+
+A field of a record is a key of the JSON object, in the order of the fields. A key that may be missing has `Omitted` in
+its type and `OMITTED` as its value. `hidden()` keeps a field out of the JSON, `column(...)` shows it in tables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeGuard, TypeVar, Union, cast
+
+from isakit.lean import dataclass
+
+T = TypeVar("T")
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_HIDDEN, _COLUMN = "isakit hidden", "isakit column"
+
+
+class Omitted(enum.Enum):
+    """The type of `OMITTED`."""
+
+    OMITTED = "omitted"
+
+
+OMITTED = Omitted.OMITTED
+"""The value of a field whose key is missing from the JSON."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How tables show a field: the head of the column, a format such as `>9`, and the text of a value."""
+
+    head: str
+    format: str = "<"
+    text: Callable[[Any], str] = str
+
+
+def hidden(**more: Any) -> Any:
+    """Declare a field that the JSON does not have; `more` goes to `dataclasses.field`."""
+    return dataclasses.field(metadata={_HIDDEN: True}, **more)
+
+
+def column(head: str, format: str = "<", text: Callable[[Any], str] = str, **more: Any) -> Any:
+    """Declare a field that tables show; `more` goes to `dataclasses.field`."""
+    return dataclasses.field(metadata={_COLUMN: Column(head, format, text)}, **more)
+
+
+@typing.dataclass_transform(frozen_default=True, field_specifiers=(column, hidden, dataclasses.field))
+def record(cls: type[T]) -> type[T]:
+    """Make a class of annotated fields a record: a frozen dataclass whose fields may be `column(...)` or `hidden()`."""
+    return dataclass(frozen=True)(cls)
+
+
+# --- JSON ---
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain data: records become dictionaries, sets sorted lists, bytes hexadecimal digits."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value.value if isinstance(value, enum.Enum) else value
+    if is_record(value):
+        return {f.name: plain(v) for f in _shown(value.__class__) if (v := getattr(value, f.name)) is not OMITTED}
+    if isinstance(value, Mapping):
+        return {_key(k): plain(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, (set, frozenset)):
+        return [plain(v) for v in sorted(cast("Iterable[Any]", value))]
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in cast("Sequence[Any]", value)]
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return value.hex()
+    return value
+
+
+def is_record(value: object) -> TypeGuard[Any]:
+    """Tell whether a value is an object of a dataclass."""
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _key(key: Any) -> str:
+    return str(key.value if isinstance(key, enum.Enum) else key)
+
+
+def _shown(kind: type[Any]) -> list[dataclasses.Field[Any]]:
+    return [f for f in dataclasses.fields(kind) if _HIDDEN not in f.metadata]
+
+
+# --- its schema ---
+
+_SIMPLE: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    bytes: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    type(None): {"type": "null"},
+    Any: {},
+    object: {},
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """The JSON output of a verb: its `version`, which grows when a key changes its meaning or goes, and its shape.
+
+    `shape` returns the type: a function, so that naming an output loads nothing.
+    """
+
+    verb: str
+    version: int
+    shape: Callable[[], Any]
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the output."""
+        name = f"isakit-{self.verb}-{self.version}"
+        return {"$schema": DIALECT, "$id": name, "title": f"isakit {self.verb} --json", **schema_of(self.shape())}
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of the values of a type, as `plain` writes them. Raises TypeError for what has none."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if kind in _SIMPLE:
+        return dict(_SIMPLE[kind])
+    if origin in (Union, types.UnionType):
+        choices = [schema_of(k) for k in inner if k is not Omitted]
+        return choices[0] if len(choices) == 1 else {"anyOf": choices}
+    if origin is Literal:
+        return {"enum": [plain(v) for v in inner]}
+    if origin in (list, set, frozenset) or (origin is tuple and inner[1:] == (...,)):
+        return {"type": "array", "items": schema_of(inner[0])}
+    if origin is tuple:
+        items = schema_of(inner[0]) if len(set(inner)) == 1 else {"anyOf": [schema_of(k) for k in dict.fromkeys(inner)]}
+        return {"type": "array", "items": items}
+    if origin in (dict, Mapping):
+        return {"type": "object", "properties": {}, "required": [], "additionalProperties": schema_of(inner[1])}
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return {"enum": [member.value for member in kind]}
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        shown = [f.name for f in _shown(kind)]
+        return {
+            "type": "object",
+            "properties": {name: schema_of(hints[name]) for name in shown},
+            "required": [name for name in shown if Omitted not in typing.get_args(hints[name])],
+        }
+    raise TypeError(f"{kind!r} has no JSON schema")
+
+
+# --- tables ---
+
+
+def table(kind: type[Any], rows: Sequence[Any], *, fit: bool = False) -> list[str]:
+    """Return a table of records as lines: a head, then a line per row.
+
+    Args:
+        kind: the class of the records, whose fields declared with `column` are shown.
+        rows: the records.
+        fit: make each column as wide as its longest cell; else as its format says.
+    """
+    shown = [(f.name, cast("Column", f.metadata[_COLUMN])) for f in dataclasses.fields(kind) if _COLUMN in f.metadata]
+    cells = [[c.head for _, c in shown], *([c.text(getattr(r, name)) for name, c in shown] for r in rows)]
+    widths = [max(len(row[n]) for row in cells) if fit else 0 for n in range(len(shown))]
+    formats = [c.format + (str(w) if fit else "") for (_, c), w in zip(shown, widths, strict=True)]
+    return ["  ".join(f"{cell:{how}}" for cell, how in zip(row, formats, strict=True)).rstrip() for row in cells]
+
+
+__all__ = [
+    "OMITTED",
+    "Column",
+    "Omitted",
+    "Output",
+    "column",
+    "hidden",
+    "is_record",
+    "plain",
+    "record",
+    "schema_of",
+    "table",
+]
