@@ -18,7 +18,8 @@ import isakit
 from isakit import usse
 from isakit.debug.compare_shaders import random_inputs
 from isakit.decompile import expressions, glsl
-from isakit.decompile.glsl import Decompiled, identifier
+from isakit.decompile.glsl import Decompiled
+from support import shader_gl
 from support.term_evaluator import evaluate
 
 COUNT = 256
@@ -91,76 +92,39 @@ def test_glsl_of_all_shaders_compiles(shaders: dict[str, Any], tmp_path: Path) -
     assert ran.returncode == 0, ran.stdout[:2000]
 
 
+@pytest.fixture(scope="module")
+def opengl() -> None:
+    if why := shader_gl.missing():
+        pytest.skip(why)
+
+
+def of_stage(shaders: dict[str, Any], stage: str) -> list[tuple[str, Any]]:
+    return [(name, s) for name, s in shaders.items() if s.stage == stage]
+
+
 @pytest.mark.mesa
-def test_glsl_draws_what_the_fragment_shaders_compute(shaders: dict[str, Any]) -> None:
-    moderngl = pytest.importorskip("moderngl", reason="needs moderngl (pip install moderngl) and an OpenGL")
-    try:
-        context = moderngl.create_standalone_context(backend="egl", require=420)
-    except Exception as e:
-        pytest.skip(f"no OpenGL 4.2 context: {e}")
+def test_glsl_draws_what_the_fragment_shaders_compute(shaders: dict[str, Any], opengl: None) -> None:
     wrong = []
-    drawn = 0
-    for name, shader in shaders.items():
-        if shader.stage != "fragment":
-            continue
-        given, _ = inputs_of(shader, 7)
-        for t in list(given["textures"]):
-            texels = np.random.default_rng(3).integers(0, 256, (8, 8, 4)).astype(np.uint8)
-            given["textures"][t] = usse.Texture(texels, filter="nearest")
+    for name, shader in of_stage(shaders, "fragment"):
+        given = shader_gl.inputs(shader, COUNT, 7)
         expected = usse.run(shader, **given)
-        color, killed = draw(moderngl, context, shader, given)
+        color, killed = shader_gl.fragment_results(shader, given, COUNT)
         dead = expected["discard"] if "discard" in expected else np.zeros(COUNT, bool)
         tolerance = 1 / 255 + 4e-3 * np.abs(expected["color"])
         apart = np.abs(color[:, : expected["color"].shape[1]] - expected["color"]) > tolerance
         bad = (killed != dead) | (apart.any(1) & ~dead)
-        drawn += 1
         if bad.mean() > 0.02:  # a texel's border or a comparison may fall on the other side
             wrong.append((name, int(bad.sum()), color[bad][0], expected["color"][bad][0]))
     assert not wrong
-    assert drawn > 20
 
 
-def draw(moderngl: Any, context: Any, shader: Any, given: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """One pixel per row of the varyings, drawn as a point: colours, and where no pixel was written."""
-    fragment = glsl(shader)
-    d = Decompiled(shader, exact=True)
-    inputs = [g for g in d.interface.given if g.kind == "varying" and g.name != "position"]
-    declared = [line for line in fragment.splitlines() if line.startswith(("in ", "flat in "))]
-    vertex = ["#version 420", "uniform int rows;"]
-    body = ["gl_Position = vec4((2.0 * float(gl_VertexID) + 1.0) / float(rows) - 1.0, 0.0, 0.0, 1.0);",
-            "gl_PointSize = 1.0;"]  # fmt: skip
-    for line, g in zip(declared, inputs, strict=True):
-        vertex += [line.replace("flat in", "in").replace("in ", "in ", 1).replace(f" {g.name};", f" a_{g.name};"),
-                   line.replace("in ", "out ", 1)]  # fmt: skip
-        body.append(f"{g.name} = a_{g.name};")
-    program = context.program(vertex_shader="\n".join([*vertex, "void main() {", *body, "}"]), fragment_shader=fragment)
-    for name, values in given["uniforms"].items():
-        if identifier(name) in program:
-            uniform = program[identifier(name)]  # an array may have lost the elements that are not used
-            used = values.reshape(-1)[: uniform.dimension * uniform.array_length]
-            uniform.write(np.ascontiguousarray(used, np.float32).tobytes())
-    program["rows"] = COUNT
-    for unit, (name, texture) in enumerate(given["textures"].items()):
-        if identifier(name) in program:
-            texels = np.rint(texture.levels[0] * 255).astype(np.uint8)
-            made = context.texture((8, 8), 4, np.ascontiguousarray(texels).tobytes())
-            made.filter = (moderngl.NEAREST, moderngl.NEAREST)
-            made.repeat_x = made.repeat_y = False
-            made.use(unit)
-            program[identifier(name)] = unit
-    buffers = []
-    for g in inputs:
-        if f"a_{g.name}" not in program:
-            continue
-        dtype, letter = (np.uint32, "u4") if g.ty[0] == "u" else (np.float32, "f4")
-        rows = np.ascontiguousarray(given["varyings"][g.name][:, : g.size].astype(dtype))
-        buffers.append((context.buffer(rows.tobytes()), f"{g.size}{letter}", f"a_{g.name}"))
-    array = context.vertex_array(program, buffers)
-    target = context.texture((COUNT, 1), 4, dtype="f4")
-    context.enable(moderngl.PROGRAM_POINT_SIZE)
-    frame = context.framebuffer([target])
-    frame.use()
-    frame.clear(-99.0, -99.0, -99.0, -99.0)
-    array.render(moderngl.POINTS, vertices=COUNT)
-    color = np.frombuffer(target.read(), np.float32).reshape(COUNT, 4)
-    return color, (color == -99.0).all(1)
+@pytest.mark.mesa
+def test_glsl_leaves_what_the_vertex_shaders_compute(shaders: dict[str, Any], opengl: None) -> None:
+    wrong = []
+    for name, shader in of_stage(shaders, "vertex"):
+        given = shader_gl.inputs(shader, COUNT, 7)
+        expected = usse.run(shader, **given)
+        found = shader_gl.vertex_results(shader, given, COUNT)
+        assert list(found) == list(expected)
+        wrong += [(name, o) for o in found if not close(found[o], expected[o], of_f16=False).all()]
+    assert not wrong

@@ -48,7 +48,8 @@ _DTYPES = {"float": np.float32, "uint": np.uint32, "int": np.int32, "bool": np.b
 
 def evaluate(d: Decompiled, given: Mapping[str, Any], textures: Mapping[str, Any], count: int) -> dict[str, Array]:
     """The results by name, [count, components], and `discard`. `given`: [count or elements, components] by name."""
-    given = dict(given)
+    given = {g.name: given[g.source] for g in d.interface.given}
+    given |= {"gl_VertexID": np.arange(count)[:, None], "gl_InstanceID": [[0]], "gl_FrontFacing": [[0]]}
     uniforms = {g.name for g in d.interface.given if g.kind == "uniform"}
 
     def computed(terms: list[Term], known: Mapping[str, Any]) -> list[Array]:
@@ -112,10 +113,10 @@ def _value(t: Term, args: list[Array], given: Any, uniforms: set[str], textures:
 
 def _sample(t: Term, args: list[Array], textures: Any, d: Decompiled, count: int) -> Array:
     fetch = t.attr
-    name, cube = d.interface.samplers[fetch.unit]
+    sampler = d.interface.samplers[fetch.unit]
     at = np.ascontiguousarray(np.broadcast_to(args[0], (count, args[0].shape[1])), np.float32)
     assert fetch.lod == "none"
-    assert not cube
+    assert sampler.kind == "2D"
     if fetch.projective:
         at = at[:, :2] / at[:, 2:3]
-    return textures[name].sample(at[:, 0], at[:, 1])
+    return textures[sampler.source].sample(at[:, 0], at[:, 1])

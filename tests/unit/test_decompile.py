@@ -6,7 +6,7 @@ import pytest
 
 import isakit
 from isakit.decompile import expressions, glsl
-from isakit.decompile.glsl import identifier
+from isakit.decompile.names import identifier
 from isakit.errors import NotModelled
 from isakit.programs import write
 

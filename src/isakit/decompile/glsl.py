@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
-from isakit.decompile.interface import WIDTHS, Fetch, Interface, Output, Symbol
+from isakit.decompile.interface import WIDTHS, Given, Interface, Output, Symbol
 from isakit.decompile.loops import SymbolicLoop, variable
 from isakit.decompile.paths import ALWAYS
-from isakit.decompile.symbolic import ProgramOutcome, SymbolicExecution, bits
+from isakit.decompile.printer import HELPERS, VECTORS, Printer, glsl_type
+from isakit.decompile.simplify import bits
+from isakit.decompile.symbolic import ProgramOutcome, SymbolicExecution
 from isakit.decompile.terms import Term, Terms, every
 from isakit.decompile.typed import Typing
 from isakit.decompile.vectors import Folding
@@ -21,32 +20,7 @@ from isakit.formats import Shader
 from isakit.runtime.usse_layout import SCALES
 from isakit.sem.value import Value, const
 
-LONGEST = 100
-"""Characters of an expression from which on a part of it gets a name."""
-PRECEDENCE = {"?:": 1, "||": 2, "&&": 3, "|": 4, "^": 5, "&": 6, "==": 7, "!=": 7, "<": 8, ">": 8, "<=": 8, ">=": 8,
-              "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "-x": 12, "!": 12, "~": 12}  # fmt: skip
-ATOM = 20
-_PREFIX = {"-x": "-", "!": "!", "~": "~"}
-_SPREADS = {"+", "-", "*", "/"}
-"""Operators that take a scalar beside a vector."""
-_TYPES = {"float": "vec", "int": "ivec", "uint": "uvec", "bool": "bvec"}
-_LODS = {"none": "texture", "bias": "texture", "replace": "textureLod", "gradient": "textureGrad"}
-HELPERS = {
-    "f16": "float f16(float x) { return unpackHalf2x16(packHalf2x16(vec2(x, 0.0))).x; }",
-    "packHalf": "uint packHalf(float x) { return packHalf2x16(vec2(x, 0.0)); }",
-    "unpackHalf": "float unpackHalf(uint x) { return unpackHalf2x16(x).x; }",
-    **{
-        f"unorm{n}": f"float unorm{n}(float x) {{ return roundEven(clamp(x, 0.0, 1.0) * {float((1 << n) - 1)}) "
-        f"/ {float((1 << n) - 1)}; }}"
-        for n in (8, 16)
-    },
-}
-"""Functions that GLSL does not have."""
 _BUILT_IN = {"position": "gl_Position", "pointsize": "gl_PointSize"}
-_RESERVED = {"attribute", "const", "uniform", "varying", "buffer", "shared", "in", "out", "inout", "float", "int",
-             "bool", "true", "false", "discard", "return", "struct", "void", "if", "else", "for", "while", "do",
-             "break", "continue", "sample", "patch", "input", "output", "texture", "main", "filter", "half", "fixed",
-             "lowp", "mediump", "highp", "precision", "color_out"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,7 +100,7 @@ class Decompiled:
         registers = self.interface.registers()
         before = execution.run(shader.secondary, registers) if len(shader.secondary) else ProgramOutcome(registers)
         given = {k: v for k, v in before.registers.items() if k[0] == "sa"}
-        given |= {k: v for k, v in registers.items() if k[0] == "pa"}
+        given |= {k: v for k, v in registers.items() if k[0] != "sa"}
         self.outcome = execution.run(shader.primary, given)
         self.terms = Terms()
         typing = Typing(self.terms, exact)
@@ -185,162 +159,6 @@ def _folded(loop: LoopTerms, folding: Folding) -> LoopTerms:
     return LoopTerms(one(loop.entered), variables, inner, one(loop.again))
 
 
-class Printer:
-    """Prints terms; what is used several times, or gets long, is named before, in a statement of its own.
-
-    `lines`: the statements so far. `helpers`: functions that they call.
-    """
-
-    def __init__(self, roots: Sequence[Term], exact: bool, samplers: dict[int, tuple[str, bool]]) -> None:
-        self.exact, self.samplers = exact, samplers
-        self.lines: list[str] = []
-        self.helpers: set[str] = set()
-        self._uses: Counter[int] = Counter(id(a) for t in every(list(roots)) for a in t.args)
-        self._uses.update(id(r) for r in roots)
-        self._names: dict[int, str] = {}
-        self._texts: dict[int, tuple[str, int]] = {}
-
-    def text(self, root: Term) -> str:
-        """A term as an expression."""
-        for t in every([root]):
-            if id(t) in self._texts:
-                continue
-            text, level = self._written(t)
-            if t is not root and self._named(t, text):
-                name = self._names[id(t)] = f"t{len(self._names)}"
-                self.lines += assignment(f"{glsl_type(t)} {name}", t, text, self._written_choice(t), name)
-                text, level = name, ATOM
-            self._texts[id(t)] = text, level
-        return self._texts[id(root)][0]
-
-    def _named(self, t: Term, text: str) -> bool:
-        if t.op in ("number", "symbol", "splat") or (t.op == "swizzle" and t.args[0].op == "symbol"):
-            return False
-        if t.op == "vector" and all(a.op == "number" for a in t.args):
-            return False
-        if t.op == "swizzle" and id(t.args[0]) in self._names:
-            return False
-        return (self._uses[id(t)] > 1 and t.op != "swizzle" and len(text) > 12) or len(text) > LONGEST
-
-    def _written_choice(self, t: Term) -> tuple[str, str, str] | None:
-        """Condition and the two values, where a statement is better than an operator."""
-        if t.op != "?:":
-            return None
-        c, a, b = (self._texts[id(x)][0] for x in t.args)
-        return c, a, b
-
-    def assign(self, target: str, root: Term) -> None:
-        """Print a statement that gives a term to a variable."""
-        text = self.text(root)
-        choice = None if id(root) in self._names else self._written_choice(root)
-        self.lines += assignment(target, root, text, choice)
-
-    # --- one term ----------------------------------------------------------------------------------------------------
-    def _written(self, t: Term) -> tuple[str, int]:
-        if t.op == "number":
-            return _number(t)
-        if t.op == "symbol":
-            (name, element), _ = t.attr
-            name = identifier(name)
-            return (name if element is None else f"{name}[{element}]"), ATOM
-        if t.op == "swizzle":
-            return f"{self._operand(t.args[0], ATOM)}.{t.attr}", ATOM
-        if t.op == "splat":
-            return f"{glsl_type(t)}({self._operand(t.args[0], 0)})", ATOM
-        if t.op == "vector":
-            return f"{glsl_type(t)}({', '.join(self._operand(a, 0) for a in t.args)})", ATOM
-        if t.op == "texel":
-            return self._sample(t), ATOM
-        if t.op in _PREFIX:
-            return _PREFIX[t.op] + self._operand(t.args[0], 13), 12
-        if t.op == "?:":
-            c, a, b = t.args
-            return f"{self._operand(c, 2)} ? {self._operand(a, 2)} : {self._operand(b, 1)}", 1
-        if t.op == "fma" and not self.exact:
-            a, b, c = t.args
-            return f"{self._spread(a, t, 11)} * {self._spread(b, t, 12)} + {self._spread(c, t, 10)}", 10
-        if t.op in PRECEDENCE:
-            level = PRECEDENCE[t.op]
-            a, b = t.args
-            both = (self._spread(a, t, level), self._spread(b, t, level + 1))
-            if t.op in _SPREADS and a.op == b.op == "splat":
-                both = (self._operand(a, level), self._operand(b, level + 1))
-            return f" {t.op} ".join(both), level
-        return self._function(t), ATOM
-
-    def _function(self, t: Term) -> str:
-        name = t.op
-        if name in HELPERS:
-            self.helpers.add(name)
-        elif name in _TYPES:
-            name = glsl_type(t)
-        return f"{name}({', '.join(self._operand(a, 0) for a in t.args)})"
-
-    def _sample(self, t: Term) -> str:
-        fetch: Fetch = t.attr
-        name, cube = self.samplers.get(fetch.unit, (f"unit{fetch.unit}", False))
-        function, coordinate = _LODS[fetch.lod], t.args[0]
-        args = [identifier(name), self._operand(coordinate, 0), *(self._operand(a, 0) for a in t.args[1:])]
-        if fetch.projective and not cube:
-            function = function.replace("texture", "textureProj")
-        return f"{function}({', '.join(args)})"
-
-    def _operand(self, t: Term, level: int) -> str:
-        text, own = self._texts[id(t)]
-        return text if own >= level else f"({text})"
-
-    def _spread(self, t: Term, of: Term, level: int) -> str:
-        """An operand of an operator: a scalar beside a vector needs no constructor."""
-        if t.op == "splat" and (of.op in _SPREADS or of.op == "fma") and id(t) not in self._names:
-            return self._operand(t.args[0], level)
-        return self._operand(t, level)
-
-
-def assignment(target: str, t: Term, text: str, choice: tuple[str, str, str] | None, name: str = "") -> list[str]:
-    """The statements that give a value to a variable; a choice becomes an `if`."""
-    if choice is None or len(text) < LONGEST // 2:
-        return [f"{target} = {text};"]
-    condition, yes, no = choice
-    declared = [f"{target};"] if name else []
-    left = name or target
-    return [*declared, f"if ({condition}) {left} = {yes};", f"else {left} = {no};"]
-
-
-def glsl_type(t: Term) -> str:
-    """The type of a term."""
-    return t.type if t.size == 1 else f"{_TYPES[t.type]}{t.size}"
-
-
-def identifier(name: str) -> str:
-    """A name of the file as an identifier."""
-    name = re.sub(r"_+", "_", re.sub(r"\W", "_", name, flags=re.ASCII))
-    if not name or name[0].isdigit() or name in _RESERVED or (name.startswith("gl_") and name != "gl_VertexID"):
-        name = f"u{name}" if name.startswith("_") else f"u_{name}"
-    return name
-
-
-def _number(t: Term) -> tuple[str, int]:
-    if t.type == "bool":
-        return ("true" if t.attr else "false"), ATOM
-    if t.type == "float":
-        text = _float(t.attr)
-    else:
-        text = str(t.attr) if t.type == "int" or t.attr < 10 else hex(t.attr)
-        text += "u" if t.type == "uint" else ""
-    return text, 12 if text.startswith("-") else ATOM
-
-
-def _float(value: float) -> str:
-    """The shortest decimal that is this f32."""
-    import numpy as np
-
-    if value == 0:
-        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
-    return (
-        np.format_float_positional(np.float32(value), trim="0") if 1e-4 <= abs(value) < 1e7 else str(np.float32(value))
-    )
-
-
 # --- the two products ------------------------------------------------------------------------------------------------
 def expressions(shader: Shader, rules: Rules = DEFAULT) -> str:
     """A shader as one expression per result: a sketch for readers, not for a compiler.
@@ -363,12 +181,15 @@ def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
     `inversesqrt` and divisions is that of the GLSL implementation. Raises NotModelled as `expressions` does.
     """
     d = Decompiled(shader, True, rules)
-    printer = Printer(d.roots, True, d.interface.samplers)
     vertex = shader.stage == "vertex"
+    if vertex:
+        _check_vertex(d)
+    printer = Printer(d.roots, True, d.interface.samplers)
     body = _body(d, printer, {r.output.name: _target(r.output.name, vertex) for r in d.results})
     lines = ["#version 420", *_declarations(d, printer, vertex), "void main() {"]
-    if not vertex and any(g.name == "position" for g in d.interface.given):
-        lines.append("    vec4 position = gl_FragCoord;")
+    place = _place(d, vertex)
+    if place is not None:
+        lines.append(f"    {_declared(place)} = gl_FragCoord.{'xyzw'[: place.size]};")
     lines += [f"    {line}" for line in body]
     return "".join(f"{line}\n" for line in [*lines, "}"])
 
@@ -412,18 +233,51 @@ def _target(name: str, vertex: bool) -> str:
     return _BUILT_IN.get(name, f"v_{name}") if vertex else f"{name}_out"
 
 
+_LONGEST_SOURCE = 80
+"""Characters of a name of the file in a comment."""
+
+
+def _check_vertex(d: Decompiled) -> None:
+    """Raise NotModelled for what GLSL has in fragment shaders only."""
+    names = {"dFdx": "a difference to a neighbour", "dFdy": "a difference to a neighbour"}
+    everything = [*(r.term for r in d.results), *(t for loop in d.loops for t in loop.everything)]
+    found = [names[t.op] for t in every(everything) if t.op in names]
+    found += ["a sample with a bias" for t in every(everything) if t.op == "texel" and t.attr.lod == "bias"]
+    if d.discard.op != "number" or d.discard.attr:
+        found.append("a discarded pixel")
+    if any(r.output.name == "depth" for r in d.results):
+        found.append("the depth of a pixel")
+    if found:
+        raise NotModelled(f"GLSL for {found[0]} in a vertex program")
+
+
+def _place(d: Decompiled, vertex: bool) -> Given | None:
+    """The input of a fragment program that is the place of the pixel."""
+    return None if vertex else next((g for g in d.interface.given if g.source == "position"), None)
+
+
+def _declared(g: Given) -> str:
+    """Type and name of an input."""
+    base = "uint" if g.ty[0] in "us" else "float"
+    return f"{base if g.size == 1 else f'{VECTORS[base]}{g.size}'} {g.name}{f'[{g.array}]' if g.array else ''}"
+
+
+def _renamed(name: str, source: str | None) -> str:
+    """A comment with the name that the file has, where the identifier is another."""
+    if source is None:
+        return "  // no sampler of the file"
+    return "" if name == source else f"  // {source[:_LONGEST_SOURCE]!a} in the file"
+
+
 def _declarations(d: Decompiled, printer: Printer, vertex: bool) -> list[str]:
     out: list[str] = []
     for g in d.interface.given:
-        if g.name in ("gl_VertexID", "position") and (g.name == "gl_VertexID" or not vertex):
-            continue
-        base = "uint" if g.ty[0] in "us" else "float"
-        ty = base if g.size == 1 else f"{_TYPES[base]}{g.size}"
-        array = f"[{g.array}]" if g.array else ""
-        kind = "uniform" if g.kind == "uniform" else "flat in" if base == "uint" and not vertex else "in"
-        out.append(f"{kind} {ty} {identifier(g.name)}{array};")
-    for name, cube in d.interface.samplers.values():
-        out.append(f"uniform {'samplerCube' if cube else 'sampler2D'} {identifier(name)};")
+        if g is not _place(d, vertex):
+            flat = not vertex and g.ty[0] in "us"
+            kind = "uniform" if g.kind == "uniform" else "flat in" if flat else "in"
+            out.append(f"{kind} {_declared(g)};{_renamed(g.name, g.source)}")
+    for s in d.interface.samplers.values():
+        out.append(f"uniform sampler{s.kind or '2D'} {s.name};{_renamed(s.name, s.source)}")
     for r in d.results:
         target = _target(r.output.name, vertex)
         if not target.startswith("gl_"):
@@ -440,4 +294,4 @@ def _declarations(d: Decompiled, printer: Printer, vertex: bool) -> list[str]:
 def _overload(helper: str, name: str, size: int) -> str:
     result, given = helper.split(" ", 1)[0], helper[helper.index("(") + 1 :].split(" ", 1)[0]
     parts = ", ".join(f"{name}(x.{c})" for c in "xyzw"[:size])
-    return f"{_TYPES[result]}{size} {name}({_TYPES[given]}{size} x) {{ return {_TYPES[result]}{size}({parts}); }}"
+    return f"{VECTORS[result]}{size} {name}({VECTORS[given]}{size} x) {{ return {VECTORS[result]}{size}({parts}); }}"

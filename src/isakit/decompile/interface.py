@@ -6,21 +6,25 @@ Source: [usse] 3.1 to 3.3, through `runtime.usse_layout`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from isakit.decompile.names import Identifiers
 from isakit.errors import NotModelled
 from isakit.formats import Shader
 from isakit.formats.gxp import (
     ATTRIBUTE,
     DATA,
     HAS_INDEX,
+    HAS_INSTANCE,
     LITERAL_BUFFER,
     NATIVE_COLOR,
+    READS_COLOR,
     SAMPLER,
     TEXTURE_BUFFER,
     TYPES,
     UNIFORM,
+    FragmentVaryings,
     GxpFile,
     GxpParameter,
 )
@@ -68,14 +72,37 @@ class BufferAddress:
 
 
 @dataclass(frozen=True)
+class TargetColor:
+    """A register of the colour that was in the target before."""
+
+    word: int
+
+
+@dataclass(frozen=True)
 class Given:
-    """A declared input: `kind` is attribute, varying or uniform; `array` the number of elements, 0 for no array."""
+    """A declared input: `kind` is attribute, varying or uniform; `array` the number of elements, 0 for no array.
+
+    `name` is its identifier, `source` the name that the file has for it.
+    """
 
     kind: str
     name: str
     ty: str
     size: int
     array: int = 0
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A texture unit: its identifier, the name that the file has for it (None: none), and 2D, 3D or Cube.
+
+    The `kind` is empty where the unit is not sampled.
+    """
+
+    name: str
+    source: str | None
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,17 +122,36 @@ Registers = dict[tuple[str, int], Value]
 class Interface:
     """Inputs, uniforms, samplers and outputs of a shader file.
 
-    Raises FormatError and NotModelled as `isakit.run` does for files whose tables say something impossible.
+    `given` holds what is declared, `samplers` the texture units by number. Raises FormatError and NotModelled as
+    `isakit.run` does for files whose tables say something impossible, and NotModelled for what has no type.
     """
 
     def __init__(self, shader: Shader) -> None:
         self.shader, self.gxp = shader, shader.file
         layout.check(self.gxp, shader.path)
         self.given: list[Given] = []
-        self.samplers = {p.resource_index: (p.name, bool(p.semantic_index & 16)) for p in self._parameters(SAMPLER)}
+        self._identifiers = Identifiers()
+        self._varying_sizes = self._declared_varyings()
+        self._uniforms: list[tuple[str, GxpParameter]] = []
+        self.samplers: dict[int, Sampler] = {}
+        for p in self._parameters(SAMPLER):
+            kind = "Cube" if p.semantic_index & 16 else ""
+            self.samplers[p.resource_index] = Sampler(self._identifiers.of(p.name), p.name, kind)
 
     def _parameters(self, category: int) -> list[GxpParameter]:
         return [p for p in self.gxp.parameters if p.category == category]
+
+    def sampled(self, unit: int, coordinates: int) -> bool:
+        """Note that a texture unit is sampled; returns whether it is a cube map.
+
+        Raises NotModelled where one sampler cannot be sampled in all the ways that are noted.
+        """
+        known = self.samplers.get(unit) or Sampler(self._identifiers.of(f"unit{unit}"), None)
+        kind = "Cube" if known.kind == "Cube" else "3D" if coordinates == 3 else "2D"
+        if known.kind not in ("", kind) or (kind == "Cube" and coordinates != 3):
+            raise NotModelled(f"a sample of unit {unit} with {coordinates} coordinates", f"its sampler is {known.kind}")
+        self.samplers[unit] = replace(known, kind=kind)
+        return kind == "Cube"
 
     def registers(self) -> Registers:
         """The symbols in the registers before the secondary program, and before the primary one."""
@@ -114,7 +160,19 @@ class Interface:
             out["sa", register] = words
         for register, word in self._attributes() if self.shader.stage == "vertex" else self._varyings():
             out["pa", register] = word
+        if self.shader.stage == "fragment":
+            out["g", layout.BACK_FACING] = _symbol(Symbol("gl_FrontFacing", None, 1, 0, "u32"))
+            if self.gxp.flags & READS_COLOR:
+                out |= {("o", k): Value("symbol", 32, (), TargetColor(k)) for k in range(4)}
         return out
+
+    def _declare(self, kind: str, p: GxpParameter, ty: str, size: int) -> str:
+        """Declare a parameter; returns its identifier."""
+        if size > 4:
+            raise NotModelled(f"expressions with {p.name!r}, a vector of {size} components")
+        name = self._identifiers.of(p.name)
+        self.given.append(Given(kind, name, ty, size, _elements(p), p.name))
+        return name
 
     # --- uniforms ----------------------------------------------------------------------------------------------------
     def _shared(self) -> Iterator[tuple[int, Value]]:
@@ -122,11 +180,14 @@ class Interface:
         bases = {c.index: (c.base_sa_offset, c.size_in_words) for c in gxp.containers}
         for p in self._parameters(UNIFORM):
             ty = TYPES[p.type]
-            self.given.append(Given("uniform", p.name, ty, max(1, p.component_count), _elements(p)))
+            name = self._declare("uniform", p, ty, max(1, p.component_count))
+            self._uniforms.append((name, p))
             base, size = bases.get(p.container_index, (0, 0))
             for k in range(max(1, p.array_size)):
                 start = p.resource_index + k * p.element_words
-                for n, word in enumerate(_words(p.name, _element(p, k), max(1, p.component_count), ty)):
+                if start >= size:
+                    break
+                for n, word in enumerate(_words(name, _element(p, k), max(1, p.component_count), ty)):
                     if start + n < size:
                         yield base + start + n, word
         data = layout.container_base(gxp, DATA) or 0
@@ -145,12 +206,12 @@ class Interface:
     def buffer_word(self, address: BufferAddress, offset: int) -> Value:
         """The word of a uniform buffer in memory, `offset` bytes after its biased address."""
         at = (offset + address.bias) & 0xFFFFFFFF
-        for p in self._parameters(UNIFORM):
+        for name, p in self._uniforms:
             if p.container_index != address.number or at % 4:
                 continue
             k, n = divmod(at // 4 - p.resource_index, p.element_words)
             if 0 <= k < max(1, p.array_size):
-                words = list(_words(p.name, _element(p, k), max(1, p.component_count), TYPES[p.type]))
+                words = list(_words(name, _element(p, k), max(1, p.component_count), TYPES[p.type]))
                 if n < len(words):
                     return words[n]
         raise NotModelled(f"an expression for byte {at:#x} of buffer {address.number}", "no uniform lies there")
@@ -160,33 +221,58 @@ class Interface:
         gxp: Any = self.gxp
         v = gxp.varyings
         for p in self._parameters(ATTRIBUTE):
-            raw = v is not None and v.untyped_registers >> p.resource_index & 1
-            ty = "u32" if raw else TYPES[p.type]
             size = p.component_count
-            self.given.append(Given("attribute", p.name, ty, size, _elements(p)))
-            for k in range(max(1, p.array_size)):
-                words = list(_words(p.name, _element(p, k), size, ty))
-                for n, word in enumerate(words):
-                    yield p.resource_index + k * len(words) + n, word
-        if v is not None and gxp.flags & HAS_INDEX:
-            self.given.append(Given("attribute", "gl_VertexID", "u32", 1))
-            yield v.index_pa, _symbol(Symbol("gl_VertexID", None, 1, 0, "u32"))
+            if not size:
+                continue
+            ty = "u32" if v.untyped_registers >> p.resource_index & 1 else TYPES[p.type]
+            name = self._declare("attribute", p, ty, size)
+            elements = range(min(max(1, p.array_size), layout.SHARED_REGISTERS))
+            symbols = [Symbol(name, _element(p, k), size, n, ty) for k in elements for n in range(size)]
+            for n, word in enumerate(_packed_symbols(symbols, p.name)):
+                yield p.resource_index + n, word
+        for flag, name, register in (
+            (HAS_INDEX, "gl_VertexID", v.index_pa),
+            (HAS_INSTANCE, "gl_InstanceID", v.instance_pa),
+        ):
+            if gxp.flags & flag:
+                yield register, _symbol(Symbol(name, None, 1, 0, "u32"))
+
+    def _declared_varyings(self) -> dict[str, int]:
+        """Declare the inputs of a fragment program; returns how many components each has."""
+        v = self.gxp.varyings
+        sizes: dict[str, int] = {}
+        types: dict[str, str] = {}
+        for i in layout.fragment_inputs(v.inputs) if isinstance(v, FragmentVaryings) else ():
+            ty = "f32" if i.texture is not None else i.ty
+            sizes[i.name] = max(sizes.get(i.name, 0), i.components)
+            if _letter(types.setdefault(i.name, ty)) != _letter(ty):
+                raise NotModelled(f"expressions with {i.name} as {types[i.name]} and as {ty}")
+        for name, size in sizes.items():
+            self.given.append(Given("varying", self._identifiers.of(name), types[name], size, 0, name))
+        return sizes
 
     def _varyings(self) -> Iterator[tuple[int, Value]]:
         v: Any = self.gxp.varyings
-        for i in layout.fragment_inputs(v.inputs) if v is not None else []:
-            coordinate = Given("varying", i.name, "f32" if i.texture is not None else i.ty, i.components)
-            if all(g.name != i.name or g.size < i.components for g in self.given):
-                self.given = [g for g in self.given if g.name != i.name]
-                self.given.append(coordinate)
+        for i in layout.fragment_inputs(v.inputs):
+            ty = "f32" if i.texture is not None else i.ty
+            symbols = [Symbol(i.name, None, self._varying_sizes[i.name], k, ty) for k in range(i.components)]
             if i.texture is None:
-                words: Iterator[Value] = _words(i.name, None, i.components, i.ty)
+                words = _packed_symbols(symbols, i.name)
             else:
-                symbols = [_symbol(Symbol(i.name, None, i.components, k, "f32")) for k in range(i.components)]
-                words = fetched_words(i.texture, symbols, i.projective, "u8" if i.ty == "native" else i.ty)
+                words = self._fetched(i, [_symbol(s) for s in symbols])
             for n, word in enumerate(words):
                 if n < i.words:
                     yield i.register + n, word
+
+    def _fetched(self, i: layout.ShaderInput, at: list[Value]) -> Iterator[Value]:
+        """The registers of a texel that is fetched before the program starts."""
+        unit = i.texture or 0
+        known = self.samplers.get(unit)
+        direction = known is not None and known.kind == "Cube" and i.divisor == 2
+        cube = self.sampled(unit, 3 if direction else 2)
+        coordinate = at if cube or i.divisor is None else [*at[:2], at[i.divisor]]
+        fetch = Fetch(unit, tuple(coordinate), projective=not cube and i.divisor is not None)
+        return texel_words(fetch, "u8" if i.ty == "native" else i.ty)
 
     # --- results -----------------------------------------------------------------------------------------------------
     def outputs(self) -> list[Output]:
@@ -198,6 +284,8 @@ class Interface:
             return [Output(o.name, "o", o.register, o.components, "f32") for o in found]
         native = bool(gxp.flags & NATIVE_COLOR)
         ty, size = TYPES[int(v.output_type)], max(1, v.output_components)
+        if size > 4:
+            raise NotModelled(f"an expression for a colour of {size} components")
         return [Output("color", "o" if native else "pa", 0 if native else v.output_start, size, ty)]
 
 
@@ -226,12 +314,6 @@ class Texel:
     ty: str
 
 
-def fetched_words(unit: int, coordinate: list[Value], projective: bool, ty: str) -> Iterator[Value]:
-    """The registers of a texel that is fetched before the program starts."""
-    fetch = Fetch(unit, tuple(coordinate), projective=projective)
-    yield from texel_words(fetch, ty)
-
-
 def texel_words(fetch: Fetch, ty: str) -> Iterator[Value]:
     """The registers of a sample's four components in a type."""
     components = [Value("symbol", WIDTHS[ty], (), Texel(fetch, k, ty)) for k in range(4)]
@@ -253,9 +335,19 @@ def _symbol(s: Symbol) -> Value:
 
 
 def _words(name: str, element: int | None, size: int, ty: str) -> Iterator[Value]:
+    return _packed_symbols([Symbol(name, element, size, k, ty) for k in range(size)], name)
+
+
+def _packed_symbols(symbols: list[Symbol], name: str) -> Iterator[Value]:
+    ty = symbols[0].ty
     if ty not in WIDTHS:
         raise NotModelled(f"expressions with `{name}` of type {ty}")
-    return packed([_symbol(Symbol(name, element, size, k, ty)) for k in range(size)])
+    return packed([_symbol(s) for s in symbols])
+
+
+def _letter(ty: str) -> str:
+    """`f` for floats, `u` for integers."""
+    return "f" if ty[0] == "f" else "u"
 
 
 def _elements(p: GxpParameter) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.decompile.float_tests import zero_comparison
+from isakit.decompile.integer_tests import is_comparison
 from isakit.sem.value import Value, all_of, u1
 
 Literal = tuple[Value, bool]
@@ -24,7 +24,7 @@ class Path:
             return self if bool(condition.attr) == wanted else NEVER
         if condition.op == "not":
             return self.both(condition.args[0], not wanted)
-        if condition.op in ("and", "or") and zero_comparison(condition) is None and len(self.terms) <= MOST:
+        if condition.op in ("and", "or") and not is_comparison(condition) and len(self.terms) <= MOST:
             first, second = condition.args
             if (condition.op == "and") == wanted:
                 return self.both(first, wanted).both(second, wanted)

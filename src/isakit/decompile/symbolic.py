@@ -15,7 +15,7 @@ from typing import Any
 from isakit.arch.usse import requests
 from isakit.arch.usse.arithmetic import DEFAULT, Rules, using
 from isakit.arch.usse.registers import ROLES
-from isakit.decompile.float_tests import zero_comparison
+from isakit.decompile.integer_tests import is_comparison
 from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureStateWord, texel_words
 from isakit.decompile.loops import (
     MOST_INSTRUCTIONS,
@@ -28,11 +28,12 @@ from isakit.decompile.loops import (
     variable,
 )
 from isakit.decompile.paths import ALWAYS, NEVER, Path, without
+from isakit.decompile.simplify import bits, chosen, equal
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.usse.shader_code import BoundFields, Increments, ShaderCode, ShaderStep, check_modelled
 from isakit.sem.semantics import traced
 from isakit.sem.trace import Effect
-from isakit.sem.value import INTEGER_MEANING, Value, binary, const, node, on, postorder, select, u1
+from isakit.sem.value import INTEGER_MEANING, Value, binary, const, on, postorder, u1
 from isakit.spec import Status
 
 MOST_PRUNED = 50_000
@@ -308,7 +309,7 @@ class SymbolicExecution:
     def _prune(self, v: Value, path: Path) -> Value:
         if v.width == 1 and (decided := path.decides(ALWAYS.both(v, True))) is not None:
             return self.one(u1(decided))
-        if v.op in ("and", "or") and v.width == 1 and zero_comparison(v) is None:
+        if v.op in ("and", "or") and v.width == 1 and not is_comparison(v):
             return self.one(binary(v.op, *(self.pruned(a, path) for a in v.args)))
         if v.op != "select":
             args = tuple(self.pruned(a, path) for a in v.args)
@@ -341,7 +342,7 @@ class SymbolicExecution:
             elif n.op == "select":
                 new = chosen(*args)
             elif n.op == "eq":
-                new = _equal(*args)
+                new = equal(*args)
             elif n.op in INTEGER_MEANING:
                 new = on(n, args)
             else:
@@ -367,6 +368,11 @@ class SymbolicExecution:
         if name == requests.SAMPLE_HAS.name:
             return u1(facts["word"] == 0)
         coordinate, extra = args[2 : 2 + count], args[2 + count :]
+        if count == 1:  # the first row of a texture with two dimensions
+            zero = self.one(const(0, 32))
+            coordinate = (*coordinate, zero)
+            extra = (extra[0], zero, extra[1], zero) if facts["lod"] == "gradient" else extra
+        self.interface.sampled(state.attr.unit, len(coordinate))
         key = state.attr.unit, *map(id, coordinate), *map(id, extra), facts["lod"]
         fetch = self._fetches.setdefault(key, Fetch(state.attr.unit, coordinate, extra, facts["lod"]))
         words = list(texel_words(fetch, ty))
@@ -393,53 +399,3 @@ def _same(a: Value, b: Value) -> bool:
 
 def _opposite(a: Value, b: Value) -> bool:
     return (a.op == "not" and a.args[0] is b) or (b.op == "not" and b.args[0] is a)
-
-
-def chosen(condition: Value, a: Value, b: Value) -> Value:
-    """`condition ? a : b`, as logic where the values are conditions themselves."""
-    if a.width == 1:
-        for value, part, flip in ((a, b, False), (b, a, True)):
-            c = ~condition if flip else condition
-            if value.op == "const":
-                return c | part if value.attr else ~c & part
-    return select(condition, a, b)
-
-
-def _equal(a: Value, b: Value) -> Value:
-    """a == b, where a choice of numbers is compared with a number: the condition of the choice."""
-    if a.op == "select" and b.op == "const" and "const" in (a.args[1].op, a.args[2].op):
-        return chosen(a.args[0], _equal(a.args[1], b), _equal(a.args[2], b))
-    if a.op == "zext" and b.op == "const" and a.args[0].op == "select":
-        inner = a.args[0]
-        return _equal(inner, const(b.attr, inner.width)) if b.attr >> inner.width == 0 else u1(0)
-    return node("eq", 1, (a, b))
-
-
-def bits(v: Value, low: int, width: int) -> Value:
-    """`width` bits of a value from bit `low` on, looking through what puts registers together."""
-    if low == 0 and width == v.width:
-        return v
-    if v.op == "concat":
-        hi, lo = v.args
-        if low < lo.width < low + width:
-            upper = bits(hi, 0, low + width - lo.width)
-            return node("concat", width, (upper, bits(lo, low, lo.width - low)))
-        return bits(lo, low, width) if low < lo.width else bits(hi, low - lo.width, width)
-    if v.op == "zext":
-        inner = v.args[0]
-        if low >= inner.width:
-            return const(0, width)
-        return bits(inner, low, width) if low + width <= inner.width else v.bits(low, width)
-    if v.op == "select":
-        return chosen(v.args[0], bits(v.args[1], low, width), bits(v.args[2], low, width))
-    if v.op == "extract":
-        return bits(v.args[0], low + v.attr, width)
-    if v.op in ("and", "or", "xor"):
-        return binary(v.op, *(bits(a, low, width) for a in v.args))
-    if v.op in ("shl", "lshr") and v.args[1].op == "const":
-        start = low - v.args[1].attr if v.op == "shl" else low + v.args[1].attr
-        if start >= v.width or start + width <= 0:
-            return const(0, width)
-        if start >= 0 and start + width <= v.width:
-            return bits(v.args[0], start, width)
-    return v.bits(low, width)

@@ -7,7 +7,8 @@ import struct
 from typing import Any
 
 from isakit.decompile.float_tests import INFINITY, MAGNITUDE, SIGN, equals, zero_comparison
-from isakit.decompile.interface import Fetch, Symbol, Texel
+from isakit.decompile.integer_tests import integer_comparison
+from isakit.decompile.interface import Fetch, Symbol, TargetColor, Texel
 from isakit.decompile.terms import Term, Terms
 from isakit.errors import NotModelled
 from isakit.sem.value import Value, mask, signed
@@ -17,6 +18,7 @@ _OPERATORS = {"ieee_add": "+", "ieee_mul": "*", "ieee_div": "/"}
 _ROUNDINGS = {"rm": "floor", "rp": "ceil", "rz": "trunc", "rn": "roundEven"}
 _RELATIONS = {1: "<", 2: "==", 3: "<=", 4: ">", 6: ">=", 13: "!="}
 """Sets of the four bits of `ieee_compare` and the operators that hold for them."""
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
 _INTEGER = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _MASKED = ("add", "sub", "mul")
 """Operations whose result can be wider than their operands."""
@@ -158,6 +160,8 @@ class Typing:
             return self.terms.make("symbol", "float" if s.ty in ("f32", "f16") else "uint", attr=s)
         if isinstance(s, Texel):
             return self._texel(s.fetch, s.component)
+        if isinstance(s, TargetColor):
+            raise NotModelled("an expression for the colour that was in the target before")
         raise NotModelled("an expression for the address of a buffer or the state of a texture")
 
     def _texel(self, fetch: Fetch, component: int) -> Term:
@@ -187,6 +191,8 @@ class Typing:
         """A value as `u8`, `s16` and so on: signed ones are sign-extended."""
         width = int(kind[1:])
         v = v if v.width <= width else v.bits(0, width)
+        if v.width > 32:
+            raise NotModelled(f"an expression for {v.width} bits at once")
         if kind[0] == "u":
             return self.uint(v)
         if v.op == "const":
@@ -204,7 +210,7 @@ class Typing:
         return term if width >= 32 else self.terms.make("&", "uint", term, self._constant(mask(width)))
 
     def _uint(self, v: Value) -> Term:
-        if v.width > 64:
+        if v.width > 32:
             raise NotModelled(f"an expression for {v.width} bits at once")
         make = self.terms.make
         if v.op == "const":
@@ -213,8 +219,6 @@ class Typing:
             return make("uint", "uint", self.condition(v))
         if v.op == "symbol":
             return self._symbol_bits(v)
-        if v.width > 33:
-            raise NotModelled(f"an expression for {v.width} bits at once")
         if v.op == "select":
             return self._choice(v, self.uint)
         if v.op in _INTEGER:
@@ -299,7 +303,7 @@ class Typing:
         make = self.terms.make
         if v.op == "const":
             return self.terms.number(bool(v.attr), "bool")
-        relation = self._relation(v) or self._float_test(v)
+        relation = self._relation(v) or self._float_test(v) or self._integer_test(v)
         if relation is not None:
             return relation
         if v.op == "not":
@@ -320,6 +324,16 @@ class Typing:
             return make("!=", "bool", bit, self._constant(0))
         raise NotModelled(f"an expression for the condition {v.op}")
 
+    def _integer_test(self, v: Value) -> Term | None:
+        """A comparison of integers."""
+        found = integer_comparison(v)
+        if found is None:
+            return None
+        less, comparison, holds = found
+        term = self.condition(less)
+        relation = self.terms.make(comparison, "bool", *term.args)
+        return relation if holds else self._opposite(relation)
+
     def _negated(self, v: Value) -> Term:
         inner = self.condition(v)
         if inner.op in ("&&", "||"):
@@ -328,8 +342,8 @@ class Typing:
         return self._opposite(inner)
 
     def _opposite(self, term: Term) -> Term:
-        opposite = {"==": "!=", "!=": "=="}.get(term.op)
-        if opposite:
+        opposite = _OPPOSITES.get(term.op)
+        if opposite and (term.op in ("==", "!=") or term.args[0].type != "float"):  # a NaN is not less and not greater
             return self.terms.make(opposite, "bool", *term.args)
         return term.args[0] if term.op == "!" else self.terms.make("!", "bool", term)
 

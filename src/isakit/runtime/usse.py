@@ -43,8 +43,6 @@ Inputs = list[tuple[str, int, Array]]
 """What is in registers before a program: file, first register, words [invocations, registers]."""
 CHUNK = 16384
 """Invocations that run together: their registers fit the processor's cache."""
-BACK_FACING = 16
-"""The global register whose bit 0 tells the facing."""
 
 
 class Result(dict[str, Array]):
@@ -322,7 +320,7 @@ class BoundShader:
                 raise LaunchError(f"the shader has no varying {name!r}; it has {', '.join(sorted(known)) or 'none'}")
         out: Inputs = []
         if facing is not None and self.code.extent["g"]:
-            out.append(("g", BACK_FACING, (grid.rows(facing, 1) != 0).astype(np.uint32)))
+            out.append(("g", layout.BACK_FACING, (grid.rows(facing, 1) != 0).astype(np.uint32)))
         for i in inputs:
             if i.name not in values:
                 raise LaunchError(f"the varying {i.name!r} is missing")
@@ -344,7 +342,7 @@ class BoundShader:
                 raise LaunchError(f"unit {i.texture} is sampled with two coordinates; it has a cube map or a volume")
             coordinates = [at[:, 0], at[:, 1], at[:, 2]]
         else:
-            coordinates = [at[:, k] / at[:, 2] if i.projective else at[:, k] for k in (0, 1)]
+            coordinates = [at[:, k] if i.divisor is None else at[:, k] / at[:, i.divisor] for k in (0, 1)]
         plain = {"conv": i.ty, "mode": "sample", "lod": "none"}
         words = sampled(texture, coordinates, (), plain, sampling(self.engine, len(at)))
         return np.stack(words[: i.words], 1)

@@ -34,6 +34,8 @@ SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
 
 SHARED_REGISTERS = 256
 """Registers sa0 and following."""
+BACK_FACING = 16
+"""The global register whose bit 0 tells the facing."""
 MAX_WORDS = 1 << 22
 """More than any uniform buffer holds; keeps a wrong size from asking for memory."""
 
@@ -86,8 +88,9 @@ def from_words(words: Array, ty: str, count: int) -> Array:
 class ShaderInput:
     """An interpolated input of a fragment program: `words` registers from `register` on get `name` as `ty`.
 
-    `texture`: the registers get a texel of that unit instead, sampled at the coordinate `name`; `projective` divides by
-    the last of `components` first.
+    `texture`: the registers get a texel of that unit instead, sampled at the first `components` of the coordinate
+    `name`; x and y are divided by component `divisor` first, unless it is None or the texture is a cube map or a
+    volume.
     """
 
     name: str
@@ -96,44 +99,55 @@ class ShaderInput:
     components: int
     ty: str
     texture: int | None = None
-    projective: bool = False
+    divisor: int | None = None
+
+
+_COORDINATES: dict[int, tuple[int, int | None]] = {1: (2, None), 2: (4, 3), 3: (3, 2)}
+"""What texels are fetched at, by code (xy, xyw, xyz): the components that are needed, and the divisor."""
+_TEXELS = {0: "native", 2: "f16", 3: "f32"}
+_INPUT_TYPES = {0: "f32", 1: "c10", 2: "f16"}
 
 
 def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[ShaderInput]:
-    """Inputs in register order: for each descriptor the iterated value, then the texel fetched before the program."""
+    """Inputs in register order: for each descriptor the iterated value, then the texel fetched before the program.
+
+    Raises NotModelled for codes of unknown meaning.
+    """
     out: list[ShaderInput] = []
     register = 0
-    for d in inputs:
+    for number, d in enumerate(inputs):
         source, coordinate = d.info >> 12 & 15, d.info & 15
         if source != 15:
             words = (d.size >> 4 & 3) + 1
             components = (d.info >> 22 & 3) + 1
-            out.append(ShaderInput(_input_name(source, d), register, words, components, _input_type(source, d)))
+            name, ty = _input_name(source, d, number), _input_type(source, d, number)
+            out.append(ShaderInput(name, register, words, components, ty))
             register += words
         if coordinate != 15:
             words = (d.size >> 6 & 3) + 1
-            kind = d.info >> 8 & 3
-            texel = {0: "native", 2: "f16", 3: "f32"}.get(d.component_info >> 4 & 3, "native")
-            name, size, sampled = f"texcoord{coordinate}", 2 if kind == 1 else 3, kind != 1
-            out.append(ShaderInput(name, register, words, size, texel, d.resource_index, sampled))
+            kind, texel = d.info >> 8 & 3, d.component_info >> 4 & 3
+            if kind not in _COORDINATES or texel not in _TEXELS or coordinate > 9:
+                raise NotModelled(f"the texel of input {number}", f"coordinate {coordinate}, kind {kind}, type {texel}")
+            components, divisor = _COORDINATES[kind]
+            name = f"texcoord{coordinate}"
+            out.append(ShaderInput(name, register, words, components, _TEXELS[texel], d.resource_index, divisor))
             register += words
     return out
 
 
-def _input_name(source: int, d: AttributeDescriptor) -> str:
+def _input_name(source: int, d: AttributeDescriptor, number: int) -> str:
     if d.info >> 30 & 1:
         return "spritecoord"
+    if source > 13:
+        raise NotModelled(f"input {number}", f"the source {source} is not known")
     return {10: "color0", 11: "color1", 12: "fog", 13: "position"}.get(source, f"texcoord{source}")
 
 
-def _input_type(source: int, d: AttributeDescriptor) -> str:
-    if d.info & 0x20000000:
-        return "f16"
-    if d.info & 0x10000000:
-        return "c10"
-    if source in (10, 11) and not d.info & 0x100000:
-        return "u8"
-    return "f32"
+def _input_type(source: int, d: AttributeDescriptor, number: int) -> str:
+    code = d.info >> 28 & 3
+    if code not in _INPUT_TYPES:
+        raise NotModelled(f"input {number}", f"the type {code} is not known")
+    return "u8" if not code and source in (10, 11) and not d.info & 0x100000 else _INPUT_TYPES[code]
 
 
 def check(gxp: GxpFile, path: str | None) -> None:

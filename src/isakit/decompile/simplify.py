@@ -1,0 +1,93 @@
+"""Values put in simpler words while a program is executed on symbols: choices, tests, bits of registers."""
+
+from __future__ import annotations
+
+from isakit.sem.value import Value, binary, const, mask, node, select
+
+
+def chosen(condition: Value, a: Value, b: Value) -> Value:
+    """`condition ? a : b`, as logic where the values are conditions themselves."""
+    if a.width == 1:
+        for value, part, flip in ((a, b, False), (b, a, True)):
+            c = ~condition if flip else condition
+            if value.op == "const":
+                return c | part if value.attr else ~c & part
+    return select(condition, a, b)
+
+
+def equal(a: Value, b: Value) -> Value:
+    """a == b, where a choice of numbers is compared with a number: the condition of the choice."""
+    if b.op == "const" and b.attr == 0 and a.op == "sub":
+        return equal(*a.args)
+    if a.op == "select" and b.op == "const" and "const" in (a.args[1].op, a.args[2].op):
+        return chosen(a.args[0], equal(a.args[1], b), equal(a.args[2], b))
+    narrow = _narrowed(a, b)
+    return equal(*narrow[1]) if narrow is not None else node("eq", 1, (a, b))
+
+
+def _narrowed(a: Value, b: Value) -> tuple[str, tuple[Value, Value]] | None:
+    """Two values that are extended, or numbers: how they are, and the same values before that."""
+    for how in ("zext", "sext"):
+        inner = next((v.args[0].width for v in (a, b) if v.op == how), None)
+        if inner is None:
+            continue
+        found = [_before(v, how, inner) for v in (a, b)]
+        if found[0] is not None and found[1] is not None:
+            return how, (found[0], found[1])
+    return None
+
+
+def _before(v: Value, how: str, width: int) -> Value | None:
+    """The value of `width` bits that extended is `v`; None where there is none."""
+    if v.op == how and v.args[0].width == width:
+        return v.args[0]
+    if v.op == "const":
+        narrow = const(v.attr & mask(width), width)
+        wide = narrow.zext(v.width) if how == "zext" else narrow.sext(v.width)
+        return narrow if wide.attr == v.attr else None
+    return None
+
+
+def _sign_of_difference(v: Value) -> Value | None:
+    """The sign of a difference that has a bit more than its operands: whether the first is smaller."""
+    narrow = _narrowed(*v.args)
+    if narrow is None:
+        return None
+    how, operands = narrow
+    return node("ult" if how == "zext" else "slt", 1, operands)
+
+
+def bits(v: Value, low: int, width: int) -> Value:
+    """`width` bits of a value from bit `low` on, looking through what puts registers together."""
+    if low == 0 and width == v.width:
+        return v
+    if v.op == "concat":
+        hi, lo = v.args
+        if low < lo.width < low + width:
+            upper = bits(hi, 0, low + width - lo.width)
+            return node("concat", width, (upper, bits(lo, low, lo.width - low)))
+        return bits(lo, low, width) if low < lo.width else bits(hi, low - lo.width, width)
+    if v.op == "zext":
+        inner = v.args[0]
+        if low >= inner.width:
+            return const(0, width)
+        return bits(inner, low, width) if low + width <= inner.width else v.bits(low, width)
+    if v.op == "select":
+        return chosen(v.args[0], bits(v.args[1], low, width), bits(v.args[2], low, width))
+    if v.op == "extract":
+        return bits(v.args[0], low + v.attr, width)
+    if v.op == "sext" and low + width <= v.args[0].width:
+        return bits(v.args[0], low, width)
+    if v.op == "sub" and (low, width) == (v.width - 1, 1) and (smaller := _sign_of_difference(v)) is not None:
+        return smaller
+    if v.op in ("and", "or", "xor") or (v.op in ("add", "sub", "mul") and low == 0):
+        return binary(v.op, *(bits(a, low, width) for a in v.args))
+    if v.op == "not":
+        return ~bits(v.args[0], low, width)
+    if v.op in ("shl", "lshr") and v.args[1].op == "const":
+        start = low - v.args[1].attr if v.op == "shl" else low + v.args[1].attr
+        if start >= v.width or start + width <= 0:
+            return const(0, width)
+        if start >= 0 and start + width <= v.width:
+            return bits(v.args[0], start, width)
+    return v.bits(low, width)

@@ -1,0 +1,42 @@
+"""Whether GLSL of shaders is valid, as glslang says."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from isakit.decompile import glsl
+from isakit.formats import Shader
+
+COMPILER = shutil.which("glslangValidator")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs glslangValidator (glslang-tools)")
+
+
+def rejected(shaders: Sequence[Shader]) -> dict[int, str]:
+    """The first error, by the number of the shader, where its GLSL does not compile."""
+    return rejected_texts([(s.stage, glsl(s)) for s in shaders])
+
+
+def rejected_texts(texts: Sequence[tuple[str, str]]) -> dict[int, str]:
+    """The same for stages and texts."""
+    assert COMPILER is not None
+    with TemporaryDirectory() as folder:
+        files: dict[str, int] = {}
+        for number, (stage, text) in enumerate(texts):
+            path = Path(folder) / f"{number}.{stage[:4]}"
+            path.write_text(text, encoding="utf-8")
+            files[str(path)] = number
+        ran = subprocess.run([COMPILER, *files], capture_output=True, text=True, check=False, timeout=120)
+    out: dict[int, str] = {}
+    at = 0
+    for line in ran.stdout.splitlines():
+        at = files.get(line, at)
+        if line.startswith("ERROR:"):
+            out.setdefault(at, line)
+    assert ran.returncode == 0 or out, ran.stdout + ran.stderr
+    return out
