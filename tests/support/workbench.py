@@ -13,15 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 
-class Server:
-    """A server and its address. `url` ends with the token and a slash."""
+class Address:
+    """Where a server is, and plain HTTP to it. `url` ends with the token and a slash."""
 
-    def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "isakit", "web", "--json", *arguments], stdout=subprocess.PIPE, text=True
-        )
-        assert self.process.stdout is not None
-        self.url: str = json.loads(self.process.stdout.readline())["url"]
+    def __init__(self, url: str) -> None:
+        self.url = url
         parts = urllib.parse.urlsplit(self.url)
         self.host, self.port, self.path = parts.netloc, parts.port or 0, parts.path
 
@@ -48,6 +44,17 @@ class Server:
         """A page, as a browser opens it."""
         return Page(self)
 
+
+class Server(Address):
+    """A server in a process of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "isakit", "web", "--json", *arguments], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        super().__init__(json.loads(self.process.stdout.readline())["url"])
+
     def end(self) -> int:
         """Interrupt it as Ctrl-C does, and wait."""
         import signal
@@ -59,7 +66,7 @@ class Server:
 class Page:
     """A page of a server, without a browser."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Address) -> None:
         self.server = server
         status, body = server.request("POST", server.path + "open")
         patience = time.monotonic() + 20

@@ -30,7 +30,7 @@ OUTPUT = Output("gl", 1, _output)
     epilog="""\b
 Examples:
   isakit gl -- ./triangle 256 out.ppm
-  isakit gl --chip 50 --stats --unsupported -- glxinfo
+  isakit gl --chip 50 --stats --unsupported -- eglinfo
   isakit gl --capture frame.glc -- ./gears; isakit replay frame.glc -o gears.png
 \b
 Linux with Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1). The program runs with your rights and
@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Run an OpenGL program on Mesa's nv50 driver and a simulated chip.
 
-    The exit status is the program's.
+    The exit status is the program's; 1 where that is 0 and the program never opened the card.
     """
     from isakit.hosts.drm.card_settings import CardSettings
     from isakit.hosts.drm.chips import chip_named
@@ -108,7 +108,7 @@ def lines(report: Report, stats: bool, unsupported: bool) -> list[str]:
         out += [f"{s:12.3f}  seconds {what}" for what, s in report.seconds.items()]
     if unsupported:
         out += [f"{n:8}  {what}" for what, n in report.unsupported.most_common()]
-        if not report.unsupported:
+        if not report.unsupported and not report.faults:
             out.append("nothing was missing")
     elif report.unsupported:
         total = sum(report.unsupported.values())

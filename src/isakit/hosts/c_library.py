@@ -12,7 +12,6 @@ import platform
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from isakit.errors import HostError
 from isakit.object_cache import cache_folder, read_object, refusal, write_object
+from isakit.processes import TemporaryFolder
 
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
 SECONDS = 120.0
@@ -75,7 +75,7 @@ class CLibrary:
             raise HostError(
                 f"`{self.command}` needs a C compiler once, to build its library: install gcc or clang, or set CC"
             )
-        with tempfile.TemporaryDirectory() as folder:
+        with TemporaryFolder() as folder:
             for name, text in self.generated().items():
                 Path(folder, name).write_text(text, "utf-8")
             made, sources = Path(folder, self.name), map(str, sorted(self.folder.glob("*.c")))
@@ -88,7 +88,7 @@ class CLibrary:
                 *hidden,
                 *extra,
                 "-I",
-                folder,
+                str(folder),
                 "-I",
                 str(self.folder),
                 "-o",
@@ -161,6 +161,6 @@ def private_folder() -> Path:
 
 @cache
 def _temporary_folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="isakit-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    folder = TemporaryFolder()
+    atexit.register(folder.close)
+    return folder.path

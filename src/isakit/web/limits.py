@@ -20,7 +20,8 @@ class Limits:
         grace: that an interrupted worker has to answer before it is ended.
         memory: resident memory of a worker.
         folder: dropped files of a page together.
-        leave: that a page may be away (reloading, asleep) before its worker ends.
+        arrive: that a page may take to ask for the stream that shows that it is open.
+        leave: between the end of that stream and the end of its worker; a page that is reloaded is a new one.
     """
 
     body: int = 32 << 20
@@ -30,7 +31,8 @@ class Limits:
     grace: float = 5.0
     memory: int = 3 << 30
     folder: int = 256 << 20
-    leave: float = 10.0
+    arrive: float = 10.0
+    leave: float = 0.25
 
 
 LARGEST_FILE = 1 << 40

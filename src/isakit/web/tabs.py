@@ -8,13 +8,16 @@ import dataclasses
 import json
 import os
 import secrets
+import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from isakit.errors import IsakitError
+from isakit.processes import Reaper, TemporaryFolder
 from isakit.web.limits import Limits
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -27,10 +30,17 @@ class WorkerEnded(IsakitError):
 
 
 class TabWorker:
-    """A process that answers requests one after the other."""
+    """A process that answers requests one after the other.
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    Args:
+        limits: of what it may use.
+        place: a folder in which it gets one of its own, for the files of the page and all temporary ones.
+        environment: variables it and what it starts must have.
+    """
+
+    def __init__(self, limits: Limits, place: Path, environment: Mapping[str, str]) -> None:
+        self.limits, self._place, self._environment = limits, place, environment
+        self._ended: asyncio.Task[None] | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
         self._asked = 0
@@ -39,16 +49,30 @@ class TabWorker:
     async def start(self) -> None:
         """Start the process."""
         fields = json.dumps(dataclasses.asdict(self.limits))
+        folder = tempfile.mkdtemp(dir=self._place)
+        own = {"PYTHONUNBUFFERED": "1", "TMPDIR": folder, **self._environment}
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "isakit.web.worker", fields,
+            sys.executable, "-P", "-m", "isakit.web.worker", fields, str(os.getpid()),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=self.limits.answer + 1024,
-            start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            start_new_session=True, env={**os.environ, **own},
         )  # fmt: skip
+        self._ended = asyncio.create_task(self._removed(self._process, folder))
+
+    async def _removed(self, process: asyncio.subprocess.Process, folder: str) -> None:
+        """Wait for the end of the process, however it comes; nothing of it stays."""
+        await process.wait()
+        _kill_group(process.pid)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     @property
     def running(self) -> bool:
         """Whether the process is there."""
         return self._process is not None and self._process.returncode is None
+
+    @property
+    def left(self) -> bool:
+        """Whether something of it is left: its process, or its folder."""
+        return self._ended is not None and not self._ended.done()
 
     @property
     def pid(self) -> int:
@@ -106,13 +130,17 @@ class TabWorker:
         """End the process, and what it may have started."""
         self._why = self._why or why
         if self._process is not None and self.running:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            _kill_group(self._process.pid)
 
     async def gone(self) -> None:
-        """Wait until the process has ended."""
-        if self._process is not None:
-            await self._process.wait()
+        """Wait until the process has ended and its folder is removed."""
+        if self._ended is not None:
+            await self._ended
+
+
+def _kill_group(number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(number, signal.SIGKILL)
 
 
 def resident(pid: int) -> int:
@@ -126,9 +154,9 @@ def resident(pid: int) -> int:
 class Tab:
     """A page: its worker, which is started anew after it was ended, and who is connected."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, worker: TabWorker) -> None:
         self.id = secrets.token_urlsafe(12)
-        self.worker = TabWorker(limits)
+        self.worker = worker
         self.connections = 0
         self.leaving: asyncio.TimerHandle | None = None
 
@@ -139,6 +167,9 @@ class Tabs:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._tabs: dict[str, Tab] = {}
+        self._opening = 0
+        self._workers: set[TabWorker] = set()
+        self._home: tuple[TemporaryFolder, Reaper] | None = None
         self._ending = asyncio.Event()
         self._spare: asyncio.Task[TabWorker] | None = None
 
@@ -151,23 +182,31 @@ class Tabs:
             self._spare = asyncio.ensure_future(self._started())
 
     async def _started(self) -> TabWorker:
-        worker = TabWorker(self.limits)
+        if self._home is None:
+            folder = TemporaryFolder()
+            self._home = folder, Reaper(folder.path)
+        folder, reaper = self._home
+        worker = TabWorker(self.limits, folder.path, reaper.environment)
         await worker.start()
+        self._workers = {w for w in self._workers if w.left} | {worker}
         return worker
 
     async def open(self) -> Tab:
         """A new page. Raises IsakitError when there are too many."""
-        if len(self._tabs) >= self.limits.tabs:
+        if len(self._tabs) + self._opening >= self.limits.tabs:
             raise IsakitError(f"{len(self._tabs)} pages are open; close one")
-        tab = Tab(self.limits)
-        self._tabs[tab.id] = tab
         self.prepare()
         spare, self._spare = self._spare, None
         assert spare is not None
-        worker = await spare
-        tab.worker = worker if worker.running else await self._started()
+        self._opening += 1
+        try:
+            worker = await spare
+            tab = Tab(worker if worker.running else await self._started())
+        finally:
+            self._opening -= 1
+        self._tabs[tab.id] = tab
         self.prepare()
-        self._leave(tab)
+        self._leave(tab, self.limits.arrive)
         return tab
 
     def __getitem__(self, tab: str) -> Tab:
@@ -196,12 +235,11 @@ class Tabs:
                     await asyncio.wait_for(self._ending.wait(), 2)
         finally:
             tab.connections -= 1
-            self._leave(tab)
+            self._leave(tab, self.limits.leave)
 
-    def _leave(self, tab: Tab) -> None:
+    def _leave(self, tab: Tab, seconds: float) -> None:
         if not tab.connections:
-            loop = asyncio.get_running_loop()
-            tab.leaving = loop.call_later(self.limits.leave, self.close, tab)
+            tab.leaving = asyncio.get_running_loop().call_later(seconds, self.close, tab)
 
     def close(self, tab: Tab) -> None:
         """Close a page: its worker ends."""
@@ -214,12 +252,17 @@ class Tabs:
         self._ending.set()
 
     async def close_all(self) -> None:
-        """End every worker."""
-        workers = [t.worker for t in self._tabs.values()]
-        if self._spare is not None:
-            workers.append(await self._spare)
+        """End every worker, and remove the files of all pages."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            await spare
         self._tabs.clear()
-        for w in workers:
+        for w in self._workers:
             w.end("the server ends")
-        for w in workers:
+        for w in self._workers:
             await w.gone()
+        home, self._home = self._home, None
+        if home is not None:
+            folder, reaper = home
+            reaper.close()
+            folder.close()

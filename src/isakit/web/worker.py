@@ -14,11 +14,13 @@ import tempfile
 from typing import Any
 
 from isakit.errors import described_bug
+from isakit.processes import end_with_parent
 from isakit.web.limits import LARGEST_FILE, Limits
 
 
 def main() -> None:
-    """Serve requests until the input ends. The limits are the only argument, as JSON."""
+    """Serve requests until the input ends. The arguments are the limits as JSON, and the server's process."""
+    end_with_parent(int(sys.argv[2]))
     limits = Limits(**json.loads(sys.argv[1]))
     source = sys.stdin.buffer
     to = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

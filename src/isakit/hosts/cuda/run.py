@@ -12,6 +12,7 @@ from isakit.hosts.cuda import program as programs
 from isakit.hosts.cuda.device_facts import Version, card
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.program_signals import ProgramSignals
+from isakit.processes import Reaper
 
 
 def run(
@@ -34,8 +35,8 @@ def run(
     Raises ProgramError, HostError, and IsakitError for a device that does not exist.
     """
     chosen = card(device)
-    with ProgramSignals() as signals:
-        environment = programs.own_environment()
+    with ProgramSignals() as signals, Reaper() as reaper:
+        environment = programs.own_environment() | reaper.environment
         found = programs.examined(program)
         programs.check_libraries(found, environment)
         # The program starts while the engine is being loaded: it waits at its first call.
@@ -63,4 +64,6 @@ def run(
             child.kill()
             child.wait()
             raise
+        if signals.seen:  # what the program has started is to end, too
+            reaper.close(orderly=False)
         return status, server.statistics

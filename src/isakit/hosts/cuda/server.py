@@ -32,6 +32,8 @@ _CHUNK, _MUCH = 1 << 16, 1 << 20
 """Bytes that are read at once; more while a long message arrives."""
 _SEND_SECONDS = 10.0
 _MOST_CONNECTIONS = 256
+_MOST_UNFINISHED = 2 * LONGEST
+"""Bytes of messages under way, of all processes together."""
 _TURN_SECONDS = 0.05
 """After this the messages of another process are looked at."""
 _HUNG_UP = select.POLLHUP | select.POLLERR
@@ -64,10 +66,29 @@ class Connection:
             end = at + HEADER.size + length
             if len(self.buffer) < end:
                 break
-            out.append((number, bytes(self.buffer[at + HEADER.size : end])))
+            with memoryview(self.buffer) as received:
+                out.append((number, bytes(received[at + HEADER.size : end])))
             at = end
         del self.buffer[:at]
         return out
+
+
+def _stream(fd: int) -> socket.socket | None:
+    """The socket behind a descriptor that a process handed over, if it is one to talk through; else it is closed."""
+    try:
+        found = socket.socket(fileno=fd)
+    except OSError:
+        os.close(fd)
+        return None
+    try:
+        if (found.family, found.type) == (socket.AF_UNIX, socket.SOCK_STREAM):
+            found.getpeername()  # raises OSError for one without another end
+            found.setblocking(False)
+            return found
+    except OSError:
+        pass
+    found.close()
+    return None
 
 
 class CudaServer:
@@ -139,16 +160,17 @@ class CudaServer:
     def accept(self) -> None:
         """Take a connection a process hands over."""
         for fd in self._received():
-            try:
-                connected = socket.socket(fileno=fd)
-            except OSError:
-                os.close(fd)
+            connected = _stream(fd)
+            if connected is None:
                 continue
-            if connected.family != socket.AF_UNIX or len(self.connections) >= _MOST_CONNECTIONS:
+            try:
+                if len(self.connections) >= _MOST_CONNECTIONS:
+                    raise OSError(f"{_MOST_CONNECTIONS} processes are connected already")
+                connection = Connection(connected, Session(self.options, self.statistics, self.recorder))
+            except OSError as e:  # also where there are no descriptors left
+                self.options.tell(f"a process cannot be served: {e}")
                 connected.close()
                 continue
-            connected.setblocking(False)
-            connection = Connection(connected, Session(self.options, self.statistics, self.recorder))
             self.connections.append(connection)
             self.served += 1
             self.selector.register(connected, selectors.EVENT_READ, connection)
@@ -179,7 +201,7 @@ class CudaServer:
             data = connection.socket.recv(_MUCH if len(connection.buffer) > _CHUNK // 2 else _CHUNK)
         except (BlockingIOError, InterruptedError):
             return
-        except ConnectionError:
+        except OSError:
             data = b""
         if not data:
             self.drop(connection)
@@ -187,6 +209,8 @@ class CudaServer:
         connection.buffer += data
         try:
             connection.waiting.extend(connection.messages())
+            if len(connection.buffer) > _MUCH and sum(len(c.buffer) for c in self.connections) > _MOST_UNFINISHED:
+                raise ProtocolError(f"more than {_MOST_UNFINISHED} bytes of messages are under way")
         except ProtocolError as e:
             self._refuse(connection, e)
         else:

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +28,7 @@ from isakit.hosts.cuda.objects import (
 )
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
+from isakit.hosts.mappings import close_mapping
 from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Stats
 from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
@@ -171,8 +171,10 @@ class Session:
         self.heap = self.pinned = cast(Any, None)
         self.modules.clear()
         self.functions.clear()
-        with suppress(BufferError):  # arrays still show it; it goes with them
-            self.pages.close()
+        self.variables.clear()
+        self.textures.clear()
+        self.handles = Handles()
+        close_mapping(self.pages)
         os.close(self.file)
 
     def reset(self) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
+from isakit.hosts.mappings import close_mapping
 
 BASE = 0x2000_0000
 """GPU address of the first byte; small numbers are no addresses."""
@@ -84,9 +85,12 @@ class VideoMemory:
 
     def close(self) -> None:
         """Give the file back; its pages go when the program has unmapped them too."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
+        if self.descriptor < 0:
+            return
+        os.close(self.descriptor)
+        self.descriptor = -1
+        self.bytes = self.words = np.empty(0, np.uint8)
+        close_mapping(self.map)
 
     # --- objects ------------------------------------------------------------------------------------------------------
     def allocate(self, size: int, align: int, domain: int = 0, tile_mode: int = 0, tile_flags: int = 0,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import select
 import socket
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -20,10 +18,16 @@ from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.kernel import Client
 from isakit.hosts.drm.protocol import Closed, Opcode
 from isakit.hosts.drm.report import Report
+from isakit.processes import TemporaryFolder
 
 PATIENCE = 5.0
 """Seconds to wait for what a program has left behind."""
+JOIN_SECONDS = 1.0
+"""Seconds that what has been told to end may take, all of it together."""
 WATCH_SECONDS = 0.25
+GREETING_SECONDS = 10.0
+"""How long a connection may be open before it says what it wants."""
+MOST_CONNECTIONS = 256
 
 
 class DrmServer:
@@ -36,7 +40,8 @@ class DrmServer:
         capture: a file for the first process; further ones get a number after the name.
         dump: writes programs and pictures.
 
-    Attributes: `path` of the socket, for the environment of programs; `clients` that are connected.
+    Attributes: `folder` that holds the socket; `path` of the socket, for the environment of programs; `clients` that
+    are connected; `opened`: cards that were asked for.
     """
 
     def __init__(
@@ -49,13 +54,15 @@ class DrmServer:
     ) -> None:
         self.chip, self.report, self.settings, self.capture = chip, report, settings, capture
         self.dump = dump
-        self.clients: list[Client] = []
-        self._connections: list[socket.socket] = []
+        self.opened = 0
+        self._connections: dict[socket.socket, Client | None] = {}
+        """All of them, also those that have not said yet what they want."""
         self._count = 0
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._folder = tempfile.TemporaryDirectory(prefix="isakit-")
-        self.path = Path(self._folder.name) / "card"
+        self._folder = TemporaryFolder()
+        self.folder = self._folder.path
+        self.path = self.folder / "card"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(self.path))
         self._socket.listen(64)
@@ -65,28 +72,37 @@ class DrmServer:
         self._watcher = threading.Thread(target=self._watch, name="isakit-watch", daemon=True)
         self._watcher.start()
 
-    def close(self) -> None:
-        """Take no more connections and wait for those that are ending."""
+    @property
+    def clients(self) -> list[Client]:
+        """Those that are connected."""
+        return [client for client, _ in self._connected()]
+
+    def close(self, patience: float = PATIENCE) -> None:
+        """Take no more connections and wait for those that are ending, `patience` seconds at most."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._listener.join(1.0)
-        until = time.monotonic() + PATIENCE
-        while any(t.is_alive() for t in self._threads) and time.monotonic() < until:
-            clients = self._connected()
-            if clients and all(client.cancelled for client, _ in clients):
+        self._listener.join(JOIN_SECONDS)
+        until = time.monotonic() + patience
+        while (clients := self.clients) and time.monotonic() < until:
+            if all(client.cancelled for client in clients):
                 break
             time.sleep(0.01)
         self._ended.set()
-        for client, _ in self._connected():
-            client.cancel()
+        with self._lock:
+            for connection, client in self._connections.items():
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+                if client is not None:
+                    client.cancel()
+        until = time.monotonic() + JOIN_SECONDS
         for t in (self._watcher, *self._threads):
-            t.join(1.0)
-        self._folder.cleanup()
+            t.join(max(0.0, until - time.monotonic()))
+        self._folder.close()
 
     def _connected(self) -> list[tuple[Client, socket.socket]]:
         with self._lock:
-            return list(zip(self.clients, self._connections, strict=True))
+            return [(client, connection) for connection, client in self._connections.items() if client is not None]
 
     def _watch(self) -> None:
         """End what runs for programs that have gone: its thread would notice only afterwards."""
@@ -104,6 +120,14 @@ class DrmServer:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
+            with self._lock:
+                room = len(self._connections) < MOST_CONNECTIONS
+                if room:
+                    self._connections[connection] = None
+            if not room:
+                self.report.fault(f"connection: there are {MOST_CONNECTIONS} already")
+                connection.close()
+                continue
             t = threading.Thread(target=self._serve, args=(connection,), name="isakit-client", daemon=True)
             self._threads = [*[x for x in self._threads if x.is_alive()], t]
             t.start()
@@ -116,20 +140,10 @@ class DrmServer:
         return Recorder(name, self.chip.number)
 
     def _serve(self, connection: socket.socket) -> None:
-        recorder: Recorder | None = None
         client: Client | None = None
         try:
-            op, _, payload = protocol.request(connection)
-            if op != Opcode.HELLO or len(payload) != protocol.HELLO.size:
-                return
-            with self._lock:
-                recorder = self._recorder()
-                client = Client(self.chip, self.report, self.settings, recorder, self.dump)
-                self.clients.append(client)
-                self._connections.append(connection)
-            welcome = protocol.WELCOME.pack(protocol.VERSION, self.chip.pci_device, client.memory.size)
-            protocol.reply(connection, 0, welcome, os.dup(client.memory.descriptor))
-            while True:
+            client = self._greeted(connection)
+            while client is not None:
                 op, command, payload = protocol.request(connection)
                 if op == Opcode.IOCTL:
                     status, back = client.ioctl(command, payload)
@@ -145,11 +159,28 @@ class DrmServer:
         except IsakitError as e:  # a fault of ours must not look like one of the program
             self.report.fault(f"simulator: {type(e).__name__}: {e}")
         finally:
+            with self._lock:
+                client = self._connections.pop(connection)
             connection.close()
-            if recorder is not None:
-                recorder.close()
             if client is not None:
-                with self._lock:
-                    self.clients = [c for c in self.clients if c is not client]
-                    self._connections = [c for c in self._connections if c is not connection]
+                if client.recorder is not None:
+                    client.recorder.close()
                 client.close()
+
+    def _greeted(self, connection: socket.socket) -> Client | None:
+        """The card of a new connection; None where it asks for something else first. Raises what requests raise."""
+        connection.settimeout(GREETING_SECONDS)
+        op, _, payload = protocol.request(connection)
+        connection.settimeout(None)
+        if op != Opcode.HELLO or len(payload) != protocol.HELLO.size:
+            return None
+        version, _ = protocol.HELLO.unpack(payload)
+        if version != protocol.VERSION:
+            raise HostError(f"protocol version {version}; this is {protocol.VERSION}")
+        with self._lock:
+            client = Client(self.chip, self.report, self.settings, self._recorder(), self.dump)
+            self._connections[connection] = client
+            self.opened += 1
+        welcome = protocol.WELCOME.pack(protocol.VERSION, self.chip.pci_device, client.memory.size)
+        protocol.reply(connection, 0, welcome, client.memory.descriptor)
+        return client

@@ -17,7 +17,12 @@ from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import DrmServer
 from isakit.hosts.drm.shim_library import LIBRARY
 from isakit.hosts.program_signals import ProgramSignals
+from isakit.processes import Reaper
 
+NOT_OPENED = (
+    "it was never opened: nothing ran on the simulated chip. The program must use EGL without a window system, or a "
+    "render node, through Mesa (GLX and windows do not come here), and be built for this machine"
+)
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
 
@@ -51,6 +56,8 @@ def run(
 
     `mesa`: a folder with a Mesa that takes the installed one's place.
 
+    Where the card was never opened that is a fault in the report, and 1 instead of 0.
+
     Raises HostError where the library cannot be made or the program not be started.
     """
     if not sys.platform.startswith("linux"):
@@ -59,12 +66,18 @@ def run(
         shim = LIBRARY.path()
         server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump))
         try:
-            try:
-                around = environment(server, shim, mesa)
-                child = signals.start(lambda: subprocess.Popen(list(command), env=around))
-            except OSError as e:
-                raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
-            code = signals.wait(child)
+            with Reaper(server.folder) as reaper:
+                try:
+                    around = environment(server, shim, mesa) | reaper.environment
+                    child = signals.start(lambda: subprocess.Popen(list(command), env=around))
+                except OSError as e:
+                    raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
+                code = signals.wait(child)
+                if signals.seen:  # what the program has started is to end, too
+                    reaper.close(orderly=False)
         finally:
             server.close()
+    if not server.opened:
+        report.fault(NOT_OPENED)
+        code = code or 1
     return code if code >= 0 else 128 - code

@@ -1,0 +1,23 @@
+"""Mappings of a device's memory, which end with the process they were made for."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+
+_ATTEMPTS = 3
+
+
+def close_mapping(pages: mmap.mmap) -> None:
+    """Unmap memory, and with it give back a descriptor and the pages of a file without a name.
+
+    What has worked on it refers to itself and may hold views until garbage is collected. Views that somebody else still
+    holds keep the mapping as long as they live.
+    """
+    for _ in range(_ATTEMPTS):  # a collection that is under way in another thread lets `collect` do nothing
+        try:
+            pages.close()
+        except BufferError:
+            gc.collect()
+        else:
+            return

@@ -1,0 +1,125 @@
+"""The server of `isakit gl`: what processes leave behind that end, that say nothing, and that say nonsense."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from isakit.hosts.drm import protocol
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import chip_named
+from isakit.hosts.drm.protocol import Opcode
+from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.server import DrmServer
+from support.leftovers import descriptors, until
+
+if not hasattr(os, "memfd_create"):
+    pytest.skip("needs files in memory", allow_module_level=True)
+
+
+@pytest.fixture
+def server() -> Iterator[DrmServer]:
+    made = DrmServer(chip_named("a0"), Report(), CardSettings())
+    yield made
+    made.close(0)
+
+
+def connected(server: DrmServer) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.connect(str(server.path))
+    return made
+
+
+def request(op: int, payload: bytes, command: int = 0) -> bytes:
+    return protocol.REQUEST.pack(op, command, len(payload)) + payload
+
+
+def greeted(server: DrmServer, version: int = protocol.VERSION) -> tuple[socket.socket, int]:
+    """A connection, and the descriptor of its card's memory."""
+    made = connected(server)
+    made.sendall(request(Opcode.HELLO, protocol.HELLO.pack(version, os.getpid())))
+    _, files, _, _ = socket.recv_fds(made, protocol.REPLY.size, 1)
+    protocol.received(made, protocol.WELCOME.size)
+    return made, files[0]
+
+
+def test_a_process_that_ends_leaves_no_descriptor_and_no_memory(server: DrmServer) -> None:
+    gc.collect()
+    before = descriptors()
+    for _ in range(20):
+        connection, file = greeted(server)
+        os.pwrite(file, b"\1" * (1 << 20), 0)
+        os.close(file)
+        connection.close()
+    assert until(lambda: not server.clients)
+    assert until(lambda: descriptors() == before), set(descriptors()) - set(before)
+    assert "isakit-card" not in Path("/proc/self/maps").read_text()
+
+
+def test_silent_connections_do_not_hold_up_the_end() -> None:
+    server = DrmServer(chip_named("a0"), Report(), CardSettings())
+    silent = [connected(server) for _ in range(20)]
+    connection, file = greeted(server)
+    half = connected(server)
+    half.sendall(request(Opcode.HELLO, b"12345678")[:9])
+    os.close(file)
+    connection.close()
+    started = time.monotonic()
+    server.close()
+    assert time.monotonic() - started < 1
+    for s in (*silent, half):
+        assert s.recv(1) == b""
+        s.close()
+
+
+def test_a_connection_that_never_says_what_it_wants_is_closed(
+    server: DrmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("isakit.hosts.drm.server.GREETING_SECONDS", 0.05)
+    with connected(server) as silent:
+        silent.settimeout(5)
+        assert silent.recv(1) == b""
+
+
+def test_there_are_no_more_connections_than_allowed(server: DrmServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isakit.hosts.drm.server.MOST_CONNECTIONS", 3)
+    many = [connected(server) for _ in range(4)]
+    many[3].settimeout(5)
+    assert many[3].recv(1) == b""
+    many[0].close()
+    assert until(lambda: len(server._connections) == 2)  # pyright: ignore[reportPrivateUsage]
+    connection, file = greeted(server)
+    os.close(file)
+    for s in (*many, connection):
+        s.close()
+
+
+NONSENSE = {
+    "another version": request(Opcode.HELLO, protocol.HELLO.pack(protocol.VERSION + 1, 1)),
+    "a greeting of another size": request(Opcode.HELLO, b"1234"),
+    "no greeting": request(Opcode.IOCTL, b"", 0x40),
+    "an oversized message": struct.pack("<IIQ", Opcode.HELLO, 0, 1 << 60),
+    "text": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "bytes": bytes(range(256)),
+}
+
+
+@pytest.mark.parametrize("what", NONSENSE)
+def test_who_speaks_another_language_is_left_alone_and_others_are_served(server: DrmServer, what: str) -> None:
+    with connected(server) as odd:
+        odd.sendall(NONSENSE[what])
+        odd.settimeout(5)
+        with suppress(ConnectionResetError):  # closed before all was read
+            assert odd.recv(1) == b""
+    connection, file = greeted(server)
+    assert server.opened == 1
+    os.close(file)
+    connection.close()

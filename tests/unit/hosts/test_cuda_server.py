@@ -1,0 +1,141 @@
+"""The server of `isakit cuda`: descriptors that are no connections, and messages that never end."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+if not hasattr(os, "pidfd_open"):
+    pytest.skip("CUDA programs run on Linux only", allow_module_level=True)
+
+from isakit.hosts.cuda import server as servers
+from isakit.hosts.cuda.device_facts import card
+from isakit.hosts.cuda.dispatch import ANSWER, HEADER
+from isakit.hosts.cuda.server import CudaServer
+from isakit.hosts.cuda.session import DeviceOptions
+from isakit.hosts.cuda.table import fingerprint, functions
+from support.leftovers import descriptors, until
+
+
+@contextmanager
+def serving() -> Iterator[tuple[CudaServer, socket.socket, list[str]]]:
+    """A server in a thread, the socket through which processes introduce themselves, and what it has said."""
+    said: list[str] = []
+    broker, program_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server = CudaServer(DeviceOptions(card("sm_13"), engine="reference", tell=said.append), (broker, program_end))
+    child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)
+    ended: list[int] = []
+    thread = threading.Thread(target=lambda: ended.append(server.serve(child)))
+    thread.start()
+    ours = program_end.dup()
+    try:
+        yield server, ours, said
+    finally:
+        ours.close()
+        assert child.stdin is not None
+        with suppress(OSError):
+            child.stdin.write(b"\n")
+            child.stdin.close()
+        thread.join(20)
+    assert ended == [0]
+
+
+def introduced(broker: socket.socket) -> socket.socket:
+    """A connection, as the library in a program makes it."""
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with theirs:
+        socket.send_fds(broker, [b"c"], [theirs.fileno()])
+    mine.settimeout(20)
+    return mine
+
+
+def greets(broker: socket.socket) -> bool:
+    """Whether a process that connects now is served."""
+    with introduced(broker) as mine:
+        body = b"".join(n.to_bytes(8, "little") for n in (fingerprint(), 1, 8)) + b"libcudart.so.4"
+        mine.sendall(HEADER.pack(functions()["hello"].number, len(body)) + body)
+        return ANSWER.unpack(mine.recv(ANSWER.size, socket.MSG_WAITALL))[0] == 0
+
+
+def _listening() -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.bind("")  # the system chooses a name
+    made.listen()
+    return made
+
+
+ODD: dict[str, Callable[[], int]] = {
+    "a file": lambda: os.open(os.devnull, os.O_RDONLY),
+    "a folder": lambda: os.open("/", os.O_RDONLY),
+    "a path": lambda: os.open("/", os.O_PATH),
+    "a pipe": lambda: os.pipe()[0],
+    "a socket that listens": lambda: _listening().detach(),
+    "a socket without another end": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).detach(),
+    "a socket of datagrams": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].detach(),
+    "a socket of packets": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)[0].detach(),
+    "a socket of the network": lambda: socket.socket().detach(),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_descriptor_is_closed_and_others_are_served(what: str) -> None:
+    with serving() as (server, broker, _):
+        assert greets(broker)
+        assert until(lambda: not server.connections)
+        gc.collect()  # of tests before this one
+        before = descriptors()
+        for _ in range(20):
+            fd = ODD[what]()
+            socket.send_fds(broker, [b"c"], [fd])
+            os.close(fd)
+        assert greets(broker)
+        assert until(lambda: not server.connections)
+        if what not in ("a pipe", "a socket that listens"):  # whose other ends are open here
+            assert until(lambda: descriptors() == before)
+
+
+def test_unfinished_messages_take_no_more_memory_than_two_long_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "_MOST_UNFINISHED", 4 << 20)
+    with serving() as (server, broker, said):
+        half = HEADER.pack(functions()["module"].number, 1 << 27) + bytes(3 << 19)
+        many = [introduced(broker) for _ in range(5)]
+        for mine in many:
+            with suppress(OSError):
+                mine.sendall(half)
+        assert until(lambda: any("under way" in line for line in said))
+        assert until(lambda: sum(len(c.buffer) for c in list(server.connections)) <= 4 << 20)
+        assert greets(broker)
+        for mine in many:
+            mine.close()
+
+
+def test_processes_beyond_the_most_are_told_apart_and_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "_MOST_CONNECTIONS", 3)
+    with serving() as (_, broker, said):
+        many = [introduced(broker) for _ in range(4)]
+        assert many[3].recv(1) == b""
+        assert "3 processes" in said[0]
+        for mine in many:
+            mine.close()
+
+
+def test_processes_that_vanish_leave_nothing() -> None:
+    with serving() as (server, broker, _):
+        assert greets(broker)
+        assert until(lambda: not server.connections)
+        gc.collect()
+        before = descriptors()
+        for sent in (b"", HEADER.pack(functions()["hello"].number, 100), HEADER.pack(1, 1 << 27) + bytes(1 << 16)) * 7:
+            with introduced(broker) as mine:
+                mine.sendall(sent)
+        assert greets(broker)
+        assert until(lambda: not server.connections)
+        assert until(lambda: descriptors() == before)
