@@ -1,9 +1,11 @@
 """Compiled code kept between runs.
 
-Objects are machine code that will be executed, so nothing is believed: the folder must belong to the user and be
-writable for its owner only, every object carries its length and the SHA-256 of its name and content, and whatever is
-not as it should be is a miss and gets replaced. Objects are synced before they get their name, and the least recently
-used ones go when the cache is full. A cache that cannot be used only costs time.
+Objects are machine code that will be executed, so nothing is believed: the folder must belong to the user, be writable
+for its owner only and not be a link, every object carries its length and the SHA-256 of its name and content, and
+whatever is not as it should be is a miss and gets replaced. Folders are held open while something is done in them,
+links are not followed, and what is removed begins as objects do: the folder may be one that holds other files. Objects
+are synced before they get their name, and the least recently used ones go when the cache is full. A cache that cannot
+be used only costs time.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 import stat
 import sys
 import time
@@ -19,9 +22,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-MAGIC = b"isakit object 2\n"
+MARK = b"isakit object "
+"""What objects of every version begin with. Files of the cache's folder without it are not the cache's."""
+MAGIC = MARK + b"2\n"
 HEADER_BYTES = len(MAGIC) + 8 + 32
 DEFAULT_LIMIT = 512 << 20
 """Bytes the cache may take, unless $ISAKIT_CACHE_SIZE says another number of MiB."""
@@ -31,6 +36,9 @@ STALE = 3600.0
 """Seconds after which an object under construction counts as left behind."""
 _TRIM_EVERY = 64
 _PARTIAL = ".partial-"
+_LEVELS = 4
+"""Levels of folders that are looked at; kinds have two at most."""
+_PARTIAL_NAME = re.compile(r"\.partial-\d+-[0-9a-f]+")
 
 
 class CacheWarning(UserWarning):
@@ -56,13 +64,15 @@ def size_limit() -> int:
 def refusal(folder: Path) -> str | None:
     """Why objects in a folder are not trusted, or None; a folder that does not exist is fine."""
     try:
-        found = os.stat(folder)
+        found = os.lstat(folder)
     except FileNotFoundError:
         return None
     except OSError as e:
         return e.strerror or str(e)
+    if stat.S_ISLNK(found.st_mode):
+        return "it is a link"
     if not stat.S_ISDIR(found.st_mode):
-        return "it is no folder"
+        return "it is not a folder"
     return _foreign(found)
 
 
@@ -78,39 +88,144 @@ def _foreign(found: os.stat_result) -> str | None:
 
 _told: set[tuple[Path, str]] = set()
 _writes = itertools.count()
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_BY_DESCRIPTOR = {os.open, os.stat, os.unlink, os.mkdir, os.rmdir} <= os.supports_dir_fd
 
 
-def _trusted(folder: Path) -> bool:
-    reason = refusal(folder)
-    if reason is not None and (folder, reason) not in _told:
+class _Folder:
+    """A trusted folder of the cache, held open, so that what is done in it is done there and nowhere else.
+
+    Systems without such calls go by the path.
+    """
+
+    def __init__(self, path: Path, within: _Folder | None = None) -> None:
+        """Open a folder. Raises FileNotFoundError; other OSErrors, and PermissionError for one that is not trusted."""
+        self.path, self._descriptor = path, None
+        if not _BY_DESCRIPTOR:
+            os.listdir(path)
+            reason = refusal(path)
+        else:
+            name, place = (path, {}) if within is None else within.place(path.name)
+            try:
+                self._descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK, **place)
+                reason = _foreign(os.fstat(self._descriptor))
+            except FileNotFoundError:
+                raise
+            except OSError as e:
+                reason = refusal(path) or e.strerror or str(e)
+        if reason is not None:
+            self.close()
+            _tell(path, reason)
+            raise PermissionError(reason)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> _Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def place(self, name: str) -> tuple[str | Path, dict[str, Any]]:
+        """What functions of `os` take for a name in it, and their keyword `dir_fd`."""
+        return (self.path / name, {}) if self._descriptor is None else (name, {"dir_fd": self._descriptor})
+
+    def names(self) -> list[str]:
+        """What is in it."""
+        return os.listdir(self.path if self._descriptor is None else self._descriptor)
+
+    def stat(self, name: str) -> os.stat_result:
+        """About a name in it; of a link, about the link."""
+        at, place = self.place(name)
+        return os.stat(at, follow_symlinks=False, **place)
+
+    def open(self, name: str, flags: int) -> BinaryIO:
+        """Open a file in it that is not a link."""
+        at, place = self.place(name)
+        binary = getattr(os, "O_BINARY", 0)
+        return open(os.open(at, flags | binary | _NO_LINK, 0o600, **place), "rb" if flags & 3 == os.O_RDONLY else "wb")
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        at, place = self.place(name)
+        os.unlink(at, **place)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder."""
+        at, place = self.place(name)
+        os.rmdir(at, **place)
+
+    def replace(self, old: str, new: str) -> None:
+        """Give a file the name of another, which goes."""
+        if self._descriptor is None:
+            os.replace(self.path / old, self.path / new)
+        else:
+            os.replace(old, new, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+
+    def used(self, name: str) -> None:
+        """Note that a file has been used now."""
+        at, place = self.place(name)
+        os.utime(at, **place)
+
+    def made(self, name: str) -> _Folder:
+        """A folder in it, for the user alone whatever the umask is."""
+        at, place = self.place(name)
+        with suppress(FileExistsError):
+            os.mkdir(at, 0o700, **place)
+        return _Folder(self.path / name, self)
+
+    def sync(self) -> None:
+        """Make the names in it last."""
+        if self._descriptor is not None:
+            os.fsync(self._descriptor)
+
+
+def _tell(folder: Path, reason: str) -> None:
+    if (folder, reason) not in _told:
         _told.add((folder, reason))
-        warnings.warn(f"compiled code in {folder} is not used: {reason}", CacheWarning, stacklevel=4)
-    return reason is None
+        warnings.warn(f"compiled code in {folder} is not used: {reason}", CacheWarning, stacklevel=6)
+
+
+def _folder(kind: str, make: bool = False) -> _Folder:
+    """The folder of a kind of objects. Raises OSError where there is none, or none that is trusted."""
+    base = cache_folder()
+    if base is None:
+        raise FileNotFoundError
+    if make:
+        base.parent.mkdir(parents=True, exist_ok=True)
+        base.mkdir(mode=0o700, exist_ok=True)
+    found = _Folder(base)
+    for part in kind.split("/"):
+        with found:
+            found = found.made(part) if make else _Folder(found.path / part, found)
+    return found
 
 
 def read_object(kind: str, key: str) -> bytes | None:
     """The object of a kind (a folder name) with a key (a file name), or None where there is none to be trusted."""
-    folder = cache_folder()
-    if folder is None or not _trusted(folder) or not _trusted(folder / kind):
-        return None
-    return _read(folder / kind / key)
-
-
-def _read(path: Path) -> bytes | None:
-    """The content of an object; one that is damaged is removed."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb") as f:
-            found = os.fstat(f.fileno())
-            if not stat.S_ISREG(found.st_mode) or _foreign(found) is not None:
-                return None
-            data = _checked(path, f, found.st_size)
+        with _folder(kind) as folder:
+            return _read(folder, key)
     except OSError:
         return None
+
+
+def _read(folder: _Folder, key: str) -> bytes | None:
+    """The content of an object; one that is damaged is removed. Raises OSError where it cannot be read."""
+    with folder.open(key, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)) as f:
+        found = os.fstat(f.fileno())
+        if not stat.S_ISREG(found.st_mode) or _foreign(found) is not None:
+            return None
+        data = _checked(folder.path / key, f, found.st_size)
     with suppress(OSError):
         if data is None:
-            path.unlink()
+            folder.remove(key)
         elif time.time() - found.st_mtime > USED_AGAIN:
-            os.utime(path)
+            folder.used(key)
     return data
 
 
@@ -133,57 +248,33 @@ def _header(path: Path, data: bytes) -> bytes:
 
 def write_object(kind: str, key: str, data: bytes) -> None:
     """Keep an object; other processes see all of it or nothing, also after a power cut."""
-    base = cache_folder()
-    if base is None or not _trusted(base):
-        return
-    folder = base / kind
-    partial = folder / f"{_PARTIAL}{os.getpid()}-{os.urandom(8).hex()}"
+    partial = f"{_PARTIAL}{os.getpid()}-{os.urandom(8).hex()}"
     try:
-        _make_private(base, folder)
-        if not _trusted(folder):
-            return
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as f:
-            f.write(_header(folder / key, data) + data)
-            f.flush()
-            os.fsync(f.fileno())
-        os.replace(partial, folder / key)
-        _sync(folder)
-    except OSError:  # read-only, full, gone
-        with suppress(OSError):
-            partial.unlink()
+        with _folder(kind, make=True) as folder:
+            try:
+                with folder.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as f:
+                    f.write(_header(folder.path / key, data) + data)
+                    f.flush()
+                    os.fsync(f.fileno())
+                folder.replace(partial, key)
+                folder.sync()
+            except OSError:
+                with suppress(OSError):
+                    folder.remove(partial)
+                raise
+    except OSError:  # read-only, full, gone, not trusted
         return
     if next(_writes) % _TRIM_EVERY == 0:
         trim()
 
 
-def _make_private(base: Path, folder: Path) -> None:
-    """Make a folder of the cache, and those above it, for the user alone whatever the umask is."""
-    base.parent.mkdir(parents=True, exist_ok=True)
-    made = base
-    for part in (None, *folder.relative_to(base).parts):
-        made = made if part is None else made / part
-        made.mkdir(mode=0o700, exist_ok=True)
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in a folder last."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def keys(kind: str, suffix: str = "") -> list[str]:
     """The keys of a kind that end in `suffix`, in order."""
-    base = cache_folder()
-    if base is None or not _trusted(base) or not _trusted(base / kind):
+    try:
+        with _folder(kind) as folder:
+            return sorted(n for n in folder.names() if n.endswith(suffix) and not n.startswith(_PARTIAL))
+    except OSError:
         return []
-    with suppress(OSError):
-        return sorted(n for n in os.listdir(base / kind) if n.endswith(suffix) and not n.startswith(_PARTIAL))
-    return []
 
 
 # --- the cache as a whole -------------------------------------------------------------------------------------
@@ -211,72 +302,103 @@ class Contents:
     damaged: int = 0
 
 
-def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
-    out: list[tuple[Path, os.stat_result]] = []
-    for path in folder.rglob("*"):
+class _Cache:
+    """The files of the cache that are its own: those that begin as objects do, and objects under construction.
+
+    Whatever else is in its folders stays as it is, and links are not followed. Its folders are open until the `with`
+    ends.
+    """
+
+    def __init__(self) -> None:
+        self._folders: list[tuple[_Folder, _Folder | None]] = []
+        self.files: list[tuple[_Folder, str, os.stat_result]] = []
+
+    def __enter__(self) -> _Cache:
+        base = cache_folder()
         with suppress(OSError):
-            found = path.lstat()
-            if not stat.S_ISDIR(found.st_mode):
-                out.append((path, found))
-    return out
+            if base is not None:
+                self._look(_Folder(base), None, _LEVELS)
+        return self
+
+    def _look(self, folder: _Folder, within: _Folder | None, levels: int) -> None:
+        self._folders.append((folder, within))
+        for name in folder.names():
+            with suppress(OSError):
+                found = folder.stat(name)
+                if stat.S_ISDIR(found.st_mode):
+                    if levels:
+                        self._look(_Folder(folder.path / name, folder), folder, levels - 1)
+                elif stat.S_ISREG(found.st_mode) and _own(folder, name):
+                    self.files.append((folder, name, found))
+
+    def remove_folders(self) -> None:
+        """Remove the folders that have held files of the cache and hold nothing now, but for the uppermost."""
+        held = {folder.path for folder, _, _ in self.files}
+        for folder, within in reversed(self._folders):
+            if within is not None and folder.path in held:
+                held.add(within.path)
+                with suppress(OSError):
+                    within.remove_folder(folder.path.name)
+
+    def __exit__(self, *_: object) -> None:
+        for folder, _within in self._folders:
+            folder.close()
+
+
+def _own(folder: _Folder, name: str) -> bool:
+    if _PARTIAL_NAME.fullmatch(name):
+        return True
+    with folder.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)) as f:
+        return f.read(len(MARK)) == MARK
 
 
 def contents() -> Contents:
     """Count the objects. Raises nothing: a cache that does not exist is empty."""
-    base = cache_folder()
-    files = [] if base is None else _files(base)
-    return Contents(len(files), sum(s.st_size for _, s in files))
+    with _Cache() as cache:
+        return Contents(len(cache.files), sum(found.st_size for _, _, found in cache.files))
 
 
 def verify() -> Contents:
     """Look at every object and remove those that are damaged."""
-    base = cache_folder()
-    files = [] if base is None or not _trusted(base) else _files(base)
     good = damaged = size = 0
-    for path, found in files:
-        if path.name.startswith(_PARTIAL) or _read(path) is None:
+    with _Cache() as cache:
+        for folder, name, found in cache.files:
+            with suppress(OSError):
+                if not name.startswith(_PARTIAL) and _read(folder, name) is not None:
+                    good += 1
+                    size += found.st_size
+                    continue
             damaged += 1
             with suppress(OSError):
-                path.unlink()
-        else:
-            good += 1
-            size += found.st_size
+                folder.remove(name)
     return Contents(good, size, damaged)
 
 
 def clear() -> Contents:
-    """Remove everything; returns what was there."""
-    base = cache_folder()
-    if base is None:
-        return Contents()
-    before = contents()
-    for path in sorted(base.rglob("*"), reverse=True):
-        with suppress(OSError):
-            if path.is_dir() and not path.is_symlink():
-                path.rmdir()
-            else:
-                path.unlink()
-    return before
+    """Remove all objects; returns what was there."""
+    with _Cache() as cache:
+        for folder, name, _ in cache.files:
+            with suppress(OSError):
+                folder.remove(name)
+        cache.remove_folders()
+        return Contents(len(cache.files), sum(found.st_size for _, _, found in cache.files))
 
 
 def trim(limit: int | None = None) -> None:
     """Remove the objects used least recently until those that are left take four fifths of the limit."""
-    base = cache_folder()
-    if base is None:
-        return
     limit = size_limit() if limit is None else limit
-    files = _files(base)
     now = time.time()
-    for path, found in files:
-        if path.name.startswith(_PARTIAL) and now - found.st_mtime > STALE:
-            with suppress(OSError):
-                path.unlink()
-    total = sum(s.st_size for _, s in files)
-    if total <= limit:
-        return
-    for path, found in sorted(files, key=lambda f: f[1].st_mtime):
-        if total <= limit * 4 // 5:
+    with _Cache() as cache:
+        for folder, name, found in cache.files:
+            if name.startswith(_PARTIAL) and now - found.st_mtime > STALE:
+                with suppress(OSError):
+                    folder.remove(name)
+        total = sum(found.st_size for _, _, found in cache.files)
+        if total <= limit:
             return
-        with suppress(OSError):
-            path.unlink()
-            total -= found.st_size
+        for folder, name, found in sorted(cache.files, key=lambda f: f[2].st_mtime):
+            if total <= limit * 4 // 5:
+                return
+            with suppress(OSError):
+                folder.remove(name)
+                total -= found.st_size

@@ -185,6 +185,78 @@ def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
     assert not (folder / "code" / "a").is_symlink()
 
 
+ACTIONS = {
+    "read": lambda: read_object("code", "a"), "write": lambda: write_object("code", "a", DATA),
+    "trim": lambda: cache.trim(0), "verify": cache.verify, "clear": cache.clear, "contents": cache.contents,
+    "keys": lambda: cache.keys("code"),
+}  # fmt: skip
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("link", ["objects", "objects/code", "objects/code/tag"])
+def test_files_behind_a_link_in_place_of_a_folder_stay_as_they_are(
+    folder: Path, tmp_path: Path, link: str, action: str
+) -> None:
+    """Those that begin as objects do, too: another cache, say."""
+    elsewhere = tmp_path / "elsewhere"
+    for name in ("a", "code/a", "code/tag/a", ".partial-1-abc"):
+        (elsewhere / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (elsewhere / name).write_bytes(cache.MAGIC + b"damaged")
+        os.utime(elsewhere / name, (0, 0))
+    (elsewhere / "letter").write_text("dear")
+    before = tree(elsewhere)
+    at = folder.parent / link
+    at.parent.mkdir(mode=0o700, parents=True)
+    at.symlink_to(elsewhere)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheWarning)
+        ACTIONS[action]()
+    assert tree(elsewhere) == before
+    assert at.is_symlink()
+
+
+@pytest.mark.parametrize("action", ["trim", "verify", "clear"])
+def test_files_of_others_in_the_folder_stay_as_they_are(folder: Path, action: str) -> None:
+    """$ISAKIT_CACHE may name a folder in which `objects` is something else."""
+    (folder / "mine" / "empty").mkdir(mode=0o700, parents=True)
+    for name in ("letter", "mine/letter", "mine/.partial-notes", "zeros"):
+        (folder / name).write_bytes(b"dear" * 1000 if "letter" in name else b"")
+        os.utime(folder / name, (0, 0))
+    os.mkfifo(folder / "pipe")
+    before = tree(folder)
+    write_object("code", "a", DATA)
+    ACTIONS[action]()
+    write_object("code", "a", DATA)
+    cache.clear()
+    assert tree(folder) == before
+
+
+def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(folder: Path, tmp_path: Path) -> None:
+    """What is done in a folder is done in the one that was looked at, whatever its name means by then."""
+    write_object("code", "a", DATA)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (elsewhere / "a").write_bytes((folder / "code" / "a").read_bytes())
+    with cache._Cache() as found:  # pyright: ignore[reportPrivateUsage]
+        (folder / "code").rename(folder / "moved")
+        (folder / "code").symlink_to(elsewhere)
+        for place, name, _ in found.files:
+            place.remove(name)
+    assert (elsewhere / "a").exists()
+    assert not (folder / "moved" / "a").exists()
+
+
+def test_a_warning_names_the_link(folder: Path, tmp_path: Path) -> None:
+    folder.parent.mkdir()
+    folder.symlink_to(tmp_path)
+    with pytest.warns(CacheWarning, match="it is a link"):
+        read_object("code", "a")
+
+
 @pytest.mark.parametrize("blocked", ["a file", "a file above", "nothing"])
 def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                         blocked: str) -> None:  # fmt: skip
@@ -260,7 +332,8 @@ def test_writers_and_readers_at_once() -> None:
 def test_the_command(folder: Path) -> None:
     write_object("code", "a", DATA)
     write_object("code", "b", DATA)
-    (folder / "code" / "b").write_bytes(b"junk")
+    with (folder / "code" / "b").open("ab") as f:
+        f.write(b"junk")
     assert json.loads(command("cache", "--json").output)["objects"] == 2
     checked = json.loads(command("cache", "verify", "--json").output)
     assert (checked["objects"], checked["damaged"]) == (1, 1)
