@@ -1,18 +1,15 @@
 """What a command starts and what it keeps in the temporary folder ends with it, however it ends.
 
-Three things, each for what the others cannot do. `Reaper` is a small process that waits for the command's end and,
-where that was not an orderly one, ends all processes that descend from it and removes its folder. `end_with_parent`
-makes the system end one process with its parent. `TemporaryFolder` removes folders whose process is gone and nobody was
-left to remove them, as after a loss of power.
+`Reaper` is a small process that waits for the command's end and, where that was not an orderly one, ends all processes
+that descend from it and removes its folders. `TemporaryFolder` removes folders whose process is gone and that nobody
+was left to remove, as after a loss of power. A single child ends with its parent by `sandbox.end_with_parent`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import secrets
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -21,6 +18,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from isakit.reap import DISMISSED
+
 PREFIX = "isakit-tmp-"
 """What names of temporary folders begin with."""
 FRESH_SECONDS = 60.0
@@ -28,23 +27,10 @@ FRESH_SECONDS = 60.0
 MARK = "ISAKIT_OWNER"
 """The variable by which processes that descend from a command are found."""
 _REAP = Path(__file__).with_name("reap.py")
-_PR_SET_PDEATHSIG = 1
-
-
-def end_with_parent(parent: int) -> None:
-    """Have the system kill this process when its parent, which must be `parent`, ends. Does nothing outside of Linux.
-
-    Strictly, when the thread of the parent that has started it ends: only for children of a main thread.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it has ended before
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Reaper:
-    """Ends the processes of a command, and removes a folder of it, when the command is killed.
+    """Ends the processes of a command, and removes its temporary folders, when the command is killed.
 
     Processes are found by a variable of their environment, so that those are found, too, whose parents have ended.
     Inside a `with` that an exception leaves, they are ended at once.
@@ -52,7 +38,7 @@ class Reaper:
     Attributes: `environment`: what the variables of every process that the command starts must have.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self) -> None:
         value = secrets.token_hex(12)
         self.environment = {MARK: value}
         self._process: subprocess.Popen[bytes] | None = None
@@ -61,21 +47,31 @@ class Reaper:
         others = {k: v for k, v in os.environ.items() if k != MARK}
         with suppress(OSError):  # without it, only what is killed leaves something behind
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_REAP), f"{MARK}={value}", str(folder or "")],
+                [sys.executable, "-I", "-S", str(_REAP), f"{MARK}={value}"],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=others,
                 start_new_session=True,  # what a terminal sends to end the command must not end it
             )  # fmt: skip
 
+    def removes(self, folder: Path) -> None:
+        """Have it remove a folder, which need not be there yet."""
+        self._tell(os.fsencode(folder))
+
+    def _tell(self, text: bytes) -> None:
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with suppress(OSError):  # somebody has ended it
+                process.stdin.write(text + b"\0")
+                process.stdin.flush()
+
     def close(self, orderly: bool = True) -> None:
         """Send it away; in an `orderly` end there is nothing for it to do. Returns when it is gone."""
+        if orderly:
+            self._tell(DISMISSED)
         process, self._process = self._process, None
-        if process is None or process.stdin is None:
-            return
-        with suppress(OSError):
-            if orderly:
-                process.stdin.write(b".")
-            process.stdin.close()
-        process.wait()
+        if process is not None and process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
+            process.wait()
 
     def __enter__(self) -> Reaper:
         return self
@@ -88,12 +84,15 @@ class TemporaryFolder:
     """A private folder in the system's temporary folder; `close` removes it.
 
     It is locked as long as its process lives: the system gives the lock back whatever happens. Making one removes those
-    of the same user whose lock is free.
+    of the same user whose lock is free. A `reaper` removes it at once when the process is killed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reaper: Reaper | None = None) -> None:
         remove_stale()
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self.path = _free_name()
+        if reaper is not None:
+            reaper.removes(self.path)  # before it is there, so that there is no moment in which nobody would remove it
+        self.path.mkdir(mode=0o700)
         self._lock = _locked(self.path)
 
     def close(self) -> None:
@@ -108,6 +107,12 @@ class TemporaryFolder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _free_name() -> Path:
+    """A name for a temporary folder, short enough for the path of a socket in it."""
+    place = Path(tempfile.gettempdir())
+    return next(p for p in iter(lambda: place / (PREFIX + secrets.token_hex(4)), None) if not p.exists())
 
 
 def _locked(folder: Path | str, at: int | None = None) -> int | None:
@@ -153,4 +158,4 @@ def _remove_if_stale(place: int, name: str) -> None:
             os.close(lock)
 
 
-__all__ = ["MARK", "Reaper", "TemporaryFolder", "end_with_parent", "remove_stale"]
+__all__ = ["MARK", "Reaper", "TemporaryFolder", "remove_stale"]

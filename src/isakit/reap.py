@@ -1,7 +1,7 @@
 """The process that outlives a command and takes away what the command could not: run as a script, see `processes`.
 
-The arguments are the mark of the command's processes and the folder to remove, which may be empty. Standard input says
-how the command ended: a byte before the end of the input, and there is nothing to do; the end alone, and it was killed.
+The argument is the mark of the command's processes. Standard input names folders to remove, each with a zero byte after
+it, and says by DISMISSED that the command has ended in order and nothing is to be done; without that it was killed.
 Nothing of the package is imported, so that it starts in a few milliseconds.
 """
 
@@ -12,23 +12,24 @@ import signal
 import sys
 import time
 
+DISMISSED = b"dismissed"
 SECONDS = 5.0
 """How long processes that start others meanwhile are hunted."""
 
 
 def main() -> None:
     """Wait for the end of the command; end and remove what is left of it."""
-    mark, folder = sys.argv[1:]
     os.chdir("/")
-    if sys.stdin.buffer.read(1):
+    *folders, _unfinished = sys.stdin.buffer.read().split(b"\0")
+    if DISMISSED in folders:
         return
     until = time.monotonic() + SECONDS
-    while (found := marked(mark.encode())) and time.monotonic() < until:
+    while (found := marked(os.fsencode(sys.argv[1]))) and time.monotonic() < until:
         for pid in found:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.002)
-    if folder:
+    for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -197,6 +197,18 @@ def program_files(name: str) -> list[str]:
     return sorted(out)
 
 
+def end_with_parent(parent: int) -> None:
+    """Have the system kill this process when its parent, which must be `parent`, ends. Does nothing outside of Linux.
+
+    Strictly, when the thread of the parent that has started it ends: only for children of threads that last.
+    """
+    if not LINUX:
+        return
+    _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it has ended before
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 # --- a program that becomes another ---------------------------------------------------------------------------------
 def launcher(
     command: Sequence[str], bounds: Mapping[str, float], opened: Sequence[Sequence[str | Path]] = ()
@@ -227,9 +239,7 @@ def _limit(memory: float, output: float, seconds: float) -> None:
 def main() -> None:
     """Become the command of the arguments, as `launcher` says."""
     about = json.loads(sys.argv[1])
-    _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != about["parent"]:  # it has ended before
-        os.kill(os.getpid(), signal.SIGKILL)
+    end_with_parent(about["parent"])
     _limit(**about["bounds"])
     if about["opened"]:
         readable, writable = about["opened"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +18,21 @@ def descriptors(pid: int | str = "self") -> list[str]:
         with suppress(OSError):
             found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
     return sorted(found)
+
+
+def settled() -> Counter[str]:
+    """The descriptors of this process once they stay the same; those of earlier tests are gone."""
+    gc.collect()
+    seen = [descriptors()]
+    while len(seen) < 10 or any(d != seen[-1] for d in seen[-10:]):
+        time.sleep(0.02)
+        seen.append(descriptors())
+    return Counter(seen[-1])
+
+
+def no_more_than(before: Counter[str]) -> bool:
+    """Whether this process has no descriptors but those of before."""
+    return not Counter(descriptors()) - before
 
 
 def until(done: Callable[[], bool], seconds: float = 10.0) -> bool:

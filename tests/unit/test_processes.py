@@ -40,7 +40,8 @@ def test_a_disorderly_end_ends_all_that_was_started_and_removes_the_folder(tempo
     folder = temporary / "mine"
     folder.mkdir()
     (folder / "file").touch()
-    reaper = Reaper(folder)
+    reaper = Reaper()
+    reaper.removes(folder)
     with sleeper(reaper) as started:
         reaper.close(orderly=False)
         assert started.wait(10) == -signal.SIGKILL
@@ -49,7 +50,8 @@ def test_a_disorderly_end_ends_all_that_was_started_and_removes_the_folder(tempo
 
 
 def test_an_orderly_end_leaves_what_runs_on_its_own(temporary: Path) -> None:
-    with Reaper(temporary) as reaper:
+    with Reaper() as reaper:
+        reaper.removes(temporary)
         started = sleeper(reaper)
     assert started.poll() is None
     os.killpg(started.pid, signal.SIGKILL)
@@ -66,7 +68,7 @@ def test_processes_that_start_others_meanwhile_are_caught() -> None:
 
 
 def test_a_process_without_a_parent_ends_also_where_it_asks_too_late() -> None:
-    text = f"from isakit.processes import end_with_parent; end_with_parent({os.getpid() + 1})"
+    text = f"from isakit.sandbox import end_with_parent; end_with_parent({os.getpid() + 1})"
     done = subprocess.run([sys.executable, "-c", text], env={**os.environ, "PYTHONPATH": str(SOURCE)}, check=False)
     assert done.returncode == -signal.SIGKILL
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from isakit.cli import interrupted
 from isakit.cli.common import coloured, json_option, on_terminal
 from isakit.cli.launches import launch_options, prepare
 from isakit.errors import IsakitError
@@ -106,14 +110,17 @@ def command(
         from isakit.debug.dap import Adapter
 
         # A reader of its own: the interpreter waits for sys.stdin at its end, which may be in the middle of a read.
-        Adapter(session, open(sys.stdin.fileno(), "rb", closefd=False), sys.stdout.buffer).serve()  # noqa: SIM115
+        source = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+        with _interrupts_end_it():
+            Adapter(session, source, sys.stdout.buffer).serve()
         return
     if dap_port is not None:
         from isakit.debug.dap import DapServer as Editors
 
         editors = Editors(session, dap_port)
         click.echo(f"the Debug Adapter Protocol is spoken at 127.0.0.1:{editors.port}", err=True)
-        editors.serve()
+        with _interrupts_end_it():
+            editors.serve()
         return
     if gdb_port is not None:
         from isakit.debug.gdb.server import GdbServer
@@ -121,7 +128,8 @@ def command(
 
         server = GdbServer(session, gdb_port)
         click.echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote 127.0.0.1:{server.port}'", err=True)
-        server.serve()
+        with _interrupts_end_it():
+            server.serve()
         return
     commands = Commands(session)
     if given:
@@ -133,6 +141,24 @@ def command(
         _carry_out(commands, _typed(commands), False, strict=False)
     else:
         _carry_out(commands, (line.rstrip("\n") for line in sys.stdin), as_json, strict=False)
+
+
+@contextlib.contextmanager
+def _interrupts_end_it() -> Generator[None]:
+    """Ctrl-C ends a server also while its program runs; a session takes KeyboardInterrupt for the wish to pause."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # ignored, or no main thread
+        yield
+        return
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        interrupted()
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, draw: int | None, chip: str) -> Session:

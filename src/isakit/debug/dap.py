@@ -349,10 +349,11 @@ class DapServer:
 
         def one(client: socket.socket) -> bool:
             with client.makefile("rb") as source:
-                done = Adapter(self.session, source, loopback.SocketWriter(client)).serve()
-                with suppress(OSError):
-                    client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
-                return done
+                try:
+                    return Adapter(self.session, source, loopback.SocketWriter(client)).serve()
+                finally:
+                    with suppress(OSError):
+                        client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
 
         loopback.TurningAway(self._listening, one).run()
 

@@ -30,6 +30,7 @@ from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine, no_memory
+from isakit.machine.interrupts import submitted
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
@@ -287,7 +288,7 @@ class _Work:
                         self._turn.notify_all()
                     raise
 
-        futures = [_pool(count).submit(some) for _ in range(count)]
+        futures = [submitted(_pool(count), some) for _ in range(count)]
         wait(futures)
         for future in futures:
             future.result()

@@ -15,6 +15,7 @@ from isakit.errors import BudgetExceeded
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun, answered
 from isakit.graphics.watchdog import Budget, Watchdog
+from isakit.machine.interrupts import submitted
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
@@ -220,7 +221,7 @@ def _ready(launch: Launch, run: int, tier: str, results: frozenset[tuple[str, in
         future = known.get((key, True)) or known.get((key, lanes >= MAKING))
         if future is None:
             always = lanes >= MAKING
-            future = known[key, always] = _maker().submit(_make, launch, tier, results, always)
+            future = known[key, always] = submitted(_maker(), lambda: _make(launch, tier, results, always))
     try:
         return future.result(PATIENCE)
     except TimeoutError:

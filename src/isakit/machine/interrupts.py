@@ -13,12 +13,12 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from isakit.engine.protocol import Array
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Executor, Future
 
 try:  # without the enumerations of `signal`, which make up most of the time that a short block takes
     _system: Any = importlib.import_module("_signal")
@@ -30,6 +30,7 @@ WATCHED = tuple(
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
 )
+T = TypeVar("T")
 Handler = Callable[[int, FrameType | None], Any]
 
 
@@ -122,6 +123,16 @@ class deferred:  # noqa: N801 - used like a function
             _active = None
             found.restore()
             found.check()
+
+
+def submitted(pool: Executor, work: Callable[[], T]) -> Future[T]:
+    """Hand work to a pool of threads; returns its future.
+
+    What a signal handler raises waits meanwhile: struck while it starts a thread, the pool would not know the thread,
+    and the process wait for it at its end for ever.
+    """
+    with deferred():
+        return pool.submit(work)
 
 
 class allowed:  # noqa: N801 - used like a function

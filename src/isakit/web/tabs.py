@@ -183,8 +183,8 @@ class Tabs:
 
     async def _started(self) -> TabWorker:
         if self._home is None:
-            folder = TemporaryFolder()
-            self._home = folder, Reaper(folder.path)
+            reaper = Reaper()
+            self._home = TemporaryFolder(reaper), reaper
         folder, reaper = self._home
         worker = TabWorker(self.limits, folder.path, reaper.environment)
         await worker.start()

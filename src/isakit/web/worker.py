@@ -14,7 +14,7 @@ import tempfile
 from typing import Any
 
 from isakit.errors import described_bug
-from isakit.processes import end_with_parent
+from isakit.sandbox import end_with_parent
 from isakit.web.limits import LARGEST_FILE, Limits
 
 

@@ -18,7 +18,7 @@ from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.kernel import Client
 from isakit.hosts.drm.protocol import Closed, Opcode
 from isakit.hosts.drm.report import Report
-from isakit.processes import TemporaryFolder
+from isakit.processes import Reaper, TemporaryFolder
 
 PATIENCE = 5.0
 """Seconds to wait for what a program has left behind."""
@@ -39,8 +39,9 @@ class DrmServer:
         settings: how programs run.
         capture: a file for the first process; further ones get a number after the name.
         dump: writes programs and pictures.
+        reaper: removes the socket when this process is killed.
 
-    Attributes: `folder` that holds the socket; `path` of the socket, for the environment of programs; `clients` that
+    Attributes: `path` of the socket, for the environment of programs; `clients` that
     are connected; `opened`: cards that were asked for.
     """
 
@@ -51,6 +52,7 @@ class DrmServer:
         settings: CardSettings,
         capture: Path | None = None,
         dump: Dump | None = None,
+        reaper: Reaper | None = None,
     ) -> None:
         self.chip, self.report, self.settings, self.capture = chip, report, settings, capture
         self.dump = dump
@@ -60,11 +62,14 @@ class DrmServer:
         self._count = 0
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._folder = TemporaryFolder()
-        self.folder = self._folder.path
-        self.path = self.folder / "card"
+        self._folder = TemporaryFolder(reaper)
+        self.path = self._folder.path / "card"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.bind(str(self.path))
+        try:
+            self._socket.bind(str(self.path))
+        except OSError as e:
+            self._folder.close()
+            raise HostError(f"there can be no socket in {self._folder.path.parent}: {e}; set TMPDIR to another") from e
         self._socket.listen(64)
         self._listener = threading.Thread(target=self._listen, name="isakit-card", daemon=True)
         self._listener.start()

@@ -20,7 +20,7 @@ from isakit.hosts.program_signals import ProgramSignals
 from isakit.processes import Reaper
 
 NOT_OPENED = (
-    "it was never opened: nothing ran on the simulated chip. The program must use EGL without a window system, or a "
+    "it was never opened, nothing ran on the simulated chip. The program must use EGL without a window system, or a "
     "render node, through Mesa (GLX and windows do not come here), and be built for this machine"
 )
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
@@ -62,21 +62,20 @@ def run(
     """
     if not sys.platform.startswith("linux"):
         raise HostError("GL programs run on a simulated card on Linux only")
-    with ProgramSignals() as signals:
+    with ProgramSignals() as signals, Reaper() as reaper:
         shim = LIBRARY.path()
-        server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump))
+        server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump), reaper)
         try:
-            with Reaper(server.folder) as reaper:
-                try:
-                    around = environment(server, shim, mesa) | reaper.environment
-                    child = signals.start(lambda: subprocess.Popen(list(command), env=around))
-                except OSError as e:
-                    raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
-                code = signals.wait(child)
-                if signals.seen:  # what the program has started is to end, too
-                    reaper.close(orderly=False)
+            try:
+                around = environment(server, shim, mesa) | reaper.environment
+                child = signals.start(lambda: subprocess.Popen(list(command), env=around))
+            except OSError as e:
+                raise HostError(f"cannot start {command[0]}: {e.strerror}") from e
+            code = signals.wait(child)
         finally:
             server.close()
+        if signals.seen:  # what the program has started is to end, too
+            reaper.close(orderly=False)
     if not server.opened:
         report.fault(NOT_OPENED)
         code = code or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import socket
 import struct
@@ -19,7 +18,7 @@ from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.protocol import Opcode
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import DrmServer
-from support.leftovers import descriptors, until
+from support.leftovers import no_more_than, settled, until
 
 if not hasattr(os, "memfd_create"):
     pytest.skip("needs files in memory", allow_module_level=True)
@@ -52,15 +51,14 @@ def greeted(server: DrmServer, version: int = protocol.VERSION) -> tuple[socket.
 
 
 def test_a_process_that_ends_leaves_no_descriptor_and_no_memory(server: DrmServer) -> None:
-    gc.collect()
-    before = descriptors()
+    before = settled()
     for _ in range(20):
         connection, file = greeted(server)
         os.pwrite(file, b"\1" * (1 << 20), 0)
         os.close(file)
         connection.close()
     assert until(lambda: not server.clients)
-    assert until(lambda: descriptors() == before), set(descriptors()) - set(before)
+    assert until(lambda: no_more_than(before))
     assert "isakit-card" not in Path("/proc/self/maps").read_text()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.machine.interrupts import wait_stoppable
+from isakit.machine.interrupts import submitted, wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
@@ -200,7 +200,7 @@ class NativeRun:
         if threads == 1 and threading.current_thread() is not threading.main_thread():
             work()
         else:
-            self._wait([_pool(threads).submit(work) for _ in range(threads)], told)
+            self._wait([submitted(_pool(threads), work) for _ in range(threads)], told)
         if failed:
             raise min(failed, key=lambda f: f[0])[1]
         if not self.waits:

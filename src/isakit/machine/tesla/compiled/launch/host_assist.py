@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
-from isakit.machine.interrupts import wait_stoppable
+from isakit.machine.interrupts import deferred, wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
@@ -271,7 +271,15 @@ def interruptible(work: Callable[[], T], stop: Array) -> T:
     """Do some work while the main thread stays free for an interrupt, which sets `stop`."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    future = _runner().submit(work)
+    future: Future[T] | None = None
+    try:
+        with deferred():  # see `submitted`
+            future = _runner().submit(work)
+    except BaseException:
+        stop[0] = 1
+        if future is not None:
+            wait([future])
+        raise
     told = watcher()
     wait_stoppable([future], stop, None if told is None else lambda: told(0, 0))
     return future.result()
