@@ -187,7 +187,7 @@ def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
     printer = Printer(d.roots, True, d.interface.samplers)
     body = _body(d, printer, {r.output.name: _target(r.output.name, vertex) for r in d.results})
     lines = ["#version 420", *_declarations(d, printer, vertex), "void main() {"]
-    place = _place(d, vertex)
+    place = _place(d)
     if place is not None:
         lines.append(f"    {_declared(place)} = gl_FragCoord.{'xyzw'[: place.size]};")
     lines += [f"    {line}" for line in body]
@@ -251,9 +251,9 @@ def _check_vertex(d: Decompiled) -> None:
         raise NotModelled(f"GLSL for {found[0]} in a vertex program")
 
 
-def _place(d: Decompiled, vertex: bool) -> Given | None:
+def _place(d: Decompiled) -> Given | None:
     """The input of a fragment program that is the place of the pixel."""
-    return None if vertex else next((g for g in d.interface.given if g.source == "position"), None)
+    return next((g for g in d.interface.given if g.kind == "varying" and g.source == "position"), None)
 
 
 def _declared(g: Given) -> str:
@@ -272,7 +272,7 @@ def _renamed(name: str, source: str | None) -> str:
 def _declarations(d: Decompiled, printer: Printer, vertex: bool) -> list[str]:
     out: list[str] = []
     for g in d.interface.given:
-        if g is not _place(d, vertex):
+        if g is not _place(d):
             flat = not vertex and g.ty[0] in "us"
             kind = "uniform" if g.kind == "uniform" else "flat in" if flat else "in"
             out.append(f"{kind} {_declared(g)};{_renamed(g.name, g.source)}")
