@@ -1,7 +1,9 @@
 """The instructions of PTX, one row per spelling, in the notation of the manual.
 
 `{...}` may be left out; `.name` stands for one of the words of the set `name`, any other `.word` for itself. The words
-before a row name what translates it. Rows of `REFUSED` exist in PTX and have no counterpart on these chips.
+of an opcode may come in any order, as NVIDIA's assembler takes them; where two of them fit the same place, as the types
+of `cvt` do, the order of the row counts. What stands before a row names what translates it. Rows of `REFUSED` exist in
+PTX and have no counterpart on these chips.
 Source: the PTX ISA manual 1.0 to 8.8, chapter "Instruction Set".
 """
 
@@ -120,17 +122,13 @@ selp         selp.sel d, a, b, c
 slct         slct{.ftz}.sel.t d, a, b, c      t = s32 f32
 mov          mov.move d, a
 cvt          cvt{.rni}{.ftz}{.sat}.cvt.from d, a   from = u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64
-cvt          cvt{.ftz}{.rni}{.sat}.cvt.from d, a   from = u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64
-cvt          cvt{.sat}{.rni}{.ftz}.cvt.from d, a   from = u8 s8 u16 s16 u32 s32 u64 s64 f16 f32 f64
 cvta         cvta{.to}.ptr.addr d, a
 isspacep     isspacep.ptr p, a
 ld           ld{.order}{.space}{.cache}{.evict}{.size}{.vec}.any d, [a]
 ld           ld{.order}.scope{.space}{.evict}{.size}{.vec}.any d, [a]
-ld           ld{.space}{.order}{.vec}.any d, [a]
 ldu          ldu{.space}{.vec}.any d, [a]
 st           st{.order}{.space}{.cache}{.evict}{.vec}.any [a], b
 st           st{.order}.scope{.space}{.evict}{.vec}.any [a], b
-st           st{.space}{.order}{.vec}.any [a], b
 prefetch     prefetch{.space}.L1 [a]
 prefetch     prefetch{.space}.L2 [a]
 prefetch     prefetchu.L1 [a]
@@ -256,14 +254,18 @@ def rows() -> dict[str, tuple[GrammarRow, ...]]:
 def match(opcode: str) -> Spelling | None:
     """The spelling an opcode is, None if there is no such row."""
     base, *words = opcode.split(".")
-    for row in rows().get(base, ()):
-        mods = _fill(row.slots, words)
-        if mods is not None:
-            return Spelling(row, mods)
+    for fill in (_fill, _fill_in_any_order):
+        for row in rows().get(base, ()):
+            mods = fill(row.slots, words)
+            if mods is not None:
+                return Spelling(row, mods)
     return None
 
 
-def _fill(slots: tuple[tuple[str, frozenset[str], bool], ...], words: list[str]) -> dict[str, str] | None:
+Slots = tuple[tuple[str, frozenset[str], bool], ...]
+
+
+def _fill(slots: Slots, words: list[str]) -> dict[str, str] | None:
     mods: dict[str, str] = {}
     k = 0
     for i, (name, allowed, optional) in enumerate(slots):
@@ -281,6 +283,17 @@ def _fill(slots: tuple[tuple[str, frozenset[str], bool], ...], words: list[str])
         else:
             return None
     return mods if k == len(words) else None
+
+
+def _fill_in_any_order(slots: Slots, words: list[str]) -> dict[str, str] | None:
+    """Each word goes to the first slot that takes it and is free."""
+    mods = {name: "" for name, _, _ in slots}
+    for word in words:
+        slot = next((name for name, allowed, _ in slots if word in allowed and not mods[name]), None)
+        if slot is None:
+            return None
+        mods[slot] = word
+    return mods if all(mods[name] or optional for name, _, optional in slots) else None
 
 
 def near(opcode: str) -> tuple[str, ...]:
