@@ -12,7 +12,9 @@ from isakit.compile.ir import Function
 from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
-from isakit.compile.lower.emit import Emitter, OutOfConstantsError
+from isakit.compile.lower.emit import Emitter, MachineCode, OutOfConstantsError
+from isakit.compile.lower.form import MFunction
+from isakit.compile.lower.literals import literals_have_registers
 from isakit.compile.lower.select import Selector
 from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores, jumps_become_neighbours
 from isakit.compile.passes.addresses import addresses_have_registers
@@ -178,32 +180,7 @@ def compile_entry(
             verify(f, step.__name__)
         if watch:
             watch(step.__name__, f.dump())
-    _, divergent = divergent_values(f)
-    m = Selector(f, chip, divergent).run()
-    if watch:
-        watch("selected", m.dump())
-    short_blocks_are_guarded(m)
-    branches_join(m)
-    if watch:
-        watch("branches_join", m.dump())
-    try:
-        allocate(m, chip, max_registers)
-    except OutOfRegistersError:
-        raise PtxSyntaxError(
-            entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
-        ) from None
-    blocks_do_something(m)
-    jumps_become_neighbours(m)
-    exits_ride_on_stores(m)
-    if watch:
-        watch("allocated", m.dump())
-    local = -(-f.local // 4) * 4
-    try:
-        emitted = Emitter(m, chip.variant, local, textures, m.registers).run()
-    except OutOfConstantsError:
-        raise PtxSyntaxError(
-            entry.pos, f"`{entry.name}` has more constants than instructions reach in c1[]", len(entry.name)
-        ) from None
+    m, emitted, local = _machine_code(ptx, entry, f, chip, textures, max_registers, watch)
     kernel = Kernel(
         entry.name,
         emitted.code,
@@ -221,6 +198,51 @@ def compile_entry(
     rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
     kernel.lines = LineTable(rows, ptx.source.text)
     return kernel
+
+
+def _machine_code(
+    ptx: PtxModule,
+    entry: PtxFunction,
+    f: Function,
+    chip: CompileTarget,
+    textures: list[str],
+    max_registers: int,
+    watch: Watch | None,
+) -> tuple[MFunction, MachineCode, int]:
+    """The code of a kernel, and the bytes of local memory before those of spilled registers. Raises PtxSyntaxError.
+
+    Where instructions do not reach all literals in memory, most of them are put into registers, and then all.
+    """
+    _, divergent = divergent_values(f)
+    local = -(-f.local // 4) * 4
+    for moved in ("", "most", "all"):
+        m = Selector(f, chip, divergent).run()
+        if watch:
+            watch("selected", m.dump())
+        short_blocks_are_guarded(m)
+        branches_join(m)
+        if watch:
+            watch("branches_join", m.dump())
+        if moved:
+            literals_have_registers(m, everything=moved == "all")
+        try:
+            allocate(m, chip, max_registers)
+        except OutOfRegistersError:
+            raise PtxSyntaxError(
+                entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
+            ) from None
+        blocks_do_something(m)
+        jumps_become_neighbours(m)
+        exits_ride_on_stores(m)
+        if watch:
+            watch("allocated", m.dump())
+        try:
+            return m, Emitter(m, chip.variant, local, textures, m.registers).run(), local
+        except OutOfConstantsError:
+            continue
+    raise PtxSyntaxError(
+        entry.pos, f"`{entry.name}` has more constants than instructions reach in c1[]", len(entry.name)
+    )
 
 
 # --- variables -------------------------------------------------------------------------------------------------------

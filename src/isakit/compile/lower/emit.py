@@ -210,12 +210,12 @@ class Emitter:
         except EncodeError:
             if len(self.pool.words) <= HALVES:
                 raise
-        # Instructions that read half a word of the pool reach its first part only: their literals come first.
+        # Instructions that read half a word of the pool reach its first part only, and `ld` all of it: the literals of
+        # the former come first, those of the latter last.
         self.pool = Pool()
-        for i in items:
-            for o in i.ops.values():
-                if type(o) is PooledLiteral and o.half:
-                    self.pool.place(o)
+        near = [i.ops[name] for i in items for name in i.pooled()]
+        for o in sorted(near, key=lambda o: not o.half):
+            self.pool.place(o)
         try:
             return self._encoded(items, starts)
         except EncodeError:

@@ -132,6 +132,11 @@ class MIns:
         """Where to and where from, of an instruction that `moves`."""
         return (self.ops["adst"], self.ops["src"]) if self.op == "add_a" else (self.ops["dst"], self.ops["src1"])
 
+    def pooled(self, immediates: bool = True) -> list[str]:
+        """The names of operands that are literals in the pool; without `immediates`, of all literals that could be."""
+        immediate = self.op == "mov_i" or (immediates and self.literal and self.guard is None)
+        return [] if immediate else [name for name, o in self.ops.items() if type(o) is PooledLiteral]
+
     def defs(self) -> Iterator[OperandReg]:
         """Registers written."""
         for n in self.results:

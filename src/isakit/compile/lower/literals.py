@@ -1,0 +1,44 @@
+"""Literals that instructions cannot reach in the pool are put into registers first.
+
+Operands that are literals lie in c1[], of which an instruction reaches 128 words, and 64 where it reads half a word.
+`ld` reaches all of it, so what it loads may lie behind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from isakit.compile.lower.form import MFunction, MIns, OperandReg, PooledLiteral
+
+WORDS, HALVES = 96, 48
+"""Literals that stay where they are: less than instructions reach, for those that turn out to fit no immediate form."""
+
+
+def literals_have_registers(m: MFunction, everything: bool = False) -> None:
+    """Move the less frequent literals, or all of them, to registers in front of the instructions that read them."""
+    kept = set[tuple[int, bool]]() if everything else _frequent(m)
+    for b in m.blocks:
+        out: list[MIns] = []
+        for i in b.ins:
+            for name in i.pooled(immediates=not everything):
+                literal: PooledLiteral = i.ops[name]
+                if (literal.value, literal.half) in kept:
+                    continue
+                t = m.vreg("r")
+                t.low = literal.half
+                out.append(MIns("mov_i", {"ty": "b32", "dst": OperandReg(t), "src1": PooledLiteral(literal.value)},
+                                loc=i.loc))  # fmt: skip
+                i.ops[name] = OperandReg(t, half="l" if literal.half else "")
+            out.append(i)
+        b.ins = out
+
+
+def _frequent(m: MFunction) -> set[tuple[int, bool]]:
+    """The literals that are read most often, as many as instructions reach."""
+    counts: Counter[tuple[int, bool]] = Counter()
+    for b in m.blocks:
+        for i in b.ins:
+            counts.update((i.ops[name].value, i.ops[name].half) for name in i.pooled())
+    halves = [key for key, _ in counts.most_common() if key[1]][:HALVES]
+    words = [key for key, _ in counts.most_common() if not key[1]][: WORDS - len(halves)]
+    return {*halves, *words}
