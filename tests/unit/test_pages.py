@@ -184,3 +184,18 @@ def test_errata_name_records_that_exist() -> None:
         for row in rows:
             named = re.findall(r"`(\w+)`", row[-2])
             assert set(named) <= known, f"{row[-2]} is no record of {name}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/explanation/layers.md"])
+def test_every_room_of_the_package_is_named(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    rooms = {p.parent.name for p in Path(isakit.__file__).parent.glob("*/__init__.py")}
+    assert {room for room in rooms if not re.search(rf"^(  {room}/|`{room}`$)", text, re.MULTILINE)} == set()
+
+
+def test_places_that_the_guide_names_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [p for p in re.findall(r"`([\w/.]+/[\w.]*)`", text)]
+    assert len(named) > 10
+    package = ROOT / "src" / "isakit"
+    assert [p for p in named if not (ROOT / p).exists() and not (package / p).exists()] == []
