@@ -6,6 +6,7 @@ Each has its reason. A new one fails here until it has one: why nothing that a s
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("cli/__init__.py", "exec"): (1, "of nothing: it only takes the time until a signal is seen"),
     ("cli/__init__.py", "import_module"): (1, OWN_NAME),
     ("cli/app.py", "import_module"): (1, OWN_NAME),
+    ("cli/schema_.py", "import_module"): (1, OWN_NAME),
     ("codec/compiled.py", "compile"): (1, RECORDS),
     ("codec/compiled.py", "eval"): (3, RECORDS),
     ("compile/c/bounded.py", "Popen"): (1, "the compiler that was found, with options of the package; shut in"),
@@ -64,15 +66,25 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
 NAMED = {"eval", "exec", "__import__", "add_object_file", "import_module", "run_path",
          "run_module", "exec_module", "spec_from_file_location", "CDLL", "PyDLL", "WinDLL", "LoadLibrary"}  # fmt: skip
 """What makes code or brings it in, by whatever is done with the name."""
-CALLED = {"FunctionType", "CodeType", "Popen", "system", "popen", "check_output", "check_call", "getoutput", "startfile",
+CALLED = {"FunctionType", "CodeType", "Popen", "system", "popen", "check_output", "check_call", "getoutput",
+          "startfile",
           "create_subprocess_exec", "create_subprocess_shell", "posix_spawn", "execv", "execve", "execvp", "execvpe",
           "execl", "spawnv", "spawnl"}  # fmt: skip
 """What makes code of bytes or starts programs, where it is called."""
 UNPICKLERS = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"}
 
 
+WORDS = re.compile(
+    rf"\b(?:{'|'.join(sorted(NAMED | CALLED | UNPICKLERS))}|Unpickler|subprocess)\b"
+    r"|\b(?<!re\.)compile\(|\b(?:np|numpy)\.load\b"
+)
+"""What stands in a module that has such a place; looking at the trees of all others would take long."""
+
+
 def places(text: str) -> Iterator[str]:
     """What a module does of that kind."""
+    if not WORDS.search(text):
+        return
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.ImportFrom(names=names):
@@ -80,25 +92,38 @@ def places(text: str) -> Iterator[str]:
             case ast.Name(id=name, ctx=ast.Load()) if name in NAMED:
                 yield name
             case ast.Attribute(value=base, attr=name) if name in NAMED:
-                if name not in ("eval", "exec") or ast.unparse(base) == "builtins":
+                if name not in ("eval", "exec") or dotted(base) == "builtins":
                     yield name
             case ast.Attribute(value=ast.Name(id=module), attr=name) if module in UNPICKLERS and "dump" not in name:
                 if name.startswith(("load", "open")):
                     yield f"{module}.{name}"
-            case ast.Call(func=function):
-                yield from _called(function, ast.unparse(node))
+            case ast.Call():
+                yield from _called(node)
             case _:
                 pass
 
 
-def _called(function: ast.expr, call: str) -> Iterator[str]:
-    name = ast.unparse(function)
+def dotted(node: ast.expr) -> str:
+    """A name with the modules before it; what is called in between has brackets."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=base, attr=name):
+            return f"{dotted(base)}.{name}"
+        case ast.Call(func=function):
+            return f"{dotted(function)}()"
+        case _:
+            return ""
+
+
+def _called(call: ast.Call) -> Iterator[str]:
+    name = dotted(call.func)
     last = name.rpartition(".")[2]
     if last in CALLED or name in ("compile", "builtins.compile", "subprocess.run"):
         yield last
-    elif "Unpickler(" in name and last == "load":
+    elif name.endswith("Unpickler().load"):
         yield "Unpickler.load"
-    elif name in ("np.load", "numpy.load") and "allow_pickle=False" not in call:
+    elif name in ("np.load", "numpy.load") and "allow_pickle=False" not in ast.unparse(call):
         yield "np.load with pickles"
 
 

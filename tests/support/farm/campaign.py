@@ -54,6 +54,7 @@ CAMPAIGNS: dict[str, str] = {
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler",
     "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
+    "python-texts": "strangers", "c-texts": "strangers",
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""

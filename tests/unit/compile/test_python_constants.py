@@ -118,9 +118,9 @@ def test_deep_nesting_is_an_error_at_its_line() -> None:
 
 def test_long_sums_still_fold_and_take_time_in_proportion() -> None:
     start = time.process_time()
-    text = translated(*["out[0] = " + " + ".join(["1"] * 300)] * 300)
-    assert text.count("store i32 300") == 300
-    assert time.process_time() - start < 20
+    text = translated(*["out[0] = " + " + ".join(["1"] * 300)] * 40)
+    assert text.count("store i32 300") == 40
+    assert time.process_time() - start < 10
 
 
 @isakit.kernel

@@ -121,5 +121,11 @@ def _applied(operation: Callable[..., Any], *values: Number) -> Number | None:
 
 def variables(function: ast.FunctionDef) -> set[str]:
     """The names a function gives values to itself, parameters too."""
-    own = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return own | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    own: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+                own.add(name)
+            case _:
+                pass
+    return own

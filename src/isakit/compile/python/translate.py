@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from bisect import bisect
 from typing import Any
 
@@ -19,6 +20,8 @@ from isakit.compile.python.writer import (
 )
 from isakit.errors import CompileError, Diagnostic
 
+NO_FILE = f"{os.devnull}/text"
+"""A name that no file has: Python looks for one of the name it is given, to show a wrong line."""
 TOO_DEEP = "this is nested too deeply"
 HEADER = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
@@ -28,7 +31,7 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 def parsed(text: str, path: str, first: int = 1) -> ast.Module:
     """The syntax tree of a text that begins at line `first` of its file. Raises CompileError."""
     try:
-        return ast.parse(text)
+        return ast.parse(text, NO_FILE)
     except (SyntaxError, ValueError) as e:  # ValueError: signs that no file can have
         row, column = getattr(e, "lineno", None) or 1, getattr(e, "offset", None) or 1
         message = getattr(e, "msg", None) or str(e)
@@ -43,7 +46,7 @@ def _too_deep(text: str) -> int:
 
     def fails(count: int) -> bool:
         try:
-            ast.parse("\n".join(lines[:count]))
+            ast.parse("\n".join(lines[:count]), NO_FILE)
         except (RecursionError, MemoryError):
             return True
         except (SyntaxError, ValueError):
