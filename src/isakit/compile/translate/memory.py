@@ -88,11 +88,11 @@ class MemoryInstructions(Base):
         place = self.place(a[1], space)
         ty = m["any"]
         if ty == "f64" and self.demoted:
-            self._load_words(items, "f32", place, m, 8)
+            self._load_words(items, "f32", place, m, "f64")
         elif SIZES[ty] == 8:
             self._load_wide(items, ty, place, m)
         else:
-            self._load_words(items, ty, place, m, SIZES[ty])
+            self._load_words(items, ty, place, m, ty)
 
     do_ldu = do_ld
 
@@ -114,19 +114,23 @@ class MemoryInstructions(Base):
         args = [base] if tag is None else [base, tag]
         return self.b.emit("ld", args, kinds, space=space or "generic", offset=offset, ty=ty, volatile=volatile).out
 
-    def _load_words(self, items: tuple[Operand, ...], ty: str, place: Place, m: Mods, step: int) -> None:
+    def _load_words(self, items: tuple[Operand, ...], ty: str, place: Place, m: Mods, result: str) -> None:
+        """Load elements of up to 32 bits into registers of type `result`.
+
+        A vector of demoted f64 is one of f32, as NVIDIA's compiler has it; a single one leaves half of its room unused.
+        """
         count, space = len(items), place.space
         at = "b32" if SIZES[ty] == 4 else "u" + ty[1:] if ty[0] in "bf" else ty
         total = count * SIZES[ty]
-        if count > 1 and space == "global" and step == SIZES[ty] and total in (8, 16) and SIZES[ty] == 4:
+        if count > 1 and space == "global" and total in (8, 16) and SIZES[ty] == 4:
             v = self._load(place, "b64" if total == 8 else "b128", "d" if total == 8 else "q", m)
             values = [self.b.op("word", v, i=i) for i in range(count)]
         elif count > 1 and space == "global" and SIZES[ty] < 4 and total in (4, 8):
             values = self._packed(ty, place, count, m)
         else:
-            values = [self._load(place.plus(k * step), at, "r", m) for k in range(count)]
+            values = [self._load(place.plus(k * SIZES[ty]), at, "r", m) for k in range(count)]
         for item, v in zip(items, values, strict=True):
-            self.write(item, v, "f64" if ty == "f32" and step == 8 else ty, loose=True)
+            self.write(item, v, result, loose=True)
 
     def _packed(self, ty: str, place: Place, count: int, m: Mods) -> list[IrValue]:
         """Elements smaller than a word come in one load and are taken apart."""
@@ -247,10 +251,7 @@ class MemoryInstructions(Base):
         if space == "const":
             raise self.refuse("constant memory cannot be written")
         place = self.place(a[0], space)
-        if ty == "f64" and self.demoted:
-            for k, item in enumerate(items):
-                self.store(place.plus(8 * k), "b32", self.word(item, "f64"))
-        elif SIZES[ty] == 8:
+        if SIZES[ty] == 8 and not (ty == "f64" and self.demoted):
             self._store_wide(items, ty, place)
         else:
             self._store_words(items, ty, place)
@@ -263,7 +264,7 @@ class MemoryInstructions(Base):
         self.b.shared = {k: v for k, v in self.b.shared.items() if k[0] not in ("ld",)}
 
     def _store_words(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
-        op, count, size, space = self.b.op, len(items), SIZES[ty], place.space
+        op, count, size, space = self.b.op, len(items), min(SIZES[ty], 4), place.space
         values = [self.word(i, ty) for i in items]
         at = {1: "b8", 2: "b16", 4: "b32"}[size]
         if count > 1 and space == "global" and size < 4 and count * size in (4, 8):
