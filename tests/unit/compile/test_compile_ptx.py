@@ -493,3 +493,43 @@ $L__tmp9:'''
     assert run(text)[0] == 7
     with pytest.raises(CompileError, match="the function `thrice` is not defined"):
         compile_ptx(HEAD + text.replace("  twice,", "  thrice,"))
+
+
+@pytest.mark.parametrize("operation", ["red.global.add.u64 [%o], %v;", "atom.global.add.u64 %w, [%o], %v;",
+                                       "atom.add.u64 %w, [%o], %v;"])  # fmt: skip
+def test_64_bit_sums_are_atomic_on_gt200(operation: str) -> None:
+    body = OUT + "  .reg .u64 %v, %w; .reg .u32 %t; mov.u32 %t, %tid.x; mov.b64 %v, {%t, %t};\n"
+    body += "  add.u64 %v, %v, 0xffffffff;\n  "
+    text = kernel(body + operation + (" st.global.u64 [%o+8], %w;" if "%w," in operation else ""))
+    got = run(text, block=64)
+    total = sum((t << 32 | t) + 0xFFFF_FFFF for t in range(64)) & (1 << 64) - 1
+    assert got[0] | got[1] << 32 == total
+    with pytest.raises(CompileError, match=r"g84 has no atomic .add on .u64"):
+        compile_ptx(HEAD + text, "g84")
+
+
+@pytest.mark.parametrize(("operation", "before", "value"), [("exch.b64", 5, 9), ("cas.b64", 5, 9), ("cas.b64", 6, 6)])
+def test_64_bit_exchanges_are_atomic_on_gt200(operation: str, before: int, value: int) -> None:
+    given = "5, 9" if operation == "cas.b64" else "9"
+    body = f"  .reg .u64 %w; st.global.u64 [%o], {before}; atom.global.{operation} %w, [%o], {given};"
+    body += " st.global.u64 [%o+8], %w;"
+    assert run(kernel(OUT + body))[:4] == [value, 0, before, 0]
+
+
+def test_vectors_of_demoted_doubles_are_vectors_of_floats() -> None:
+    head = HEAD.replace("sm_13", "sm_10, map_f64_to_f32")
+    for space in ("global", "shared", "local"):
+        place, array = ("%o", "") if space == "global" else ("own", f".{space} .align 16 .b8 own[64];")
+        body = (
+            OUT
+            + f"""  {array} .reg .f64 %a, %b, %c; .reg .f32 %f;
+  mov.f64 %a, 0d3ff8000000000000; mov.f64 %b, 0dc000000000000000;
+  st.{space}.v2.f64 [{place}+8], {{%a, %b}}; st.{space}.f64 [{place}+16], %b;
+  ld.{space}.f32 %f, [{place}+12]; st.global.f32 [%o], %f;
+  ld.{space}.v2.f64 {{%c, %a}}, [{place}+8]; cvt.rn.f32.f64 %f, %c; st.global.f32 [%o+4], %f;
+  ld.{space}.f64 %c, [{place}+16]; cvt.rn.f32.f64 %f, %c; st.global.f32 [%o+24], %f;
+  cvt.rn.f32.f64 %f, %a; st.global.f32 [%o+28], %f;"""
+        )
+        out = np.zeros(8, np.float32)
+        Device("g80").load(compile_ptx(head + kernel(body), "g80").module)["k"][1, 1](out)
+        assert (out[0], out[1], out[6], out[7]) == (-2, 1.5, -2, -2), space

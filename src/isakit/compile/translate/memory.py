@@ -357,7 +357,7 @@ class MemoryInstructions(Base):
             old = self._swapped(base, offset, space, lambda old: self.b.op(
                 "fadd", old, values[0], neg2=False, sat=False, rz=False))  # fmt: skip
         else:
-            kind = "b64" if SIZES[ty] == 8 else "s32" if ty == "s32" and op in ("min", "max") else "u32"
+            kind = "u64" if SIZES[ty] == 8 else "s32" if ty == "s32" and op in ("min", "max") else "u32"
             old = self.b.emit("atom", [base, *values], "d" if SIZES[ty] == 8 else "r", op=op, ty=kind,
                               space=space or "generic", offset=offset).out  # fmt: skip
         self.b.shared = {}
