@@ -13,7 +13,7 @@ from isakit.results import Output
 
 
 def _output() -> Any:
-    from isakit.debug.profile import ProfileRecord
+    from isakit.debug.profile_records import ProfileRecord
 
     return ProfileRecord
 
@@ -60,7 +60,7 @@ def command(
     if html is not None:
         from isakit.debug.profile_page import page
 
-        Path(html).write_text(page(found), encoding="utf-8")
+        Path(html).write_text(page(found.record()), encoding="utf-8")
     if as_json:
         echo_json(found.record())
     elif html is None:

@@ -14,8 +14,9 @@ import numpy as np
 
 from isakit.asm import Program
 from isakit.debug.observed import ObservedMachine
-from isakit.debug.profile_blocks import BlockCounts, block_counts
+from isakit.debug.profile_blocks import block_counts
 from isakit.debug.profile_page import table
+from isakit.debug.profile_records import BlockCounts, Line, LineRecord, ProfileRecord
 from isakit.debug.transactions import (
     HALF,
     IDLE,
@@ -34,65 +35,11 @@ from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
-from isakit.machine.tesla.occupancy import Occupancy, OccupancyRecord, occupancy
-from isakit.results import OMITTED, Omitted
+from isakit.machine.tesla.occupancy import Occupancy, occupancy
 from isakit.spec import InstructionKind
 
 KEPT = 1 << 16
 """Patterns of half-warps whose costs are remembered."""
-
-
-@dataclass
-class Line:
-    """The counts of one instruction.
-
-    `executions` of warps; `lanes` that took part, of `possible` ones; `divergent`: branches whose lanes went two ways;
-    `requests`: accesses of half-warps; `coalesced` ones among them; `transactions` and the bytes they `moved`, of which
-    lanes `used` some; `serialized`: steps beyond the first, for conflicts in shared memory or different constants.
-    """
-
-    address: int
-    text: str
-    kind: str
-    executions: int = 0
-    lanes: int = 0
-    possible: int = 0
-    divergent: int = 0
-    requests: int = 0
-    coalesced: int = 0
-    transactions: int = 0
-    moved: int = 0
-    used: int = 0
-    serialized: int = 0
-    sizes: dict[int, int] = field(default_factory=dict[int, int])
-    spaces: set[str] = field(default_factory=set[str])
-
-    @property
-    def efficiency(self) -> float:
-        """Lanes that took part, of those possible."""
-        return self.lanes / self.possible if self.possible else 0.0
-
-
-@dataclass
-class LineRecord(Line):
-    """A `Line` for JSON, with the lines of source and PTX it comes from where they are known."""
-
-    path: str | Omitted | None = OMITTED
-    line: int | Omitted | None = OMITTED
-    ptx_line: int | Omitted | None = OMITTED
-
-
-@dataclass
-class ProfileRecord:
-    """A `Profile` for JSON."""
-
-    kernel: str
-    chip: str
-    capability: str
-    counters: dict[str, int]
-    occupancy: list[OccupancyRecord]
-    instructions: list[LineRecord]
-    blocks: list[BlockCounts]
 
 
 @dataclass
@@ -177,7 +124,7 @@ class Profile:
         return out
 
     def _repr_html_(self) -> str:
-        return table(self)
+        return table(self.record())
 
     def __repr__(self) -> str:
         return f"<profile of {self.kernel}: {self.counters['instructions']} instructions of warps>"

@@ -3,48 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
 
 from isakit.analysis.control_flow import control_flow
 from isakit.asm import Program
+from isakit.debug.profile_records import BlockCounts, Line
 
 
-class Counted(Protocol):
-    """The counts of an instruction; see `Line`."""
-
-    executions: int
-    lanes: int
-    possible: int
-    divergent: int
-    moved: int
-    used: int
-    serialized: int
-
-
-@dataclass
-class BlockCounts:
-    """The counts of a block.
-
-    `name`: its label, or its address; `address` and `end` in bytes; `entered`: executions of warps of its first
-    instruction; `instructions` executed by warps in it; `lanes` that took part, of `possible` ones; the others as in
-    `Line`.
-    """
-
-    name: str
-    address: int
-    end: int
-    entered: int
-    instructions: int
-    lanes: int
-    possible: int
-    divergent: int
-    moved: int
-    used: int
-    serialized: int
-
-
-def block_counts(program: Program, lines: Mapping[int, Counted], labels: Mapping[str, int]) -> list[BlockCounts]:
+def block_counts(program: Program, lines: Mapping[int, Line], labels: Mapping[str, int]) -> list[BlockCounts]:
     """The blocks that were executed, by address. `labels`: addresses by name."""
     names = {address: name for name, address in labels.items()}
     out: list[BlockCounts] = []
@@ -78,4 +43,4 @@ def block_table(blocks: list[BlockCounts]) -> list[str]:
     return out
 
 
-__all__ = ["BlockCounts", "block_counts", "block_table"]
+__all__ = ["block_counts", "block_table"]

@@ -2,59 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Protocol
 
-from isakit.debug.profile_blocks import BlockCounts
-from isakit.machine.tesla.occupancy import Occupancy
-
-
-class ProfileRow(Protocol):
-    """The counts of an instruction."""
-
-    address: int
-    text: str
-    executions: int
-    possible: int
-    divergent: int
-    requests: int
-    coalesced: int
-    transactions: int
-    moved: int
-    used: int
-    serialized: int
-
-    @property
-    def efficiency(self) -> float:
-        """Lanes that took part, of those possible."""
-        ...
-
-
-class Profiled(Protocol):
-    """A profile."""
-
-    kernel: str
-    chip: str
-    capability: str
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """Counts by name."""
-        ...
-
-    @property
-    def blocks(self) -> Sequence[BlockCounts]:
-        """Counts by basic block."""
-        ...
-
-    @property
-    def occupancies(self) -> Sequence[Occupancy]:
-        """What of each chip the kernel takes."""
-        ...
-
-    def __iter__(self) -> Iterator[ProfileRow]: ...
-
+from isakit.debug.profile_records import ProfileRecord
 
 _STYLE = """\
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff }
@@ -66,14 +16,14 @@ th { border-bottom: 1px solid #888 }
 _COLUMNS = ("executed", "lanes", "divergent", "half-warps", "coalesced", "transactions", "moved", "used", "serialized")
 
 
-def page(profile: Profiled) -> str:
+def page(profile: ProfileRecord) -> str:
     """The whole page."""
     title = escape(f"{profile.kernel or 'kernel'} on {profile.chip}")
     counters = "".join(f"<tr><td class=code>{escape(n)}</td><td>{v}</td></tr>" for n, v in profile.counters.items())
     places = "".join(
-        f"<tr><td class=code>{o.chip}</td><td>{100 * o.fraction:.0f}%</td><td>{o.blocks}</td>"
+        f"<tr><td class=code>{o.chip}</td><td>{100 * o.occupancy:.0f}%</td><td>{o.blocks}</td>"
         f"<td>{o.warps} of {o.most}</td><td class=code>{escape(o.limit)}</td></tr>"
-        for o in profile.occupancies
+        for o in profile.occupancy
     )
     return (
         f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title><style>{_STYLE}</style>\n"
@@ -85,7 +35,7 @@ def page(profile: Profiled) -> str:
     )
 
 
-def _blocks(profile: Profiled) -> str:
+def _blocks(profile: ProfileRecord) -> str:
     """The blocks with their counts, coloured by the instructions executed in them."""
     most = max((b.instructions for b in profile.blocks), default=1) or 1
     names = ("entered", "executed", "lanes", "divergent", "moved", "serialized")
@@ -100,9 +50,9 @@ def _blocks(profile: Profiled) -> str:
     return f"<table><tr>{head}<th class=code>block</th></tr>{rows}</table>"
 
 
-def table(profile: Profiled) -> str:
+def table(profile: ProfileRecord) -> str:
     """The code with its counts as a table, coloured by what it costs."""
-    lines = list(profile)
+    lines = profile.instructions
     most = max((x.executions for x in lines), default=1) or 1
     moved = max((x.moved for x in lines), default=1) or 1
     head = "".join(f"<th>{c}</th>" for c in _COLUMNS)
