@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
+from isakit.processes import MARK
 from isakit.sandbox import launcher
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -51,7 +52,7 @@ def run(command: Sequence[str], folder: Path, bounds: Bounds, readable: Sequence
     """
     opened = () if readable is None else (readable, [folder])
     line = launcher(command, asdict(bounds), opened)
-    kept = {k: v for k in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT") if (v := os.environ.get(k))}
+    kept = {k: v for k in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", MARK) if (v := os.environ.get(k))}
     own = {k: str(folder) for k in ("HOME", "TMPDIR", "TEMP", "TMP", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
