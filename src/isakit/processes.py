@@ -52,9 +52,9 @@ class Reaper:
                 start_new_session=True,  # what a terminal sends to end the command must not end it
             )  # fmt: skip
 
-    def removes(self, folder: Path) -> None:
-        """Have it remove a folder, which need not be there yet."""
-        self._tell(os.fsencode(folder))
+    def removes(self, path: Path) -> None:
+        """Have it remove a folder or a socket, which need not be there yet."""
+        self._tell(os.fsencode(path))
 
     def _tell(self, text: bytes) -> None:
         process = self._process

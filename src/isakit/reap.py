@@ -1,14 +1,15 @@
 """The process that outlives a command and takes away what the command could not: run as a script, see `processes`.
 
-The argument is the mark of the command's processes. Standard input names folders to remove, each with a zero byte after
-it, and says by DISMISSED that the command has ended in order and nothing is to be done; without that it was killed.
-Nothing of the package is imported, so that it starts in a few milliseconds.
+The argument is the mark of the command's processes. Standard input names folders and sockets to remove, each with a
+zero byte after it, and says by DISMISSED that the command has ended in order and nothing is to be done; without that it
+was killed. Nothing of the package is imported, so that it starts in a few milliseconds.
 """
 
 import contextlib
 import os
 import shutil
 import signal
+import stat
 import sys
 import time
 
@@ -29,8 +30,12 @@ def main() -> None:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.002)
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+    for path in map(os.fsdecode, folders):
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.lstat(path).st_mode):
+                os.unlink(path)
+            else:
+                shutil.rmtree(path)
 
 
 def marked(mark: bytes) -> list[int]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -187,6 +188,21 @@ def test_an_editor_that_is_none_leaves_the_session_to_the_next(data: bytes) -> N
     bad.close()
     connection, stream = talk(server.port, "initialize", "configurationDone", "threads", "disconnect")
     assert stream.read() == b""
+    connection.close()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "OPTIONS", "PRI"])
+def test_messages_in_a_request_of_http_are_not_carried_out(method: str) -> None:
+    """The header of a request has a line in common with the protocol, and its body may be any message."""
+    server = served()
+    body = json.dumps({"seq": 1, "type": "request", "command": "stepIn", "arguments": {}}).encode()
+    with socket.create_connection(("127.0.0.1", server.port), 20) as page:
+        page.sendall(b"%s / HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (method.encode(), len(body), body))
+        page.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        with suppress(ConnectionResetError):
+            assert page.recv(100) == b""
+    assert server.session.position == 0
+    connection, _ = talk(server.port, "initialize")
     connection.close()
 
 

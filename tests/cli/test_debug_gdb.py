@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -210,6 +213,54 @@ def test_a_client_that_is_none_leaves_the_session_to_the_next(data: bytes) -> No
     assert good.ask(b"?").startswith(b"T")
     good.raw(packet(b"k"))
     served.end()
+
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY", "PRI"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_packets_in_a_request_of_http_are_not_carried_out(method: str) -> None:
+    """As a page of a browser can send them to any port of this machine."""
+    served = Serving(diverging())
+    page = Bare(served.port)
+    body = packet(b"qRcmd," + b"s 3".hex().encode()) + packet(b"k")
+    with suppress(OSError):
+        page.raw(f"{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        assert page.socket.recv(100) == b""
+    page.close()
+    good = Bare(served.port)
+    assert served.session.position == 0
+    assert good.ask(b"qC") == b"QC1"
+    good.close()
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no sockets in folders here")
+def test_a_socket_lets_in_its_user_alone_and_goes_with_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "k.sock"
+    server = GdbServer(diverging(), str(path))
+    assert path.stat().st_mode & 0o777 == 0o600
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    with pytest.raises(LaunchError, match="cannot be had"):
+        GdbServer(diverging(), str(path))
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        client.sendall(b"+" + packet(b"qC"))
+        assert client.recv(1) == b"+"
+        client.sendall(packet(b"k"))
+    thread.join(20)
+    assert not path.exists()
+
+
+@gdb
+@needs_gdb
+def test_gdb_talks_to_a_socket(tmp_path: Path) -> None:
+    path = tmp_path / "k.sock"
+    server = GdbServer(diverging(), str(path))
+    threading.Thread(target=server.serve, daemon=True).start()
+    line = [str(GDB), "-nx", "-batch", "-ex", f"target remote {server.place}", "-ex", "info threads", "-ex", "kill"]
+    said = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False).stdout
+    assert "warp 1" in said
 
 
 def test_a_client_that_vanishes_while_the_program_runs_stops_it() -> None:

@@ -40,6 +40,15 @@ _CHANGED = re.compile(r"\*\$?[\w:]+=\S+|^\*.*")
 """What panes mark as changed."""
 
 
+def _place(context: click.Context, option: click.Parameter, value: str | None) -> int | str | None:
+    """A port, or the path of a socket."""
+    if value is None or not value.lstrip("-").isdecimal():
+        return value
+    if not 0 <= int(value) <= 65535:
+        raise click.BadParameter(f"{value} is not a port: ports go from 0 to 65535", context, option)
+    return int(value)
+
+
 @click.command(
     "debug",
     epilog="""\b
@@ -68,10 +77,10 @@ Arguments are those of `isakit run`. Some commands:
 )
 @click.option("--draw", type=click.IntRange(1), metavar="K", help="FILE is a GL capture: a draw of the frame.")
 @click.option("--dap", is_flag=True, help="Speak the Debug Adapter Protocol on standard input and output.")
-@click.option("--dap-port", type=click.IntRange(0, 65535), metavar="PORT",
-              help="Serve the Debug Adapter Protocol on a port of this machine (0: any that is free).")  # fmt: skip
-@click.option("--gdb", "gdb_port", type=click.IntRange(0, 65535), metavar="PORT",
-              help="Serve gdb's remote protocol on a port of this machine (0: any that is free).")  # fmt: skip
+@click.option("--dap-port", "dap_place", callback=_place, metavar="PORT|SOCKET",
+              help="Serve the Debug Adapter Protocol on a port of this machine (0: a free one) or socket.")  # fmt: skip
+@click.option("--gdb", "gdb_place", callback=_place, metavar="PORT|SOCKET",
+              help="Serve gdb's remote protocol on a port of this machine (0: a free one) or socket.")  # fmt: skip
 @json_option
 @click.argument("file", metavar="FILE")
 def command(
@@ -85,12 +94,14 @@ def command(
     frame: int | None,
     draw: int | None,
     dap: bool,
-    dap_port: int | None,
-    gdb_port: int | None,
+    dap_place: int | str | None,
+    gdb_place: int | str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Step through a program, forwards and backwards.
+
+    A port lets in every user of this machine, a SOCKET (the path of a new file) this user alone.
 
     A kernel, a shader or microcode stands at its first instruction. Without -x and -e commands come from the terminal,
     or from standard input; `help` lists them. With --json every command answers with one line of JSON.
@@ -114,20 +125,20 @@ def command(
         with _interrupts_end_it():
             Adapter(session, source, sys.stdout.buffer).serve()
         return
-    if dap_port is not None:
+    if dap_place is not None:
         from isakit.debug.dap import DapServer as Editors
 
-        editors = Editors(session, dap_port)
-        click.echo(f"the Debug Adapter Protocol is spoken at 127.0.0.1:{editors.port}", err=True)
+        editors = Editors(session, dap_place)
+        click.echo(f"the Debug Adapter Protocol is spoken at {editors.place}", err=True)
         with _interrupts_end_it():
             editors.serve()
         return
-    if gdb_port is not None:
+    if gdb_place is not None:
         from isakit.debug.gdb.server import GdbServer
         from isakit.debug.gdb.stub import SCRIPT
 
-        server = GdbServer(session, gdb_port)
-        click.echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote 127.0.0.1:{server.port}'", err=True)
+        server = GdbServer(session, gdb_place)
+        click.echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote {server.place}'", err=True)
         with _interrupts_end_it():
             server.serve()
         return

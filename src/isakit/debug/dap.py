@@ -19,11 +19,12 @@ from typing import Any, BinaryIO, Protocol, cast
 from isakit.debug import groups, loopback
 from isakit.debug.session import Session
 from isakit.debug.stops import Stop
-from isakit.errors import IsakitError, LaunchError
+from isakit.errors import IsakitError, LaunchError, described_bug
 
 LONGEST = 1 << 20
 """Bytes of a message that is taken."""
 LONGEST_HEADER = 1 << 10
+_HEADERS = (b"content-length", b"content-type")
 MOST = 1 << 16
 """Instructions or bytes that one request may ask for."""
 _GONE = object()
@@ -52,7 +53,7 @@ class DapError(IsakitError):
 
 
 def read_message(stream: BinaryIO) -> Message | None:
-    """The next message; None at the end. Raises ProtocolError."""
+    """The next message; None at the end. Raises DapError."""
     length = None
     while True:
         line = stream.readline(LONGEST_HEADER)
@@ -61,6 +62,8 @@ def read_message(stream: BinaryIO) -> Message | None:
         if not line.strip():
             break
         name, _, value = line.partition(b":")
+        if name.strip().lower() not in _HEADERS:  # a request of HTTP, which carries a message in its body, has others
+            raise DapError(f"{line[:40]!r} is not a header of the protocol")
         if name.strip().lower() == b"content-length":
             try:
                 length = int(value)
@@ -159,8 +162,9 @@ class Adapter:
             if handler is None:
                 raise LaunchError(f"no request {name!r} here")
             body = handler(self, cast(Message, arguments))
-        except (IsakitError, ValueError, TypeError, KeyError, OverflowError) as e:
-            text = str(e) or type(e).__name__
+        except Exception as e:  # also a mistake of ours costs one answer, not the session
+            known = isinstance(e, (IsakitError, ValueError, TypeError, KeyError, OverflowError))
+            text = (str(e) or type(e).__name__) if known else f"internal error: {described_bug(e)}"
             self._send({**about, "success": False, "message": text, "body": {"error": {"id": 1, "format": text}}})
             return
         self._send({**about, "success": True, "body": body})
@@ -337,12 +341,16 @@ _MOVES: dict[str, Callable[[Session], Stop]] = {
 
 
 class DapServer:
-    """A session on a port: one editor at a time, until one disconnects. Raises LaunchError for a port not to be had."""
+    """A session on a port or a socket: one editor at a time, until one disconnects.
 
-    def __init__(self, session: Session, port: int = 0) -> None:
+    Raises LaunchError for a port not to be had.
+    """
+
+    def __init__(self, session: Session, place: int | str = 0) -> None:
         self.session = session
-        self._listening = loopback.listener(port)
-        self.port: int = self._listening.getsockname()[1]
+        self._listening = loopback.listener(place)
+        self.place = loopback.place_of(self._listening)
+        self.port = 0 if isinstance(place, str) else int(self._listening.getsockname()[1])
 
     def serve(self) -> None:
         """Serve editors. One that vanishes stops the program and leaves the session to the next."""

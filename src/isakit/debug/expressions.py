@@ -190,9 +190,7 @@ class _Parser:
         self.k += 1
         with _deeper(self):
             if kind == "number":
-                return NumberTerm(
-                    float(text) if re.search(r"[.eE]", text) and text[:2].lower() != "0x" else int(text, 0)
-                )
+                return NumberTerm(self._number(text, at))
             if text == "(":
                 node = self.level(0)
                 self._take(")")
@@ -204,6 +202,12 @@ class _Parser:
             if self._next() == "(":
                 return self._cast(text, at)
         return NamedRegister(text) if text.startswith("$") else Variable(text)
+
+    def _number(self, text: str, at: int) -> int | float:
+        try:
+            return float(text) if re.search(r"[.eE]", text) and text[:2].lower() != "0x" else int(text, 0)
+        except ValueError:
+            raise self._error(f"`{text}` is not a number: write it without zeros before it", at) from None
 
     def _load(self, space: str, at: int) -> Node:
         if self.spaces is not None and not self.spaces(space):

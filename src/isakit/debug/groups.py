@@ -48,10 +48,13 @@ def activity(target: Target, number: int) -> str:
 
 
 def look_at(session: Standing, number: int) -> None:
-    """Focus on a group, unless a thread of it has the focus already. Raises LaunchError."""
+    """Focus on a group, unless a thread of it has the focus already. Raises LaunchError.
+
+    The focus is on a lane that is active, or on the first one where the group has ended.
+    """
     target = session.target
     if group_of(target, session.focus) == number:
         return
     first = (number - 1) * width(target)
     target.thread(first)
-    session.focus = session.execution.lanes(first)[0]
+    session.focus = next(iter(session.execution.lanes(first)), first)

@@ -1,14 +1,22 @@
-"""Ports of this machine that debuggers of others connect to; nothing listens on any other address."""
+"""Where debuggers of others connect: a port of this machine, which all its users reach, or a socket in a folder.
+
+Nothing listens on any other address. Pages of a browser reach ports, too, and can have an HTTP request sent to one:
+protocols here take a client for one of theirs by its first bytes.
+"""
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from isakit.errors import LaunchError
+from isakit.processes import Reaper
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
@@ -17,17 +25,61 @@ _GRACE = 1.0
 """How long a new client waits for one that is about to be gone."""
 
 
-def listener(port: int) -> socket.socket:
-    """A socket that listens; port 0 is any that is free. Raises LaunchError where the port cannot be had."""
+def listener(place: int | str) -> socket.socket:
+    """Return a socket that listens: at a port, 0 for any that is free, or at a path, for this user alone.
+
+    Raises LaunchError where it cannot be had.
+    """
+    if isinstance(place, str):
+        return _at_path(place)
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((LOOPBACK, port))
+        made.bind((LOOPBACK, place))
     except (OSError, OverflowError) as e:
         made.close()
-        raise LaunchError(f"port {port} cannot be had: {e}") from None
+        raise LaunchError(f"port {place} cannot be had: {e}") from None
     made.listen(4)
     return made
+
+
+def _at_path(path: str) -> socket.socket:
+    if not hasattr(socket, "AF_UNIX"):
+        raise LaunchError(f"{path}: this system has no sockets in folders; give a port")
+    made = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)  # others may not even connect between the making of the socket and a change of its mode
+    try:
+        made.bind(path)
+    except OSError as e:
+        made.close()
+        raise LaunchError(f"the socket {path} cannot be had: {e.strerror or e}") from None
+    finally:
+        os.umask(before)
+    made.listen(4)
+    return made
+
+
+def place_of(listening: socket.socket) -> str:
+    """Where clients find a socket that listens, as gdb and others take it."""
+    name = listening.getsockname()
+    return name if isinstance(name, str) else f"{name[0]}:{name[1]}"
+
+
+@contextmanager
+def closing(listening: socket.socket) -> Generator[None]:
+    """Close a socket that listens at the end, and remove it where it is in a folder."""
+    name = listening.getsockname()
+    reaper = Reaper() if isinstance(name, str) else None
+    if reaper is not None:
+        reaper.removes(Path(name).absolute())
+    try:
+        with listening:
+            yield
+    finally:
+        if reaper is not None:
+            reaper.close()
+            with suppress(OSError):
+                os.unlink(name)
 
 
 class SocketWriter:
@@ -35,7 +87,8 @@ class SocketWriter:
 
     def __init__(self, client: socket.socket) -> None:
         self._client = client
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if client.family != getattr(socket, "AF_UNIX", None):
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def write(self, data: bytes) -> int:
         """Send all of it."""
@@ -61,7 +114,7 @@ class TurningAway:
     def run(self) -> None:
         """Serve until a client says that it is done, which `serve` tells by True."""
         self._free.set()
-        with self._listening:
+        with closing(self._listening):
             waiting: list[socket.socket] = []
             here = threading.Condition()
 
@@ -91,4 +144,4 @@ class TurningAway:
                 self._free.set()
 
 
-__all__ = ["LOOPBACK", "SocketWriter", "TurningAway", "listener"]
+__all__ = ["LOOPBACK", "SocketWriter", "TurningAway", "closing", "listener", "place_of"]

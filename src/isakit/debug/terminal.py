@@ -6,7 +6,6 @@ Knows no terminal: `isakit debug` reads lines from one, from a script, or from a
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -241,13 +240,16 @@ class Commands:
 
     def _focus(self, rest: str) -> Reply:
         where: dict[str, Any] = {}
-        words = shlex.split(rest.replace("=", " "))
+        words = rest.replace("=", " ").split()
         if len(words) == 1:
             words = ["thread", *words]
         for name, value in zip(words[::2], words[1::2], strict=False):
-            parts = [int(v, 0) for v in value.strip("()").split(",") if re.fullmatch(r"-?(0x)?[0-9a-fA-F]+", v.strip())]
-            if not parts:
-                raise LaunchError(f"{name} {value!r} is no number")
+            try:
+                parts = [int(v, 0) for v in value.strip("()").split(",")]
+            except ValueError:
+                raise LaunchError(f"{name} {value!r} is not a number") from None
+            if len(parts) > 1 and name != "block":
+                raise LaunchError(f"{name} {value!r}: only a block is named by several numbers")
             where[name] = parts[0] if len(parts) == 1 else tuple(parts)
         if not where:
             raise LaunchError("give what to look at: `focus warp 2 lane 5`, `focus block 3,1`, `focus thread 40`")

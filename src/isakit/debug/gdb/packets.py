@@ -12,6 +12,7 @@ from isakit.errors import IsakitError
 LONGEST = 1 << 14
 """Bytes of a packet's content that are taken, and told to gdb."""
 INTERRUPT = b"\x03"
+_FIRST = (b"+", b"-", b"$", INTERRUPT)
 _ESCAPED = frozenset(b"$#}*")
 
 
@@ -27,9 +28,16 @@ class PacketReader:
 
     def __init__(self) -> None:
         self._data = bytearray()
+        self._begun = False
 
     def feed(self, data: bytes) -> None:
-        """Take bytes. Raises ProtocolError for more than any client has under way."""
+        """Take bytes. Raises PacketError for more than any client has under way, and where no client begins so.
+
+        What comes between packets means nothing, so that a request of HTTP would pass with packets in its body.
+        """
+        if not self._begun and data[:1] not in _FIRST:
+            raise PacketError(f"{data[:20]!r} is not how a client of the protocol begins")
+        self._begun = True
         self._data += data
         if len(self._data) > 8 * LONGEST:
             raise PacketError("more bytes than packets may have")
@@ -45,7 +53,7 @@ class PacketReader:
     def event(self) -> Event | None:
         """What comes next: a packet's content, an interrupt, a wish to have the last one again, a damaged packet.
 
-        None: more bytes are needed. Bytes between packets mean nothing and are passed over. Raises ProtocolError.
+        None: more bytes are needed. Bytes between packets mean nothing and are passed over. Raises PacketError.
         """
         while self._data:
             first = bytes(self._data[:1])

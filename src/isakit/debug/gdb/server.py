@@ -1,4 +1,4 @@
-"""The server of gdb's remote protocol: one session, one client at a time, on the loopback address alone."""
+"""The server of gdb's remote protocol: one session, one client at a time, on this machine alone."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ class GdbServer:
     others are turned away. Raises LaunchError where the port cannot be had.
     """
 
-    def __init__(self, session: Session, port: int = 0) -> None:
+    def __init__(self, session: Session, place: int | str = 0) -> None:
         self.session = session
-        self._listener = loopback.listener(port)
-        self.port: int = self._listener.getsockname()[1]
+        self._listener = loopback.listener(place)
+        self.place = loopback.place_of(self._listener)
+        self.port = 0 if isinstance(place, str) else int(self._listener.getsockname()[1])
 
     def serve(self) -> None:
         """Answer clients, one after the other."""
-        with self._listener:
+        with loopback.closing(self._listener):
             while True:
                 client, _ = self._listener.accept()
                 with client:

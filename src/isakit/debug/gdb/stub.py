@@ -18,7 +18,7 @@ from isakit.debug.gdb.packets import LONGEST
 from isakit.debug.session import Session
 from isakit.debug.stops import Breakpoint, Stop, Watched
 from isakit.debug.terminal import Commands
-from isakit.errors import IsakitError, LaunchError, NotModelled
+from isakit.errors import IsakitError, LaunchError, NotModelled, described_bug
 
 SCRIPT: Final = Path(__file__).with_name("isakit_gdb.py")
 """The Python file for gdb."""
@@ -69,6 +69,9 @@ class Stub:
         try:
             return handler(self, rest)
         except (IsakitError, ValueError, IndexError, OverflowError):
+            return b"E01"
+        except Exception as e:  # a mistake of ours costs one answer, not the session
+            self._say(f"internal error: {described_bug(e)}\n".encode())
             return b"E01"
 
     def _focused(self) -> int:
