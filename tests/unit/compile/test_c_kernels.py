@@ -50,6 +50,21 @@ def test_cuda_c_compiles_and_runs() -> None:
     assert out.tolist() == [int(x[:50].sum()), 30, sum(t % 5 for t in range(64)), int(max(0, x.max() // 3))]
 
 
+def test_threads_of_a_block_are_counted_at_a_barrier() -> None:
+    text = """
+extern "C" __global__ void k(int *o, int n)
+{
+    int i = threadIdx.x, c = __syncthreads_count(i % 3 == n);
+    if (__syncthreads_and(i < 64)) c += 1000;
+    if (__syncthreads_or(i == n + 60)) c += 2000;
+    o[i] = c;
+}
+"""
+    out = np.zeros(64, np.int32)
+    Device("gt200").load(compile_ptx(compile_c("k.cu", text)).module)["k"][1, 64](out, 1)
+    assert set(out.tolist()) == {3021}
+
+
 def test_opencl_c_compiles_and_runs() -> None:
     module = compile_ptx(compile_c("reversed.cl", OPENCL)).module
     x = np.arange(64, dtype=np.float32)

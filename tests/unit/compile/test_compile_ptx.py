@@ -533,3 +533,36 @@ def test_vectors_of_demoted_doubles_are_vectors_of_floats() -> None:
         out = np.zeros(8, np.float32)
         Device("g80").load(compile_ptx(head + kernel(body), "g80").module)["k"][1, 1](out)
         assert (out[0], out[1], out[6], out[7]) == (-2, 1.5, -2, -2), space
+
+
+@pytest.mark.parametrize("chip", ["g80", "gt200"])
+@pytest.mark.parametrize("block", [(1, 1, 1), (33, 2, 1), (7, 5, 3), (512, 1, 1)])
+def test_barriers_count_and_join_the_predicates_of_a_block(chip: str, block: tuple[int, int, int]) -> None:
+    """`__syncthreads_count`, `__syncthreads_and`, `__syncthreads_or`, beside an array whose size the launch decides."""
+    text = """.version 2.3
+.target sm_20
+.extern .shared .align 4 .b32 open[];
+.entry k (.param .u64 out, .param .u32 n)
+{
+  .reg .u64 %o, %w; .reg .u32 %i, %t, %d, %n, %c, %s, %v; .reg .pred %p, %q; .reg .u32 %r<8>;
+  ld.param.u64 %o, [out]; ld.param.u32 %n, [n];
+  mov.u32 %t, %tid.z; mov.u32 %d, %ntid.y; mul.lo.u32 %t, %t, %d; mov.u32 %d, %tid.y; add.u32 %t, %t, %d;
+  mov.u32 %d, %ntid.x; mul.lo.u32 %t, %t, %d; mov.u32 %d, %tid.x; add.u32 %i, %t, %d;
+  mul.wide.u32 %w, %i, 4; add.u64 %o, %o, %w; mov.u32 %s, open; cvt.u32.u64 %t, %w; add.u32 %s, %s, %t;
+  st.shared.u32 [%s], 7;
+  and.b32 %t, %i, 3; setp.eq.u32 %p, %t, %n; bar.red.popc.u32 %c, 0, %p;
+  setp.gt.u32 %p, %i, %n; barrier.cta.red.popc.aligned.u32 %v, 0, !%p; mad.lo.u32 %c, %v, 1000, %c;
+  setp.lt.u32 %p, %i, 100; bar.red.and.pred %q, 1, %p; selp.u32 %v, 1000000, 0, %q; add.u32 %c, %c, %v;
+  setp.eq.u32 %p, %i, 40; barrier.red.or.pred %q, 0, %p; selp.u32 %v, 2000000, 0, %q; add.u32 %c, %c, %v;
+  ld.shared.u32 %v, [%s]; add.u32 %c, %c, %v; st.global.u32 [%o], %c; exit;
+}
+"""
+    module = compile_ptx(text, chip).module
+    threads = np.arange(int(np.prod(block)))
+    for n in (0, 3):
+        out = np.zeros(len(threads), np.uint32)
+        Device(chip).load(module)["k"].launch(1, block, out, n, dynamic_shared=4 * len(threads))
+        want = (threads & 3 == n).sum() + 1000 * (threads <= n).sum() + 7
+        want += 1000000 * (len(threads) <= 100) + 2000000 * (len(threads) > 40)
+        assert set(out.tolist()) == {int(want)}
+    assert module["k"].barriers == 2

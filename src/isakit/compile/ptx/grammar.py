@@ -141,6 +141,10 @@ ballot       vote.ballot.b32 d, a
 bar          bar.sync a{, b}
 bar          barrier{.cta}.sync{.aligned} a{, b}
 bar          bar.cta.sync a{, b}
+bar_popc     bar{.cta}.red.popc.u32 d, a, b{, c}
+bar_popc     barrier{.cta}.red.popc{.aligned}.u32 d, a, b{, c}
+bar_pred     bar{.cta}.red.barop.pred p, a, b{, c}               barop = and or
+bar_pred     barrier{.cta}.red.barop{.aligned}.pred p, a, b{, c}   barop = and or
 arrive       bar.arrive a, b
 membar       membar.level
 fence        fence{.fence}.scope

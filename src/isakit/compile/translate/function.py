@@ -22,10 +22,11 @@ from isakit.compile.ptx.syntax import (
     Vector,
 )
 from isakit.compile.target import CompileTarget
+from isakit.compile.translate.barriers import VOTES, Barriers, reduces
 from isakit.compile.translate.base import Unsupported
 from isakit.compile.translate.floats import Floats
 from isakit.compile.translate.integer import Integer
-from isakit.compile.translate.memory import MemoryInstructions, Place
+from isakit.compile.translate.memory import Place
 from isakit.errors import did_you_mean
 
 Mods = dict[str, str]
@@ -34,7 +35,7 @@ MAX_CALLS = 4096
 """Calls inlined into one kernel: what is larger is refused before it fills the memory of the host."""
 
 
-class Translator(Integer, Floats, MemoryInstructions):
+class Translator(Integer, Floats, Barriers):
     """One kernel."""
 
     def __init__(self, module: PtxModule, entry: PtxFunction, target: CompileTarget, layout: VariableLayout) -> None:
@@ -73,22 +74,6 @@ class Translator(Integer, Floats, MemoryInstructions):
             raise self.refuse("moves of vectors are supported between 16 and 32, and 32 and 64 bits")
 
     # --- synchronisation --------------------------------------------------------------------------------------------
-    def do_bar(self, m: Mods, a: Args) -> None:
-        number = a[0]
-        if not isinstance(number, Number):
-            raise self.refuse("the number of a barrier must be a constant before sm_20", number)
-        if len(a) > 1:
-            raise self.refuse("barriers for a part of the block came with sm_20", a[1])
-        k = int(number.value)
-        if not 0 <= k < 16:
-            raise self.refuse("barriers are 0 to 15", number)
-        self.b.emit("bar", [], "", id=k)
-        self.b.shared = {}
-        self.function.barriers = max(self.function.barriers, k + 1)
-
-    def do_arrive(self, m: Mods, a: Args) -> None:
-        raise self.refuse("`bar.arrive` came with sm_20: barriers of these chips only wait")
-
     def do_membar(self, m: Mods, a: Args) -> None:
         """Memory is accessed in the order of the program; the compiler must only keep that order."""
         self.b.emit("fence", [], "")
@@ -396,6 +381,8 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
     while work:
         for item in work.pop().body:
             if isinstance(item, PtxStatement):
+                if reduces(item):
+                    out[VOTES.unique] = VOTES
                 for o in item.operands:
                     visit(o)
     declared = [v.unique for v in (*module.variables.values(), *entry.variables)]

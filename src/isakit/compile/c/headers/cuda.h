@@ -59,6 +59,9 @@ __ISAKIT_SPECIAL(gridDim, nctaid)
 #define warpSize 32
 
 #define __syncthreads() __nvvm_bar_sync(0)
+#define __syncthreads_count(p) __nvvm_bar0_popc(p)
+#define __syncthreads_and(p) __nvvm_bar0_and(p)
+#define __syncthreads_or(p) __nvvm_bar0_or(p)
 __ISAKIT_DEVICE void __threadfence() { __nvvm_membar_gl(); }
 __ISAKIT_DEVICE void __threadfence_block() { __nvvm_membar_cta(); }
 

@@ -1,0 +1,104 @@
+"""Barriers, and what later chips compute at them. Source: PTX ISA manual, "Parallel Synchronization"."""
+
+from __future__ import annotations
+
+from isakit.compile.ir import Const, IrValue
+from isakit.compile.ptx.syntax import Name, Number, Operand, PtxStatement, PtxVariable
+from isakit.compile.translate.memory import MemoryInstructions, Place
+
+Mods = dict[str, str]
+Args = tuple[Operand, ...]
+
+MOST_THREADS = 512
+VOTES = PtxVariable("shared", "%votes", "u8", MOST_THREADS + 4, 4, unique="%votes")
+"""Where the threads of a block put their votes: a byte each, and zeros up to the end of the last word."""
+
+
+def reduces(s: PtxStatement) -> bool:
+    """Whether an instruction is a barrier that counts or joins predicates, and needs `VOTES`."""
+    return s.opcode.startswith(("bar.", "barrier.")) and ".red" in s.opcode
+
+
+class Barriers(MemoryInstructions):
+    """Barriers."""
+
+    def do_bar(self, m: Mods, a: Args) -> None:
+        self._wait(self._barrier_number(a))
+
+    def do_arrive(self, m: Mods, a: Args) -> None:
+        raise self.refuse("`bar.arrive` came with sm_20: barriers of these chips only wait")
+
+    def do_bar_popc(self, m: Mods, a: Args) -> None:
+        """The threads of the block for which a predicate holds: each writes a byte, and all add them up."""
+        *barrier, p = a[1:]
+        number, op, at = self._barrier_number(tuple(barrier)), self.b.op, self._votes()
+        vote = op("sel", self.predicate(p), Const(1), Const(0))
+        x, y, z = (self.special(Name(f"%tid.{axis}", p.pos)) for axis in "xyz")
+        width, height, depth = (self.special(Name(f"%ntid.{axis}", p.pos)) for axis in "xyz")
+        thread = op("add", x, self._small_product(width, op("add", y, self._small_product(height, z))))
+        threads = self._small_product(width, self._small_product(height, depth))
+        self._wait(number)  # the votes before these have been counted
+        self.store(Place(thread, at, "shared"), "b8", vote)
+        self.store(Place(op("add", threads, op("and", thread, Const(3))), at, "shared"), "b8", Const(0))
+        self._wait(number)
+        s = self._votes_counted(at, threads)
+        bytes_of = [op("and", op("shr", s, Const(8 * k)), Const(0xFF)) for k in range(4)]
+        self.write(a[0], op("add", op("add", *bytes_of[:2]), op("add", *bytes_of[2:])), "u32")
+
+    def do_bar_pred(self, m: Mods, a: Args) -> None:
+        """Whether a predicate holds for any thread of the block or for all: those that decide it write a word."""
+        *barrier, given = a[1:]
+        number, op, at = self._barrier_number(tuple(barrier)), self.b.op, self._votes()
+        p = self.predicate(given)
+        every = m["barop"] == "and"
+        where = op("sel", op("pnot", p) if every else p, Const(at), Const(at + 4))
+        self._wait(number)  # the word has been read
+        self.store(Place(Const(at), 0, "shared"), "b32", Const(0))
+        self._wait(number)
+        self.store(Place(where, 0, "shared"), "b32", Const(1))
+        self._wait(number)
+        word = self._load(Place(Const(at), 0, "shared"), "b32", "r", {"order": "volatile"})
+        self.write_predicate(a[0], op("cmp", word, Const(0), cond="e" if every else "lg", ty="u32"))
+
+    def _barrier_number(self, a: Args) -> int:
+        """The barrier an instruction names."""
+        number = a[0]
+        if not isinstance(number, Number):
+            raise self.refuse("the number of a barrier must be a constant before sm_20", number)
+        if len(a) > 1:
+            raise self.refuse("barriers for a part of the block came with sm_20", a[1])
+        k = int(number.value)
+        if not 0 <= k < 16:
+            raise self.refuse("barriers are 0 to 15", number)
+        return k
+
+    def _wait(self, number: int) -> None:
+        self.b.emit("bar", [], "", id=number)
+        self.b.shared = {}
+        self.function.barriers = max(self.function.barriers, number + 1)
+
+    def _votes(self) -> int:
+        at = self.layout.address(VOTES)
+        assert isinstance(at, int)
+        return at
+
+    def _small_product(self, x: IrValue, y: IrValue) -> IrValue:
+        """A product of sizes of a block, which has at most 512 threads."""
+        return self.b.op("mul16", x, y, s1=False, s2=False)
+
+    def _votes_counted(self, at: int, count: IrValue) -> IrValue:
+        """The sum of the words that hold `count` bytes; four sums in one, of at most 128 each."""
+        total, k, end = self.fresh(), self.fresh(), self.fresh()
+        b, loop, after = self.b, self.new_block(), self.new_block()
+        self.put(total, Const(0))
+        self.put(k, Const(0))
+        self.put(end, count)
+        b.block.term = ("jump", loop)
+        self.go(loop)
+        word = self._load(Place(self.get(k), at, "shared"), "b32", "r", {"order": "volatile"})
+        self.put(total, b.op("add", self.get(total), word))
+        self.put(k, b.op("add", self.get(k), Const(4)))
+        more = b.op("cmp", self.get(k), self.get(end), cond="l", ty="u32")
+        b.block.term = ("branch", more, False, loop, after)
+        self.go(after)
+        return self.get(total)
