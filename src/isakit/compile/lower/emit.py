@@ -247,8 +247,9 @@ class Emitter:
             two = self.build(i, long=True, tail=i.tail) if one.units == 1 and i.op not in ("trap", "brkpt") else None
             short.append(one)
             long.append(two)
-            slots.append(Slot((1, 2) if two is not None else (one.units,), aligned=True))
+            slots.append(Slot((1, 2) if two is not None else (2,), aligned=True))
         placed = place(slots)
+        assert not placed.misfits
         out = MachineCode()
         words: list[int] = []
         for k, i in enumerate(items):
@@ -258,15 +259,20 @@ class Emitter:
             else:
                 made = short[k] if placed.sizes[k] == 1 or long[k] is None else long[k]
             assert made is not None
-            while len(words) * 4 < at:
-                words.append(0)
             word = made.word
+            if made.units < placed.sizes[k]:  # an instruction that has no long form, at a place that is long
+                word |= self._nothing() << 32
             for n in range(placed.sizes[k]):
                 words.append(word >> 32 * n & 0xFFFF_FFFF)
             out.lines[at] = i.loc
         out.code = b"".join(w.to_bytes(4, "little") for w in words)
         out.pool = self.pool.data
         return out
+
+    def _nothing(self) -> int:
+        """A short instruction without an effect, which fills a place beside another one."""
+        first = Register("r", 0, 32)
+        return self.isa.build("mov", ty="b32", dst=first, src1=first).word
 
     def _steps_ride(self) -> None:
         """What is added to an address register is added by the access before, where its encoding has room for it."""
