@@ -262,6 +262,8 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
                 known = ptx.variables.get(i.symbol)
                 if known is not None and known.space == "const":
                     return bank.offsets[known.unique] + i.value
+                if i.symbol in ptx.functions and not i.value:
+                    return ptx.number_of(i.symbol)
                 raise PtxSyntaxError(v.pos, f"`{v.name}`: addresses as initial values are not supported", len(v.name))
             return i.value
 

@@ -7,7 +7,7 @@ import pytest
 
 from isakit.compile import compile_ptx
 from isakit.compile.c import NoCompilerError, compile_c, compile_cuda, find_clang, find_nvrtc
-from isakit.errors import CompileError
+from isakit.errors import CompileError, MachineFault
 from isakit.runtime import Device
 
 try:
@@ -98,3 +98,54 @@ def test_messages_of_nvrtc_are_diagnostics() -> None:
         compile_cuda("bad.cu", "__global__ void f()\n{ undeclared(); }\n")
     assert "undeclared" in e.value.diagnostics[0].message
     assert (e.value.diagnostics[0].line, e.value.diagnostics[0].path) == (2, "bad.cu")
+
+
+POINTERS = """
+typedef float (*F)(float);
+__device__ float twice(float x) { return 2 * x; }
+__device__ float halved(float x) { return x / 2; }
+__device__ float more(float x) { __shared__ float s[64]; s[threadIdx.x] = x; return s[threadIdx.x] + 1; }
+__device__ F table[3] = {twice, halved, more};
+struct Shape { __device__ virtual float area(float x) const { return x; }
+               __device__ virtual float plus(float x) const { return x + 100; } };
+struct Square : Shape { __device__ float area(float x) const override { return x * x; } };
+struct Cube : Square { float d; __device__ Cube(float e) : d(e) {}
+                       __device__ float area(float x) const override { return x * x * x + d; } };
+extern "C" __global__ void k(float *o, int n)
+{
+    extern __shared__ float open[];
+    int i = threadIdx.x;
+    open[i] = 5;
+    Shape a; Square b; Cube c(n);
+    const Shape *all[3] = {&a, &b, &c};
+    const Shape *s = all[(i + n) % 3];
+    F f = i & 4 ? table[n % 3] : i & 1 ? twice : halved;
+    o[i] = s->area(o[i]) + s->plus(0) + 10000 * f(i) + open[i];
+}
+extern "C" __global__ void unknown(float *o, F f) { o[0] = f(o[0]) + table[1](o[0]); }
+"""
+
+
+@pytest.mark.parametrize("chip", ["g80", "gt200"])
+def test_functions_are_called_through_pointers_and_virtually(chip: str) -> None:
+    module = compile_ptx(compile_c("k.cu", POINTERS), chip).module
+    device = Device(chip)
+    loaded = device.load(module)
+    x, i = np.arange(64, dtype=np.float32), np.arange(64)
+    for n in range(3):
+        out = x.copy()
+        loaded["k"].launch(1, 64, out, n, dynamic_shared=256)
+        q = (i + n) % 3
+        through = [2 * x, x / 2, x + 1]
+        f = np.where(i & 4, through[n], np.where(i & 1, through[0], through[1]))
+        want = np.select([q == 0, q == 1], [x, x * x], x * x * x + n) + 100 + 10000 * f + 5
+        assert (out == want.astype(np.float32)).all()
+    with pytest.raises(MachineFault, match="TRAP"):
+        loaded["unknown"][1, 1](x, 77)
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    text = "__device__ __attribute__((noinline)) int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
+    text += 'extern "C" __global__ void k(int *o) { o[0] = f(o[1]); }\n'
+    with pytest.raises(CompileError, match="calls itself"):
+        compile_ptx(compile_c("k.cu", text))

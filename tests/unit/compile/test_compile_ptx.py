@@ -566,3 +566,44 @@ def test_barriers_count_and_join_the_predicates_of_a_block(chip: str, block: tup
         want += 1000000 * (len(threads) <= 100) + 2000000 * (len(threads) > 40)
         assert set(out.tolist()) == {int(want)}
     assert module["k"].barriers == 2
+
+
+def test_a_call_through_a_register_goes_to_the_function_of_that_number() -> None:
+    function = """.func (.param .b32 back) {name} (.param .b32 a)
+{{ .reg .u32 %r; ld.param.u32 %r, [a]; {what}; st.param.b32 [back], %r; ret; }}
+"""
+    text = function.format(name="twice", what="add.u32 %r, %r, %r")
+    text += function.format(name="never_taken", what="mov.u32 %r, 99")
+    text += function.format(name="next", what="add.u32 %r, %r, 1")
+    text += ".func (.param .b32 back) two (.param .b32 a, .param .b32 b) { st.param.b32 [back], 5; ret; }\n"
+    text += ".global .u64 kept[2] = {next, twice};\n"
+    text += kernel(
+        OUT
+        + """
+  .reg .u64 %f, %t, %w; .reg .u32 %i, %v; .reg .pred %p;
+  mov.u32 %i, %tid.x; and.b32 %v, %i, 1; setp.ne.u32 %p, %v, 0; mov.u64 %t, twice; mov.u64 %f, two;
+  mul.wide.u32 %w, %v, 8; mov.u64 %f, kept; add.u64 %f, %f, %w; ld.global.u64 %f, [%f];
+  { .param .b32 p0; st.param.b32 [p0], %i; .param .b32 r0;
+  shape : .callprototype (.param .b32 _) _ (.param .b32 _);
+  call (r0), %f, (p0), shape;
+  ld.param.b32 %v, [r0]; }
+  mul.wide.u32 %w, %i, 4; add.u64 %o, %o, %w; st.global.u32 [%o], %v;"""
+    )
+    assert run(text, block=8) == [1, 2, 3, 6, 5, 10, 7, 14]
+    with pytest.raises(CompileError, match="no function whose address is taken"):
+        compile_ptx(HEAD + text.replace("(p0), shape", "(p0, p0, p0), shape"))
+
+
+def test_an_instruction_without_a_long_form_does_not_move_those_behind_it() -> None:
+    for what in ("trap", "brkpt"):
+        text = kernel(
+            OUT
+            + f"""
+  .reg .u32 %t, %v; .reg .pred %p; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 8; mov.u32 %v, 1;
+  @%p bra A; {what}; bra B;
+A: add.u32 %v, %t, 0x12345; ld.global.u32 %t, [%o]; add.u32 %v, %v, %t;
+B: @!%p {what}; st.global.u32 [%o+4], %v;"""
+        )
+        module = compile_ptx(HEAD + text).module
+        assert [i.text for i in module["k"].program if not i.valid] == []
+        assert run(text)[1] == 0x12345

@@ -156,7 +156,7 @@ trap         trap
 brkpt        brkpt
 pmevent      pmevent a
 nanosleep    nanosleep.u32 a
-call         call{.uni} a{, b}{, c}
+call         call{.uni} a{, b}{, c}{, e}
 """
 
 REFUSED: dict[str, str] = {

@@ -275,6 +275,11 @@ class Parser(DeclarationReader):
             if self.peek() == "branchtargets":
                 self._branch_targets(entry, t)
                 return
+            if self.peek() == "callprototype":  # arguments and results of a call say what it says
+                while self.toks[self.k].kind not in (";", "end"):
+                    self.k += 1
+                self.take(";")
+                return
             entry.body.append(Label(t.text, t.pos))
         elif t.kind == ";":
             self.k += 1

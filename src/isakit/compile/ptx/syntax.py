@@ -218,3 +218,10 @@ class PtxModule:
     files: dict[int, str] = field(default_factory=dict[int, str])
     errors: list[Diagnostic] = field(default_factory=list[Diagnostic])
     failures: dict[str, list[Diagnostic]] = field(default_factory=dict[str, list[Diagnostic]])
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+
+    def number_of(self, function: str) -> int:
+        """What stands for the address of a function in all kernels of the text: they are numbered from 1 on."""
+        if not self.numbers:
+            self.numbers.update((name, k) for k, name in enumerate(self.functions, 1))
+        return self.numbers[function]

@@ -144,10 +144,14 @@ class Base:
                 return self._word_of(operand, operand.what, ty)
             if isinstance(operand.what, PtxVariable):
                 return self._pointer_to(operand.what, operand)[0]
-            return self.special(operand)
+            return self._number_of(operand) or self.special(operand)
         if isinstance(operand, Address):
             return self._symbol_plus(operand)[0]
         raise self.refuse("a register or a constant was expected", operand)
+
+    def _number_of(self, name: Name) -> Const | None:
+        """What stands for the address of a function."""
+        return Const(self.module.number_of(name.text)) if name.text in self.module.functions else None
 
     def _pointer_to(self, v: PtxVariable, name: Operand) -> Pair:
         """The address of a variable as a number; one of constants goes where pointers to buffers go, too."""
@@ -210,7 +214,7 @@ class Base:
             if not isinstance(operand.what, PtxRegister):
                 if operand.text in ("%clock64", "%globaltimer"):
                     return self.b.emit("clock", [], "r").out, Const(0)
-                return self.special(operand), Const(0)
+                return self._number_of(operand) or self.special(operand), Const(0)
             r = operand.what
             if self.is_wide(r.type):
                 low = self.get(self.variable((r.index, 0), "r"))

@@ -149,8 +149,11 @@ class Translator(Integer, Floats, Barriers):
             groups = groups[1:]
         name = groups[0] if groups else None
         given: Args = groups[1].items if len(groups) > 1 and isinstance(groups[1], Group) else ()
-        if not isinstance(name, Name) or isinstance(name.what, PtxRegister):
-            raise self.refuse("calls through pointers are not supported", name)
+        if not isinstance(name, Name):
+            raise self.refuse("the name of a function was expected", name)
+        if isinstance(name.what, PtxRegister):
+            self._call_through(name, given, results)
+            return
         callee = self.module.functions.get(name.text)
         if callee is None or not callee.defined:
             if name.text == "vprintf":
@@ -160,12 +163,42 @@ class Translator(Integer, Floats, Barriers):
                 f"the function `{name.text}` has errors" if failed else f"the function `{name.text}` is not defined",
                 name,
             )
-        if name.text in self.calls:
-            raise self.refuse(f"`{name.text}` calls itself; these chips have no stack for that", name)
         if len(given) != len(callee.params) or len(results) != len(callee.results):
             raise self.refuse(
                 f"`{name.text}` takes {len(callee.params)} arguments and gives {len(callee.results)}", name
             )
+        self._inline(callee, name, given, results)
+
+    def _call_through(self, pointer: Name, given: Args, results: Args) -> None:
+        """A call of whichever function a pointer means: its number is compared with that of each it may be."""
+        shape = [_bytes_of(o) for o in (*given, *results)]
+        possible = [
+            f for f in taken_functions(self.module)
+            if f.defined and len(f.params) == len(given) and [p.size for p in (*f.params, *f.results)] == shape
+        ]  # fmt: skip
+        if not possible:
+            raise self.refuse("no function whose address is taken has these arguments and results", pointer)
+        keep, after = self.fresh(), self.new_block()
+        self.put(
+            keep, self.pair(pointer)[0] if self.is_wide(self.register(pointer).type) else self.word(pointer, "u32")
+        )
+        for f in possible:
+            here, following = self.new_block(), self.new_block()
+            number = Const(self.module.number_of(f.name))
+            p = self.b.op("cmp", self.get(keep), number, cond="e", ty="u32")
+            self.b.block.term = ("branch", p, False, here, following)
+            self.go(here)
+            self._inline(f, pointer, given, results)
+            self.b.block.term = ("jump", after)
+            self.go(following)
+        self.b.emit("trap", [], "")  # no function
+        self.b.block.term = ("jump", after)
+        self.go(after)
+
+    def _inline(self, callee: PtxFunction, name: Name, given: Args, results: Args) -> None:
+        """The statements of a function, with its parameters set to the arguments."""
+        if callee.name in self.calls:
+            raise self.refuse(f"`{callee.name}` calls itself; these chips have no stack for that", name)
         self.inlined += 1
         if self.inlined > MAX_CALLS:
             raise self.refuse("too many calls to inline")
@@ -174,7 +207,7 @@ class Translator(Integer, Floats, Barriers):
         for p, v in zip(callee.params, given, strict=True):
             self._copy(p, inner, v, frame, True)
         self.frame = inner
-        self.calls.append(name.text)
+        self.calls.append(callee.name)
         self.returns.append(self.new_block())
         self.layout.place([v for v in callee.variables if v.space in ("shared", "local")])
         self._keep(callee, inner)
@@ -357,6 +390,24 @@ def _type_name(p: PtxVariable) -> str:
     return f"{p.type}[{p.count}]"
 
 
+def _bytes_of(o: Operand) -> int:
+    """The size of an argument or result of a call."""
+    what = o.what if isinstance(o, Name) else None
+    return what.size if isinstance(what, PtxVariable) else SIZES[what.type] if isinstance(what, PtxRegister) else 0
+
+
+def taken_functions(module: PtxModule) -> list[PtxFunction]:
+    """The functions whose address is taken, by a statement or in the content of a variable."""
+    named: set[str] = set()
+    for f in (*module.entries.values(), *module.functions.values()):
+        for s in f.body:
+            if isinstance(s, PtxStatement) and not s.opcode.startswith("call"):
+                named.update(o.text for o in s.operands if isinstance(o, Name) and o.what is None)
+    for v in module.variables.values():
+        named.update(i.symbol for i in v.initial if i.symbol)
+    return [f for name, f in module.functions.items() if name in named]
+
+
 def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
     """Variables of shared and local memory that the statements of a function, and of those it calls, name."""
     out: dict[str, PtxVariable] = {}
@@ -385,6 +436,10 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
                     out[VOTES.unique] = VOTES
                 for o in item.operands:
                     visit(o)
+                    if item.opcode.startswith("call") and isinstance(o, Name) and isinstance(o.what, PtxRegister):
+                        called = [f for f in taken_functions(module) if f.name not in seen]
+                        seen.update(f.name for f in called)
+                        work += called
     declared = [v.unique for v in (*module.variables.values(), *entry.variables)]
     order = {name: k for k, name in enumerate(declared)}
     return sorted(out.values(), key=lambda v: order.get(v.unique, len(order)))
