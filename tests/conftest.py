@@ -17,9 +17,11 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# dev: while writing code. ci: other examples every day, because `./check` makes the seed of today's date and prints it;
-# what earlier runs have found is left out, so that a seed always means the same examples. long: hours.
+# fast: a glance, for `./check --fast`. dev: while writing code. ci: other examples every day, because `./check` makes
+# the seed of today's date and prints it; what earlier runs have found is left out, so that a seed always means the
+# same examples. long: hours.
 SLOW_MACHINE = [HealthCheck.too_slow]
+settings.register_profile("fast", max_examples=10, deadline=None, suppress_health_check=SLOW_MACHINE)
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(
     "ci", max_examples=200, deadline=None, database=None, print_blob=True, suppress_health_check=SLOW_MACHINE
@@ -107,6 +109,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Tests must not depend on their order."""
+    parser.addoption(
+        "--sample",
+        metavar="SEED",
+        help="run one case of each test function, without those in tests/costly.txt",
+    )
+    parser.addoption("--processor-times", metavar="FILE", help="write the processor time of every test to a file")
     parser.addoption("--shuffle", metavar="SEED", help="run the tests in a random order, the same one for a seed")
     parser.addoption(
         "--shuffle-files", metavar="SEED", help="likewise, but one file after the other: what it sets up is used once"
@@ -120,12 +128,48 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def reads_conformance_data(item: pytest.Item) -> bool:
-    """Return whether a test reads the conformance data, or does something else where there is none."""
+    """Return whether a test reads the conformance data, or does something else where there is none.
+
+    Where a helper reads them for it, a test has the mark `corpus` itself.
+    """
     if not isinstance(item, pytest.Function):
         return False
     code = getattr(inspect.unwrap(item.function), "__code__", None)
     asks = code is not None and "shared_file" in code.co_names
     return asks or "shared" in item.fixturenames or hasattr(item.module, "shared_dir")
+
+
+def sample(items: list[pytest.Item], seed: str) -> set[pytest.Item]:
+    """Return one case of each test function that does not take long; another seed chooses others."""
+    costly = set((ROOT / "tests/costly.txt").read_text("utf-8").split())
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return {random.Random(f"{seed} {name}").choice(found) for name, found in cases.items() if name not in costly}
+
+
+def processor_time() -> float:
+    """Return the seconds of this process and of those it has waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """Begin to measure a test for `--processor-times`."""
+    item.stash[BEGUN] = processor_time()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Write what a test took, with what it has set up for others."""
+    yield
+    if (path := item.config.getoption("--processor-times")) is not None:
+        with open(path, "a", encoding="utf-8") as file:  # short lines of several workers do not mix
+            file.write(f"{processor_time() - item.stash[BEGUN]:.3f}\t{item.nodeid}\n")
+
+
+BEGUN = pytest.StashKey[float]()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -147,12 +191,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         threading.settrace(threads)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that read conformance data, before marks choose tests, and change the order if asked to."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Mark the tests that read conformance data, let marks choose tests, then sample and order them if asked to."""
     for item in items:
         if reads_conformance_data(item):
             item.add_marker("corpus")
+    yield
+    if (seed := config.getoption("--sample")) is not None:
+        kept = sample(items, seed)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
     seed, by_file = config.getoption("--shuffle"), config.getoption("--shuffle-files")
     if seed is not None or by_file is not None:
         items.sort(key=lambda item: item.nodeid)

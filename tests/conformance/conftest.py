@@ -7,7 +7,7 @@ import pytest
 from support.fp_rows import Source, corpus_class, sample_class
 
 
-@pytest.fixture(params=["sample", "all"])
+@pytest.fixture(params=["sample", pytest.param("all", marks=pytest.mark.corpus)])
 def source(request: pytest.FixtureRequest) -> Source:
     """Where the rows of a class come from: the sample in the repository, or all of them."""
     if request.param == "sample":

@@ -19,9 +19,13 @@ from numpy.typing import NDArray
 from conftest import shared_file
 from support.cuda_build import run
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("cc") is None or sys.platform != "linux", reason="needs `cc` on Linux, which builds CUDA's libraries"
-)
+pytestmark = [
+    pytest.mark.corpus,
+    pytest.mark.skipif(
+        shutil.which("cc") is None or sys.platform != "linux",
+        reason="needs `cc` on Linux, which builds CUDA's libraries",
+    ),
+]
 SDK = "sdk42/bin/linux/release"
 
 

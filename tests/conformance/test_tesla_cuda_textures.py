@@ -14,6 +14,7 @@ from isakit.tesla import Texture
 
 BOX, KMEANS = "334be76b4abc.sm_10.cubin", "d6a3532a139e.sm_10.cubin"
 ENGINES = ("reference", "llvm")
+pytestmark = pytest.mark.corpus
 
 
 def load(name: str, engine: str, tier: str = "auto") -> Any:
