@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from isakit.compile import compile_ptx
-from support.compiled_pairs import SHAPES, arguments, launch, modules, pairs
+from support.oracles.compiled_pairs import SHAPES, arguments, launch, modules, pairs
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from statistics import median, quantiles
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support import cuda_build  # noqa: E402
+from support.clients import cuda_build  # noqa: E402
 
 GPGPU_SIM = {"streams memory": 1.9e6, "shared memory": 2.7e6, "computes": 6.1e6}
 """Thread instructions per second by the kind of kernel. Source: the study of engines, section 2 (best of)."""

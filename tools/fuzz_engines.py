@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from support import fuzz
+from support.generators import fuzz
 
 WAYS = [("llvm", {"tier": tier, "threads": threads}) for tier in ("interp", "jit") for threads in (1, 2)]
 SHARED, REPORTED, BATCH, SECONDS = 25, 50, 250, 300

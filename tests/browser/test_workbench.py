@@ -13,10 +13,10 @@ import pytest
 import isakit
 from isakit.programs import write
 from isakit.web import lessons
-from support.captured_launch import captured_launch
-from support.fat_binaries import container, entry
-from support.gl import CAPTURES
-from support.workbench import server
+from support.clients.captured_launch import captured_launch
+from support.clients.workbench import server
+from support.generators.fat_binaries import container, entry
+from support.runners.gl import CAPTURES
 
 pytestmark = pytest.mark.browser
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")

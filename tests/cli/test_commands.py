@@ -19,8 +19,8 @@ from isakit.description import InfoRecord
 from isakit.formats.cubin_elf_write import write_elf_cubin
 from isakit.formats.nvinfo import FORM_HALF, FORM_SIZED
 from isakit.programs import completed, module_of, write
-from support.command_line import run
-from support.tesla_kernels import SAXPY
+from support.clients.command_line import run
+from support.runners.tesla_kernels import SAXPY
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from support.command_line import run
+from support.clients.command_line import run
 
 DIVERGE = (str(ROOT / "examples/tesla/diverge.s"), "--block", "32", "--arg", "out:i32:32")
 

@@ -16,8 +16,8 @@ import pytest
 
 from conftest import ROOT
 from isakit.debug.dap import DapServer, read_message
-from support.debugging import diverging
-from support.node_tools import needs_node, node
+from support.clients.node_tools import needs_node, node
+from support.runners.debugging import diverging
 
 
 class Client:
@@ -208,7 +208,7 @@ def test_messages_in_a_request_of_http_are_not_carried_out(method: str) -> None:
 
 @needs_node("@vscode/debugadapter-testsupport")
 def test_the_client_of_vs_code_talks_to_it() -> None:
-    seen = json.loads(node(str(ROOT / "tests/support/node/dap_client.cjs"), str(served().port)))
+    seen = json.loads(node(str(ROOT / "tests/support/clients/node/dap_client.cjs"), str(served().port)))
     assert seen["entry"] == "entry"
     assert [t["name"] for t in seen["threads"]] == ["block (0, 0) warp 0, ready", "block (0, 0) warp 1, ready"]
     assert seen["first"] == "and b32 $r1 $r0 0xffff"

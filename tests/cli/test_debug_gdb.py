@@ -22,9 +22,9 @@ from isakit.debug.gdb.server import GdbServer
 from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
 from isakit.errors import LaunchError
-from support import debugging
-from support.debugging import buffer_of, diverging
-from support.gdb_client import GDB, Bare, Gdb, Serving
+from support.clients.gdb_client import GDB, Bare, Gdb, Serving
+from support.runners import debugging
+from support.runners.debugging import buffer_of, diverging
 
 gdb = pytest.mark.gdb
 needs_gdb = pytest.mark.skipif(GDB is None, reason="gdb is not installed")

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import shared_file
 from isakit.tesla import Sampler, Texture
-from support.command_line import run
+from support.clients.command_line import run
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENES = sorted(p.parent for p in (ROOT / "examples/tesla-graphics").glob("*/scene.json"))

@@ -10,7 +10,7 @@ import pytest
 if not sys.platform.startswith("linux"):
     pytest.skip("processes are looked for in /proc", allow_module_level=True)
 
-from support import cuda_build
+from support.clients import cuda_build
 from support.vanishing import SERVERS, one_end, vanishing_clients
 
 TIMES = 20

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 import isakit
 from isakit.programs import write
-from support.command_line import run
+from support.clients.command_line import run
 
 STORE = (
     ".isa tesla gt200\n.kernel fill\n.param out ptr\nmov b32 $r0 b32 s[out]\nmov b32 $r1 0x3f800000\n"

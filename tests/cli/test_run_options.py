@@ -11,7 +11,7 @@ import isakit
 from isakit.formats.gxp import FragmentVaryings, GxpFile
 from isakit.formats.gxp_write import write_gxp
 from isakit.vuc import Core
-from support.command_line import run
+from support.clients.command_line import run
 
 SHADER = write_gxp(
     GxpFile(

@@ -11,7 +11,7 @@ import pytest
 
 import isakit
 from isakit.programs import write
-from support.command_line import run
+from support.clients.command_line import run
 
 SOURCE = """
 .gxp fragment

@@ -13,7 +13,7 @@ import isakit
 from isakit.description import InfoRecord, Kernel, Module
 from isakit.formats import write_elf_cubin
 from isakit.formats.nvinfo import SMEM_PARAM_OFFSETS
-from support.command_line import run
+from support.clients.command_line import run
 
 TESLA = isakit.isa("tesla", "gt200")
 TEXT = """

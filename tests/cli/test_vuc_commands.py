@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from support.command_line import run
+from support.clients.command_line import run
 
 EXAMPLES = ROOT / "examples" / "vuc"
 FOR = {"p3": "vp4", "p4": "vp3", "p6": "vp2"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.fp_rows import Source, corpus_class, sample_class
+from support.oracles.fp_rows import Source, corpus_class, sample_class
 
 
 @pytest.fixture(params=["sample", pytest.param("all", marks=pytest.mark.corpus)])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import shared_dir
-from support.compiled_pairs import SHAPES, Pair, arguments, launch, modules, pairs
+from support.oracles.compiled_pairs import SHAPES, Pair, arguments, launch, modules, pairs
 
 NOT_THE_SAME = {"sev1mul": "NVIDIA's file multiplies signed numbers, its PTX unsigned ones"}
 SLOW = {"723e5444ed62", "63a0368be006", "75a55d7786ed", "334be76b4abc", "738a15a3bcd0", "023d4fdb31e2", "2bfc49841053"}

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import isakit
 from isakit.cli.app import app
-from support.command_line import run
-from support.tesla_kernels import SAXPY
+from support.clients.command_line import run
+from support.runners.tesla_kernels import SAXPY
 
 VARIANTS = [
     *(("tesla", v) for v in ("g80", "g84", "gt200", "gt215", "mcp77")),

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from conftest import shared_file
-from support.cuda_build import run
+from support.clients.cuda_build import run
 
 pytestmark = [
     pytest.mark.corpus,
@@ -146,7 +146,7 @@ def test_temperatures_of_hotspot_are_those_of_another_build(size: str, name: str
 
 
 def test_captured_programs_of_the_corpus_replay_alike(tmp_path: Path) -> None:
-    from support.command_line import run as command
+    from support.clients.command_line import run as command
 
     path = copied("rodinia/lud_cuda", tmp_path / "programs")
     run("--capture", tmp_path / "c", "--", path, "-s", "32", "-v", folder=path.parent)

@@ -20,7 +20,7 @@ from isakit.machine.vuc import Options
 from isakit.runtime import Device
 from isakit.runtime.usse import BoundShader
 from isakit.vuc import Core
-from support import vuc_programs
+from support.generators import vuc_programs
 
 from .test_tesla_programs import MEMORY_WORDS, PROGRAMS, image, loaded, words
 from .test_usse_shaders import index, inputs_of

@@ -13,7 +13,7 @@ from isakit.asm.program import Program
 from isakit.description import Module
 from isakit.instruction_sets import isa_of_text
 from isakit.programs import put_back, split_text, write
-from support.command_line import run
+from support.clients.command_line import run
 
 PARTS = 12
 

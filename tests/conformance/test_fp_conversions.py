@@ -8,7 +8,7 @@ import pytest
 
 from isakit.sem.fp import convert, convert64, f32, f64
 from isakit.sem.value import Value, concat, const, select
-from support.fp_rows import MODES, Array, Built, Columns, Row, Source, check, cvt_bits, field, sat_nan
+from support.oracles.fp_rows import MODES, Array, Built, Columns, Row, Source, check, cvt_bits, field, sat_nan
 
 INTEGER_SOURCES = ("u16", "u32", "u8", "u8", "s16", "s32", "s8", "s8")
 

@@ -14,8 +14,8 @@ import pytest
 
 from isakit.sem.fp import convert, sfu
 from isakit.sem.value import Value
-from support.fp_rows import MODES, leaf
-from support.vector_eval import run
+from support.oracles.fp_rows import MODES, leaf
+from support.oracles.vector_eval import run
 
 
 def one_input(name: str) -> Callable[[Value], Value]:

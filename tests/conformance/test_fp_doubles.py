@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isakit.sem.fp import f32, f64
 from isakit.sem.value import Value
-from support.fp_rows import MODES, Built, Row, Source, check, field
+from support.oracles.fp_rows import MODES, Built, Row, Source, check, field
 
 
 def f64_with(v: Value, r: Row, negate_bit: int, absolute_bit: int | None = None) -> Value:

@@ -7,7 +7,7 @@ import pytest
 
 from isakit.sem.fp import f32, sfu
 from isakit.sem.value import Value, concat, select
-from support.fp_rows import (
+from support.oracles.fp_rows import (
     MODES,
     Array,
     Built,
@@ -23,7 +23,7 @@ from support.fp_rows import (
     negate_if,
     sat_nan,
 )
-from support.vector_eval import run
+from support.oracles.vector_eval import run
 
 
 def clamp(value: Value, sat: int, nan_rule: int, *inputs: Value) -> Value:

@@ -16,7 +16,7 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.engines.compute import ComputeEngine
 from isakit.hosts.drm.memory import BASE
 from isakit.hosts.drm.replay import Replay
-from support.gl import CAPTURES, picture
+from support.runners.gl import CAPTURES, picture
 
 EXPECTED = np.load(CAPTURES / "llvmpipe.npz")
 DRAWN = sorted(p for p in CAPTURES.glob("*.glc") if not p.name.startswith(("compute", "endless")))

@@ -16,10 +16,10 @@ from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.replay import Replay
 from isakit.hosts.drm.surface import Surface
 from isakit.machine.tesla.address_spaces import PitchWindow
-from support.gl import CAPTURES
-from support.gl_live import compiled, isakit, on_llvmpipe
+from support.clients.gl_live import compiled, isakit, on_llvmpipe
+from support.runners.gl import CAPTURES
 
-SOURCE = Path(__file__).parents[1] / "support" / "gl_compute.c"
+SOURCE = Path(__file__).parents[1] / "support" / "clients" / "gl_compute.c"
 EXPECTED = {
     name: [int(w, 16) for w in words.split()]
     for name, words in (line.split(":") for line in (CAPTURES / "compute_cases.txt").read_text().splitlines())

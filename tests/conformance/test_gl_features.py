@@ -14,9 +14,9 @@ import pytest
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CHIPS
 from isakit.hosts.drm.replay import Replay
-from support.gl import SIZE, picture
-from support.gl_features import FEATURES, SCENES, SOURCE, TOLERANCE, USUAL
-from support.gl_live import compiled, isakit, on_llvmpipe, ppm
+from support.clients.gl_features import FEATURES, SCENES, SOURCE, TOLERANCE, USUAL
+from support.clients.gl_live import compiled, isakit, on_llvmpipe, ppm
+from support.runners.gl import SIZE, picture
 
 EXPECTED = np.load(FEATURES / "llvmpipe.npz")
 OF_THE_DRIVER = {"draw_feedback": {"50", "84", "86", "92", "98"}, "mipmaps": {"50"}}

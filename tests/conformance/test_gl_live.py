@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from isakit.hosts.drm.chips import CHIPS
-from support.gl_live import compiled, isakit, on_llvmpipe, ppm
+from support.clients.gl_live import compiled, isakit, on_llvmpipe, ppm
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "gl"
@@ -81,7 +81,7 @@ def test_a_killed_program_leaves_nothing_behind(programs: Path) -> None:
 
 
 def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path) -> None:
-    program = compiled(ROOT / "tests" / "support" / "gl_endless.c", tmp_path, ["EGL", "GLESv2", "m"])
+    program = compiled(ROOT / "tests" / "support" / "clients" / "gl_endless.c", tmp_path, ["EGL", "GLESv2", "m"])
     folder = tmp_path / "temporary"
     folder.mkdir()
     running = subprocess.Popen(
@@ -112,7 +112,7 @@ def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str,
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler")
     client = tmp_path / "client"
-    sources = [*sorted(LIBRARY.folder.glob("*.c")), ROOT / "tests" / "support" / "node_client.c"]
+    sources = [*sorted(LIBRARY.folder.glob("*.c")), ROOT / "tests" / "support" / "clients" / "node_client.c"]
     built = subprocess.run(
         ["cc", "-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-I", LIBRARY.folder, "-o", client,
          *sources, "-ldl", "-lpthread"], capture_output=True, text=True,

@@ -1,7 +1,7 @@
 """Every form, operand alternative and modifier value of every compute instruction is executed, and the result checked.
 
 The items come from the records. For each one a word is made and run on a machine through the public launch interface
-and, lane by lane, on plain ints (`support.lane_oracle`); what the two leave behind must be the same. The summary of the
+and, lane by lane, on plain ints (`lane_oracle`); what the two leave behind must be the same. The summary of the
 test run prints the coverage.
 """
 
@@ -19,8 +19,8 @@ from isakit.arch.tesla import tesla
 from isakit.debug.coverage import KINDS, Item, items_of, recording, word_for
 from isakit.errors import NotModelled
 from isakit.spec import Choice, Form, Imm, Part, Seq
-from support import lane_oracle
-from support.lane_oracle import compare, tuned
+from support.oracles import lane_oracle
+from support.oracles.lane_oracle import compare, tuned
 
 # Coordinates of texture instructions are random bits, NaN included: warnings about them mean nothing.
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from isakit.runtime import Device
-from support import tesla_vectors as vectors
-from support.compiled import WAYS, compiled_device
+from support.oracles import tesla_vectors as vectors
+from support.runners.compiled import WAYS, compiled_device
 
 CLASSES = importlib.import_module("conformance.test_tesla_vectors").CLASSES
 programs = importlib.import_module("conformance.test_tesla_programs")

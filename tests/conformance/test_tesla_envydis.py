@@ -13,7 +13,7 @@ from pathlib import Path
 
 from isakit.arch.tesla import tesla
 from isakit.codec import Instruction, decoder
-from support.codec import encode
+from support.runners.codec import encode
 
 PROGRAMS = {"cp": "compute", "vp": "vertex", "gp": "geometry", "fp": "fragment"}
 

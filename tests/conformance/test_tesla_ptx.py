@@ -13,7 +13,7 @@ import pytest
 import isakit
 from conftest import shared_dir
 from isakit.runtime import Device
-from support.ptx import Kernel, Thread, Unsupported, parse, size_of
+from support.oracles.ptx import Kernel, Thread, Unsupported, parse, size_of
 
 SPACE = 0x1000
 POINTERS = 0x200  # a pointer parameter every so many bytes; they leave room on both sides

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from isakit.arch.tesla import tesla
 from isakit.codec import decoder
-from support.nvidia_text import Unknown, translate
+from support.oracles.nvidia_text import Unknown, translate
 
 ROWS = 16_162
 # The old disassembler takes the operation of an IMAD for its condition register and the other way round, where either

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import isakit
-from support import tesla_vectors as vectors
-from support.compiled import WAYS, compiled_device
+from support.oracles import tesla_vectors as vectors
+from support.runners.compiled import WAYS, compiled_device
 
 SAMPLES = Path(__file__).parent.parent / "vectors" / "tesla"
 CLASSES = (

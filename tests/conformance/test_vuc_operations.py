@@ -8,7 +8,7 @@ import random
 import pytest
 
 from isakit.machine.vuc import CoreMachine
-from support.vuc_model import SELECT, State, run_base, run_long, run_predicate, shape
+from support.oracles.vuc_model import SELECT, State, run_base, run_long, run_predicate, shape
 
 VARIANTS = ("vp2", "vp3", "vp4")
 SPECIALS = (16, 17, 18, 26)  # mvxl0 mvyl0 mvxl1 qpc: plain storage on every variant

@@ -11,7 +11,7 @@ from isakit.arch.vuc import vuc
 from isakit.asm import assemble
 from isakit.codec import decoder
 from isakit.vuc import Core, coded_packet, header_packet, lint, vectors_packet
-from support.h264 import QPC, SUB_B, SUB_P, Block, p_skip, predict, quantisers, temporal, walk
+from support.oracles.h264 import QPC, SUB_B, SUB_P, Block, p_skip, predict, quantisers, temporal, walk
 
 EXAMPLES = ROOT / "examples" / "vuc"
 ALL = ("vp2", "vp3", "vp4")

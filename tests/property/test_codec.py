@@ -13,7 +13,7 @@ import pytest
 
 from isakit.codec import Decoder, decoder
 from isakit.spec import InstructionSet
-from support.codec import encode
+from support.runners.codec import encode
 
 ISAS = ["tesla", "vuc", "usse"]
 LONG = os.environ.get("ISAKIT_PROFILE") == "long"

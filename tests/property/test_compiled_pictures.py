@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from isakit.graphics import compiled_draw
-from support.picture_fuzz import RandomDraw, watched_draws
+from support.generators.picture_fuzz import RandomDraw, watched_draws
 
 
 def compare(seed: int, monkeypatch: pytest.MonkeyPatch) -> bool:

@@ -20,7 +20,7 @@ from isakit.hosts.cuda.server import Connection
 from isakit.hosts.cuda.session import DeviceOptions, LaunchRequest, Session
 from isakit.hosts.cuda.table import by_number, fingerprint, functions
 from isakit.runtime import LoadedKernel
-from support import cuda_build
+from support.clients import cuda_build
 
 EDGES = (0, 1, 2, 3, 7, 255, 4096, 65535, 65536, 1 << 20, 1 << 31, (1 << 32) - 1, 1 << 32, 1 << 63, (1 << 64) - 1)
 

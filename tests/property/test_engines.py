@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from isakit.debug.coverage import items_of
-from support import fuzz
-from support.fuzz_instructions import Instructions, walk
-from support.fuzz_kernels import CHIPS, WALKED
+from support.generators import fuzz
+from support.generators.fuzz_instructions import Instructions, walk
+from support.generators.fuzz_kernels import CHIPS, WALKED
 
 KEPT = sorted((Path(__file__).parent.parent / "vectors" / "tesla" / "engines").glob("*.s"))
 """Kernels that once showed a difference; as text, because the generator changes."""

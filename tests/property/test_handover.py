@@ -12,7 +12,7 @@ import pytest
 import isakit
 from isakit.errors import IsakitError, MachineFault
 from isakit.machine.tesla.machine import Machine
-from support import fuzz
+from support.generators import fuzz
 
 pytest.importorskip("llvmlite")
 from isakit.machine.tesla.compiled.launch.host_assist import finish

@@ -8,7 +8,7 @@ import pytest
 from isakit.hosts.drm import capture
 from isakit.hosts.drm.memory import BASE
 from support.farm import campaign
-from support.gl import CAPTURES, Card, header
+from support.runners.gl import CAPTURES, Card, header
 
 METHODS = {3: 0x2000, 4: 0x0900, 5: 0x0400, 6: 0x0800}
 """Subchannel -> bytes of methods that are worth trying."""

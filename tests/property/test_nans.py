@@ -15,7 +15,7 @@ from isakit.machine.tesla.compiled.analysis import nan_canonicalisation as lazy
 from isakit.machine.tesla.compiled.launch import block_runner as run
 from isakit.sem.fp import f32
 from isakit.sem.value import const
-from support import fuzz, nan_fuzz
+from support.generators import fuzz, nan_fuzz
 
 PROFILE = os.environ.get("ISAKIT_PROFILE", "dev")
 COUNTS = {"dev": 4, "ci": 20, "long": 3000}

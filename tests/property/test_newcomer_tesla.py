@@ -13,7 +13,7 @@ import pytest
 import isakit
 from isakit.docsgen import instruction_page
 
-FILE = Path(__file__).parent.parent / "support" / "newcomers_tesla.py"
+FILE = Path(__file__).parent.parent / "support" / "generators" / "newcomers_tesla.py"
 TEXT = "frobnicate $r1 [$r2+0x8] $r3"
 
 
@@ -21,12 +21,12 @@ TEXT = "frobnicate $r1 [$r2+0x8] $r3"
 def isa() -> Iterator[isakit.Isa]:
     found = isakit.isa("tesla", "gt200")
     known = list(found.records.records)
-    sys.modules.pop("support.newcomers_tesla", None)
-    importlib.import_module("support.newcomers_tesla")
+    sys.modules.pop("support.generators.newcomers_tesla", None)
+    importlib.import_module("support.generators.newcomers_tesla")
     (record,) = (r for r in found.records.records if r not in known)
     yield found
     found.records.remove(record)
-    sys.modules.pop("support.newcomers_tesla")
+    sys.modules.pop("support.generators.newcomers_tesla")
 
 
 def test_the_file_has_at_most_twenty_lines_of_code() -> None:

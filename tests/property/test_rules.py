@@ -9,8 +9,8 @@ import pytest
 
 from isakit.machine.tesla import Choices
 from isakit.machine.tesla.stack import Entry, Kind
-from support import mutated_rules
-from support.mutated_rules import MUTATIONS
+from support.generators import mutated_rules
+from support.generators.mutated_rules import MUTATIONS
 
 ALL = 0xFFFF_FFFF
 QUICK = (
@@ -60,7 +60,7 @@ LOW, HIGH = 0xFF, ALL ^ 0xFF
 
 def test_the_default_answers_step_by_step() -> None:
     """As [tesla] 9.2 says: the taken side first, its early join finds the other side, which goes on to the join."""
-    steps = pytest.importorskip("support.single_steps").steps
+    steps = pytest.importorskip("support.runners.single_steps").steps
     seen = list(steps(EXPERIMENT, Choices(), "reference"))
     assert [tuple(s) for s in seen[2:]] == [
         (0x18, ALL, (TOKEN,)),
@@ -81,7 +81,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize("choices", ANSWERS, ids=lambda c: f"{c.first}-{c.join}-{c.early_join}")
 def test_all_engines_have_the_same_stack_after_every_instruction(choices: Choices) -> None:
-    steps = pytest.importorskip("support.single_steps").steps
+    steps = pytest.importorskip("support.runners.single_steps").steps
     seen = {engine: list(steps(EXPERIMENT, choices, engine)) for engine in ENGINES}
     assert len(seen["reference"]) >= 6
     assert seen["interp"] == seen["reference"]
@@ -89,7 +89,7 @@ def test_all_engines_have_the_same_stack_after_every_instruction(choices: Choice
 
 
 def test_the_experiment_tells_the_answers_apart() -> None:
-    steps = pytest.importorskip("support.single_steps").steps
+    steps = pytest.importorskip("support.runners.single_steps").steps
     taken, other, complete = (
         list(steps(EXPERIMENT, choices, "reference"))
         for choices in (Choices(), Choices(first="fallthrough"), Choices(first="fallthrough", early_join="complete"))

@@ -11,7 +11,8 @@ import pytest
 
 from isakit.debug.session import Session
 from isakit.machine.tesla.machine_snapshot import content_of
-from support import debugging, vuc_programs
+from support.generators import vuc_programs
+from support.runners import debugging
 
 SEEDS = (5, 10, 42)
 STEPS = 1000

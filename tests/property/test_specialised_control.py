@@ -29,8 +29,8 @@ from isakit.machine.tesla.compiled.state_layout import SLOT, SLOTS, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.machine.tesla.rules.state import BlockState, BufferBytes
 from isakit.machine.tesla.stack import Kind
-from support.fuzz import random_choices
-from support.single_steps import steps
+from support.generators.fuzz import random_choices
+from support.runners.single_steps import steps
 
 ALL = 0xFFFF_FFFF
 STATES = {"dev": 2, "ci": 6, "long": 200}.get(os.environ.get("ISAKIT_PROFILE", "dev"), 2)

@@ -10,7 +10,7 @@ import os
 import pytest
 
 pytest.importorskip("llvmlite")
-from support import stage_fuzz
+from support.generators import stage_fuzz
 
 COUNTS = {"dev": 4, "ci": 20, "long": 2_000}
 FIRST = {"dev": 10, "ci": 10, "long": 0}

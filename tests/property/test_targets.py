@@ -19,7 +19,8 @@ from isakit.machine.targets import target_of
 from isakit.machine.tesla.machine_snapshot import content_of
 from isakit.machine.usse import ShaderCode
 from isakit.machine.vuc import Options
-from support import fuzz, usse_engines, usse_programs, vuc_programs
+from support.generators import fuzz, usse_programs, vuc_programs
+from support.runners import usse_engines
 
 SEEDS = (5, 10, 42)
 """Tesla kernels that end without a fault."""

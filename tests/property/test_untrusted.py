@@ -19,7 +19,7 @@ from isakit import Isa, IsakitError
 from isakit.cli.app import app
 from isakit.formats import load_images
 from isakit.programs import completed, module_of, write
-from support.hostile_texts import PIECES, SOURCE
+from support.generators.hostile_texts import PIECES, SOURCE
 
 HEADS = [b"", b"\x7fELF\x01\x01\x01", b"GXP\0", b"architecture {sm_10}\n", b"\x50\xed\x55\xba\x01\x00\x10\x00", b"0x"]
 VARIANTS = [("tesla", "g80"), ("tesla", "gt200"), ("vuc", "vp2"), ("vuc", "vp4"), ("usse", "sgx543")]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from isakit import IsakitError
 from isakit.formats.gxp import HEADER_SIZES
-from support.hostile_shaders import LANES, clear, run, shader
+from support.generators.hostile_shaders import LANES, clear, run, shader
 
 
 @st.composite

@@ -12,8 +12,8 @@ import isakit
 from isakit.engine.llvm import host
 from isakit.machine.usse import Rules, ShaderCode
 from isakit.machine.usse.compiled_shader import ShaderFacts, Stretches
-from support.usse_engines import compare, machine
-from support.usse_programs import forms, program, words_of
+from support.generators.usse_programs import forms, program, words_of
+from support.runners.usse_engines import compare, machine
 
 ALL = forms("primary")
 GROUPS = [ALL[k :: len(ALL) // 8] for k in range(len(ALL) // 8)]

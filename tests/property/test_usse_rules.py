@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from support import mutated_usse_rules
-from support.mutated_usse_rules import MUTATIONS
-from support.usse_engines import differences
+from support.generators import mutated_usse_rules
+from support.generators.mutated_usse_rules import MUTATIONS
+from support.runners.usse_engines import differences
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from support.vuc_programs import VARIANTS
-from support.vuc_slices import compare
+from support.generators.vuc_programs import VARIANTS
+from support.runners.vuc_slices import compare
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isakit.vuc import Core
-from support.vuc_model import SHAPES, shape
-from support.vuc_pipeline import Pipeline
+from support.oracles.vuc_model import SHAPES, shape
+from support.oracles.vuc_pipeline import Pipeline
 
 SPECIALS = (12, 13, 14, 16, 17, 26)
 NOP, LENGTH = 0x14000043, 40

@@ -8,9 +8,9 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from isakit.vuc import Options
-from support import mutated_vuc_rules
-from support.mutated_vuc_rules import MUTATIONS, SPECIALISED
-from support.vuc_programs import VARIANTS, pair, program
+from support.generators import mutated_vuc_rules
+from support.generators.mutated_vuc_rules import MUTATIONS, SPECIALISED
+from support.generators.vuc_programs import VARIANTS, pair, program
 
 QUICK = ("what issues after a branch", "when a load lands", "who wins a register", "what $pred shows")
 

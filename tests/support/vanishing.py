@@ -26,9 +26,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from support.clients.processes import SOURCE
+from support.clients.workbench import Address
 from support.leftovers import descriptors, processes, until
-from support.processes import SOURCE
-from support.workbench import Address
 
 PATIENCE = 20.0
 """Seconds that a server may take to be there."""

@@ -16,7 +16,7 @@ from isakit.decompile.glsl import Decompiled
 from isakit.errors import NotModelled
 from isakit.formats import Shader
 from isakit.programs import write
-from support.term_evaluator import evaluate
+from support.oracles.term_evaluator import evaluate
 
 HEAD = """
 .gxp fragment

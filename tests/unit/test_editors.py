@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ROOT
 from isakit.export.lexing import textmate
-from support.node_tools import needs_node, node
+from support.clients.node_tools import needs_node, node
 
 FOLDER = ROOT / "editors/vscode"
 PACKAGE: dict[str, Any] = json.loads((FOLDER / "package.json").read_text("utf-8"))
@@ -58,7 +58,7 @@ def test_the_extension_starts_the_debugger_of_the_command_line() -> None:
 @pytest.mark.parametrize(("name", "example"), [("tesla", "tesla/diverge.s"), ("vuc", "vuc/p4_median_mv.s")])
 def test_a_textmate_tokenizer_colours_programs(name: str, example: str) -> None:
     grammar = FOLDER / f"syntaxes/{name}.tmLanguage.json"
-    script = ROOT / "tests/support/node/tokenize.cjs"
+    script = ROOT / "tests/support/clients/node/tokenize.cjs"
     lines = json.loads(node(str(script), str(grammar), str(ROOT / "examples" / example)))
     pieces = {(text.strip(), scope) for line in lines for text, scope in line}
     assert "".join(text for text, _ in lines[0]).rstrip("\n").startswith("//")

@@ -19,7 +19,7 @@ from isakit.formats import AttributeDescriptor, FragmentVaryings, VertexVaryings
 from isakit.formats.gxp import HAS_INSTANCE, READS_COLOR
 from isakit.programs import write
 from support.glsl_compiler import needs_compiler, rejected
-from support.term_evaluator import evaluate
+from support.oracles.term_evaluator import evaluate
 
 FRAGMENT = """
 .gxp fragment

@@ -17,8 +17,8 @@ pytest.importorskip("llvmlite")
 
 from isakit import object_cache as cache
 from isakit.object_cache import CacheWarning, read_object, write_object
-from support.command_line import run as command
-from support.processes import python
+from support.clients.command_line import run as command
+from support.clients.processes import python
 
 DATA = bytes(range(256)) * 9
 

@@ -12,7 +12,7 @@ from isakit.asm.assembler import assembler
 from isakit.asm.statements import StatementEncoder
 from isakit.codec import Decoder, Instruction
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
-from support.hostile_texts import PIECES, SOURCE
+from support.generators.hostile_texts import PIECES, SOURCE
 
 VARIANTS = [("tesla", v) for v in ("g80", "g84", "gt215", "gt200", "mcp77")]
 VARIANTS += [("vuc", v) for v in ("vp2", "vp3", "vp4")]

@@ -15,10 +15,10 @@ from isakit.compile.c import NoCompilerError, find_clang
 from isakit.compile.ptx import parse
 from isakit.errors import IsakitError
 from isakit.runtime import Device
-from support.c_random import THREADS, compile_both, inputs, meant
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
-from support.ptx_direct import Threads
-from support.ptx_random import SLOT, Program
+from support.generators.c_random import THREADS, compile_both, inputs, meant
+from support.generators.ptx_random import SLOT, Program
+from support.oracles.ptx_direct import Threads
 
 BASE = 0x100000
 GRID, BLOCK = 2, 40

@@ -26,12 +26,12 @@ from isakit.hosts.cuda.replay import Capture
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.replay import Replay
 from isakit.runtime.texture_files import read_texture
-from support import hostile_shaders
 from support.farm import samples
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
 from support.farm.structures import other_number, with_other_numbers, with_other_records, with_other_values
-from support.fat_binaries import PTX, packed
-from support.ptx_random import Program
+from support.generators import hostile_shaders
+from support.generators.fat_binaries import PTX, packed
+from support.generators.ptx_random import Program
 
 LIMIT = 100_000
 """Instructions a damaged capture may run."""

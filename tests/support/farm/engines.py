@@ -10,11 +10,11 @@ import isakit
 from isakit.engine.llvm import host
 from isakit.errors import IsakitError
 from isakit.machine.usse import Rules
-from support import fuzz
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
-from support.usse_engines import compare as compare_shader
-from support.usse_programs import forms, program, words_of
-from support.vuc_slices import compare as compare_microcode
+from support.generators import fuzz
+from support.generators.usse_programs import forms, program, words_of
+from support.runners.usse_engines import compare as compare_shader
+from support.runners.vuc_slices import compare as compare_microcode
 
 WAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("llvm", {"tier": "interp", "threads": 1}),

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import isakit
-from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
 from support.farm.launches import LANES, check_sum, launch_sum, running
 from support.farm.processes import all_end, ended, forked
+from support.runners.compiled import device_on
 
 ENGINES = ("reference", "interp", "jit", "auto")
 POOLS = ("fork", "forkserver", "spawn", "executor", "os.fork", "threads")

@@ -21,8 +21,8 @@ import numpy as np
 import isakit
 from isakit.errors import IsakitError, MachineFault
 from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow
-from support.compiled import WAYS, device_on
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
+from support.runners.compiled import WAYS, device_on
 
 CANARY = 0xA5
 ROOM = 1 << 17

@@ -15,12 +15,12 @@ from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded
 from isakit.machine.usse import DEFAULT, Machine, ShaderCode
 from isakit.machine.usse.compiled_shader import Runner, Stretches
-from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
 from support.farm.launches import LANES as LAUNCHED
 from support.farm.launches import check_sum, launch_sum
-from support.usse_engines import differences, machine
-from support.vuc_programs import everything
+from support.generators.vuc_programs import everything
+from support.runners.compiled import device_on
+from support.runners.usse_engines import differences, machine
 
 ENGINES: tuple[str, ...] = ("reference", "interp", "jit", "vuc reference", "vuc llvm", "usse reference", "usse llvm")
 

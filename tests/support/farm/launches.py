@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import isakit
-from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
+from support.runners.compiled import device_on
 
 SUM = """
 .kernel sum

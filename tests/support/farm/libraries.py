@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from support import cuda_build
+from support.clients import cuda_build
 from support.farm.campaign import Campaign
 
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all"

@@ -19,7 +19,7 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.memory import BASE
 from isakit.hosts.drm.replay import Replay
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
-from support.gl import CAPTURES
+from support.runners.gl import CAPTURES
 
 FILES = sorted(str(p.relative_to(CAPTURES)) for p in CAPTURES.rglob("*.glc"))
 EDGES = (0, 1, 2, 0xFFFF, 0x10000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, BASE, BASE + 0xFFF8, 0x3F80_0000, 0x7F80_0000,

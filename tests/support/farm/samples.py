@@ -16,9 +16,9 @@ from isakit import formats as f
 from isakit.compile import compile_ptx
 from isakit.hosts.cuda.capture import FORMAT, KIND, blob_name
 from isakit.programs import write
-from support.fat_binaries import PTX, container, entry, packed
-from support.gl import CAPTURES
-from support.hostile_texts import SOURCE
+from support.generators.fat_binaries import PTX, container, entry, packed
+from support.generators.hostile_texts import SOURCE
+from support.runners.gl import CAPTURES
 
 LARGEST = 1 << 15
 """Bytes of the files of the conformance data that are used: those that are small say as much as large ones."""

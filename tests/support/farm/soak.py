@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import isakit
-from support import hostile_shaders
-from support.compiled import device_on
 from support.farm.campaign import Campaign, Wrong
 from support.farm.launches import LANES, SUM
+from support.generators import hostile_shaders
+from support.runners.compiled import device_on
 
 WARM_UP, ROUNDS, STRETCHES = 4, 8, 4
 """Times a case does its work before it looks, times in a stretch that is looked at, and how many stretches may grow."""

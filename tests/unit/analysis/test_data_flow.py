@@ -13,7 +13,7 @@ import isakit
 from isakit import analysis
 from isakit.analysis import START, Chains, KernelNames, Loaded, Pattern, PlaceOffset, Values, control_flow
 from isakit.asm import Program
-from support.command_line import run
+from support.clients.command_line import run
 
 TESLA = isakit.isa("tesla", "gt200")
 

@@ -14,7 +14,7 @@ from isakit.analysis.align import align
 from isakit.analysis.diff import Change, ProgramDiff, diff_kernels, diff_programs
 from isakit.analysis.shapes import shape_of
 from isakit.asm import Program
-from support.command_line import run
+from support.clients.command_line import run
 
 TESLA = isakit.isa("tesla", "gt200")
 BASE = """

@@ -11,7 +11,7 @@ import isakit
 from isakit.analysis import Notes, Uniformity, control_flow, dead_code, delay_slots, phases, repeats
 from isakit.asm import Program
 from isakit.codec import Instruction
-from support.command_line import run
+from support.clients.command_line import run
 
 TESLA = isakit.isa("tesla", "gt200")
 

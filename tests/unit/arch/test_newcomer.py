@@ -16,9 +16,9 @@ from isakit import usse, vuc
 from isakit.docsgen import instruction_page
 from isakit.engine.llvm import host
 from isakit.spec.operands import Memory, Register
-from support.usse_engines import compare
+from support.runners.usse_engines import compare
 
-SUPPORT = Path(__file__).parents[2] / "support"
+SUPPORT = Path(__file__).parents[2] / "support/generators"
 TEXTS = {"vuc": "frobsum $r1 heap[$r2+0x7]", "usse": "frobsum r1 heap[r2+0x7]"}
 PLACES = {"vuc": Register("r", 1, 16), "usse": Register("r", 1, 32)}
 
@@ -27,7 +27,7 @@ def defined(name: str) -> Iterator[isakit.Isa]:
     """The instruction set with the newcomer's instruction, for a while."""
     found = isakit.isa(name)
     known = list(found.records.records)
-    module = f"support.newcomers_{name}"
+    module = f"support.generators.newcomers_{name}"
     sys.modules.pop(module, None)
     importlib.import_module(module)
     (record,) = (r for r in found.records.records if r not in known)

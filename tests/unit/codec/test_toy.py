@@ -25,7 +25,7 @@ from isakit.spec import (
     when,
     where,
 )
-from support.toy import empty_isa, toy_variant
+from support.generators.toy import empty_isa, toy_variant
 
 SIZE, OP, DST, SRC = bits(0), bits(1, 2), bits(3, 4), bits(5, 6)
 FULL, HAS, NUMBER = bits(7), bits(8), bits(9, 12)

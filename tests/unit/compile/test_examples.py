@@ -7,7 +7,7 @@ import pytest
 
 import isakit
 from conftest import ROOT
-from support.examples import example
+from support.clients.examples import example
 
 MORE = 1.15
 """Instructions a kernel in Python may execute for each one of the assembly written by hand."""

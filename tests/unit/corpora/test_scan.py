@@ -20,7 +20,7 @@ import isakit
 from isakit.analysis import Pattern
 from isakit.corpora import sources as sources_module
 from isakit.corpora.programs import sketch_of_program
-from support.command_line import run
+from support.clients.command_line import run
 
 pytest.importorskip("pyarrow", reason="indexes need pyarrow: pip install 'isakit[index]'")
 

@@ -14,7 +14,7 @@ import pytest
 
 import isakit
 from isakit.corpora.workers import work
-from support import cluster_tasks
+from support.clients import cluster_tasks
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

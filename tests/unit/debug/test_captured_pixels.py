@@ -11,7 +11,7 @@ import pytest
 from isakit.debug.captured_pixels import captured_pixel
 from isakit.errors import LaunchError
 from isakit.hosts.drm.replay import Replay
-from support.gl import CAPTURES
+from support.runners.gl import CAPTURES
 
 GEARS = CAPTURES / "gears-a0.glc"
 FEATURES = CAPTURES / "features"

@@ -26,7 +26,7 @@ from isakit.spec import (
     when,
     where,
 )
-from support.toy import empty_isa, toy_variant
+from support.generators.toy import empty_isa, toy_variant
 
 OP, MODE, KIND, NUMBER = bits(0, 1), bits(2, 3), bits(4), bits(5, 7)
 LAYOUT = Layout("short", 1, where({}))

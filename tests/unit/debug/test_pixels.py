@@ -14,7 +14,7 @@ from conftest import ROOT
 from isakit.debug.pixels import pixel
 from isakit.errors import LaunchError
 from isakit.tesla import Scene
-from support.command_line import run
+from support.clients.command_line import run
 
 SCENES = ROOT / "examples/tesla-graphics"
 

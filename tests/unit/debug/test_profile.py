@@ -15,7 +15,7 @@ from isakit.debug.profile import Profile, profile
 from isakit.debug.transactions import IDLE, constant_reads, global_10, global_12, shared_steps
 from isakit.errors import LaunchError
 from isakit.machine.tesla.occupancy import occupancy
-from support.command_line import run
+from support.clients.command_line import run
 
 BASE = 0x10000
 ALL = range(16)

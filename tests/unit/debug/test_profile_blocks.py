@@ -9,9 +9,9 @@ import pytest
 
 from conftest import ROOT
 from isakit.debug.profile import Profile, profile
-from support.browser import BROWSER, document, text_of
-from support.command_line import run
-from support.debugging import diverging
+from support.clients.browser import BROWSER, document, text_of
+from support.clients.command_line import run
+from support.runners.debugging import diverging
 
 
 def diverge() -> Profile:

@@ -9,8 +9,8 @@ import pytest
 import isakit
 from isakit.arch.tesla import tesla
 from isakit.debug.profile import profile
-from support import debugging
-from support.debugging import diverging
+from support.runners import debugging
+from support.runners.debugging import diverging
 
 _VOID = {"br", "hr", "meta"}
 

@@ -11,7 +11,7 @@ import isakit
 from isakit.debug.expressions import ExpressionError
 from isakit.debug.session import Session
 from isakit.errors import LaunchError, NotModelled
-from support.debugging import REDUCTION
+from support.runners.debugging import REDUCTION
 
 
 def session(compiled: bool = True, threads: int = 64, blocks: int = 2, **options: Any) -> Session:

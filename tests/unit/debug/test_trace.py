@@ -18,10 +18,10 @@ from isakit.debug.session import Session
 from isakit.debug.trace.perfetto import NANOSECONDS, perfetto
 from isakit.debug.trace.replay import recorded, replay
 from isakit.results import plain
-from support import debugging
-from support.browser import BROWSER, document, text_of
-from support.command_line import run
-from support.debugging import buffer_of, diverging
+from support.clients.browser import BROWSER, document, text_of
+from support.clients.command_line import run
+from support.runners import debugging
+from support.runners.debugging import buffer_of, diverging
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.debug.session import Session
 from isakit.errors import LaunchError
-from support.tesla_kernels import blocks_wait
+from support.runners.tesla_kernels import blocks_wait
 
 BARRIER = blocks_wait()
 

@@ -12,7 +12,7 @@ import isakit
 from isakit.docsgen.effects import faults_page
 from isakit.docsgen.instruction import instruction_page
 from isakit.docsgen.pseudocode import flag_values
-from support.pseudocode import Bits, Tree
+from support.oracles.pseudocode import Bits, Tree
 
 SOURCES = Path(isakit.__file__).parent
 RAISING = {"MachineFault", "BudgetExceeded", "StackFault", "Trap", "AccessFault", "fault", "first_bad", "_trap"}

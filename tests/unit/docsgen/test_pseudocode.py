@@ -7,7 +7,7 @@ import pytest
 import isakit
 from isakit.docsgen.pseudocode import explained, operations, pseudocode
 from isakit.export.json_ import legal_word
-from support.pseudocode import Bits, Tree, signed, signed_to
+from support.oracles.pseudocode import Bits, Tree, signed, signed_to
 
 
 def lines(text, isa="tesla", variant=None):

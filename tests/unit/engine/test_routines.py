@@ -14,7 +14,7 @@ from isakit.errors import DefinitionError
 from isakit.sem.records import StateRecord, layout_of, u32
 from isakit.sem.routine import Routine, Static, routine
 from isakit.sem.routine_code import RoutineCode
-from support.random_routines import ITEMS, NUMBERS, WIDTHS, Item, Refused, State, made
+from support.generators.random_routines import ITEMS, NUMBERS, WIDTHS, Item, Refused, State, made
 
 LAYOUT, ITEM = layout_of(State), layout_of(Item)
 

@@ -10,7 +10,7 @@ import pytest
 
 import isakit
 from isakit.export.json_ import FORMAT, SCHEMA
-from support.command_line import run
+from support.clients.command_line import run
 from support.json_schemas import problems
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import isakit
 from isakit.export.lexing import pygments_lexer, rules, textmate
-from support.command_line import run
+from support.clients.command_line import run
 
 TEXTS = {
     "tesla": "// a note\n.kernel k\nloop: (lg $c0) bra loop\nadd b32 $r1 $r2 c1[0x4]\nexit nop",

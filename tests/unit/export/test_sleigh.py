@@ -17,7 +17,7 @@ from isakit.export.cubes import equal, first_matching, of_values, others, within
 from isakit.export.sleigh import sleigh
 from isakit.export.sleigh_limits import DEPTH, NODES, OPERANDS, check_room, room
 from isakit.spec.fields import Bits, Field
-from support.sleigh import apart, check_executions, check_texts
+from support.oracles.sleigh import apart, check_executions, check_texts
 
 ghidra = [
     pytest.mark.ghidra,

@@ -12,7 +12,7 @@ import isakit
 from isakit import formats as f
 from isakit.errors import FormatError
 from isakit.formats import fatbin
-from support.fat_binaries import PTX, container, entry, packed
+from support.generators.fat_binaries import PTX, container, entry, packed
 from unit.formats.strategies import damage, elf_modules, gxp_files, survives, text_modules
 
 

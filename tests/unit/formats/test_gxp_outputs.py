@@ -17,7 +17,7 @@ from isakit.formats import VertexVaryings, parse_gxp, write_gxp
 from isakit.formats.gxp import GxpFile
 from isakit.formats.gxp_outputs import output_words, stored_output_words, vertex_outputs
 from isakit.programs import write
-from support.command_line import run
+from support.clients.command_line import run
 
 TEXT = """
 .gxp vertex

@@ -21,7 +21,7 @@ from isakit.graphics.draw_state import DrawState
 from isakit.graphics.planes import PositionInput, PrimitiveFacts
 from isakit.graphics.raster import Quads, Setup, snapped
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
-from support.picture_fuzz import watched_draws
+from support.generators.picture_fuzz import watched_draws
 
 VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(8)) + "\nexit (never) nop"
 COLOURED = "\n".join(f"long interp $r{k} flat v[{4 * k:#x}]" for k in range(4)) + "\nexit nop"

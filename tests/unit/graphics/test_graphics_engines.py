@@ -22,7 +22,7 @@ from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.launch import compiled_kernels as kernels
 from isakit.machine.tesla.compiled.launch import host_assist as served
 from isakit.tesla import Pipeline, Texture
-from support.interrupts import interrupted
+from support.clients.interrupts import interrupted
 
 LANES = 72
 ROWS = np.arange(8 * LANES, dtype=np.uint32).reshape(8, LANES)

@@ -16,7 +16,7 @@ from isakit.graphics.gxm_scene import open_scene
 from isakit.graphics.gxm_targets import output_register, target_format
 from isakit.programs import write
 from isakit.texture.gxm_formats import decode_gxm
-from support import examples
+from support.clients import examples
 
 ROOT = Path(__file__).resolve().parents[3]
 SCENE = ROOT / "examples" / "usse" / "scene"

@@ -8,7 +8,7 @@ import pytest
 
 from isakit.hosts.cuda.build import library_folder
 from isakit.hosts.cuda.codes import errors
-from support import cuda_build
+from support.clients import cuda_build
 
 DRIVER = {
     0: "no error",

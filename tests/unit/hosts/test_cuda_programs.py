@@ -20,8 +20,9 @@ from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.modules import FAT_CONTAINER, ProgramModule
 from isakit.hosts.cuda.session import DeviceOptions, Session
 from isakit.hosts.cuda.table import functions
-from support import cuda_build, fat_binaries
-from support.cuda_build import Entry, run
+from support.clients import cuda_build
+from support.clients.cuda_build import Entry, run
+from support.generators import fat_binaries
 
 pytestmark = pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
 
@@ -444,7 +445,7 @@ def test_without_the_command_there_is_no_device(new: Path) -> None:
 def test_captured_launches_replay_alike_on_every_engine(new: Path, tmp_path: Path) -> None:
     folder = tmp_path / "launches"
     run("--capture", folder, "--", new, "launches", "textures", "host_memory", "symbols")
-    from support.command_line import run as command
+    from support.clients.command_line import run as command
 
     assert len(list((folder / "launches").iterdir())) == 12
     for options in (["--engine", "reference"], ["--tier", "interp"], ["--tier", "jit"], ["--threads", "2"]):
@@ -455,14 +456,14 @@ def test_captured_launches_replay_alike_on_every_engine(new: Path, tmp_path: Pat
 
 
 def test_textures_that_were_not_bound_replay_alike(sdk: Path, tmp_path: Path) -> None:
-    from support.command_line import run as command
+    from support.clients.command_line import run as command
 
     run("--capture", tmp_path / "launches", "--", sdk, "unbound")
     assert command("replay", str(tmp_path / "launches"), "--check").stdout.count("same") == 1
 
 
 def test_a_replay_says_what_differs(new: Path, tmp_path: Path) -> None:
-    from support.command_line import run as command
+    from support.clients.command_line import run as command
 
     folder = tmp_path / "launches"
     run("--capture", folder, "--", new, "launches")
@@ -476,7 +477,7 @@ def test_a_replay_says_what_differs(new: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_capture_is_an_error(new: Path, tmp_path: Path) -> None:
-    from support.command_line import run as command
+    from support.clients.command_line import run as command
 
     folder = tmp_path / "launches"
     run("--capture", folder, "--", new, "launches")

@@ -17,8 +17,8 @@ from isakit.hosts.cuda.modules import WHOLE_FILE, ProgramModule
 from isakit.hosts.cuda.objects import CudaFunction
 from isakit.hosts.cuda.session import DeviceOptions, LaunchRequest, Session
 from isakit.hosts.cuda.table import functions
-from support import cuda_build
-from support.cuda_build import run
+from support.clients import cuda_build
+from support.clients.cuda_build import run
 
 BLOCK, GRID = (32, 1, 1), (1, 1, 1)
 needs_compiler = pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")

@@ -10,9 +10,9 @@ import pytest
 
 from isakit.hosts.cuda.handlers.texture_references import ARRAY, BUFFER, UNBOUND
 from isakit.hosts.cuda.modules import FAT_CONTAINER, OLD_LIST, WHOLE_FILE
-from support import cuda_build
-from support.cuda_build import Entry
-from support.cuda_client import FLOAT, CudaProgram
+from support.clients import cuda_build
+from support.clients.cuda_build import Entry
+from support.clients.cuda_client import FLOAT, CudaProgram
 
 X = np.arange(64, dtype="<f4")
 CONTAINER, OLD = "a container", "a list of texts"

@@ -13,8 +13,8 @@ from isakit.errors import BudgetExceeded
 from isakit.machine.usse import DEFAULT, ShaderCode
 from isakit.machine.usse.compiled_shader import Runner, Stretches
 from support.farm.interrupts import MICROCODE, SHADER
-from support.usse_engines import differences, machine
-from support.vuc_programs import everything
+from support.generators.vuc_programs import everything
+from support.runners.usse_engines import differences, machine
 
 COUNT = 40
 

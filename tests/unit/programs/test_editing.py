@@ -16,7 +16,7 @@ from isakit.asm.program import Program
 from isakit.description import InfoRecord, Module
 from isakit.instruction_sets import isa_of_text
 from isakit.programs import put_back, split_text, write
-from support.odd_elf import LAYOUTS, Elf, differing
+from support.generators.odd_elf import LAYOUTS, Elf, differing
 
 SOURCE = """
 .isa tesla gt200

@@ -9,7 +9,7 @@ import pytest
 
 import isakit
 from isakit.formats import VucImage, pack_vuc
-from support.command_line import run
+from support.clients.command_line import run
 
 CLEARS = [0x20F00064 | n << 16 for n in range(3)]
 

@@ -10,7 +10,7 @@ import pytest
 
 import isakit
 from conftest import ROOT
-from support.examples import example
+from support.clients.examples import example
 
 EXAMPLES = ROOT / "examples"
 

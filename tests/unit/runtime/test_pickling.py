@@ -11,7 +11,7 @@ import pytest
 
 import isakit
 from isakit.runtime import LinearWindow
-from support.elsewhere import executed_elsewhere
+from support.clients.elsewhere import executed_elsewhere
 
 TEXT = """
 .kernel double

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import isakit
-from support.interrupts import interrupted
+from support.clients.interrupts import interrupted
 
 KERNEL = """
 .kernel k

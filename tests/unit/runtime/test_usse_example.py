@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from support import examples
+from support.clients import examples
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,7 +11,7 @@ import pytest
 from isakit.sem.fp import elementary
 from isakit.sem.operation import Operation
 from isakit.sem.value import Value, const, param
-from support.vector_eval import run
+from support.oracles.vector_eval import run
 
 NAN, INF, MINUS_INF, MINUS = 0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000
 

@@ -11,7 +11,7 @@ from isakit.sem.fp import arith, convert, convert64, f32, f64, sfu
 from isakit.sem.fp.core import F16, F32, F64
 from isakit.sem.operation import Operation
 from isakit.sem.value import INTEGER_MEANING, Table, Value, const, mask, node, param
-from support.vector_eval import count_nodes, run
+from support.oracles.vector_eval import count_nodes, run
 
 WIDTHS = (1, 7, 32, 33, 64, 65, 128)
 UNARY, BINARY = ("not", "clz"), ("add", "sub", "mul", "and", "or", "xor", "udiv", "shl", "lshr", "ashr")

@@ -14,7 +14,7 @@ from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps
 from isakit.texture import Sampler, Texture, TextureChoices, TextureUnit
 from isakit.texture.compiled_unit import Answerer, question
 from isakit.texture.filtering import rounded
-from support.texture_questions import LANES, Asked, asked
+from support.generators.texture_questions import LANES, Asked, asked
 
 SEEDS = range(24)
 MANY = range(24, 500)

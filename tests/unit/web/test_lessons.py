@@ -9,7 +9,7 @@ import pytest
 
 from isakit.web.lessons import lesson, lessons
 from isakit.web.verbs import answer
-from support.workbench import asked
+from support.clients.workbench import asked
 
 NAMES = [x["name"] for x in lessons() if "scene" not in lesson(x["name"])]
 

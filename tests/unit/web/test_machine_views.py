@@ -12,9 +12,9 @@ from isakit.analysis import control_flow
 from isakit.analysis.columns import LiveColumns
 from isakit.web.lessons import lesson
 from isakit.web.verbs import answer
-from support.captured_launch import captured_launch
-from support.gl import CAPTURES
-from support.workbench import asked
+from support.clients.captured_launch import captured_launch
+from support.clients.workbench import asked
+from support.runners.gl import CAPTURES
 
 
 def begun(bench, name, change=lambda text: text):

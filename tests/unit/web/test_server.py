@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.workbench import server
+from support.clients.workbench import server
 
 pytest.importorskip("starlette", reason="needs the extra `web`")
 pytest.importorskip("uvicorn", reason="needs the extra `web`")

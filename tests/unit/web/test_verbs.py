@@ -9,7 +9,7 @@ import isakit
 from isakit.programs import write
 from isakit.web.lessons import lesson
 from isakit.web.verbs import VERBS, answer
-from support.workbench import asked
+from support.clients.workbench import asked
 
 
 def unit_of(bench, name):

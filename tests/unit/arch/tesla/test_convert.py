@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isakit
-from support.tesla_run import LANES, f32, run
+from support.runners.tesla_run import LANES, f32, run
 
 INTERESTING = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]
 BITS = {"8": 8, "16": 16, "32": 32}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import isakit
-from support.tesla_run import LANES, f32, run
+from support.runners.tesla_run import LANES, f32, run
 
 NAN, INF, ONE, MAX = 0x7FFFFFFF, 0x7F800000, 0x3F800000, 0x7F7FFFFF
 MINUS, TINY, SMALLEST = 0x80000000, 0x00000001, 0x00800000

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import isakit
-from support.tesla_run import LANES, f64, pairs, run
+from support.runners.tesla_run import LANES, f64, pairs, run
 
 SIGN, QUIET, INF, MADE = 1 << 63, 1 << 51, 0x7FF << 52, 0xFFF8000000000000
 NAN_A, NAN_B, NAN_C = INF | 0xA, INF | SIGN | 0xB, INF | 0xC

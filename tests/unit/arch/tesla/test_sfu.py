@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from support.tesla_run import LANES, f32, run
+from support.runners.tesla_run import LANES, f32, run
 
 NAN, INF, MINUS = 0x7FFFFFFF, 0x7F800000, 0x80000000
 

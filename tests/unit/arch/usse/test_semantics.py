@@ -7,7 +7,7 @@ import pytest
 
 import isakit
 from isakit import usse
-from support.usse_lanes import LANES, f32, random_core, same
+from support.generators.usse_lanes import LANES, f32, random_core, same
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from isakit.engine.codegen import compiled_operation
 from isakit.engine.llvm import float_lowerings, host
 from isakit.sem.fp import convert, convert64
 from isakit.sem.fp.f64 import f64_compare
-from support.lowered import function
+from support.runners.lowered import function
 
 MODES = ("rn", "rz", "rm", "rp")
 INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32")

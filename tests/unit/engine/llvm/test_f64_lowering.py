@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 
 from isakit.engine.codegen import compiled_operation
 from isakit.sem.fp import f64
-from support.lowered import function
+from support.runners.lowered import function
 
 SPECIAL = [
     0, 1 << 63, 1, 1 << 63 | 1, 0x000FFFFFFFFFFFFF, 0x0010000000000000, 0x8010000000000000, 0x0010000000000001,

@@ -26,7 +26,7 @@ from isakit.sem.fp.ieee import (
     ratio_to_float,
 )
 from isakit.sem.trace import read
-from support.ieee_cases import CASES, FRACTIONS, operands
+from support.oracles.ieee_cases import CASES, FRACTIONS, operands
 
 TARGETS = ["embedded", "portable"] + (["old"] if platform.machine().lower() in ("x86_64", "amd64") else [])
 """`old` has no fused multiply-add, no conversions of f16, and does not round to whole numbers."""

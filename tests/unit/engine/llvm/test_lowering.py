@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 from isakit.engine.codegen import compiled_operation
 from isakit.engine.llvm import host
 from isakit.sem.fp import f32, sfu
-from support.lowered import function
+from support.runners.lowered import function
 
 SPECIAL = [
     0, 0x80000000, 1, 0x807FFFFF, 0x007FFFFF, 0x00800000, 0x80800001, 0x3F800000, 0xBF800000, 0x3F7FFFFF, 0x40400000,

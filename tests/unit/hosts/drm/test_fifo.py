@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isakit.hosts.drm.fifo import Fifo, FifoError
-from support.gl import header
+from support.runners.gl import header
 
 
 class Sink:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from isakit.hosts.program_signals import ProgramSignals
-from support import cuda_build
+from support.clients import cuda_build
 
 
 @pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")

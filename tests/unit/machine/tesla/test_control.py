@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isakit.errors import MachineFault
-from support.tesla_kernels import kernel, machine
+from support.runners.tesla_kernels import kernel, machine
 
 
 def registers(m: object, number: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import isakit
 from isakit.machine.tesla import Choices
-from support.lane_programs import REGISTERS, program
+from support.generators.lane_programs import REGISTERS, program
 
 ISA = isakit.isa("tesla", "gt200")
 

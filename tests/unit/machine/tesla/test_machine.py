@@ -8,7 +8,7 @@ import pytest
 import isakit
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault, NotModelled
 from isakit.machine.tesla.gang_state import State
-from support.tesla_kernels import kernel, machine
+from support.runners.tesla_kernels import kernel, machine
 
 
 def registers(m: object, number: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import isakit
 from isakit.errors import LaunchError, MachineFault
 from isakit.machine.tesla import Choices, DeviceMemory, LinearWindow, PitchWindow
 from isakit.machine.tesla.device_memory import ALIGNMENT, FlatMemory
-from support.tesla_kernels import kernel
+from support.runners.tesla_kernels import kernel
 
 
 class Allocations(RuleBasedStateMachine):
@@ -169,7 +169,7 @@ def test_two_dimensional_windows_are_compiled(
     window: tuple[int, int, int], out_of_range: str, tier: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pitch, width and height; some lanes are outside of some of them."""
-    support = pytest.importorskip("support.compiled")
+    support = pytest.importorskip("support.runners.compiled")
     choices = Choices(out_of_range=out_of_range)  # type: ignore[arg-type]
     found: list[object] = []
     for way in ("reference", tier):

@@ -10,7 +10,7 @@ from isakit.engine.codegen import compiled_operation
 from isakit.engine.numpy_operations import lowering
 from isakit.machine.usse import numpy_ieee  # noqa: F401 - registers the versions under test
 from isakit.sem.fp.ieee import ieee_convert, ratio_to_float
-from support.ieee_cases import CASES, FRACTIONS, SPECIAL, operands
+from support.oracles.ieee_cases import CASES, FRACTIONS, SPECIAL, operands
 
 
 def both(operation, statics, widths):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isakit
-from support.tesla_kernels import SENT
+from support.runners.tesla_kernels import SENT
 
 KERNEL = f"""
 .kernel update

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices
-from support.compiled import WAYS, compiled_device, without_help
+from support.runners.compiled import WAYS, compiled_device, without_help
 
 # Each warp stores its number; `{limit}` and `{late}` say which threads end before the barrier, at once or in a loop.
 KERNEL = """

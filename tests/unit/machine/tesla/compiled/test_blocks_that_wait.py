@@ -16,9 +16,9 @@ from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.compiled.launch import repeated_launch
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import flow_of
-from support.compiled import WAYS, compiled_device
-from support.interrupts import interrupted
-from support.tesla_kernels import blocks_wait
+from support.clients.interrupts import interrupted
+from support.runners.compiled import WAYS, compiled_device
+from support.runners.tesla_kernels import blocks_wait
 
 BARRIER = blocks_wait("    bar inc wait 0x0 all\n")
 # Block b waits until block b + 1 has written its flag; the last one begins.

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.errors import MachineFault
-from support.compiled import WAYS, compiled_device, without_help
+from support.runners.compiled import WAYS, compiled_device, without_help
 
 TABLE = """
     cvt u32 $r1 u16 $r0l

@@ -14,7 +14,7 @@ import isakit
 from isakit.machine.tesla.compiled.analysis import control_flow, known_flow
 from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram
 from isakit.machine.tesla.compiled.launch import compiled_kernels
-from support.compiled import compiled_device
+from support.runners.compiled import compiled_device
 
 BIG = "\n".join(
     [

@@ -14,7 +14,7 @@ from isakit.machine.tesla import Choices
 from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow
 from isakit.machine.tesla.compiled.analysis.lane_steps import LaneSteps
-from support.compiled import WAYS, device_on
+from support.runners.compiled import WAYS, device_on
 
 KERNEL = """
 .kernel touched

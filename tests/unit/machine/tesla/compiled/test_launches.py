@@ -20,7 +20,7 @@ from isakit.machine.progress import watching
 from isakit.machine.tesla.compiled.launch import compiled_kernels as kernels
 from isakit.runtime import engine_choice, tesla_engine
 from isakit.runtime.tesla_engine import FallbackWarning
-from support.interrupts import interrupted
+from support.clients.interrupts import interrupted
 
 WAYS = ["reference", "interp", "jit"]
 LOOP = """

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.errors import MachineFault
 from isakit.machine.tesla.compiled.launch.host_assist import finish
-from support.compiled import WAYS, compiled_device, without_help
+from support.runners.compiled import WAYS, compiled_device, without_help
 
 HISTOGRAM = """
 .kernel histogram                           // 256 threads: how often each byte occurs in 256 words

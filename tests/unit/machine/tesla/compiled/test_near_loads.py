@@ -9,7 +9,7 @@ import pytest
 
 import isakit
 from isakit import MachineFault
-from support.tesla_kernels import SENT
+from support.runners.tesla_kernels import SENT
 
 SHIFTED = f"""
 .kernel gathered

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from support.processes import SOURCE, python
+from support.clients.processes import SOURCE, python
 
 # A kernel of some hundred instructions, so that LLVM takes its time, and a loop, so that compiling pays.
 PREPARE = """

@@ -14,8 +14,8 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault
 from isakit.machine.tesla.compiled.launch import block_runner, repeated_launch, resident_blocks
-from support.compiled import WAYS, compiled_device
-from support.interrupts import interrupted
+from support.clients.interrupts import interrupted
+from support.runners.compiled import WAYS, compiled_device
 
 # out[block * threads + thread] = turns + c0[0] + thread, after as many turns of a loop
 KERNEL = """

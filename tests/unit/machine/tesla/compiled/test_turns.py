@@ -12,8 +12,8 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.errors import BudgetExceeded
 from isakit.machine.tesla.compiled.launch import worker_context as context
-from support.compiled import WAYS, compiled_device
-from support.interrupts import interrupted
+from support.clients.interrupts import interrupted
+from support.runners.compiled import WAYS, compiled_device
 
 ONE_BY_ONE = """
 .kernel ordered                             // warps add to a sum one after the other, the last one first

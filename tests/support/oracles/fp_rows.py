@@ -16,11 +16,11 @@ import pytest
 
 from isakit.sem.fp.core import absolute
 from isakit.sem.value import Value, param, select
-from support.vector_eval import run
+from support.oracles.vector_eval import run
 
 Array = np.ndarray[Any, Any]
 MODES = ("rn", "rm", "rp", "rz")
-SAMPLE = Path(__file__).parent.parent / "vectors" / "tesla" / "float.tsv"
+SAMPLE = Path(__file__).parents[2] / "vectors" / "tesla" / "float.tsv"
 QUIET = np.uint32(0xFF)  # cc_out where $c is not written
 Columns = dict[str, Array]
 Built = tuple[Value, Value | None]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from support.assembly_lines import Lines
+from support.generators.assembly_lines import Lines
 
 REGISTERS = 8
 MASK = 0xFFFF_FFFF

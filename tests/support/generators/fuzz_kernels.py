@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from isakit.arch.tesla.operands.conditions import CONDITION_NAMES
-from support.assembly_lines import Lines
-from support.fuzz_instructions import CODE_BANK, DATA, WARP_BYTES, Instructions, walk
+from support.generators.assembly_lines import Lines
+from support.generators.fuzz_instructions import CODE_BANK, DATA, WARP_BYTES, Instructions, walk
 
 CHIPS = ("g80", "g84", "gt200", "gt215", "mcp77")
 WALKED = 5

@@ -11,7 +11,7 @@ from isakit.errors import MachineFault, NotModelled
 from isakit.machine.vuc.rules import cycle, flow, specials, writes
 from isakit.sem.routine import Routine
 from isakit.vuc import Core, Options
-from support.vuc_programs import everything, pair, program
+from support.generators.vuc_programs import everything, pair, program
 
 CYCLES, PROGRAMS = 300, 40
 MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {

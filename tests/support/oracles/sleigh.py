@@ -20,7 +20,7 @@ from isakit.sem.operation import expansion
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
 from isakit.sem.value import INTEGER_MEANING, Value, postorder
-from support.pcode import PcodeMachine
+from support.oracles.pcode import PcodeMachine
 
 
 def apart(function: Callable[..., Any], *args: Any) -> Any:

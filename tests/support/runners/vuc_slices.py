@@ -6,7 +6,7 @@ import random
 
 from isakit.errors import MachineFault, NotModelled
 from isakit.vuc import Core, Options
-from support.vuc_programs import LENGTH, everything, pair, program
+from support.generators.vuc_programs import LENGTH, everything, pair, program
 
 WHOLE = 8
 """After so many slices everything is compared, which takes longer than they do; after the others what changes most."""

@@ -11,8 +11,8 @@ from isakit.engine.llvm import host
 from isakit.machine.usse import DEFAULT, ShaderCode, rules
 from isakit.machine.usse.compiled_shader import Runner, Stretches
 from isakit.sem.routine import Routine
-from support.usse_engines import differences, machine, outcome
-from support.usse_programs import forms, program, words_of
+from support.generators.usse_programs import forms, program, words_of
+from support.runners.usse_engines import differences, machine, outcome
 
 LANES, LIMIT, PROGRAMS = 32, 60, 12
 GRADIENTS = "vdsx.f32 r2.xy r0.xyzw r0.xyzw\nvdsy.f32 r6.xy r0.xyzw r0.xyzw"

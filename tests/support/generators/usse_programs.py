@@ -10,7 +10,7 @@ from isakit.codec.decoder import decoder
 from isakit.errors import BudgetExceeded, MachineFault, NotModelled
 from isakit.machine.usse import Rules, ShaderCode
 from isakit.spec import Form
-from support.usse_engines import machine
+from support.runners.usse_engines import machine
 
 CONTROL = {"br", "bra", "ret", "kill", "smlsi", "smbo", "spec_1_5"}
 """Left out of straight programs: they have tests of their own."""

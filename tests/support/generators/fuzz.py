@@ -20,9 +20,9 @@ import isakit
 from isakit.errors import BudgetExceeded, IsakitError, MachineFault
 from isakit.machine.tesla.address_spaces import LinearWindow
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from support.compiled import compiled_device
-from support.fuzz_instructions import STARTS, WARP_BYTES
-from support.fuzz_kernels import Generator
+from support.generators.fuzz_instructions import STARTS, WARP_BYTES
+from support.generators.fuzz_kernels import Generator
+from support.runners.compiled import compiled_device
 
 REGISTERS = 16
 THREAD_BYTES = 128

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.gl import CAPTURES
+from support.runners.gl import CAPTURES
 
 SOURCE = Path(__file__).with_name("gl_features.c")
 FEATURES = CAPTURES / "features"

@@ -14,7 +14,7 @@ from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.replay import Replay
 from isakit.hosts.drm.report import Report
 
-CAPTURES = Path(__file__).parents[1] / "vectors" / "gl"
+CAPTURES = Path(__file__).parents[2] / "vectors" / "gl"
 SIZE = 64
 """Pixels of the captured pictures, across and down."""
 

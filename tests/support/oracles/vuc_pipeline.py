@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from support.vuc_model import SET, State, bits, run_base, run_long, run_predicate, shape
+from support.oracles.vuc_model import SET, State, bits, run_base, run_long, run_predicate, shape
 
 PRED = 14
 LHI, LLO = 12, 13

@@ -16,9 +16,9 @@ from isakit.graphics.stage import ConstantVaryings, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.stage_program import Kind, StageProgram
 from isakit.tesla import Sampler, Texture
-from support.fuzz import REGISTERS, SPECIAL
-from support.fuzz_instructions import DATA, Instructions
-from support.fuzz_kernels import Generator
+from support.generators.fuzz import REGISTERS, SPECIAL
+from support.generators.fuzz_instructions import DATA, Instructions
+from support.generators.fuzz_kernels import Generator
 
 TEXTURES = (
     "texauto live $r0:$r1:$r2:$r3 $t0 $s0 $r0:$r1 0x0 0x0 0x0",

@@ -12,7 +12,7 @@ from isakit.errors import MachineFault
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.rules import accesses, barriers, blocks, interpreter, locks, stack, turns
 from isakit.sem.routine import Routine
-from support.compiled import compiled_device
+from support.runners.compiled import compiled_device
 
 STORE = """
 shl b32 $r2 $r0 0x2

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from support import fuzz
-from support.fuzz_instructions import DATA
-from support.fuzz_kernels import Generator
+from support.generators import fuzz
+from support.generators.fuzz_instructions import DATA
+from support.generators.fuzz_kernels import Generator
 
 BLIND = 0.85
 """How many of the instructions treat all NaNs alike."""

@@ -16,7 +16,7 @@ def python(
     program: str, *, cache: Path | str, timeout: float = 60, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program with the package at hand and a cache of its own."""
-    settings = {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent.parent}", "ISAKIT_CACHE": str(cache)}
+    settings = {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parents[2]}", "ISAKIT_CACHE": str(cache)}
     return subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", program],
         env={**os.environ, **settings, **environment},

@@ -12,7 +12,8 @@ from isakit.arch.usse.arithmetic import DEFAULT
 from isakit.debug.session import Session
 from isakit.machine.usse import ShaderCode
 from isakit.machine.vuc import Options
-from support import fuzz, usse_engines, usse_programs, vuc_programs
+from support.generators import fuzz, usse_programs, vuc_programs
+from support.runners import usse_engines
 
 REDUCTION = """\
 .isa tesla gt200

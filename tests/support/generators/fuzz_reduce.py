@@ -1,6 +1,6 @@
 """Shorten a kernel that engines disagree about, to be kept in tests/vectors/tesla/engines.
 
-Usage: PYTHONPATH=src:tests python -m support.fuzz_reduce SEED tier=jit threads=1 [portable=1] > FILE.s
+Usage: PYTHONPATH=src:tests python -m support.generators.fuzz_reduce SEED tier=jit threads=1 [portable=1] > FILE.s
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from isakit.errors import IsakitError
-from support import fuzz
-from support.fuzz import Fuzzed
+from support.generators import fuzz
+from support.generators.fuzz import Fuzzed
 
 ENDS_AFTER = 20_000
 """Instructions of a warp; without a line a loop may have no end."""
