@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import (
+    echo,
     echo_json,
     isa_option,
     json_option,
@@ -141,7 +142,7 @@ def command(
 
         written = put_back(programs if parts else program, original, shown(like))
         for note in written.notes:
-            click.echo(f"note: {note}", err=True)
+            echo(f"note: {note}", err=True)
         write_bytes(output, written.data)
         return
     if kind is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from isakit.cli.common import echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.results import OMITTED, Omitted, Output, record
 
 
@@ -51,14 +51,14 @@ def command(action: str, as_json: bool) -> None:
         echo_json(CacheState(where, found.objects, found.bytes, object_cache.size_limit(), refused, damaged))
         return
     if folder is None:
-        click.echo("caching is off")
+        echo("caching is off")
         return
     size = f"{found.objects} objects, {found.bytes / (1 << 20):.1f} MiB"
     if action == "clear":
-        click.echo(f"removed {size}")
+        echo(f"removed {size}")
     elif action == "verify":
-        click.echo(f"{size} good, {found.damaged} damaged and removed")
+        echo(f"{size} good, {found.damaged} damaged and removed")
     else:
-        click.echo(f"{folder}: {size} of at most {object_cache.size_limit() >> 20} MiB")
+        echo(f"{folder}: {size} of at most {object_cache.size_limit() >> 20} MiB")
     if refused is not None:
-        click.echo(f"it is not used: {refused}", err=True)
+        echo(f"it is not used: {refused}", err=True)

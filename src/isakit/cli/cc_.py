@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isakit.cli.common import echo_json, json_option, read_text, shown, variant_option, write_bytes
+from isakit.cli.common import echo, echo_json, json_option, read_text, shown, variant_option, write_bytes
 from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
 from isakit.errors import CompileError, IsakitError
 from isakit.results import OMITTED, Omitted, Output, record
@@ -98,7 +98,7 @@ def command(
 
     def watch(name: str, code: str) -> None:
         if show in (name, "all"):
-            click.echo(f"--- {name}\n{code}", err=True)
+            echo(f"--- {name}\n{code}", err=True)
 
     try:
         got = compile_ptx(
@@ -123,7 +123,7 @@ def command(
         write_bytes(output, _emitted(got, emit))
     if got.diagnostics:
         for d in got.diagnostics:
-            click.echo(str(d), err=True)
+            echo(str(d), err=True)
         sys.exit(1)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+from isakit.cli.common import echo, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
 from isakit.results import Output
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def command(
         flow = analysis.control_flow(program)
         note = _notes(flow).of if notes else None
         if style == "dot":
-            click.echo(analysis.dot(flow, name, note), nl=False)
+            echo(analysis.dot(flow, name, note), nl=False)
         elif style == "svg":
-            click.echo(analysis.svg(flow, name, note), nl=False)
+            echo(analysis.svg(flow, name, note), nl=False)
         else:
-            click.echo(f"{name}: {len(flow.blocks)} blocks, {len(flow.edges)} edges, {_told(flow)}")
-            click.echo(_live(flow) if live else analysis.text(flow, note))
+            echo(f"{name}: {len(flow.blocks)} blocks, {len(flow.edges)} edges, {_told(flow)}")
+            echo(_live(flow) if live else analysis.text(flow, note))
 
 
 def _graphs(programs: list[tuple[str, Program]]) -> ProgramGraphs:

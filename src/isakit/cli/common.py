@@ -114,11 +114,23 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
 
 
-def echo_json(result: Any) -> None:
-    """Write a record, or plain data, as JSON."""
+def echo(text: str = "", nl: bool = True, err: bool = False, painted: Callable[[str], str] | None = None) -> None:
+    """Write a text, in the colours that `painted` gives it where colours are wanted.
+
+    Names and texts of files may be in it: what could act on a terminal becomes escapes.
+    """
+    text = printable(text)
+    if painted is not None and coloured():
+        click.echo(painted(text), nl=nl, err=err, color=True)
+    else:
+        click.echo(text, nl=nl, err=err)
+
+
+def echo_json(result: Any, indent: int | None = 1) -> None:
+    """Write a record, or plain data, as JSON; on one line where `indent` is None."""
     from isakit.results import plain
 
-    text = json.dumps(plain(result), indent=1, ensure_ascii=False, default=str)
+    text = json.dumps(plain(result), indent=indent, ensure_ascii=False, default=str)
     click.echo(_CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import dimensions, echo_json, json_option, read_bytes, shown
+from isakit.cli.common import dimensions, echo, echo_json, json_option, read_bytes, shown
 from isakit.errors import IsakitError
 from isakit.results import OMITTED, Omitted, Output, record
 
@@ -113,7 +113,7 @@ def command(first: str, second: str, as_json: bool, **options: Any) -> None:
     else:
         _show(found)
     if not found:
-        click.echo(f"error: the results differ: {', '.join(d.name for d in found.differences)}", err=True)
+        echo(f"error: the results differ: {', '.join(d.name for d in found.differences)}", err=True)
         click.get_current_context().exit(DIFFERENT)
 
 
@@ -159,14 +159,14 @@ def _program(name: str, kernel: str | None) -> Module:
 def _show(found: Comparison) -> None:
     if found:
         within = f" (at most {found.largest} units in the last place apart)" if found.largest else ""
-        click.echo(f"equal: {', '.join(found.results)}{within}")
+        echo(f"equal: {', '.join(found.results)}{within}")
         return
     for d in found.differences:
-        click.echo(str(d))
+        echo(str(d))
     if found.parting is not None:
-        click.echo()
+        echo()
         for line in found.parting.lines():
-            click.echo(line)
+            echo(line)
 
 
 def _result(found: Comparison) -> ComparedPrograms:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from isakit.cli.common import echo
+
 
 @click.command(
     "completion",
@@ -19,4 +21,4 @@ def command(ctx: click.Context, shell: str) -> None:
     """Write the script with which a shell completes verbs, options and their values."""
     from isakit.cli.completion import script
 
-    click.echo(script(shell, ctx.find_root().command))
+    echo(script(shell, ctx.find_root().command))

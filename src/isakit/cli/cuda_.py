@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.results import Output
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool
         _report_json(status, statistics)
     elif stats:
         for line in statistics.lines():
-            click.echo(line, err=True)
+            echo(line, err=True)
     _end_like(status)
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli import interrupted
-from isakit.cli.common import coloured, json_option, on_terminal
+from isakit.cli.common import echo, echo_json, json_option, on_terminal
 from isakit.cli.launches import launch_options, prepare
 from isakit.errors import IsakitError
-from isakit.results import Output, plain, record
+from isakit.results import Output, record
 
 if TYPE_CHECKING:
     from isakit.debug.session import Session
@@ -129,7 +129,7 @@ def command(
         from isakit.debug.dap import DapServer as Editors
 
         editors = Editors(session, dap_place)
-        click.echo(f"the Debug Adapter Protocol is spoken at {editors.place}", err=True)
+        echo(f"the Debug Adapter Protocol is spoken at {editors.place}", err=True)
         with _interrupts_end_it():
             editors.serve()
         return
@@ -138,7 +138,7 @@ def command(
         from isakit.debug.gdb.stub import SCRIPT
 
         server = GdbServer(session, gdb_place)
-        click.echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote {server.place}'", err=True)
+        echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote {server.place}'", err=True)
         with _interrupts_end_it():
             server.serve()
         return
@@ -147,7 +147,7 @@ def command(
         _carry_out(commands, iter(given), as_json, strict=True)
     elif sys.stdin.isatty() and not as_json:
         for line in session.about:
-            click.echo(line)
+            echo(line)
         _answer(commands.stopped(session.stop), False, "")
         _carry_out(commands, _typed(commands), False, strict=False)
     else:
@@ -215,12 +215,10 @@ def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: 
 
 def _answer(reply: Any, as_json: bool, line: str) -> None:
     if as_json:
-        import json
-
-        click.echo(json.dumps(plain(CommandReply(line, reply.lines, reply.data)), ensure_ascii=False))
+        echo_json(CommandReply(line, reply.lines, reply.data), None)
         return
     for text in reply.lines:
-        click.echo(_painted(text) if coloured() else text, color=coloured())
+        echo(text, painted=_painted)
 
 
 def _painted(text: str) -> str:
@@ -251,10 +249,10 @@ def _typed(commands: Commands) -> Iterator[str]:
         try:
             yield input(PROMPT)
         except EOFError:
-            click.echo()
+            echo()
             return
         except KeyboardInterrupt:
-            click.echo()
+            echo()
 
 
 __all__ = ["command"]

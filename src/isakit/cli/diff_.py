@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import (
-    coloured,
+    echo,
     echo_json,
     isa_option,
     json_option,
     named_code,
-    printable,
     read_bytes,
     shown,
     variant_option,
@@ -93,7 +92,7 @@ def command(
             for name, program in some:
                 _line(mark, f"{mark} kernel {name}: {len(program)} instructions")
     if not equal:
-        click.echo("error: the code differs", err=True)
+        echo("error: the code differs", err=True)
         click.get_current_context().exit(DIFFERENT)
 
 
@@ -113,7 +112,7 @@ def _programs(path: str, named: dict[str, str], kernel: str | None) -> list[tupl
 def _show(p: ProgramDiff, context: int, everything: bool, exact: bool) -> None:
     counts = ", ".join(f"{n} {c.value}" for c, n in p.counts.items() if n)
     name = p.name_a if p.name_a == p.name_b else f"{p.name_a} and {p.name_b}"
-    click.echo(printable(f"{name}: {counts or 'no instructions'}"))
+    echo(f"{name}: {counts or 'no instructions'}")
     for what, a, b in p.facts:
         _line("-", f"- {what}: {a}")
         _line("+", f"+ {what}: {b}")
@@ -128,7 +127,7 @@ def _show(p: ProgramDiff, context: int, everything: bool, exact: bool) -> None:
         if k not in wanted:
             continue
         if before >= 0 and k != before + 1:
-            click.echo("  ...")
+            echo("  ...")
         before = k
         for mark, text in _lines(r, min(width, 60)):
             _line(mark, text)
@@ -151,5 +150,4 @@ def _place(i: Instruction | None) -> str:
 
 def _line(mark: str, text: str) -> None:
     colour = _COLOURS.get(mark)
-    text = printable(text).rstrip()
-    click.echo(f"\x1b[{colour}m{text}\x1b[0m" if colour and coloured() else text, color=True)
+    echo(text.rstrip(), painted=None if colour is None else lambda t: f"\x1b[{colour}m{t}\x1b[0m")

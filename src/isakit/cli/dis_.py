@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import (
-    coloured,
+    echo,
     echo_json,
     isa_option,
     json_option,
@@ -156,15 +156,15 @@ def command(
         if isinstance(shader, Shader):
             programs = [p for p in programs if len(p[1])]
             for line in shader.directives():
-                click.echo(_paint(line) if coloured() else line)
+                echo(line, painted=_paint)
     heads = _Heads(files)
     for number, (name, program) in enumerate(programs):
         if number:
-            click.echo()
+            echo()
         module = program.kernel.module if program.kernel is not None else None
         described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
-            click.echo(f"// {name}")
+            echo(f"// {name}")
         beside = _Beside(program, symbols, live, blocks, demangle)
         _write(program, words, labels, source, beside, header=not described, collapse=collapse)
     if kernel is None:
@@ -180,7 +180,7 @@ def _ptx(data: bytes, path: str) -> None:
     texts = [f.text for f in find_embedded(data, path) if f.what == "ptx"]
     if not texts:
         raise IsakitError(f"{path} has no PTX in it")
-    click.echo("\n\n".join(texts))
+    echo("\n\n".join(texts))
 
 
 def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
@@ -192,7 +192,7 @@ def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
     if not shaders:
         raise IsakitError(f"{path} holds no shader file (GXP); expressions are made of shaders only")
     for shader in shaders:
-        click.echo(glsl(shader) if as_glsl else expressions(shader), nl=False)
+        echo(glsl(shader) if as_glsl else expressions(shader), nl=False)
 
 
 class _Heads:
@@ -212,9 +212,9 @@ class _Heads:
             self.shown.add(id(module))
             if len(self.files) > 1:
                 place = next(n for n, m in enumerate(self.files) if m is module)
-                click.echo(f".file {place} {module.kind} at {module.offset:#x}")
+                echo(f".file {place} {module.kind} at {module.offset:#x}")
             for line in (f".isa {module.isa} {module.instruction_set.variant}", *module_header(module)):
-                click.echo(_paint(line) if coloured() else line)
+                echo(line, painted=_paint)
         return True
 
 
@@ -334,7 +334,7 @@ def _write(
     from isakit.asm.source_listing import source_listing
 
     if source and program.lines is None:
-        click.echo("// this program does not know its source lines", err=True)
+        echo("// this program does not know its source lines", err=True)
     total = len(program.units)
     with _progress(total) as show:
         rows: Iterable[str] = lines(
@@ -344,11 +344,9 @@ def _write(
         if source:
             rows = source_listing(program, labels=labels, header=header)
         rows = itertools.chain(beside.heads(), rows)
-        if coloured():
-            rows = map(_paint, rows)
         written = 0
         while chunk := list(itertools.islice(rows, 20_000)):
-            click.echo("\n".join(chunk), color=True)
+            echo("\n".join(chunk), painted=_painted)
             written += len(chunk)
             show(written)
 
@@ -369,6 +367,10 @@ _COLOURS = re.compile(
     r"(?P<name>^\s+(?:\([^)]*\) )?(?:(?:exit|join|long) )*[a-z]\w*)"
 )
 _CODES = {"comment": "90", "label": "33", "directive": "35", "register": "36", "number": "32", "name": "1"}
+
+
+def _painted(lines: str) -> str:
+    return "\n".join(map(_paint, lines.split("\n")))
 
 
 def _paint(line: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isakit.cli.common import coloured, console, echo_json, isa_option, json_option
+from isakit.cli.common import coloured, console, echo, echo_json, isa_option, json_option
 from isakit.errors import IsakitError, did_you_mean
 from isakit.results import Output, record
 
@@ -77,13 +77,13 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
         if not hits:
             raise IsakitError(f"no page has {word!r}")
         if stem != word:
-            click.echo(f"no page has {word!r}; these have {stem!r}:", err=True)
+            echo(f"no page has {word!r}; these have {stem!r}:", err=True)
         if as_json:
             echo_json([FoundPage(*hit) for hit in hits])
             return
         width = max(len(name) for _, name, _ in hits)
         for set_name, hit, text in hits:
-            click.echo(f"{set_name or 'asm':5s} {hit:{width}s}  {text}")
+            echo(f"{set_name or 'asm':5s} {hit:{width}s}  {text}")
         return
     if as_json:
         found = records_named(isas, name) if name else [(isa, r) for isa in isas for r in isa.records]
@@ -104,7 +104,7 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
         for page in pages:
             console().print(Markdown(page.replace("<br>", " · ")))
     else:
-        click.echo("\n".join(pages).rstrip())
+        echo("\n".join(pages).rstrip())
 
 
 def _unknown(name: str, names: list[str]) -> IsakitError:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from isakit.cli.common import echo_json, json_option, write_bytes
+from isakit.cli.common import echo, echo_json, json_option, write_bytes
 from isakit.errors import IsakitError
 from isakit.results import Output
 
@@ -85,7 +85,7 @@ def command(
         echo_json(drawn)
     elif stats:
         for n, d in enumerate(drawn):
-            click.echo(
+            echo(
                 f"draw {n}: {d.vertices} vertices, {d.primitives} primitives, {d.fragments} fragments, "
                 f"{d.instructions} instructions, {d.seconds:.3f} s"
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import coloured, console, echo_json, isa_option, json_option, type_option, variant_option
+from isakit.cli.common import coloured, console, echo, echo_json, isa_option, json_option, type_option, variant_option
 from isakit.results import Output
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def command(isa_name: str, variant: str | None, program_type: str | None, as_jso
         return
     for number, explanation in enumerate(found):
         if number:
-            click.echo()
+            echo()
         if coloured():
             _table(explanation)
         else:
-            click.echo(str(explanation))
+            echo(str(explanation))
 
 
 def _table(e: Explanation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from isakit.cli.common import isa_option, type_option, variant_option, write_bytes
+from isakit.cli.common import echo, isa_option, type_option, variant_option, write_bytes
 
 
 @click.command(
@@ -51,7 +51,7 @@ def command(
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in sleigh(chosen.decoder(program_type)).files.items():
             write_bytes(str(folder / name), content.encode())
-            click.echo(str(folder / name))
+            echo(str(folder / name))
         return
     if kind == "c":
         from isakit.export.c_header import c_header

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import (
+    echo,
     echo_json,
     isa_option,
     json_option,
     named_code,
-    printable,
     read_bytes,
     shown,
     type_option,
@@ -142,11 +142,11 @@ def command(
                 if as_json:
                     found.append(hit)
                 else:
-                    click.echo(printable(str(hit)))
+                    echo(str(hit))
         except BrokenPipeError:
             raise
         except (FormatError, OSError) as e:
-            click.echo(printable(f"error: {e}"), err=True)
+            echo(f"error: {e}", err=True)
             failed = True
     if as_json:
         echo_json(Matches(SCHEMA, pattern, OMITTED, found))
@@ -166,14 +166,14 @@ def _indexed(index: str, pattern: Pattern, count: bool, as_json: bool) -> None:
         elif as_json:
             found.append(Match(name, hit.kernel, i.address, list(i.words), i.text))
         else:
-            click.echo(printable(str(Match(name, hit.kernel, i.address, list(i.words), i.text))))
+            echo(str(Match(name, hit.kernel, i.address, list(i.words), i.text)))
     sums = [MatchCount(name, kernel, n) for (name, kernel), n in counts.items()]
     if as_json:
         found += sums
         echo_json(Matches(SCHEMA, pattern.text, OMITTED, found))
         return
     for row in sums:
-        click.echo(printable(str(row)))
+        echo(str(row))
 
 
 def _alike(index: str, like: str, least: float, as_json: bool) -> None:
@@ -188,7 +188,7 @@ def _alike(index: str, like: str, least: float, as_json: bool) -> None:
                 row = AlikeKernel(k.name, r.likeness, name, r.kernel)
                 out.append(row)
                 if not as_json:
-                    click.echo(printable(str(row)))
+                    echo(str(row))
     if as_json:
         echo_json(Matches(SCHEMA, "", shown(like), out))
 

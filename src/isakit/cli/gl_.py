@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.results import Output
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def command(
         echo_json(report.record())
     else:
         for line in lines(report, stats, unsupported):
-            click.echo(line, err=True)
+            echo(line, err=True)
     click.get_current_context().exit(code)
 
 

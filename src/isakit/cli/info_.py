@@ -12,11 +12,11 @@ import click
 
 from isakit.cli.common import (
     dimensions,
+    echo,
     echo_json,
     isa_option,
     json_option,
     named_code,
-    printable,
     read_bytes,
     shown,
     variant_option,
@@ -315,4 +315,4 @@ _INTERFACE = {
 
 
 def _line(text: str) -> None:
-    click.echo(printable(text).replace("\n", "\\n"))
+    echo(text.replace("\n", "\\n"))

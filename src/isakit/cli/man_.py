@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from isakit.cli.common import write_bytes
+from isakit.cli.common import echo, write_bytes
 
 
 @click.command(
@@ -22,7 +22,7 @@ def command(verb: str | None, output: str | None) -> None:
     from isakit.cli.manual import page
 
     if output is None:
-        click.echo(page(verb or ""), nl=False)
+        echo(page(verb or ""), nl=False)
         return
     if verb is not None:
         raise click.UsageError("-o writes the pages of all verbs: name none")
@@ -33,4 +33,4 @@ def command(verb: str | None, output: str | None) -> None:
     for name in ("", *COMMANDS):
         path = folder / f"isakit{'-' * bool(name)}{name}.1"
         write_bytes(str(path), page(name).encode())
-        click.echo(str(path))
+        echo(str(path))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from isakit.cli.common import echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
 from isakit.results import Output
 
@@ -66,7 +66,7 @@ def command(
     elif html is None:
         tables = (*_behind(block_table(found.blocks)), *_behind(found.by_source()), *found.table())
         for line in [*found.listing(), "", *tables]:
-            click.echo(line)
+            echo(line)
 
 
 def _behind(lines: list[str]) -> list[str]:

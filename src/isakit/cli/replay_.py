@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.results import Output
 
 if TYPE_CHECKING:
@@ -79,15 +79,15 @@ def command(
         outcomes.append(outcome)
         if not as_json:
             for line in _lines(outcome, check):
-                click.echo(line)
+                echo(line)
     if as_json:
         echo_json([_launch(o, check) for o in outcomes])
     unexpected = [o for o in outcomes if o.fault is not None and o.expected_fault is None]
     different = [o for o in outcomes if check and not o.same]
     if unexpected:
-        click.echo(f"fault: {unexpected[0].fault}", err=True)
+        echo(f"fault: {unexpected[0].fault}", err=True)
     elif different:
-        click.echo(f"error: {len(different)} of {len(outcomes)} launches differ", err=True)
+        echo(f"error: {len(different)} of {len(outcomes)} launches differ", err=True)
     click.get_current_context().exit(FAULTED if unexpected else DIFFERENT if different else 0)
 
 
@@ -124,9 +124,9 @@ def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, outpu
         echo_json(ReplayedFrames(replay.chip.name, replay.draws, **vars(replay.report.record())))
         return
     for d in replay.draws:
-        click.echo(f"frame {d.frame} draw {d.draw}: {d.mode}, {d.fragments} fragments")
+        echo(f"frame {d.frame} draw {d.draw}: {d.mode}, {d.fragments} fragments")
     for line in lines(replay.report, False, False):
-        click.echo(line, err=True)
+        echo(line, err=True)
     click.get_current_context().exit(FAULTED if replay.report.faults else 0)
 
 

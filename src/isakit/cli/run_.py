@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from isakit.cli.arguments import FORMS, Argument, parse, plain
 from isakit.cli.common import (
     UTF16_MARKS,
+    echo,
     echo_json,
     isa_option,
     json_option,
@@ -177,10 +178,10 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
         echo_json(result)
         return
     for text in texts:
-        click.echo(text)
+        echo(text)
     if options["stats"]:
         for name, value in vars(result.stats).items():
-            click.echo(f"{name}: {value}")
+            echo(f"{name}: {value}")
 
 
 def refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from isakit.cli.common import echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.cli.launches import Prepared, launch_options, prepare
 from isakit.results import Output
 
@@ -51,7 +51,7 @@ def command(
     if as_json:
         echo_json(report.record())
     else:
-        click.echo(str(report))
+        echo(str(report))
     if not report.clean:
         click.get_current_context().exit(FOUND)
 

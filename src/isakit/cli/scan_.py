@@ -7,7 +7,7 @@ import time
 
 import click
 
-from isakit.cli.common import echo_json, json_option, printable
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.results import Output, record
 
 _SECONDS = 0.5
@@ -70,4 +70,4 @@ def command(output: str, jobs: int | None, dask: str | None, as_json: bool, path
         echo_json(IndexedFiles("isakit-scan-1", output, **vars(report)))
         return
     found = f"{report.kernels} kernels, {report.instructions} instructions, {report.strings} names"
-    click.echo(printable(f"{output}: {report.files} files, {found}, {report.bytes / 1e6:.1f} MB searched"))
+    echo(f"{output}: {report.files} files, {found}, {report.bytes / 1e6:.1f} MB searched")

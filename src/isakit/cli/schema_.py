@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from isakit.cli.app import COMMANDS, PLACES
-from isakit.cli.common import echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option
 from isakit.errors import IsakitError
 from isakit.results import Output
 
@@ -63,4 +63,4 @@ def command(verb: str | None, as_json: bool) -> None:
         echo_json({v: schema(v) for v in verbs})
     else:
         for v in verbs:
-            click.echo(f"{v:10} {schema(v).get('$id', schema(v)['title'])}")
+            echo(f"{v:10} {schema(v).get('$id', schema(v)['title'])}")

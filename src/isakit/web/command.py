@@ -16,6 +16,7 @@ from types import FrameType
 
 import click
 
+from isakit.cli.common import echo
 from isakit.errors import HostError, IsakitError
 from isakit.results import Output, plain, record
 from isakit.sandbox import absent
@@ -103,9 +104,9 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
         url = f"http://{shown}:{number}/{token}/"
         with _until_ended(server.handle_exit):
             about = PageAddress(url, number, absent())
-            click.echo(json.dumps(plain(about)) if as_json else f"the workbench is at {url}")
+            echo(json.dumps(plain(about)) if as_json else f"the workbench is at {url}")
             for what in about.absent:
-                click.echo(f"note: programs of a page are not shut in as they should be: there is no {what}", err=True)
+                echo(f"note: programs of a page are not shut in as they should be: there is no {what}", err=True)
             sys.stdout.flush()
             if browse:
                 import webbrowser
