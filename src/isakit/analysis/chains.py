@@ -8,6 +8,7 @@ from isakit.analysis.control_flow import ControlFlow
 from isakit.analysis.liveness import Liveness, liveness
 from isakit.analysis.ssa import MERGE, START, Ssa
 from isakit.codec.instruction import Place
+from isakit.flow.graph import reachable
 from isakit.lean import cached_property
 
 __all__ = ["START", "Chains"]
@@ -51,22 +52,10 @@ class Chains:
         return known
 
     def _written(self, ssa: Ssa, value: int) -> frozenset[int]:
-        found: set[int] = set()
-        seen = {value}
-        waiting = [value]
-        while waiting:
-            v = waiting.pop()
-            known = self._known.get((ssa, v))
-            if known is not None:
-                found |= known
-                continue
-            if ssa.addresses[v] != MERGE:
-                found.add(ssa.addresses[v])
-            for w in ssa.inputs[v]:
-                if w not in seen:
-                    seen.add(w)
-                    waiting.append(w)
-        return frozenset(found)
+        values = reachable([value], lambda v: () if (ssa, v) in self._known else ssa.inputs[v])
+        own = (ssa.addresses[v] for v in values if (ssa, v) not in self._known)
+        known = (self._known[ssa, v] for v in values if (ssa, v) in self._known)
+        return frozenset(a for a in own if a != MERGE).union(*known)
 
     @cached_property
     def derived(self) -> Sequence[Sequence[int]]:
@@ -89,14 +78,6 @@ class Chains:
     def uses(self, address: int, place: Place) -> tuple[int, ...]:
         """Addresses of the instructions that may read what the one at `address`, or `START`, writes to a register."""
         ssa = self.ssa
-        waiting = [v for v in ssa.made(address) if ssa.places[v] == place]
-        seen = set(waiting)
-        found: set[int] = set()
-        while waiting:
-            v = waiting.pop()
-            found.update(self.readers[v])
-            for w in self.derived[v]:
-                if w not in seen:
-                    seen.add(w)
-                    waiting.append(w)
+        made = [v for v in ssa.made(address) if ssa.places[v] == place]
+        found = {reader for v in reachable(made, self.derived.__getitem__) for reader in self.readers[v]}
         return tuple(sorted(found))

@@ -15,6 +15,8 @@ from enum import StrEnum
 
 from isakit.asm import Program
 from isakit.codec import Instruction, Memory
+from isakit.flow.blocks import basic_blocks
+from isakit.flow.graph import FlowGraph, reachable
 from isakit.lean import cached_property
 from isakit.spec import InstructionKind
 
@@ -155,6 +157,18 @@ class ControlFlow:
                 if e.target in inside and e.kind not in (EdgeKind.CALL, EdgeKind.RETURN):
                     yield e
 
+    def successors_within(self, function: FlowFunction) -> dict[int, list[int]]:
+        """Return the blocks after each block of a function; calls are stepped over."""
+        out: dict[int, list[int]] = {n: [] for n in function.blocks}
+        for e in self.within(function):
+            out[e.source].append(e.target)
+        return out
+
+    @cached_property
+    def graph(self) -> FlowGraph[int]:
+        """The blocks by number, those that are not reached included, with all edges."""
+        return FlowGraph(range(len(self.blocks)), lambda n: [e.target for e in self.successors[n]])
+
 
 def control_flow(program: Program, entries: Sequence[int] = ()) -> ControlFlow:
     """Analyse a program; `entries` are byte addresses of more entry points than its first instruction.
@@ -290,23 +304,11 @@ class _Reader:
     def _blocks(self, edges: list[list[tuple[int, EdgeKind]]]) -> tuple[list[CodeBlock], dict[int, tuple[int, int]]]:
         """The blocks, and for each instruction's address (number of its block, its place)."""
         leaders = {*self.entries, *self.breaks, *self.joins, *self.calls.values()}
-        for k, out in enumerate(edges):
-            behind = self._behind(k)
-            leaders |= {t for t, kind in out if kind is not EdgeKind.NEXT}
-            plain = out == [(behind, EdgeKind.NEXT)] if behind is not None else False
-            if behind is not None and (not plain or self._ends_block(k)):
-                leaders.add(behind)
-        blocks: list[CodeBlock] = []
-        number: dict[int, tuple[int, int]] = {}
-        current: list[Instruction] = []
-        for k, i in enumerate(self.code):
-            if current and (k in leaders or self._behind(k - 1) != k):
-                blocks.append(CodeBlock(len(blocks), current))
-                current = []
-            current.append(i)
-            number[i.address] = len(blocks), k
-        if current:
-            blocks.append(CodeBlock(len(blocks), current))
+        leaders |= {t for out in edges for t, kind in out if kind is not EdgeKind.NEXT}
+        leaders |= {k + 1 for k in range(len(edges)) if self._ends_block(k)}
+        bodies = basic_blocks(range(len(edges)), [[t for t, _ in out] for out in edges].__getitem__, leaders)
+        blocks = [CodeBlock(n, [self.code[k] for k in body]) for n, body in enumerate(bodies)]
+        number = {self.code[k].address: (n, k) for n, body in enumerate(bodies) for k in body}
         for t in self.joins:
             blocks[number[self.code[t].address][0]].joins = True
         return blocks, number
@@ -327,17 +329,13 @@ class _Reader:
         heads = [number[self.code[k].address][0] for k in dict.fromkeys((*self.entries, *self.calls.values()))]
         functions = [FlowFunction(n, blocks[b].address) for n, b in enumerate(heads)]
         by_head = {b: n for n, b in enumerate(heads)}
+        ends = [number[b.instructions[-1].address][1] for b in blocks]
+        after = [[number[self.code[t].address][0] for t, _ in edges[end]] for end in ends]
         for f, head in zip(functions, heads, strict=True):
-            waiting = [head]
-            while waiting:
-                b = blocks[waiting.pop()]
-                if b.function is not None:
-                    continue
-                b.function = f.number
-                f.blocks.append(b.number)
-                last = number[b.instructions[-1].address][1]
-                waiting += [number[self.code[t].address][0] for t, _ in edges[last]]
-            f.blocks.sort()
+            free = (n for n in [head] if blocks[n].function is None)
+            f.blocks = sorted(reachable(free, lambda n: [t for t in after[n] if blocks[t].function is None]))
+            for n in f.blocks:
+                blocks[n].function = f.number
         for k, t in self.calls.items():
             caller = blocks[number[self.code[k].address][0]].function
             if caller is not None:

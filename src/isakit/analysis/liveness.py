@@ -7,38 +7,16 @@ callers apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from isakit.analysis.control_flow import CodeBlock, ControlFlow
+from isakit.analysis.control_flow import ControlFlow
 from isakit.codec import Instruction
 from isakit.codec.facts import Facts, Place
+from isakit.flow.bits import BitNumbers
+from isakit.flow.liveness import LiveSets, live_sets, uses_and_kills
 from isakit.lean import cached_property
 from isakit.spec import InstructionKind
-
-
-class Numbers:
-    """Registers as bits of an int."""
-
-    def __init__(self) -> None:
-        self.places: list[Place] = []
-        self._bit: dict[Place, int] = {}
-
-    def mask(self, places: Iterable[Place]) -> int:
-        out = 0
-        for p in places:
-            bit = self._bit.get(p)
-            if bit is None:
-                bit = self._bit[p] = 1 << len(self.places)
-                self.places.append(p)
-            out |= bit
-        return out
-
-    def names(self, mask: int) -> Iterator[Place]:
-        while mask:
-            low = mask & -mask
-            yield self.places[low.bit_length() - 1]
-            mask ^= low
 
 
 @dataclass
@@ -46,9 +24,8 @@ class Liveness:
     """The registers that are live at every instruction of a program; `at_end` those that are read after its end."""
 
     flow: ControlFlow
-    numbers: Numbers
-    _in: list[int]
-    _out: list[int]
+    numbers: BitNumbers[Place]
+    _sets: LiveSets
     _facts: dict[int, tuple[int, int]]
     at_end: tuple[Place, ...] = ()
 
@@ -57,7 +34,7 @@ class Liveness:
         """Byte address -> registers live before the instruction, as bits."""
         found: dict[int, int] = {}
         for block in self.flow.blocks:
-            live = self._out[block.number]
+            live = self._sets.leaving[self.flow.graph.number[block.number]]
             for i in reversed(block.instructions):
                 uses, kills = self._facts[i.address]
                 live = live & ~kills | uses
@@ -66,24 +43,24 @@ class Liveness:
 
     def before(self, address: int) -> frozenset[Place]:
         """The registers live before the instruction at a byte address, as (file, index)."""
-        return frozenset(self.numbers.names(self._before[address]))
+        return frozenset(self.numbers.of(self._before[address]))
 
     def after(self, address: int) -> frozenset[Place]:
         """The registers live after the instruction at a byte address."""
         block = self.flow.block_at(address)
         i = block.at(address)
         behind = address + i.size
-        live = self._before[behind] if behind < block.end else self._out[block.number]
-        return frozenset(self.numbers.names(live))
+        live = self._before[behind] if behind < block.end else self._sets.leaving[self.flow.graph.number[block.number]]
+        return frozenset(self.numbers.of(live))
 
     def at_start(self, block: int) -> int:
         """The registers live at the start of a block, as bits of `numbers`."""
-        return self._in[block]
+        return self._sets.entering[self.flow.graph.number[block]]
 
     @cached_property
     def files(self) -> tuple[str, ...]:
         """The register files the program uses, in the order of first use."""
-        return tuple(dict.fromkeys(file for file, _ in self.numbers.places))
+        return tuple(dict.fromkeys(file for file, _ in self.numbers.items))
 
     def pressure(self, file: str) -> dict[int, int]:
         """Byte address -> how many registers of a file are live before the instruction."""
@@ -107,13 +84,13 @@ class Liveness:
             for i in block.instructions:
                 live = self._before[i.address]
                 if i.address != end:
-                    self._close(out, open_since, self.numbers.names(previous), end)
+                    self._close(out, open_since, self.numbers.of(previous), end)
                     previous = 0
-                self._close(out, open_since, self.numbers.names(previous & ~live), i.address)
-                for p in self.numbers.names(live & ~previous):
+                self._close(out, open_since, self.numbers.of(previous & ~live), i.address)
+                for p in self.numbers.of(live & ~previous):
                     open_since[p] = i.address
                 previous, end = live, i.address + i.size
-        self._close(out, open_since, self.numbers.names(previous), end)
+        self._close(out, open_since, self.numbers.of(previous), end)
         return out
 
     @staticmethod
@@ -127,7 +104,7 @@ class Liveness:
         """The registers of a file up to the highest that is written; what is only read beyond is not the program's."""
         written = (n for b in self.flow.blocks for i in b.instructions for f, n in i.defs if f == file)
         end = max(written, default=-1)
-        return sum(1 << k for k, (f, n) in enumerate(self.numbers.places) if f == file and n <= end)
+        return sum(1 << k for k, (f, n) in enumerate(self.numbers.items) if f == file and n <= end)
 
 
 def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> Liveness:
@@ -139,7 +116,7 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
             instruction set says a program of this type hands on (`InstructionSet.results`), all registers the program
             names of them.
     """
-    numbers = Numbers()
+    numbers = BitNumbers[Place]()
     masks: dict[Facts, tuple[int, int]] = {}
     facts: dict[int, tuple[int, int]] = {}
     for b in flow.blocks:
@@ -152,37 +129,15 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
             facts[i.address] = known
     if live_at_end is None:
         handed = flow.program.decoder.isa.results.get(flow.program.program_type, frozenset())
-        live_at_end = [p for p in numbers.places if p[0] in handed]
+        live_at_end = [p for p in numbers.items if p[0] in handed]
     at_end = numbers.mask(live_at_end)
-    everything = (1 << len(numbers.places)) - 1
     lost = {flow.block_at(a).number for a in flow.unresolved}
-    gen: list[int] = []
-    keep: list[int] = []
-    for b in flow.blocks:
-        used, killed = _summary(b, facts)
-        gen.append(used)
-        keep.append(~killed)
-    out = [0] * len(flow.blocks)
-    before = [0] * len(flow.blocks)
-    waiting = list(range(len(flow.blocks)))
-    queued = [True] * len(flow.blocks)
-    while waiting:
-        n = waiting.pop()
-        queued[n] = False
-        live = everything if n in lost else 0
-        for e in flow.successors[n]:
-            live |= before[e.target]
-        if _may_end(flow, n):
-            live |= at_end
-        out[n] = live
-        entered = live & keep[n] | gen[n]
-        if entered != before[n]:
-            before[n] = entered
-            for e in flow.predecessors[n]:
-                if not queued[e.source]:
-                    queued[e.source] = True
-                    waiting.append(e.source)
-    return Liveness(flow, numbers, before, out, facts, tuple(numbers.names(at_end)))
+    summaries = [
+        uses_and_kills(facts[i.address] for i in reversed(flow.blocks[n].instructions)) for n in flow.graph.nodes
+    ]
+    ends = [(numbers.all if n in lost else 0) | (at_end if _may_end(flow, n) else 0) for n in flow.graph.nodes]
+    live = live_sets(flow.graph, [uses for uses, _ in summaries], [kills for _, kills in summaries], ends)
+    return Liveness(flow, numbers, live, facts, tuple(numbers.of(at_end)))
 
 
 def only_computes(i: Instruction) -> bool:
@@ -194,16 +149,6 @@ def only_computes(i: Instruction) -> bool:
         and not any(file in handed for file, _ in i.defs)
         and not i.facts.stores
     )
-
-
-def _summary(block: CodeBlock, facts: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """(registers read before they are written as a whole, registers written as a whole), as bits."""
-    used = killed = 0
-    for i in reversed(block.instructions):
-        uses, kills = facts[i.address]
-        used = used & ~kills | uses
-        killed |= kills
-    return used, killed
 
 
 def _may_end(flow: ControlFlow, n: int) -> bool:

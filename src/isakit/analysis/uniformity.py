@@ -8,7 +8,7 @@ lanes may differ, not that they do.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
@@ -20,6 +20,7 @@ from isakit.analysis.ssa import MERGE
 from isakit.codec import Instruction
 from isakit.codec.instruction import Place
 from isakit.errors import IsakitError
+from isakit.flow.graph import reachable
 from isakit.sem.semantics import trace_of
 from isakit.sem.trace import Trace
 from isakit.sem.value import Value
@@ -142,21 +143,20 @@ class Uniformity:
         if not controls or (i is not last and not slots) or (len(out) < 2 and i.group is not InstructionKind.RETURN):
             return
         self.branches.add(i.address)
+
+        def after(t: int) -> list[int]:
+            return [e.target for e in self.flow.successors[t]]
+
         meeting = self._meeting(n)
         bit = 1
         if meeting is not None:
             bit = 1 << self._next_bit
             self._next_bit += 1
-        todo = [t for t in out if t != meeting]
-        while todo:
-            t = todo.pop()
-            if self._regions[t] & bit:
-                continue
+        for t in reachable(out, after, without=[meeting]):
             self._regions[t] |= bit
             for inside in self.flow.blocks[t].instructions:
                 for v in self.chains.ssa.made(inside.address):
                     self._note(v, apart=True)
-            todo += [e.target for e in self.flow.successors[t] if e.target != meeting]
 
     def _meeting(self, n: int) -> int | None:
         """The block where lanes that part after a block surely are together again, None where there is none."""
@@ -231,22 +231,19 @@ def dead_code(flow: ControlFlow, chains: Chains | None = None) -> list[int]:
     if flow.unresolved:
         return sorted(dead)
     handed, ssa = set(chains.live.at_end), chains.ssa
-    needed: set[int] = set()
-    waiting = [
-        i for i in reached.values() if not i.defs or not only_computes(i) or any(place in handed for place in i.defs)
+    roots = [
+        a for a, i in reached.items() if not i.defs or not only_computes(i) or any(place in handed for place in i.defs)
     ]
-    wanted = [False] * len(ssa.addresses)
-    while waiting:
-        i = waiting.pop()
-        if i.address in needed:
-            continue
-        needed.add(i.address)
-        values = [v for v in ssa.used.get(i.address, ()) if not wanted[v]]
-        while values:
-            v = values.pop()
-            if not wanted[v]:
-                wanted[v] = True
-                if ssa.addresses[v] in reached:
-                    waiting.append(reached[ssa.addresses[v]])
-                values += ssa.inputs[v]
+
+    def needs(of: tuple[bool, int]) -> Iterator[tuple[bool, int]]:
+        """Yield what an instruction reads, and what may be the value read and where it is written."""
+        is_value, at = of
+        if not is_value:
+            yield from ((True, v) for v in ssa.used.get(at, ()))
+            return
+        yield from ((True, v) for v in ssa.inputs[at])
+        if ssa.addresses[at] in reached:
+            yield False, ssa.addresses[at]
+
+    needed = {at for is_value, at in reachable(((False, a) for a in roots), needs) if not is_value}
     return sorted(dead | (reached.keys() - needed))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
-from isakit.flow.graph import FlowGraph, reachable
+from isakit.flow.graph import FlowGraph, further_roots
 from isakit.lean import cached_property
 
 N = TypeVar("N")
@@ -151,9 +151,5 @@ def post_dominators(
             ends.append(n)
     before[EXIT] = ends
     if endless:
-        reached = reachable(ends, before.__getitem__)
-        for n in reversed(nodes):
-            if n not in reached:
-                ends.append(n)
-                reached |= reachable([n], before.__getitem__)
+        ends += further_roots(reversed(nodes), ends, before.__getitem__)
     return Dominators(EXIT, before.__getitem__)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Generic, TypeVar
 
 N = TypeVar("N")
 
 
-def reachable(roots: Iterable[N], succs: Callable[[N], Iterable[N]]) -> set[N]:
-    """Return the roots and all that can be reached from them; `succs` is called once for each node."""
-    todo = list(dict.fromkeys(roots))
+def reachable(roots: Iterable[N], succs: Callable[[N], Iterable[N]], *, without: Container[N] = ()) -> set[N]:
+    """Return the roots and all that can be reached from them without the nodes `without`.
+
+    `succs` is called once for each node that is returned.
+    """
+    todo = [n for n in dict.fromkeys(roots) if n not in without]
     seen = set(todo)
     while todo:
         for s in succs(todo.pop()):
-            if s not in seen:
+            if s not in seen and s not in without:
                 seen.add(s)
                 todo.append(s)
     return seen
 
 
-def between(roots: Iterable[N], stop: object, succs: Callable[[N], Iterable[N]]) -> set[N]:
-    """Return the roots and all that can be reached from them without passing `stop`, which is not among them."""
-    return reachable((n for n in roots if n is not stop), lambda n: [s for s in succs(n) if s is not stop])
+def further_roots(nodes: Iterable[N], roots: Iterable[N], succs: Callable[[N], Iterable[N]]) -> list[N]:
+    """Return some of the nodes, in their order, from which all those can be reached that `roots` do not lead to."""
+    seen = reachable(roots, succs)
+    out: list[N] = []
+    for n in nodes:
+        if n not in seen:
+            out.append(n)
+            seen |= reachable([n], succs, without=seen)
+    return out
 
 
 class FlowGraph(Generic[N]):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from isakit.flow.dominators import Dominators, Exit, post_dominators
-from isakit.flow.graph import between
+from isakit.flow.graph import reachable
 from isakit.flow.loops import natural_loops
 
 N = TypeVar("N")
@@ -41,7 +41,7 @@ class Divergence(Generic[N]):
 
     def apart(self, branch: N) -> set[N]:
         """Return the nodes that lanes may execute apart from each other once they have parted at a branch."""
-        return between(self._succs(branch), self.meeting(branch), self._succs)
+        return reachable(self._succs(branch), self._succs, without=[self.meeting(branch)])
 
     def loops_left(self, branch: N) -> list[set[N]]:
         """Return the loops that some lanes may leave at a branch while others stay."""

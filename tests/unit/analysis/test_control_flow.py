@@ -100,6 +100,15 @@ out:
 """
 
 
+def test_a_function_that_begins_within_another_one_has_no_blocks_and_no_loops_of_its_own() -> None:
+    flow = flow_of("tesla", "call #inside\ninside:\n(e $c0) bra #inside\nexit nop")
+    main, called = flow.functions
+    assert (main.blocks, called.blocks) == ([0, 1, 2], [])
+    assert [x.head for x in loops(flow, main)] == [1]
+    assert loops(flow, called) == []
+    assert post_dominators(flow, called) == {}
+
+
 def test_a_break_goes_to_the_address_given_before() -> None:
     assert arrows(flow_of("tesla", BREAKS)) == {
         (0, 1, "next"), (1, 2, "next"), (1, 3, "break"), (2, 1, "branch")

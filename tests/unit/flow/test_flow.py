@@ -12,7 +12,7 @@ from isakit.flow.bits import BitNumbers, bits, indices
 from isakit.flow.blocks import basic_blocks
 from isakit.flow.dataflow import gen_kill, solve
 from isakit.flow.dominators import EXIT, Dominators, post_dominators
-from isakit.flow.graph import FlowGraph, reachable
+from isakit.flow.graph import FlowGraph, further_roots, reachable
 from isakit.flow.liveness import live_sets, uses_and_kills
 from isakit.flow.loops import loop_parents, natural_loops
 from isakit.flow.ssa import Renaming, dominance_frontiers, merges
@@ -69,6 +69,20 @@ def test_several_roots_are_all_in_the_graph() -> None:
     assert sorted(graph.nodes) == [0, 1, 2, 3]
     assert 3 in graph
     assert 4 not in graph
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_further_roots_lead_to_all_that_the_first_do_not(seed: int) -> None:
+    edges = random_graph(seed)
+    roots = further_roots(edges, [0], edges.__getitem__)
+    seen = ways_to(edges, 0)
+    for n in roots:  # each was needed when it was taken
+        assert n not in seen
+        seen |= ways_to(edges, n)
+    assert seen == set(edges)
+    assert reachable([0], edges.__getitem__, without=roots) == ways_to(edges, 0)
+    for n in edges:
+        assert reachable([0], edges.__getitem__, without={n}) == ways_to(edges, 0, without=n)
 
 
 def test_the_order_of_a_long_chain_needs_no_recursion() -> None:

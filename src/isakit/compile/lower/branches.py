@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isakit.compile.lower.form import MBlock, MFunction, MIns, VReg
 from isakit.flow.dominators import EXIT, Dominators, Exit, post_dominators
-from isakit.flow.graph import between, reachable
+from isakit.flow.graph import reachable
 from isakit.flow.loops import natural_loops
 
 UNGUARDED = frozenset({"bar", "trap", "joinat", "join", "vote", "ld_lock", "brkpt"})
@@ -164,7 +164,7 @@ def _region(
             return None
         if not stop.succs and not stop.ins:
             return None  # lanes that arrive just end
-        region = between(head.succs, stop, lambda b: b.succs)
+        region = reachable(head.succs, lambda b: b.succs, without=[stop])
         new = head
         for x in region:
             new = dom.meet(new, x)
