@@ -10,7 +10,7 @@ from isakit.arch.tesla import requests as request
 from isakit.errors import IsakitError
 from isakit.lean import cached_property
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.compiled.analysis.liveness import KernelLiveness
+from isakit.machine.tesla.compiled.analysis.liveness import KernelLiveness, StepBlocks
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of
@@ -238,6 +238,11 @@ class Flow:
         return out
 
     # --- what is known of registers and waiting lanes, computed on demand -----------------------------------
+    @cached_property
+    def blocks(self) -> StepBlocks:
+        """The basic blocks."""
+        return StepBlocks(self)
+
     @cached_property
     def _liveness(self) -> KernelLiveness:
         return KernelLiveness(self)

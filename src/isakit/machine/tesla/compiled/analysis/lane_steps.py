@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from isakit.flow.dataflow import solve
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Step
 from isakit.sem.value import Value, mask, signed, uniform_number
 
@@ -39,6 +40,19 @@ class RegisterSteps(NamedTuple):
 Known = dict[int, RegisterSteps]
 """What is known of registers, by number."""
 
+
+@dataclass(frozen=True)
+class Arriving:
+    """What is known on all ways to a block that were seen so far; None: none was."""
+
+    known: Known | None
+
+    def __or__(self, other: Arriving) -> Arriving:
+        if self.known is None or other.known is None:
+            return other if self.known is None else self
+        return Arriving(_common(self.known, other.known))
+
+
 WIDEST = 512
 """The most threads in a row of a block."""
 THREAD_NUMBERS = RegisterSteps(Affine(1, mask(32)), Affine(1, WIDEST - 1))
@@ -60,26 +74,21 @@ class LaneSteps:
 
     def __init__(self, flow: Flow, registers: int) -> None:
         self.flow, self.registers = flow, registers
-        self.at: dict[int, Known] = {flow.entry: {0: THREAD_NUMBERS}, **{pc: {} for pc in flow.resumable}}
-        todo = [pc for pc in sorted(self.at, reverse=True) if pc in flow.steps]
-        while todo:
-            known, s = self.at[(pc := todo.pop())], flow.steps[pc]
-            known = self.after(s, known)
-            while s.successors == [s.op.following] and s.op.following not in flow.leaders:
-                if s.op.following not in flow.steps:
-                    break
-                s = flow.steps[s.op.following]
-                known = self.after(s, known)
-            for n in s.successors:
-                if n in flow.steps and self._comes_to(n, known):
-                    todo.append(n)
+        blocks = flow.blocks
+        start = {flow.entry: Arriving({0: THREAD_NUMBERS}), **{pc: Arriving({}) for pc in flow.resumable}}
 
-    def _comes_to(self, pc: int, known: Known) -> bool:
-        """Note what is known on one more way to a block; returns whether that is news."""
-        before = self.at.get(pc)
-        now = known if before is None else _common(before, known)
-        self.at[pc] = now
-        return now != before
+        def transfer(n: int, arriving: Arriving) -> Arriving:
+            known = arriving.known
+            if known is None:
+                return arriving
+            for s in blocks.steps[n]:
+                known = self.after(s, known)
+            return Arriving(known)
+
+        found = solve(blocks.graph, transfer, [start.get(pc, Arriving(None)) for pc in blocks.graph.nodes])
+        self.at: dict[int, Known] = {
+            pc: x.known for pc, x in zip(blocks.graph.nodes, found, strict=True) if x.known is not None
+        }
 
     def after(self, step: Step, before: Known) -> Known:
         """What is known after an instruction."""

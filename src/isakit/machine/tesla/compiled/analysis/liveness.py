@@ -6,75 +6,34 @@ hundreds of addresses at which lanes may wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
+
+from isakit.flow.bits import BitNumbers
+from isakit.flow.blocks import basic_blocks
+from isakit.flow.dataflow import solve
+from isakit.flow.graph import FlowGraph
+from isakit.flow.liveness import live_sets, uses_and_kills
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 
 
-@dataclass(eq=False)
-class BasicBlock:
-    """Instructions that are executed one after the other; only the last one may transfer control.
+class StepBlocks:
+    """The basic blocks of a kernel.
 
-    Attributes: `number` (in reverse postorder from the entries), `steps`, `successors` (numbers of blocks), `waiting`
-    (bits of the addresses at which lanes may wait inside of it), `parks` (bits of those its end adds), `live` (bits of
-    the registers that may be read from its first instruction on).
+    Attributes: `graph` (blocks by the addresses of their first instructions); `steps` (the instructions of each block,
+    by number); `last` (the one that decides how to go on).
     """
 
-    number: int
-    steps: list[Step]
-    successors: list[int] = field(default_factory=list[int])
-    waiting: int = 0
-    parks: int = 0
-    live: int = 0
-
-    @property
-    def last(self) -> Step:
-        """The instruction that decides how to go on."""
-        return self.steps[-1]
-
-
-def basic_blocks(flow: Flow) -> list[BasicBlock]:
-    """The blocks of a kernel in reverse postorder."""
-    entered: dict[int, int] = {}
-    for s in flow.steps.values():
-        for n in s.successors:
-            entered[n] = entered.get(n, 0) + 1
-    starts = {pc for pc in flow.order if pc in flow.leaders or entered.get(pc, 0) != 1}
-    bodies: dict[int, list[Step]] = {}
-    for start in sorted(starts):
-        body = bodies[start] = [flow.steps[start]]
-        while len(body[-1].successors) == 1 and not body[-1].transfers:
-            following = body[-1].successors[0]
-            if following in starts or following not in flow.steps:
-                break
-            body.append(flow.steps[following])
-    order = _reverse_postorder(bodies, [flow.entry, *sorted(starts)])
-    blocks = [BasicBlock(k, bodies[start]) for k, start in enumerate(order)]
-    number = {start: k for k, start in enumerate(order)}
-    for b in blocks:
-        b.successors = [number[n] for n in b.last.successors if n in number]
-    return blocks
-
-
-def _reverse_postorder(bodies: dict[int, list[Step]], entries: Iterable[int]) -> list[int]:
-    done: set[int] = set()
-    out: list[int] = []
-    for entry in entries:
-        stack = [(entry, False)]
-        while stack:
-            start, left = stack.pop()
-            if left:
-                out.append(start)
-            elif start in bodies and start not in done:
-                done.add(start)
-                stack.append((start, True))
-                stack += [(n, False) for n in bodies[start][-1].successors]
-    # Entries beyond the first are blocks nothing falls into; their own order does not matter.
-    return out[::-1]
+    def __init__(self, flow: Flow) -> None:
+        bodies = basic_blocks(flow.order, lambda pc: flow.steps[pc].successors, flow.leaders)
+        found = {body[0]: [flow.steps[pc] for pc in body] for body in bodies}
+        self.graph = FlowGraph(
+            [flow.entry, *found], lambda pc: [n for n in found[pc][-1].successors if n in flow.steps]
+        )
+        self.steps: list[list[Step]] = [found[pc] for pc in self.graph.nodes]
+        self.last: list[Step] = [body[-1] for body in self.steps]
 
 
 class KernelLiveness:
@@ -85,137 +44,81 @@ class KernelLiveness:
     """
 
     def __init__(self, flow: Flow) -> None:
-        self.flow = flow
-        self.blocks = basic_blocks(flow)
-        self._addresses = sorted(flow.resumable)
-        self._address_bit = {pc: 1 << k for k, pc in enumerate(self._addresses)}
-        self._block_of = {b.steps[0].pc: b for b in self.blocks}
-        self._places = sorted(flow.places | flow.results)
-        self._place_bit = {place: 1 << k for k, place in enumerate(self._places)}
-        self._solve_waiting()
-        self.waiting = self._waiting()
-        self._solve_liveness()
-        self.live = self._live()
+        self.flow, self.blocks = flow, flow.blocks
+        self._addresses = BitNumbers(sorted(flow.resumable))
+        self._parks = [self._addresses.mask(s.parks & flow.resumable) for s in self.blocks.last]
+        waiting = self._solve_waiting()
 
-    # --- lanes that wait ------------------------------------------------------------------------------------
-    def _solve_waiting(self) -> None:
-        for b in self.blocks:
-            for pc in b.last.parks:
-                b.parks |= self._address_bit.get(pc, 0)
-        while True:
-            self._spread_waiting()
-            if not self._resume_waiting():
-                return
-
-    def _spread_waiting(self) -> None:
-        """Lanes wait on along the jumps."""
-        changed = True
-        while changed:
-            changed = False
-            for b in self.blocks:
-                out = b.waiting | b.parks
-                for n in b.successors:
-                    after = self.blocks[n]
-                    if out & ~after.waiting:
-                        after.waiting |= out
-                        changed = changed or n <= b.number
-
-    def _resume_waiting(self) -> bool:
-        """Where the stack says who goes on, all waiting lanes but one group wait on at that group's address."""
-        found = {b.waiting | b.parks for b in self.blocks if b.last.transfers}
-        largest: list[int] = []
-        changed = False
-        for out in sorted(found, key=int.bit_count, reverse=True):
-            if any(not out & ~known for known in largest):
-                continue  # each of its addresses has seen that larger set
-            largest.append(out)
-            for pc in self._addresses_of(out):
-                after = self._block_of[pc]
-                if out & ~after.waiting:
-                    after.waiting |= out
-                    changed = True
-        return changed
-
-    def _addresses_of(self, bits: int) -> list[int]:
-        return [self._addresses[k] for k in _ones(bits)]
-
-    def _waiting(self) -> dict[int, frozenset[int]]:
         @cache
-        def decode(bits: int) -> frozenset[int]:
-            return frozenset(self._addresses_of(bits))
+        def addresses(bits: int) -> frozenset[int]:
+            return frozenset(self._addresses.of(bits))
 
-        return {s.pc: decode(b.waiting) for b in self.blocks for s in b.steps}
+        self.waiting = {
+            s.pc: addresses(bits) for bits, body in zip(waiting, self.blocks.steps, strict=True) for s in body
+        }
+        self.live = self._live([bits | parks for bits, parks in zip(waiting, self._parks, strict=True)])
 
-    # --- registers ------------------------------------------------------------------------------------------
-    def _bits(self, places: Iterable[Place]) -> int:
-        return sum(self._place_bit[p] for p in set(places))
+    def _solve_waiting(self) -> list[int]:
+        """Return the addresses at which lanes may wait in each block.
 
-    def _solve_liveness(self) -> None:
-        flow = self.flow
-        results, keeps = self._bits(flow.results), flow.has_quads
-        everything = self._bits(flow.places)
-        reads = {s.pc: everything if s.trace is None else self._bits(s.reads) | results for s in flow.steps.values()}
-        kept = {s.pc: 0 if s.trace is None else -1 if keeps else ~self._bits(s.writes) for s in flow.steps.values()}
-        self._transfer = reads, kept
-        summaries: list[tuple[int, int]] = []
-        for b in self.blocks:
-            read, keep = 0, -1
-            for s in reversed(b.steps):
-                read, keep = reads[s.pc] | read & kept[s.pc], keep & kept[s.pc]
-            summaries.append((read, keep))
-        changed = True
-        while changed:
-            changed = False
-            behind: dict[int, int] = {}
-            for b in reversed(self.blocks):
-                read, keep = summaries[b.number]
-                live = read | self._behind(b, behind) & keep
-                if live != b.live:
-                    b.live = live
-                    changed = True
+        Lanes wait on along the jumps. Where the stack says who goes on, all waiting lanes but one group wait on at that
+        group's address.
+        """
+        graph, parks = self.blocks.graph, self._parks
+        waiting = [0] * len(graph)
+        while True:
+            waiting = solve(graph, lambda n, x: x | parks[n], waiting)
+            before = list(waiting)
+            found = {waiting[n] | parks[n] for n, s in enumerate(self.blocks.last) if s.transfers}
+            largest: list[int] = []
+            for out in sorted(found, key=int.bit_count, reverse=True):
+                if all(out & ~known for known in largest):  # else each of its addresses has seen that larger set
+                    largest.append(out)
+                    for pc in self._addresses.of(out):
+                        waiting[graph.number[pc]] |= out
+            if waiting == before:
+                return waiting
 
-    def _behind(self, b: BasicBlock, known: dict[int, int]) -> int:
-        """Registers that may be read past a block; `known`: the same for sets of waiting lanes, in this round."""
-        out = 0
-        for n in b.successors:
-            out |= self.blocks[n].live
-        if b.last.transfers:
-            waiting = b.waiting | b.parks
-            if waiting not in known:
-                known[waiting] = self._resumed(waiting)
-            out |= known[waiting]
-        return out
+    def _live(self, behind: list[int]) -> dict[int, frozenset[Place]]:
+        """Return the live registers; `behind` are the addresses at which lanes may wait when a block has ended.
 
-    def _resumed(self, waiting: int) -> int:
-        """Registers that some of the waiting lanes may read."""
-        out = 0
-        for pc in self._addresses_of(waiting):
-            out |= self._block_of[pc].live
-        return out
+        The lanes that the stack may tell to go on are nodes of their own, one for each set of addresses: blocks that
+        end in the same way share its edges.
+        """
+        flow, blocks = self.flow, self.blocks
+        places = BitNumbers(flow.places | flow.results)
+        results, everything = places.mask(flow.results), places.mask(flow.places)
 
-    def _live(self) -> dict[int, frozenset[Place]]:
-        places = self._places
+        def facts(s: Step) -> tuple[int, int]:
+            if s.trace is None:
+                return everything, -1
+            return places.mask(s.reads) | results, 0 if flow.has_quads else places.mask(s.writes)
+
+        of = {pc: facts(s) for pc, s in flow.steps.items()}
+        transfers = dict.fromkeys(bits for bits, s in zip(behind, blocks.last, strict=True) if s.transfers)
+        resumed = {bits: -1 - k for k, bits in enumerate(transfers)}
+        targets = {node: list(self._addresses.of(bits)) for bits, node in resumed.items()}
+
+        def after(node: int) -> list[int]:
+            if node < 0:
+                return targets[node]
+            n = blocks.graph.number[node]
+            own = [blocks.graph.nodes[s] for s in blocks.graph.succs[n]]
+            return [*own, resumed[behind[n]]] if blocks.last[n].transfers else own
+
+        graph = FlowGraph(blocks.graph.nodes, after)
+        bodies = [() if pc < 0 else blocks.steps[blocks.graph.number[pc]] for pc in graph.nodes]
+        summaries = [uses_and_kills(of[s.pc] for s in reversed(body)) for body in bodies]
+        leaving = live_sets(graph, [uses for uses, _ in summaries], [kills for _, kills in summaries]).leaving
 
         @cache
         def decode(bits: int) -> frozenset[Place]:
-            return frozenset(places[k] for k in _ones(bits))
+            return frozenset(places.of(bits))
 
-        reads, kept = self._transfer
         out: dict[int, frozenset[Place]] = {}
-        behind: dict[int, int] = {}
-        for b in self.blocks:
-            live = self._behind(b, behind)
-            for s in reversed(b.steps):
-                live = reads[s.pc] | live & kept[s.pc]
+        for live, body in zip(leaving, bodies, strict=True):
+            for s in reversed(body):
+                uses, kills = of[s.pc]
+                live = live & ~kills | uses
                 out[s.pc] = decode(live)
         return out
-
-
-def _ones(bits: int) -> list[int]:
-    """The positions of the bits that are set."""
-    out: list[int] = []
-    while bits:
-        low = bits & -bits
-        out.append(low.bit_length() - 1)
-        bits ^= low
-    return out

@@ -9,8 +9,13 @@ like another NaN on the other: at such a place nothing may be raw.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
+from isakit.flow.bits import BitNumbers
+from isakit.flow.dataflow import Transfer, gen_kill, solve
+from isakit.flow.graph import FlowGraph
+from isakit.flow.liveness import live_sets
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value, postorder, uniform_number
@@ -41,8 +46,15 @@ class LazyNans:
         possible = [s for s in flow.steps.values() if s.trace is not None and _raw_result(s.trace) is not None]
         if not possible or flow.has_quads or flow.has_quadon:
             return
-        self._edges = {pc: [n for n in flow.after(flow.steps[pc]) if n in flow.steps] for pc in flow.order}
-        self._bits = self._places_of_bits()
+        self._graph = FlowGraph(
+            [flow.entry, *flow.order], lambda pc: [n for n in flow.after(flow.steps[pc]) if n in flow.steps]
+        )
+        self._steps = [flow.steps[pc] for pc in self._graph.nodes]
+        self._places = BitNumbers[Place]()
+        self._live = [self._places.mask(flow.live[s.pc]) for s in self._steps]
+        self._overwritten = [0 if s.conditional else self._places.mask(_overwritten(s)) for s in self._steps]
+        self._bits, self._bits_behind = self._places_of_bits()
+        self._bits_anywhere = self._also_waiting(self._bits)
         never: set[Place] = set()
         while True:
             self._decide(possible, self._looked_at(), never)
@@ -53,98 +65,83 @@ class LazyNans:
             never |= conflicts
 
     # --- what registers hold ------------------------------------------------------------------------------------
-    def _places_of_bits(self) -> dict[int, set[Place]]:
-        """Places that may hold any bits before each instruction; the others hold results of float operations."""
-        flow = self.flow
-        bits: dict[int, set[Place]] = {pc: set() for pc in flow.order}
-        bits[flow.entry] = {("r", 0)} & flow.live[flow.entry]
-        todo = list(reversed(flow.order))
-        while todo:
-            pc = todo.pop()
-            out = self._bits_after(flow.steps[pc], bits[pc])
-            for n in self._edges[pc]:
-                new = (out & flow.live[n]) - bits[n]
-                if new:
-                    bits[n] |= new
-                    todo.append(n)
-        return bits
+    def _places_of_bits(self) -> tuple[list[int], list[int]]:
+        """Return the places that may hold any bits before and after each instruction.
 
-    @staticmethod
-    def _bits_after(s: Step, before: set[Place]) -> set[Place]:
-        out = set(before)
-        if s.trace is None:
-            return out
-        for e in s.trace.of_kind("write"):
-            place = e.name, uniform_number(e.args[0], s.word)
+        The others hold results of float operations.
+        """
+        transfer = gen_kill(*zip(*(self._bits_made(s) for s in self._steps), strict=True))
+        start = [self._places.mask([("r", 0)]) if s.pc == self.flow.entry else 0 for s in self._steps]
+        before = self._solve(transfer, start)
+        return before, [transfer(n, bits) for n, bits in enumerate(before)]
+
+    def _solve(self, transfer: Transfer[int], start: Sequence[int]) -> list[int]:
+        """Return what holds before each instruction of the places that are live there."""
+        live = self._live
+        found = solve(self._graph, lambda n, x: transfer(n, x & live[n]), start)
+        return [x & alive for x, alive in zip(found, live, strict=True)]
+
+    def _bits_made(self, s: Step) -> tuple[int, int]:
+        """Return the places that hold any bits after an instruction, and those that hold float results."""
+        made = lost = 0
+        for e in s.trace.of_kind("write") if s.trace is not None else ():
+            place = self._places.mask([(e.name, uniform_number(e.args[0], s.word))])
             if not _canonical_result(e, s.word):
-                out.add(place)
+                made, lost = made | place, lost & ~place
             elif not s.conditional and e.when is None:
-                out.discard(place)
-        return out
+                made, lost = made & ~place, lost | place
+        return made, lost
 
     # --- who looks ----------------------------------------------------------------------------------------------
-    def _looked_at(self) -> dict[int, set[Place]]:
-        """Places that, as they are after each instruction, something will look at as bits."""
-        flow, before = self.flow, dict[int, set[Place]]()
-        behind: dict[int, set[Place]] = {}
-        for pc in flow.order:
-            s, out = flow.steps[pc], self._bits_after(flow.steps[pc], self._bits[pc])
-            before[pc] = _bit_reads(s)
+    def _looked_at(self) -> list[int]:
+        """Return the places that, as they are after each instruction, something will look at as bits."""
+        reads = [self._places.mask(_bit_reads(s)) for s in self._steps]
+        ends: list[int] = []
+        for n, s in enumerate(self._steps):
             # From here on the place counts as bits: what comes from here must be canonical.
-            behind[pc] = {p for n in self._edges[pc] for p in (self._bits[n] & flow.live[n]) - out}
-            behind[pc] |= {p for p in s.writes if p in out}
-        changed = True
-        while changed:
-            changed = False
-            for pc in reversed(flow.order):
-                s = flow.steps[pc]
-                for n in self._edges[pc]:
-                    behind[pc] |= before[n]
-                new = behind[pc] - (set() if s.conditional else _overwritten(s))
-                if not new <= before[pc]:
-                    before[pc] |= new
-                    changed = True
-        return behind
+            looked = self._places.mask(s.writes) & self._bits_behind[n]
+            for after in self._graph.succs[n]:
+                looked |= self._bits[after] & ~self._bits_behind[n]
+            ends.append(looked)
+        return live_sets(self._graph, reads, self._overwritten, ends).leaving
 
-    def _decide(self, possible: list[Step], looked_at: dict[int, set[Place]], never: set[Place]) -> None:
+    def _decide(self, possible: list[Step], looked_at: list[int], never: set[Place]) -> None:
         self.raw = set()
         for s in possible:
             assert s.trace is not None
             effect = _raw_result(s.trace)
             assert effect is not None
             place = effect.name, uniform_number(effect.args[0], s.word)
-            if place[1] < self.registers and place not in never and place not in looked_at[s.pc]:
+            looked = looked_at[self._graph.number[s.pc]] & self._places.mask([place])
+            if place[1] < self.registers and place not in never and not looked:
                 self.raw.add((s.pc, place))
 
     # --- where raw values get to --------------------------------------------------------------------------------
     def _spread(self) -> None:
-        flow = self.flow
-        own: dict[int, set[Place]] = {pc: set() for pc in flow.order}
-        todo = [pc for pc, _ in self.raw]
-        while todo:
-            pc = todo.pop()
-            s = flow.steps[pc]
-            out = own[pc] - (set() if s.conditional else _overwritten(s))
-            out |= {p for p in s.writes if (pc, p) in self.raw}
-            for n in self._edges[pc]:
-                new = (out & flow.live[n]) - own[n]
-                if new:
-                    own[n] |= new
-                    todo.append(n)
-        self.dirty = {pc: own[pc].union(*(own[r] for r in flow.waiting[pc])) for pc in flow.order}
+        made = [self._places.mask(p for p in s.writes if (s.pc, p) in self.raw) for s in self._steps]
+        own = self._solve(gen_kill(made, self._overwritten), [0] * len(made))
+        self._dirty = self._also_waiting(own)
+        self.dirty = {s.pc: set(self._places.of(x)) for s, x in zip(self._steps, self._dirty, strict=True)}
+
+    def _also_waiting(self, places: list[int]) -> list[int]:
+        """Return what holds before each instruction, in the lanes that execute it or in those that wait meanwhile."""
+        waiting = [self.flow.waiting[s.pc] for s in self._steps]
+        resumed = dict.fromkeys(waiting, 0)
+        for addresses in resumed:
+            for pc in addresses:
+                resumed[addresses] |= places[self._graph.number[pc]]
+        return [x | resumed[addresses] for x, addresses in zip(places, waiting, strict=True)]
 
     def _conflicts(self) -> set[Place]:
-        """Places that may be raw in some lanes while others hold bits: they could not be saved."""
-        flow, out = self.flow, set[Place]()
-        for pc in flow.order:
-            out |= self.dirty[pc] & self._bits[pc].union(*(self._bits[r] for r in flow.waiting[pc]))
-        # The block that goes where the stack says saves the same places for every target.
-        targets = [pc for pc in flow.resumable if pc in flow.steps]
-        all_dirty, all_bits = set[Place](), set[Place]()
-        for pc in targets:
-            all_dirty |= self.dirty[pc]
-            all_bits |= self._bits[pc]
-        return out | (all_dirty & all_bits)
+        """Return the places that may be raw in some lanes while others hold bits: they could not be saved."""
+        out = all_dirty = all_bits = 0
+        for n, s in enumerate(self._steps):
+            out |= self._dirty[n] & self._bits_anywhere[n]
+            # The block that goes where the stack says saves the same places for every target.
+            if s.pc in self.flow.resumable:
+                all_dirty |= self._dirty[n]
+                all_bits |= self._bits[n]
+        return set(self._places.of(out | all_dirty & all_bits))
 
     @property
     def dirty_anywhere(self) -> set[Place]:

@@ -6,8 +6,11 @@ vector. Where lanes can come from other paths (after a divergent branch, a barri
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Set
+from functools import cache, lru_cache
 
+from isakit.flow.bits import BitNumbers
+from isakit.flow.dataflow import solve
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
 from isakit.sem.trace import Trace
 
@@ -16,29 +19,44 @@ class UniformRegisters:
     """What is known of one kernel: `at[pc]` are the uniform places before the instruction at pc, all lanes active."""
 
     def __init__(self, flow: Flow) -> None:
-        unknown = flow.resumable | {flow.entry}
-        every = {p for s in flow.steps.values() for p in s.writes if p[0] in "rc"}
-        self.at: dict[int, set[Place]] = {pc: set() if pc in unknown else set(every) for pc in flow.order}
-        todo = list(reversed(flow.order))
-        while todo:
-            s = flow.steps[todo.pop()]
-            out = self.after(s, self.at[s.pc])
-            for n in s.successors:
-                if n in self.at and not self.at[n] <= out:
-                    self.at[n] &= out
-                    todo.append(n)
+        blocks, unknown = flow.blocks, flow.resumable | {flow.entry}
+        places = BitNumbers(p for s in flow.steps.values() for p in s.writes if p[0] in "rc")
+        known = places.all  # registers that may be uniform; the others differ everywhere
+        masks = {pc: (places.mask(s.reads - {("a", 0)}), places.mask(s.writes)) for pc, s in flow.steps.items()}
+        may = {pc for pc, s in flow.steps.items() if may_make_uniform(s)}
 
-    @staticmethod
-    def after(s: Step, before: set[Place]) -> set[Place]:
-        """Uniform places after an instruction."""
-        return before | s.writes if makes_uniform(s, before) else before - s.writes
+        def after(pc: int, differing: int) -> int:
+            reads, writes = masks[pc]
+            return differing & ~writes if pc in may and not reads & differing else differing | writes
+
+        def transfer(n: int, differing: int) -> int:
+            for s in blocks.steps[n]:
+                differing = after(s.pc, differing)
+            return differing
+
+        start = [places.all if pc in unknown else places.all & ~known for pc in blocks.graph.nodes]
+
+        @cache
+        def uniform(bits: int) -> frozenset[Place]:
+            return frozenset(places.of(bits))
+
+        self.at: dict[int, frozenset[Place]] = {}
+        for differing, body in zip(solve(blocks.graph, transfer, start), blocks.steps, strict=True):
+            for s in body:
+                self.at[s.pc] = uniform(known & ~differing)
+                differing = after(s.pc, differing)
 
 
-def makes_uniform(s: Step, before: set[Place]) -> bool:
+def makes_uniform(s: Step, before: Set[Place]) -> bool:
     """Whether everything an instruction writes is uniform, given what is uniform before it."""
+    return may_make_uniform(s) and s.reads - {("a", 0)} <= before
+
+
+def may_make_uniform(s: Step) -> bool:
+    """Return whether everything an instruction writes is uniform if what it reads is."""
     if s.trace is None or s.conditional or not s.writes or any(p[0] == "a" for p in s.writes):
         return False
-    return s.reads - {("a", 0)} <= before and _plain(s.trace)
+    return _plain(s.trace)
 
 
 def has_calls(trace: Trace) -> bool:

@@ -237,7 +237,7 @@ class WarpCode(SavingCode):
         b.label(f"{'F' if full else 'M'}{pc}")
         steps = self._steps_of(pc, following)
         first = steps[0]
-        self.uniform = self._uniform.at[pc] & set(self._places) if full and self._uniform is not None else set()
+        self.uniform = set(self._places) & self._uniform.at[pc] if full and self._uniform is not None else set()
         self.steps_known = self._lane_steps.at.get(pc, {}) if full and self._lane_steps is not None else {}
         self._checkpoint(pc, 0)
         if first.trace is None:
