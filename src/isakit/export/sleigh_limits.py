@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from isakit.errors import IsakitError
+from isakit.flow.graph import FlowGraph
 
 NODES, OPERANDS, DEPTH = 75, 20, 32
 _CONSTRUCTOR = re.compile(r"^(\w*):(.*?) is (.*?)\{.*?\}$", re.MULTILINE)
@@ -32,14 +33,8 @@ def room(specification: str) -> tuple[int, int, int]:
     for name, shown, pattern in _CONSTRUCTOR.findall(specification):
         tables.setdefault(name, set()).add(operands_of(shown if name else shown.replace("^", " "), pattern))
     sizes: dict[str, tuple[int, int]] = {}
-    waiting = [""]
-    while waiting:
-        name = waiting[-1]
-        missing = {o for row in tables[name] for o in row if o in tables and o not in sizes}
-        if missing:
-            waiting += missing
-            continue
-        waiting.pop()
+    order = FlowGraph([""], lambda name: {o for row in tables[name] for o in row if o in tables}).nodes
+    for name in reversed(order):
         rows = [[sizes.get(o, (1, 1)) for o in row] for row in tables[name]]
         sizes[name] = (
             max(1 + sum(nodes for nodes, _ in row) for row in rows),

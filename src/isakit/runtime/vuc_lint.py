@@ -15,6 +15,7 @@ from isakit.arch.vuc.registers import SR, special_names
 from isakit.asm import Program, assemble
 from isakit.codec import decoder
 from isakit.errors import MachineFault, NotModelled
+from isakit.flow.graph import reachable
 from isakit.machine.vuc.core_code import CoreOp, Register, decode
 from isakit.machine.vuc.watch import MACROBLOCK, WINDOW, register_name
 
@@ -144,13 +145,8 @@ class _Linter:
     def _reached(self) -> dict[int, set[int]]:
         """Every reachable address with the addresses that may follow it."""
         out: dict[int, set[int]] = {}
-        todo = [(0, 1)]
-        while todo:
-            at, npc = todo.pop()
-            if npc in out.get(at, ()):
-                continue
+        for at, npc in reachable([(0, 1)], lambda state: self._successors(*state)):
             out.setdefault(at, set()).add(npc)
-            todo += self._successors(at, npc)
         return out
 
     # --- late writes --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from isakit.flow.graph import FlowGraph, further_roots, reachable
 from isakit.flow.liveness import live_sets, uses_and_kills
 from isakit.flow.loops import loop_parents, natural_loops
 from isakit.flow.ssa import Renaming, dominance_frontiers, merges
+from isakit.flow.uniformity import Divergence
 
 SEEDS = range(150)
 Edges = dict[int, list[int]]
@@ -325,6 +326,72 @@ def test_a_value_that_is_looked_up_is_the_one_that_execution_leaves(seed: int) -
             if not edges[n]:
                 break
             n = r.choice(edges[n])
+
+
+# --- lanes that part --------------------------------------------------------------------------------------------------
+def random_dag(seed: int) -> Edges:
+    """A graph without cycles in which everything is reached and each node leads to at most two others."""
+    r = random.Random(seed)
+    size = r.choice((3, 5, 8, 11))
+    edges: Edges = {n: [] for n in range(size)}
+    for n in range(1, size):
+        before = [m for m in range(n) if len(edges[m]) < 2]
+        edges[r.choice(before)].append(n)
+    for n in range(size - 1):
+        if len(edges[n]) == 1 and r.random() < 0.6:
+            edges[n] = list(dict.fromkeys([*edges[n], r.randrange(n + 1, size)]))
+    return edges
+
+
+def ways(edges: Edges, n: int, end: int) -> list[list[int]]:
+    """All ways from a node to another one."""
+    return [[n]] if n == end else [[n, *rest] for s in edges[n] for rest in ways(edges, s, end)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lanes_meet_where_ways_from_both_sides_have_no_node_in_common(seed: int) -> None:
+    edges = random_dag(seed)
+    divergence = Divergence(list(edges), edges.__getitem__)
+    assert not divergence.odd
+    for n, after in edges.items():
+        if len(after) < 2:
+            continue
+        stop = divergence.meeting(n)
+        apart = divergence.apart(n)
+        assert apart == {m for s in after for m in ways_to(edges, s, without=None if stop is EXIT else stop)}
+        expected = {
+            m
+            for m in apart | ({stop} if stop is not EXIT else set())
+            if any(not set(a[:-1]) & set(b[:-1]) for a in ways(edges, after[0], m) for b in ways(edges, after[1], m))
+        }
+        assert divergence.meetings(n) == expected
+        assert divergence.loops_left(n) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_branch_leaves_the_loops_that_it_is_in_and_leads_out_of(seed: int) -> None:
+    edges = random_graph(seed)
+    inside = ways_to(edges, 0)
+    divergence = Divergence(sorted(inside), edges.__getitem__)
+    dom = Dominators(0, edges.__getitem__)
+    bodies = list(natural_loops(dom).values())
+    for n in inside:
+        left = [body for body in bodies if n in body and set(edges[n]) - body]
+        assert divergence.loops_left(n) == left
+        if len(set(edges[n])) < 2:
+            continue
+        r = random.Random(n)
+        for _ in range(5):  # lanes that part stay apart at least until they come to the meeting
+            at = r.choice(edges[n])
+            for _ in range(20):
+                if at == divergence.meeting(n):
+                    break
+                assert at in divergence.apart(n)
+                if not edges[at]:
+                    break
+                at = r.choice(edges[at])
+    back = [(n, t) for k, n in enumerate(dom.order) for t in edges[n] if dom.graph.number[t] <= k]
+    assert divergence.odd == any(not dom.dominates(t, n) for n, t in back)
 
 
 # --- sets as bits -----------------------------------------------------------------------------------------------------
