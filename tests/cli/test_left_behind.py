@@ -11,7 +11,7 @@ if not sys.platform.startswith("linux"):
     pytest.skip("processes are looked for in /proc", allow_module_level=True)
 
 from support.clients import cuda_build
-from support.vanishing import SERVERS, one_end, vanishing_clients
+from support.clients.vanishing import SERVERS, one_end, vanishing_clients
 
 TIMES = 20
 SECONDS = 10.0

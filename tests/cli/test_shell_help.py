@@ -17,7 +17,7 @@ import pytest
 from isakit.cli.app import COMMANDS
 from isakit.cli.schema_ import schema, verbs_with_json
 from support.clients.command_line import run
-from support.json_schemas import problems
+from support.oracles.json_schemas import problems
 
 needs = {s: pytest.mark.skipif(shutil.which(s) is None, reason=f"no {s}") for s in ("bash", "zsh", "fish", "man")}
 

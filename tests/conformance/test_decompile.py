@@ -19,7 +19,7 @@ from isakit import usse
 from isakit.debug.compare_shaders import random_inputs
 from isakit.decompile import expressions, glsl
 from isakit.decompile.glsl import Decompiled
-from support import shader_gl
+from support.oracles import shader_gl
 from support.oracles.term_evaluator import evaluate
 
 COUNT = 256

@@ -18,7 +18,7 @@ from isakit.errors import NotModelled
 from isakit.formats import AttributeDescriptor, FragmentVaryings, VertexVaryings, parse_gxp, write_gxp
 from isakit.formats.gxp import HAS_INSTANCE, READS_COLOR
 from isakit.programs import write
-from support.glsl_compiler import needs_compiler, rejected
+from support.oracles.glsl_compiler import needs_compiler, rejected
 from support.oracles.term_evaluator import evaluate
 
 FRAGMENT = """

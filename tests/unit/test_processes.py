@@ -13,8 +13,8 @@ import pytest
 
 from isakit import processes
 from isakit.processes import FRESH_SECONDS, PREFIX, Reaper, TemporaryFolder, remove_stale
+from support.clients.leftovers import until
 from support.clients.processes import SOURCE
-from support.leftovers import until
 
 if not sys.platform.startswith("linux"):
     pytest.skip("processes are looked for in /proc", allow_module_level=True)

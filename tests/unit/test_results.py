@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from isakit.results import OMITTED, Omitted, Output, column, hidden, plain, record, schema_of, table
-from support.json_schemas import problems
+from support.oracles.json_schemas import problems
 
 
 class Colour(StrEnum):

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from isakit.cli.app import app
 from isakit.cli.schema_ import schema, verbs_with_json
-from support.json_schemas import problems
+from support.oracles.json_schemas import problems
 
 
 def run(*args: str, stdin: str | bytes = "", code: int = 0) -> Result:

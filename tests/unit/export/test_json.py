@@ -11,7 +11,7 @@ import pytest
 import isakit
 from isakit.export.json_ import FORMAT, SCHEMA
 from support.clients.command_line import run
-from support.json_schemas import problems
+from support.oracles.json_schemas import problems
 
 
 @cache

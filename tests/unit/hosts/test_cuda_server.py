@@ -21,7 +21,7 @@ from isakit.hosts.cuda.dispatch import ANSWER, HEADER
 from isakit.hosts.cuda.server import CudaServer
 from isakit.hosts.cuda.session import DeviceOptions
 from isakit.hosts.cuda.table import fingerprint, functions
-from support.leftovers import no_more_than, settled, until
+from support.clients.leftovers import no_more_than, settled, until
 
 
 @contextmanager

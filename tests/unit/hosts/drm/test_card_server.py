@@ -18,7 +18,7 @@ from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.protocol import Opcode
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import DrmServer
-from support.leftovers import no_more_than, settled, until
+from support.clients.leftovers import no_more_than, settled, until
 
 if not hasattr(os, "memfd_create"):
     pytest.skip("needs files in memory", allow_module_level=True)

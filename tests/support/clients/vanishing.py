@@ -26,9 +26,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from support.clients.leftovers import descriptors, processes, until
 from support.clients.processes import SOURCE
 from support.clients.workbench import Address
-from support.leftovers import descriptors, processes, until
 
 PATIENCE = 20.0
 """Seconds that a server may take to be there."""
