@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option, read_text, shown, variant_option, write_bytes
+from isakit.cli.common import echo, echo_json, json_option, read_bytes, read_text, shown, variant_option, write_bytes
 from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
 from isakit.errors import CompileError, IsakitError
 from isakit.results import OMITTED, Omitted, Output, record
@@ -90,7 +90,7 @@ def command(
     language = language or _ENDINGS.get(os.path.splitext(file)[1], "ptx")
     if emit is None:
         emit = "elf" if output.endswith((".cubin", ".elf")) else "asm"
-    text, path = _ptx(file, language)
+    text, path, origin = _ptx(file, language)
     if emit == "ptx":
         write_bytes(output, text.encode())
         return
@@ -102,7 +102,13 @@ def command(
 
     try:
         got = compile_ptx(
-            text, variant, path=path, max_registers=maxregs or 0, kernels=kernels, watch=watch if show else None
+            text,
+            variant,
+            path=path,
+            origin=origin,
+            max_registers=maxregs or 0,
+            kernels=kernels,
+            watch=watch if show else None,
         )
     except CompileError as e:
         if as_json:
@@ -127,17 +133,23 @@ def command(
         sys.exit(1)
 
 
-def _ptx(file: str, language: str) -> tuple[str, str]:
-    """The PTX of a file, and its name in messages."""
+def _ptx(file: str, language: str) -> tuple[str, str, str | None]:
+    """The PTX of a file, the file's name in messages, and its text where that is another one."""
+    path = shown(file)
     if language == "ptx":
-        return read_text(file), shown(file)
+        return read_text(file), path, None
     if language == "python":
         from isakit.compile.python import compile_text
 
-        return compile_text(read_text(file), shown(file))[0], shown(file)
+        text = read_text(file)
+        return compile_text(text, path)[0], path, text
     from isakit.compile.c import compile_c
 
-    return compile_c(shown(file), read_text(file) if file == "-" else None, language), shown(file)
+    if file == "-":
+        text = read_text(file)
+        return compile_c(path, text, language), path, text
+    # The compiler takes comments in any encoding.
+    return compile_c(path, None, language), path, read_bytes(file).decode("utf-8", "replace")
 
 
 def _emitted(got: Compiled, emit: str) -> bytes:

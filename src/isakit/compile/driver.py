@@ -112,6 +112,7 @@ def compile_ptx(
     variant: str | None = None,
     *,
     path: str = "<text>",
+    origin: str | None = None,
     max_registers: int = 0,
     kernels: tuple[str, ...] = (),
     watch: Watch | None = None,
@@ -122,6 +123,7 @@ def compile_ptx(
         text: the text.
         variant: the chip to compile for (default: the one the text is for).
         path: name of the text in messages.
+        origin: the text in the file `path` that a compiler made the PTX from, for messages at its lines.
         max_registers: registers per thread to use at most; 0 for all there are.
         kernels: names of the kernels to compile (default: all).
         watch: called after every pass with its name and what it left, for people.
@@ -131,7 +133,7 @@ def compile_ptx(
 
     Raises CompileError if the text is wrong outside of kernels, or if no kernel compiles.
     """
-    ptx = parse(text, path)
+    ptx = parse(text, path, origin)
     if ptx.errors:
         raise CompileError(ptx.errors)
     chip = target(variant or variant_for(ptx))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,9 @@ class PythonKernel:
         got = self._modules.get(variant)
         if got is None:
             text, params = self._translated()
-            got = self._modules[variant] = compile_ptx(text, variant, path=self.function.__code__.co_filename).module
+            path = self.function.__code__.co_filename
+            origin = "".join(linecache.getlines(path))
+            got = self._modules[variant] = compile_ptx(text, variant, path=path, origin=origin).module
             got.kernels[self.name].params = params
         return got
 

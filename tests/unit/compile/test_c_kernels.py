@@ -147,5 +147,7 @@ def test_functions_are_called_through_pointers_and_virtually(chip: str) -> None:
 def test_a_function_that_calls_itself_is_refused() -> None:
     text = "__device__ __attribute__((noinline)) int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
     text += 'extern "C" __global__ void k(int *o) { o[0] = f(o[1]); }\n'
-    with pytest.raises(CompileError, match="calls itself"):
-        compile_ptx(compile_c("k.cu", text))
+    with pytest.raises(CompileError, match="calls itself") as e:
+        compile_ptx(compile_c("k.cu", text), path="k.cu", origin=text)
+    (d,) = e.value.diagnostics
+    assert (d.path, d.line, d.source) == ("k.cu", 1, text.splitlines()[0])

@@ -13,7 +13,7 @@ from isakit.cli.app import app
 from isakit.compile import compile_ptx
 from isakit.debug.breakpoints import addresses
 from isakit.debug.session import Session
-from isakit.errors import LaunchError
+from isakit.errors import CompileError, LaunchError
 from isakit.formats import write_elf_cubin
 from isakit.line_table import LineTable, SourceLine, pack, unpack
 
@@ -153,3 +153,38 @@ def test_the_profiler_counts_by_line_of_the_source(tmp_path: Path) -> None:
     executed = {line.split()[-1]: int(line.split()[0]) for line in shown.splitlines() if line.endswith(("u:10", "u:12"))
                 and line.split()[0].isdecimal()}  # fmt: skip
     assert sum(executed.values()) == len(compile_ptx(TEXT).module["k"].program)
+
+
+def test_an_error_stands_at_the_line_of_the_text_a_compiler_read() -> None:
+    origin = "".join(f"line {k} of the text\n" for k in range(1, 10))
+    text = """.version 2.3
+.target sm_13
+.file 1 "/somewhere/k.cu"
+.file 2 "/somewhere/header.h"
+.entry k (.param .u64 out)
+{
+  .reg .u32 %r;
+  .loc 1 3 7
+  mov.u32 %r, 1;
+  .loc 2 900 3
+  WRONG
+  .loc 1 5 1
+  exit;
+}
+"""
+    for wrong, message in (
+        ("shfl.sync.b32 %r, %r, 1, 2, 3;", "not supported"),
+        ("mov.u32 %unknown, 1;", "not declared"),
+    ):
+        with pytest.raises(CompileError) as e:
+            compile_ptx(text.replace("WRONG", wrong), path="dir/k.cu", origin=origin)
+        (d,) = e.value.diagnostics
+        assert (d.path, d.line, d.column, d.source) == ("dir/k.cu", 3, 7, "line 3 of the text")
+        assert message in d.message
+        with pytest.raises(CompileError) as e:
+            compile_ptx(text.replace("WRONG", wrong), path="dir/k.cu")
+        assert e.value.diagnostics[0].line == 11
+    for bad in (".loc 1 99999999999 1", ".loc 1 77 1", ".loc 7 1 1"):  # places the text does not have
+        with pytest.raises(CompileError) as e:
+            compile_ptx(text.replace(".loc 1 3 7", bad).replace("WRONG", "x;"), path="k.cu", origin=origin)
+        assert e.value.diagnostics[0].line == 5

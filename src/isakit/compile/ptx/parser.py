@@ -320,6 +320,6 @@ class Parser(DeclarationReader):
         return PtxStatement(t.text, tuple(operands), t.pos, guard, inverted, self.loc)
 
 
-def parse(text: str, path: str = "<text>") -> PtxModule:
-    """Read a PTX text. Never raises for its content: errors are in the module that comes back."""
-    return Parser(PtxSource(text, path)).parse()
+def parse(text: str, path: str = "<text>", origin: str | None = None) -> PtxModule:
+    """Read a PTX text, made from `origin`. Never raises for its content: errors are in the module that comes back."""
+    return Parser(PtxSource(text, path, origin)).parse()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +15,19 @@ SIZES = {"pred": 0, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f1
 """Fundamental types: bytes."""
 
 
-class PtxSource:
-    """A text and the places in it."""
+_LOC = re.compile(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)", re.M)
+_FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
 
-    def __init__(self, text: str, path: str) -> None:
-        self.text, self.path = text, path
+
+class PtxSource:
+    """A text and the places in it.
+
+    `origin` is the text in the file `path` that a compiler made the PTX from: messages then stand at its lines, as far
+    as `.loc` tells them.
+    """
+
+    def __init__(self, text: str, path: str, origin: str | None = None) -> None:
+        self.text, self.path, self.origin = text, path, origin
         self._starts = [0]
         at = text.find("\n")
         while at >= 0:
@@ -38,16 +47,37 @@ class PtxSource:
 
     def diagnostic(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> Diagnostic:
         """A message about a place."""
-        line = self.line(pos)
-        start = self._starts[line - 1]
-        end = self.text.find("\n", start)
-        source = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
-        column = pos - start
+        found = self._in_origin(pos)
+        if found is not None:
+            line, column, source = found
+            width = 1
+        else:
+            line = self.line(pos)
+            start = self._starts[line - 1]
+            end = self.text.find("\n", start)
+            source = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+            column = pos - start
         if len(source) > 160:  # a line of a hostile file may be the whole file
             cut = max(0, column - 60)
             source, column = source[cut : cut + 160], column - cut
         printable = "".join(c if c.isprintable() or c == "\t" else "?" for c in source)
         return Diagnostic(line, column + 1, message, printable, max(1, min(width, 40)), notes, self.path)
+
+    def _in_origin(self, pos: int) -> tuple[int, int, str] | None:
+        """Line, column from 0, and text of that line in `origin` of what an offset was made from."""
+        if self.origin is None:
+            return None
+        name = self.path.replace("\\", "/").rpartition("/")[2]
+        files = {m[1] for m in _FILE.finditer(self.text) if m[2].replace("\\", "/").rpartition("/")[2] == name}
+        lines = self.origin.splitlines()
+        best: tuple[int, int, str] | None = None
+        for m in _LOC.finditer(self.text):
+            if best is not None and m.start() > pos:
+                break
+            if m[1] in files and len(m[2]) < 8 and 0 < (line := int(m[2])) <= len(lines):
+                text = lines[line - 1]
+                best = line, min(max(0, int(m[3][:8]) - 1), len(text)), text
+        return best
 
 
 class PtxSyntaxError(Exception):
