@@ -52,7 +52,6 @@ def test_an_error_points_at_its_line_and_column() -> None:
             "tex.acube.v4.f32.f32 {%f1, %f1, %f1, %f1}, [t, {%f1, %f1, %f1, %f1}];",
             "arrays of cube maps came with sm_20",
         ),
-        ("tex.1d.v4.f32.f32 {%f1, %f1, %f1, %f1}, [%w1, {%f1}];", "textures that are known when a kernel runs"),
         ("txq.filter_mode.b32 %r1, [t];", "no instruction of these chips tells the .filter_mode"),
         ("mov.u32 %r1, %undeclared;", "the special register `%undeclared` is not supported"),
         ("bra NOWHERE;", "there is no label `NOWHERE`"),

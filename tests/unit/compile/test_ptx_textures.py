@@ -79,3 +79,28 @@ def test_a_direction_of_any_length_meets_the_face_of_its_longest_component(axis:
 def test_the_size_of_a_texture_is_told(query: str, size: int) -> None:
     body = f"txq.{query}.b32 %r0, [t]; st.global.u32 [%o], %r0;"
     assert list(read(body, Texture(IMAGE, target="3d")).view(np.uint32)) == [size] * LANES
+
+
+@pytest.mark.parametrize("chip", ["g80", "gt200"])
+def test_a_register_may_say_which_texture_is_meant(chip: str) -> None:
+    text = HEAD.replace(".tex .u64 t;", ".tex .u64 t; .global .texref u; .tex .u32 w;")
+    text = text.replace(".reg .u32", ".reg .pred %p; .reg .u64 %h<4>; .reg .u32")
+    text += """
+  mov.u64 %h0, t; mov.u64 %h1, u; mov.u64 %h2, w;
+  and.b32 %r0, %x, 1; setp.ne.u32 %p, %r0, 0; selp.b64 %h3, %h0, %h1, %p;
+  setp.gt.u32 %p, %x, 4; selp.b64 %h3, %h2, %h3, %p;
+  tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%h3, {%fx}]; txq.width.b32 %r1, [%h3]; cvt.rn.f32.u32 %y, %r1;
+  fma.rn.f32 %f0, %y, 0f447A0000, %f0; st.global.f32 [%o], %f0; exit;
+}
+"""
+    if chip == "g80":
+        exact = "mul.rn.f32 %y, %y, 0f447A0000; add.rn.f32 %f0, %f0, %y;"
+        text = text.replace("fma.rn.f32 %f0, %y, 0f447A0000, %f0;", exact)
+    kernel = Device(chip).load(compile_ptx(text, chip).module)["k"]
+    content = {"t": np.arange(8) + 10, "u": np.arange(16) + 100, "w": np.arange(32) + 500}
+    for name, values in content.items():
+        kernel.bind(name, Texture(values.astype(np.float32)[:, None], target="1d", normalized=False))
+    out = np.zeros(LANES, np.float32)
+    kernel[1, LANES](out)
+    which = ["w" if x > 4 else "t" if x & 1 else "u" for x in range(LANES)]
+    assert out.tolist() == [content[n][x] + 1000 * len(content[n]) for x, n in enumerate(which)]

@@ -284,12 +284,18 @@ class Base:
             if v not in self.entry.params or v.name not in self.layout.params:
                 raise self.refuse("taking the address of the result of a function is not supported", name)
             return Const(PARAM_BASE + self.layout.params[v.name])  # in shared memory
-        if v.space == "tex" or v.type in ("texref", "samplerref", "surfref"):
-            raise self.refuse("texture references in registers are not supported", name)
+        if v.unique in (textures := self._textures()):
+            return Const(1 + textures.index(v.unique))
+        if v.type in ("samplerref", "surfref"):
+            raise self.refuse(f"`{v.name}` is a .{v.type}; these chips have none of their own", name)
         got = self.layout.address(v)
         if isinstance(got, int):
             return Const(got)
         return self.b.op("address", name=got)
+
+    def _textures(self) -> list[str]:
+        """The textures of the module; in a register each is its number, from 1 on."""
+        return [v.unique for v in self.module.variables.values() if v.space == "tex" or v.type == "texref"]
 
     # --- results ----------------------------------------------------------------------------------------------------
     def extend(self, value: IrValue, ty: str) -> IrValue:

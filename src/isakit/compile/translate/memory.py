@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 from isakit.compile.ir import Const, IrValue
@@ -437,7 +437,6 @@ class MemoryInstructions(Base):
             address = Address(address, 0, address.pos, a[2])
         if not isinstance(address, Address) or address.coordinates is None:
             raise self.refuse("a texture and its coordinates in brackets were expected", address)
-        texture = self._texture(address)
         items = self._elements(a[0], 4) if m["v4"] or isinstance(a[0], Vector) else (a[0],)
         coordinates = address.coordinates
         given = coordinates.items if isinstance(coordinates, Vector) else (coordinates,)
@@ -456,9 +455,39 @@ class MemoryInstructions(Base):
             values = self._on_the_cube(values)
         if fetch and geometry != "1d":  # the level of detail; one-dimensional fetches are from buffers, which have none
             values.append(Const(0))
-        i = self.b.emit("tex", values, "q", texture=texture, how="texfetch" if fetch else "texauto", cube=cube)
-        for k, item in enumerate(items):
-            self.write(item, self.b.op("word", i.out, i=k), m["texd"])
+        how = "texfetch" if fetch else "texauto"
+        for item, word in zip(items, self._of_texture(address, values, how, cube, range(len(items))), strict=True):
+            self.write(item, word, m["texd"])
+
+    def _of_texture(
+        self, address: Address, values: list[IrValue], how: str, cube: bool, wanted: Sequence[int]
+    ) -> list[IrValue]:
+        """What an instruction of the texture unit answers, of the texture that an address names or a register means."""
+        base = address.base
+        if not isinstance(base, Name) or not isinstance(base.what, PtxRegister):
+            i = self.b.emit("tex", values, "q", texture=self._texture(address), how=how, cube=cube)
+            return [self.b.op("word", i.out, i=k) for k in wanted]
+        number = self.pair(base)[0] if self.is_wide(base.what.type) else self.word(base, "u32")
+        possible = self._textures()
+        if not possible:
+            raise self.refuse("the module has no texture that this could be", base)
+        keep, given, results = self.fresh(), [self.fresh() for _ in values], [self.fresh() for _ in wanted]
+        for variable, value in zip([keep, *given], [number, *values], strict=True):
+            self.put(variable, value)
+        after = self.new_block()
+        for k, name in enumerate(possible):
+            following = self.new_block()
+            if k < len(possible) - 1:
+                here = self.new_block()
+                p = self.b.op("cmp", self.get(keep), Const(k + 1), cond="e", ty="u32")
+                self.b.block.term = ("branch", p, False, here, following)
+                self.go(here)
+            i = self.b.emit("tex", [self.get(v) for v in given], "q", texture=name, how=how, cube=cube)
+            for variable, n in zip(results, wanted, strict=True):
+                self.put(variable, self.b.op("word", i.out, i=n))
+            self.b.block.term = ("jump", after)
+            self.go(following if k < len(possible) - 1 else after)
+        return [self.get(variable) for variable in results]
 
     def _texture(self, address: Address) -> str:
         """The name of the texture an address names."""
@@ -466,8 +495,6 @@ class MemoryInstructions(Base):
         if not isinstance(base, Name):
             raise self.refuse("the name of a texture was expected", address)
         what = base.what
-        if isinstance(what, PtxRegister):
-            raise self.refuse("textures that are known when a kernel runs came with sm_20", base)
         if not isinstance(what, PtxVariable) or not (what.space == "tex" or what.type == "texref"):
             raise self.refuse(f"`{base.text}` is no texture of this module", base)
         return what.unique
@@ -484,5 +511,5 @@ class MemoryInstructions(Base):
             raise self.refuse(f"no instruction of these chips tells the .{m['query']} of a texture")
         if not isinstance(a[1], Address):
             raise self.refuse("a texture in brackets was expected", a[1])
-        i = self.b.emit("tex", [Const(0)], "q", texture=self._texture(a[1]), how="texsize", cube=False)
-        self.write(a[0], self.b.op("word", i.out, i=SIZE_QUERIES[m["query"]]), "b32")
+        (size,) = self._of_texture(a[1], [Const(0)], "texsize", False, [SIZE_QUERIES[m["query"]]])
+        self.write(a[0], size, "b32")
