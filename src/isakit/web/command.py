@@ -65,6 +65,7 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
         import uvicorn
 
         from isakit.web.app import make_app
+        from isakit.web.connections import bounded_connections
     except ImportError as e:
         raise HostError(f"the workbench needs {e.name}: install the extra `web` (pip install 'isakit[web]')") from None
     import socket
@@ -80,7 +81,8 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
         token = secrets.token_urlsafe(18)
         names = {shown, "127.0.0.1", "localhost", "[::1]"} if host in LOOPBACK else {shown}
         app = make_app(frozenset(f"{n}:{number}" for n in names), token, given=given)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, date_header=False,
+        config = uvicorn.Config(app, http=bounded_connections(Limits()), log_level="warning",
+                                access_log=False, server_header=False, date_header=False,
                                 timeout_graceful_shutdown=1, timeout_keep_alive=30, lifespan="on")  # fmt: skip
 
         class Server(uvicorn.Server):

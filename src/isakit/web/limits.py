@@ -15,6 +15,8 @@ class Limits:
     Attributes:
         body: of one request.
         answer: of one answer.
+        connections: at once; a page has one for as long as it is open, and some for its requests.
+        arrival: that a request may take to arrive.
         tabs: pages that are open at once.
         seconds: that a request may take before it is interrupted.
         grace: that an interrupted worker has to answer before it is ended.
@@ -26,6 +28,8 @@ class Limits:
 
     body: int = 32 << 20
     answer: int = 64 << 20
+    connections: int = 256
+    arrival: float = 30.0
     tabs: int = 16
     seconds: float = 30.0
     grace: float = 5.0

@@ -1,0 +1,99 @@
+"""Connections of the workbench: those that never finish a request go, those that are used stay."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra `web`")
+pytest.importorskip("uvicorn", reason="needs the extra `web`")
+
+import uvicorn
+
+from isakit.web.connections import bounded_connections
+from isakit.web.limits import Limits
+
+SECONDS = 0.4
+
+
+async def application(scope, receive, send):
+    """Read the body, wait longer than a request may take to arrive, and answer."""
+    assert scope["type"] == "http"
+    while (await receive()).get("more_body"):
+        pass
+    await asyncio.sleep(2 * SECONDS)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+def served(test, **limits):
+    """Run a coroutine function with the port of a server."""
+
+    async def whole():
+        http = bounded_connections(Limits(arrival=SECONDS, **limits))
+        server = uvicorn.Server(uvicorn.Config(application, http=http, log_level="error", lifespan="off", port=0))
+        running = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        try:
+            await test(server.servers[0].sockets[0].getsockname()[1])
+        finally:
+            server.should_exit = True
+            await running
+
+    asyncio.run(whole())
+
+
+async def end_of(port, *sent):
+    """What a server says to bytes until it closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    with contextlib.suppress(ConnectionError):
+        for data in sent:
+            writer.write(data)
+            await writer.drain()
+            await asyncio.sleep(SECONDS / 10)
+    said = b""
+    with contextlib.suppress(ConnectionError):
+        said = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    return said
+
+
+HALF = {
+    "nothing": [],
+    "half a line": [b"GET / HT"],
+    "half a head": [b"GET / HTTP/1.1\r\nHost: x\r\n"],
+    "half a body": [b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n12345"],
+    "half a chunk": [b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n123"],
+    "a byte now and then": [b"G", b"E", b"T", b" ", b"/", b" ", b"H", b"T", b"T", b"P", b"/", b"1", b".", b"1"] * 3,
+}
+
+
+@pytest.mark.parametrize("what", HALF)
+def test_half_a_request_is_closed(what):
+    async def test(port):
+        assert b"200" not in await end_of(port, *HALF[what])
+
+    served(test)
+
+
+def test_a_whole_request_is_answered_however_long_that_takes():
+    async def test(port):
+        whole = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"
+        assert (await end_of(port, whole[:20], whole[20:], b"12345")).endswith(b"ok")
+
+    served(test)
+
+
+def test_connections_beyond_the_most_are_closed_and_places_are_free_again():
+    async def test(port):
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        assert await end_of(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") == b""
+        for _, writer in silent:
+            writer.close()
+        await asyncio.sleep(SECONDS)
+        assert (await end_of(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).endswith(b"ok")
+
+    served(test, connections=3)
