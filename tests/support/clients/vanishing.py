@@ -23,7 +23,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from support.clients.leftovers import descriptors, processes, until
@@ -248,12 +247,13 @@ def end(server: Started, how: signal.Signals, seconds: float) -> float:
     return time.monotonic() - begun
 
 
-def one_end(name: str, how: signal.Signals, with_client: bool, seconds: float) -> float:
-    """Start a server, let a client connect or not, and end it."""
+def one_end(name: str, how: signal.Signals, with_client: bool, seconds: float, pause: float = 0.0) -> float:
+    """Start a server, let a client connect or not, and end it after a pause; see `end`."""
     with started(name) as server:
         client = SERVERS[name].client
         if client is not None and with_client:
             server.clients.append(client(server))
+        time.sleep(pause)
         return end(server, how, seconds)
 
 
@@ -277,9 +277,3 @@ def vanishing_clients(name: str, count: int, seconds: float) -> None:
                 f"client {k}: {calm[-1]}, then {server.state()}"
             )
         end(server, signal.SIGKILL, seconds)
-
-
-def random_case(seed: int) -> tuple[str, str, bool]:
-    """The kind of server, how it ends, whether it has a client."""
-    r = Random(seed)
-    return r.choice(list(SERVERS)), r.choice(("SIGKILL", "SIGINT", "SIGTERM")), r.random() < 0.5
