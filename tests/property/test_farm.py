@@ -16,6 +16,7 @@ import pytest
 
 from conftest import ROOT
 from isakit.compile.translate import integer
+from isakit.decompile import names, typed
 from isakit.formats import elf
 from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.rules import accesses
@@ -118,6 +119,27 @@ def test_an_off_by_one_in_a_container_reader_is_found(monkeypatch: pytest.Monkey
     case, why = first_failure("written")
     assert case is not None
     assert why
+
+
+@pytest.mark.mesa
+def test_a_wrong_operator_in_glsl_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products are printed as sums."""
+    if why := campaign("shader-glsl").needs():
+        pytest.skip(why)
+    monkeypatch.setitem(typed._OPERATORS, "ieee_mul", "+")
+    case, why = first_failure("shader-glsl")
+    assert case is not None
+    assert "% of the rows" in why
+
+
+def test_a_name_that_is_a_word_of_glsl_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of a file are printed as they are."""
+    if why := campaign("glsl-texts").needs():
+        pytest.skip(why)
+    monkeypatch.setattr(names, "identifier", lambda name: name)
+    case, why = first_failure("glsl-texts")
+    assert case is not None
+    assert "ERROR" in why
 
 
 def test_failing_cases_are_made_small() -> None:

@@ -76,8 +76,12 @@ def bits(v: Value, low: int, width: int) -> Value:
         return chosen(v.args[0], bits(v.args[1], low, width), bits(v.args[2], low, width))
     if v.op == "extract":
         return bits(v.args[0], low + v.attr, width)
-    if v.op == "sext" and low + width <= v.args[0].width:
-        return bits(v.args[0], low, width)
+    if v.op == "sext":
+        inner = v.args[0]
+        if low + width <= inner.width:
+            return bits(inner, low, width)
+        if width == 1:
+            return bits(inner, inner.width - 1, 1)
     if v.op == "sub" and (low, width) == (v.width - 1, 1) and (smaller := _sign_of_difference(v)) is not None:
         return smaller
     if v.op in ("and", "or", "xor") or (v.op in ("add", "sub", "mul") and low == 0):

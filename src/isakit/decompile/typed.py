@@ -242,18 +242,30 @@ class Typing:
             hi, lo = v.args
             upper = make("<<", "uint", self.uint(hi), self._constant(lo.width))
             return make("|", "uint", upper, self.uint(lo))
-        if v.op in ("shl", "lshr"):
-            count = v.args[1]
-            if count.op != "const" or count.attr >= v.width:
-                raise NotModelled("an expression for a shift by a register")
-            operator = "<<" if v.op == "shl" else ">>"
-            term = make(operator, "uint", self.uint(v.args[0]), self._constant(count.attr))
-            return self._cut(term, v.width) if v.op == "shl" else term
+        if v.op in ("shl", "lshr", "ashr"):
+            return self._shift(v)
         if v.op == "udiv":
             return make("/", "uint", *map(self.uint, v.args))
         if v.op == "call":
             return self._call_bits(v)
         raise NotModelled(f"an expression for {v.op} of {v.width} bits")
+
+    def _shift(self, v: Value) -> Term:
+        value, count = v.args
+        make = self.terms.make
+        if count.op == "const":
+            by = self._constant(min(count.attr, v.width - 1))
+            if count.attr >= v.width and v.op != "ashr":
+                return self._constant(0)
+        elif count.op == "and" and any(a.op == "const" and a.attr < v.width for a in count.args):
+            by = self.uint(count)
+        else:
+            raise NotModelled("an expression for a shift by a register")
+        if v.op == "ashr":
+            signed_value = make("int", "int", self.uint(value if v.width == 32 else value.sext(32)))
+            return self._cut(make("uint", "uint", make(">>", "int", signed_value, by)), v.width)
+        term = make("<<" if v.op == "shl" else ">>", "uint", self.uint(value), by)
+        return self._cut(term, v.width) if v.op == "shl" else term
 
     def _symbol_bits(self, v: Value) -> Term:
         s, make = v.attr, self.terms.make

@@ -52,7 +52,7 @@ CAMPAIGNS: dict[str, str] = {
     "words": "codec", "combinations": "combinations", "texts": "codec",
     "containers": "containers", "written": "containers", "ptx-texts": "containers",
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
-    "ptx": "compiler", "c": "compiler",
+    "ptx": "compiler", "c": "compiler", "shader-glsl": "shader_glsl", "glsl-texts": "shader_glsl",
     "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
     "python-texts": "strangers", "c-texts": "strangers",
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",

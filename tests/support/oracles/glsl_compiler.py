@@ -13,6 +13,14 @@ import pytest
 from isakit.decompile import glsl
 from isakit.formats import Shader
 
+NAMES = [
+    "main", "gl_Position", "gl_VertexID", "GL_ARB_shading_language_420pack", "__LINE__", "a__b", "a_b", "1st", "", " ",
+    "texture", "dot", "vec4", "mat4x3", "sampler2DArrayShadow", "image2D", "uimage2DMSArray", "precise", "half",
+    "t0", "t17", "loop0_r0", "was3_pa1", "v_texcoord0", "v_position", "color_out", "f16", "unorm8", "packHalf",
+    "texcoord0", "position", "color0", "x\n#error", "x\\", "*/ }", "// \\", "é", "Ünïcode\xff", "x" * 3000, "uint",
+    "defined", "true", "this", "unit0", "unit7", "u_main", "u_gl_Position", "discard", "int", "a.b[3]", "a_b_3_",
+]  # fmt: skip
+"""Names of parameters that mean something else in GLSL, or nothing at all."""
 COMPILER = shutil.which("glslangValidator")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs glslangValidator (glslang-tools)")
 
@@ -31,7 +39,9 @@ def rejected_texts(texts: Sequence[tuple[str, str]]) -> dict[int, str]:
             path = Path(folder) / f"{number}.{stage[:4]}"
             path.write_text(text, encoding="utf-8")
             files[str(path)] = number
-        ran = subprocess.run([COMPILER, *files], capture_output=True, text=True, check=False, timeout=120)
+        ran = subprocess.run(
+            [COMPILER, *files], capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=120
+        )
     out: dict[int, str] = {}
     at = 0
     for line in ran.stdout.splitlines():

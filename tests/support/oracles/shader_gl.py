@@ -7,6 +7,8 @@ Needs the package moderngl and an OpenGL with EGL.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from functools import cache
 from typing import Any
 
@@ -31,22 +33,19 @@ def context() -> Any:
     os.environ.setdefault("LIBGL_ALWAYS_SOFTWARE", "1")
     import moderngl
 
-    return moderngl.create_standalone_context(backend="egl", require=420)
+    made = moderngl.create_standalone_context(backend="egl", require=420)
+    made.gc_mode = "auto"  # else textures and buffers stay for ever
+    return made
 
 
+@cache
 def missing() -> str:
-    """Why there is no OpenGL here, or nothing."""
-    try:
-        context()
-    except Exception as e:  # moderngl raises plain exceptions
-        return f"needs moderngl (pip install moderngl) and an OpenGL 4.2: {e}"
-    return ""
-
-
-def _declared(text: str, kind: str) -> dict[str, str]:
-    """Type by name of what a shader declares."""
-    lines = [line.split("//")[0].strip("; \n").split() for line in text.splitlines()]
-    return {words[-1].split("[")[0]: words[-2] for words in lines if len(words) >= 3 and kind in words[:2]}
+    """Why there is no OpenGL here, or nothing. Found out in another process: a context does not survive a fork."""
+    program = "from support.oracles.shader_gl import context; context()"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    why = (ran.stderr.strip().splitlines() or ["it crashes"])[-1]
+    return f"needs moderngl (pip install moderngl) and an OpenGL 4.2: {why}" if ran.returncode else ""
 
 
 def _number_type(ty: str) -> tuple[Any, str]:
@@ -87,8 +86,9 @@ class Program:
 
     def _texture(self, texture: Any, kind: str) -> Any:
         assert kind in ("", "2D"), f"no texture of kind {kind} here"
-        texels = np.rint(texture.levels[0] * 255).astype(np.uint8)
-        made = self.gl.texture(texels.shape[1::-1], 4, np.ascontiguousarray(texels).tobytes())
+        # As f32: OpenGL's bytes are fractions with other last bits.
+        texels = np.ascontiguousarray(texture.levels[0], np.float32)
+        made = self.gl.texture(texels.shape[1::-1], 4, texels.tobytes(), dtype="f4")
         made.filter = (self.gl.NEAREST, self.gl.NEAREST)
         made.repeat_x = made.repeat_y = False
         return made
