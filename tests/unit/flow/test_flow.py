@@ -18,7 +18,7 @@ from isakit.flow.loops import loop_parents, natural_loops
 from isakit.flow.ssa import Renaming, dominance_frontiers, merges
 from isakit.flow.uniformity import Divergence
 
-SEEDS = range(150)
+SEEDS = range(60)
 Edges = dict[int, list[int]]
 
 
