@@ -73,7 +73,7 @@ class _Stepped:
         """(number of the next instruction, the warp and its active lanes) before each step."""
         turn, done = -1, 0
         while not self.machine.idle() and (self.limit is None or done < self.limit):
-            ready = [w for w in self.machine.warps if w.status == "ready"]
+            ready = self.machine.ready_warps
             self._warp = next((w for w in ready if w.number > turn), ready[0])
             turn = self._warp.number
             yield self._numbers.get(self._warp.pc, len(self.program) - 1), np.array([turn, self._warp.active])

@@ -52,7 +52,7 @@ class TeslaExecution(Execution):
         self.target, self.program = TeslaTarget(self.machine), program
         self._current = 0
         self._sub = 0
-        self._mark = (-1, -1, 0, 0)  # block, warp, what it had issued, position
+        self._mark = (-1, 0, 0)  # block, what it had issued, position
         self._fast: Any = None
         self._made: dict[Any, tuple[Any, list[bool]]] = {}
         self.why_slow = "" if compiled else "it was not asked for"
@@ -118,10 +118,12 @@ class TeslaExecution(Execution):
         return 0 if w is None else self._first(w)
 
     def _warp(self) -> Warp | None:
-        """The warp that goes on: the current one or, if it cannot, the next one in order; None for a deadlock."""
-        warps = self.machine.warps
-        for w in (*warps[self._current :], *warps[: self._current]):
-            if w.status == READY and w.active:
+        """The warp that goes on: whose turn it is in the current block, or else in the next; None for a deadlock."""
+        blocks = self.machine.blocks
+        here = self._current // self.machine.launch.warps
+        for block in (*blocks[here:], *blocks[:here]):
+            w = block.next_warp()
+            if w is not None and w.active:
                 return w
         return None
 
@@ -209,6 +211,7 @@ class TeslaExecution(Execution):
     def prefer(self, thread: int) -> None:
         super().prefer(thread)
         self._current = thread >> 5
+        self.machine.give_turn(self.machine.warps[self._current])
 
     def save(self) -> tuple[Snapshot, Any]:
         return self.machine.snapshot(), (self._current, self._sub)
@@ -299,16 +302,21 @@ class TeslaExecution(Execution):
 
     def mark(self) -> None:
         w = self._warp()
-        self._mark = (-1, -1, 0, 0) if w is None else (w.block.number, w.number, w.issued, self.position)
+        self._mark = (-1, 0, 0) if w is None else (w.block.number, self._issued(w.block), self.position)
+
+    @staticmethod
+    def _issued(block: ThreadBlock) -> int:
+        return sum(w.issued for w in block.warps)
 
     def overdue(self) -> int | None:
-        block, number, issued, position = self._mark
+        number, issued, position = self._mark
         w = self._warp()
-        if w is None or (w.block.number, w.number) != (block, number) or w.issued - issued < self.position - position:
+        if w is None or w.block.number != number or self._issued(w.block) - issued < self.position - position:
             return None
-        warps = self.machine.warps
-        others = (*warps[self._current + 1 :], *warps[: self._current])
-        return next((self._first(o) for o in others if o.status == READY and o.active), None)
+        blocks, here = self.machine.blocks, self.machine.blocks.index(w.block)
+        others = [b.next_warp() for b in (*blocks[here + 1 :], *blocks[:here])]
+        others += (*w.block.warps[w.index + 1 :], *w.block.warps[: w.index])
+        return next((self._first(o) for o in others if o is not None and o.status == READY and o.active), None)
 
     def _met(self, points: Sequence[Point], exact: list[bool], thread: int, record: bool) -> list[Point]:
         """The points that stop here: hits of exact ones are counted already."""

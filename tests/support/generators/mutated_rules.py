@@ -49,6 +49,8 @@ PROGRAMS = {
     "indirect": HALF + "and b32 $r5 $r0 $r4\nshl $a1 $r5 0x2\njoinat #met\nbra c1[$a1]\nfirst:\n" + SEEN + "second:\n"
     + SEEN + "met:\njoin nop\n" + STORE,
     "barrier": HALF + SEEN + "bar inc wait 0x0 0xfff\n" + SEEN + STORE,
+    "turns": HALF + "st b32 s[0x40] $r1\n(l $c0) st b32 s[0x40] $r4\nbar inc wait 0x0 0xfff\nld $r1 b32 s[0x40]\n"
+    + STORE,
     "lock": HALF + "mov b32 $r5 0x0\nmov b32 $r6 0x0\nst b32 s[0x40] $r5\nshl $a1 $r5 0x0\njoinat #done\n"
     "again:\nld lock $c1 $r6 b32 s[$a1+0x40]\n(l $c1) add b32 $r6 $r6 $r4\n(l $c1) st unlock b32 s[$a1+0x40] $r6\n"
     "(geu $c1) bra #again\ndone:\njoin nop\nld $r1 b32 s[$a1+0x40]\n" + STORE,
@@ -73,6 +75,9 @@ MUTATIONS: dict[str, tuple[str, Routine[Any, Any], str, str]] = {
     "what makes a quad whole": ("quads", stack.quadon, "whole * 15", "whole * 7"),
     "when a barrier opens": ("barrier", barriers.open_if_reached, "barrier.count >= target", "barrier.count > target"),
     "what arrives": ("barrier", barriers.arrive, "= 0 if count == ALL", "= 3 if count == ALL"),
+    "when a turn ends": ("turns", turns.meets, "!= 0 and", "== 1 << 20 and"),
+    "who has the next turn": ("turns", turns.next_in_turn, "k = block.turn + n", "k = 0 + n"),
+    "what is left of a turn": ("turns", turns.end_turn, "block.turn = k + 1", "block.turn = k"),
     "who gets a lock": ("lock", locks.try_lock, "first = free & -free", "first = free"),
     "which lanes begin": ("join", blocks.begin_warp, "w.active = lanes", "w.active = lanes & 0xFFFFF"),
     "what else is pushed by a joinat": ("join", stack.joinat, "target, w.active", "target, w.active & 0xFFFF"),
@@ -106,8 +111,8 @@ HELD_OTHERWISE: dict[str, str] = {
     " reference machine looks in all buffers at once (device_memory)",
     "discard": "only fragments ask: unit/graphics/test_graphics_engines",
     "beyond beyond_rows in_rows": "only windows ask: property/test_accesses, unit/machine/tesla/test_memory",
-    "begin_block begin_memory next_block run_blocks take_turn run_rounds run_turns tally": "in which order compiled"
-    " code runs blocks and warps; the reference machine has another order, and results do not show it",
+    "begin_block begin_memory next_block run_blocks take_turn run_rounds run_turns tally": "how compiled code runs"
+    " blocks and gives warps their turns; test_warp_order compares that with the reference machine",
     "count size_at leave interpret stop_here serve_here": "the interpreter's own loop",
 }
 """Rules that no mutation here changes on every engine, and why."""

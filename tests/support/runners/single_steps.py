@@ -99,7 +99,7 @@ def steps(
     made = kernel_of(machine.launch, "interp")
     states = WarpStates(1, made.state_bytes)
     warps: Any = ServedWarps(Bound(machine.launch, machine.device), made, machine.state, states, 1)
-    from_machine(machine, states, warps.barriers)
+    from_machine(machine, states, warps.barriers, warps.turns)
     states.count(state_layout.ISSUED)[:] = 1  # it has begun: all registers are in memory
     stack = Stack(0, choices=choices)
     for _ in range(limit):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.rules.state import BARRIERS, Barrier, BlockState, WarpStatus
+from isakit.machine.tesla.rules.turns import NOBODY
 from isakit.machine.tesla.stack import Entry, Stack, rules_of
 from isakit.sem.records import Elements
 
@@ -104,7 +105,10 @@ class Warp:
 
 
 class ThreadBlock(BlockState):
-    """One block: its warps, shared memory (`shared`, a uint8 view) and barriers; see `rules.barriers`."""
+    """One block: its warps, shared memory (`shared`, a uint8 view), barriers and turns; see `rules`.
+
+    `over`: the warp that has executed an instruction last ended its turn by it.
+    """
 
     def __init__(self, launch: Launch, number: int, shared: Array) -> None:
         self.launch, self.number = launch, number
@@ -113,7 +117,10 @@ class ThreadBlock(BlockState):
         self.warps: list[Warp] = []
         self.barriers: Any = Elements(Barrier)
         self.state: Any = []
-        self.block_warps = self.ended = 0
+        self.block_warps = self.ended = self.turn = 0
+        self.over = False
+        self._spun, self._since = 0, 0
+        self._spinning: Warp | None = None
         self.allowed_barriers = launch.barriers
         self.barrier_mask = (1 << launch.chip.barrier_bits) - 1
         self.rules = rules_of(launch.choices)
@@ -141,7 +148,11 @@ class ThreadBlock(BlockState):
 
     def bar(self, warp: Warp, number: int, count: int, inc: bool, wait: bool) -> list[Warp]:
         """One `bar` of one warp; returns the warps that waited and can go on now."""
-        return self._released(lambda: self.rules.arrive(self, warp.control, number, count, inc, wait))
+
+        def arrive() -> None:
+            self.over = bool(self.rules.arrive(self, warp.control, number, count, inc, wait))
+
+        return self._released(arrive)
 
     def end(self, warp: Warp) -> None:
         """A warp has finished; barriers are not looked at."""
@@ -152,6 +163,32 @@ class ThreadBlock(BlockState):
         """A warp has finished; returns the warps that its end releases."""
         warp.set_status(FINISHED)
         return self._released(lambda: self.rules.warp_ended(self))
+
+    # --- turns --------------------------------------------------------------------------------------------------------
+    @property
+    def spun(self) -> int:  # type: ignore[override]
+        """See `BlockState`."""
+        return self._spun + (0 if self._spinning is None else self._spinning.issued - self._since)
+
+    @spun.setter
+    def spun(self, instructions: int) -> None:  # type: ignore[override]
+        self._spun, self._spinning = instructions, None
+
+    def next_warp(self) -> Warp | None:
+        """Give the turn to the warp that has it, or else to the next one that can go on; None where there is none."""
+        k = self.rules.next_in_turn(self, NOBODY)
+        if k == self.block_warps:
+            return None
+        self.turn, warp = k, self.warps[k]
+        self.spun = self.spun
+        self._spinning, self._since = warp, warp.issued
+        return warp
+
+    def end_turn(self, warp: Warp, spins: bool = False) -> None:
+        """The turn of a warp is over; `spins`: it may be waiting for another one."""
+        self.over = False
+        self.spun = self.spun if spins else 0
+        self.rules.end_turn(self, warp.control, warp.index)
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
         """The warps that wait before an action and not after it."""

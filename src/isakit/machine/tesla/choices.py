@@ -34,6 +34,10 @@ class Choices(Settings):
         barrier_all: what `all` and a count of 0xfff mean: `unfinished` leaves out warps that have ended, `block` is
             every warp of the block. Four public programs end the idle warps of a last block before a barrier that
             the others reach; on chips they ran.
+        warp_order: in which order the warps of a block run. With `turns` a turn ends at every barrier and before
+            accesses by which a program can tell (`rules.turns`): programs that ran on chips count on warps that
+            advance side by side ([tesla] 9.2, "Order of the warps of a block"). With `until_waiting` a turn ends
+            where a warp waits or has finished.
         out_of_range: an access outside its space: `fault`, or `ignore` (loads give 0, stores do nothing).
         misaligned: an address that is no multiple of the access size: `fault`, or `truncate` (low bits dropped).
         drop_unallocated: an instruction whose destination register is not allocated does nothing at all (g[] loads and
@@ -53,6 +57,7 @@ class Choices(Settings):
     brk_without_entry: Literal["STACK_UNDERFLOW", "STACK_MISMATCH"] = "STACK_UNDERFLOW"
     call_limit_log: Annotated[int, range(16)] = 15
     barrier_all: Literal["unfinished", "block"] = "unfinished"
+    warp_order: Literal["turns", "until_waiting"] = "turns"
     out_of_range: Literal["fault", "ignore"] = "fault"
     misaligned: Literal["fault", "truncate"] = "fault"
     drop_unallocated: bool = True

@@ -15,16 +15,20 @@ from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.block import READY, WAITING, ThreadBlock, Warp
+from isakit.machine.tesla.compiled.analysis.racing_accesses import warp_order
 from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.gang import Gang, Ready
 from isakit.machine.tesla.gang_state import State, Trap, UnknownValue
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats, physical_ids
 from isakit.machine.tesla.machine_snapshot import content_of, put_back
+from isakit.machine.tesla.rules.interpreter import RACES
 from isakit.machine.tesla.stack import Stack
 
 RESIDENT_LANES = 1 << 16
 """Lanes that run side by side; more blocks wait for the next wave."""
+LONGEST_TURN = 1 << 20
+"""Instructions of warps of a block after which a turn ends, since one has come to a barrier: this one may wait."""
 RESIDENT_BYTES = 1 << 28
 """Local and shared memory of the resident blocks together."""
 
@@ -36,8 +40,9 @@ class Machine:
 
     Attributes: `blocks` (the resident blocks: as many as fit, the next ones follow when all have finished), `warps` (of
     all resident blocks), `wave` (resident blocks at most), `ready` (gangs that can execute), `state` (registers and
-    memory), `stats`, `finished`, `after` (called whenever a run or step
-    has ended, however it ended). After a fault, a budget that ran out or an interrupt the state is that before the
+    memory), `stats`, `finished`, `ordered` (the program can tell in which order the warps of a block run, so that only
+    the warp of each block whose turn it is executes), `after` (called whenever a run or step has ended, however it
+    ended). After a fault, a budget that ran out or an interrupt the state is that before the
     instruction and can be inspected. `handlers` are the control actions of the program's type, by name.
     """
 
@@ -62,6 +67,8 @@ class Machine:
         self.ready = Ready()
         self._running: Gang | None = None
         self._turn = -1
+        order = warp_order(launch)
+        self.ordered, self._races = order.ordered, dict(order.races)
         self.after: Callable[[], object] | None = None
         self.blocks: Sequence[ThreadBlock] = []
         self.warps: list[Warp] = []
@@ -105,12 +112,17 @@ class Machine:
             self.blocks.append(block)
             self.warps += block.warps
         state.blocks = self.blocks
-        self.ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
+        if self.ordered:
+            self.requeue()
+        else:
+            self.ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
 
     def requeue(self, gangs: Iterable[Gang] | None = None) -> None:
         """Take up what the warps' own states say, after they were set from outside; `gangs`: in these groups."""
         self.ready = Ready()
-        for gang in _alone(self.warps) if gangs is None else gangs:
+        if gangs is None:
+            gangs = self.released(self._whose_turn(self.blocks)) if self.ordered else _alone(self.warps)
+        for gang in gangs:
             self.ready.add(gang)
 
     def again(self, blocks: int = 1) -> Machine:
@@ -157,6 +169,11 @@ class Machine:
         return _restored, (self.launch, self.device, self.wave, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------
+    @property
+    def ready_warps(self) -> list[Warp]:
+        """The warps that can execute an instruction; where `ordered`, those whose turn it is."""
+        return [self.warps[n] for n in sorted(n for g in self.ready.gangs for n in g.numbers.tolist())]
+
     @property
     def finished(self) -> bool:
         """All blocks of the grid have ended."""
@@ -218,8 +235,9 @@ class Machine:
     def step(self, warp: Warp | None = None, *, limit: int | None = None) -> Warp | None:
         """Execute one instruction of one warp and return the warp; None when everything has finished.
 
-        Without `warp` the ready warps are scheduled round-robin. The time it takes does not depend on the number of
-        resident warps. Raises LaunchError for a warp that cannot execute.
+        Without `warp` the ready warps are scheduled round-robin; where the order of the warps of a block can be seen
+        (`ordered`) its warps have their turns, and the blocks are scheduled round-robin. The time it takes does not
+        depend on the number of resident warps. Raises LaunchError for a warp that cannot execute.
         """
         started = time.perf_counter()
         if warp is None:
@@ -227,10 +245,13 @@ class Machine:
                 return None
             self._turn = self.ready.warp_after(self._turn)
             warp = self.warps[self._turn]
+        elif self.ordered:
+            self.give_turn(warp)
         gang = self.ready.take_warp(warp.number) if self.warps[warp.number] is warp else None
         if gang is None:
             raise LaunchError(f"{warp} cannot execute an instruction")
         self.ready.added = []
+        warp.block.over = False
         self._running = gang
         try:
             self._running = self._affordable(gang, limit)
@@ -238,6 +259,23 @@ class Machine:
         finally:
             self._stop(started)
         return warp
+
+    def give_turn(self, warp: Warp) -> None:
+        """Let a warp that can go on have the turn of its block."""
+        block = warp.block
+        if self.warps[warp.number] is not warp or warp.status != READY or block.turn == warp.index:
+            return
+        if self.ordered:
+            before = block.next_warp()
+            assert before is not None
+            gang = self.ready.take_warp(before.number)
+            if gang is not None:
+                self._settle([gang])
+            block.end_turn(before)
+        block.turn = warp.index
+        if self.ordered:
+            for gang in self.released(self._whose_turn([block])):
+                self.ready.add(gang)
 
     def idle(self) -> bool:
         """Nothing left to do; starts the next wave when this one has ended. Raises MachineFault for a deadlock."""
@@ -298,6 +336,7 @@ class Machine:
             gang = joined
         self.ready.clock += 1
         self.state.pending = gang.pending
+        numbers = gang.numbers
         try:
             after = self._execute(gang, op)
         except AccessFault as e:
@@ -307,6 +346,8 @@ class Machine:
         except UnknownValue as e:
             text = op.instruction.text if op.instruction else ""
             raise NotModelled(f"`{text}`", f"this machine has no {e.name!r}") from None
+        if self.ordered or alone:
+            after = self._turns(op, numbers.tolist(), after)
         return self._continue(after, alone)
 
     def _execute(self, gang: Gang, op: Op) -> list[Gang]:
@@ -340,6 +381,38 @@ class Machine:
             gang.pc = op.pc
             after = self._joined_after(gang, op)
         return after
+
+    # --- turns --------------------------------------------------------------------------------------------------------
+    def _turns(self, op: Op, numbers: Sequence[int], after: list[Gang]) -> list[Gang]:
+        """Warps have executed an instruction: those that go on after it, where turns end."""
+        if not self.ordered:
+            block = (w := self.warps[numbers[0]]).block
+            block.turn = w.index + (block.over or w.status != READY)
+            block.over = False
+            return after
+        bits = self._races.get(op.pc, 0) & RACES
+        if bits:
+            for n in numbers:
+                self.warps[n].control.pending |= bits
+        if op.plain and after[0].pc not in self._races:
+            return after
+        self._settle(after)
+        warps = [self.warps[n] for n in numbers]
+        for w in warps:
+            block = w.block
+            if block.over or w.status != READY or (w.control.pc <= op.pc and block.spun >= LONGEST_TURN):
+                block.end_turn(w)
+        return self.released(self._whose_turn(w.block for w in warps))
+
+    def _whose_turn(self, blocks: Iterable[ThreadBlock]) -> Iterator[Warp]:
+        """The warps that may go on; a turn ends before a racing access that meets one made in it."""
+        for block in blocks:
+            while (w := block.next_warp()) is not None:
+                bits = self._races.get(w.pc)
+                if bits is None or not block.rules.meets(w.control, bits):
+                    yield w
+                    break
+                block.end_turn(w, spins=True)
 
     def _check_address_registers(self, op: Op, lanes: Lanes) -> None:
         for n in op.fixed_a:
@@ -376,7 +449,11 @@ class Machine:
             for part in parts:
                 stays = complete[[position[int(n)] for n in part.numbers]]
                 if not stays.all():
-                    self.ready.add(part.part(~stays, part.pc))
+                    left = [part.part(~stays, part.pc)]
+                    if self.ordered:
+                        left = self.released(self._whose_turn(w.block for w in self.members(left[0])))
+                    for gang_left in left:
+                        self.ready.add(gang_left)
         if not complete.any():
             return None
         joined = gang.part(complete, op.pc)

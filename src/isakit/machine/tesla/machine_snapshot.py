@@ -60,9 +60,10 @@ def content_of(machine: Resident) -> dict[str, Any]:
         "issued": state.issued,
         "events": state.events,
         "locks": [w.control.lock for w in machine.warps],
+        "pending": [w.control.pending for w in machine.warps],
         "spaces": {n: space.memory.bytes for n, space in _own_spaces(machine).items()},
         "warps": [_warp(w) for w in machine.warps],
-        "blocks": [(b.arrivals, b.ended) for b in machine.blocks],
+        "blocks": [(b.arrivals, b.ended, b.turn, b.spun) for b in machine.blocks],
         "device": machine.device.content(),
     }
 
@@ -79,12 +80,14 @@ def put_back(machine: Resident, content: dict[str, Any]) -> None:
     state.issued[:], state.events[:] = content["issued"], content["events"]
     for w, lock in zip(machine.warps, content["locks"], strict=True):
         w.control.lock = lock
+    for w, pending in zip(machine.warps, content["pending"], strict=True):
+        w.control.pending = pending
     for name, space in _own_spaces(machine).items():
         space.memory.bytes[:] = content["spaces"][name]
     for w, saved in zip(machine.warps, content["warps"], strict=True):
         _set_warp(w, *saved)
-    for b, (arrivals, ended) in zip(machine.blocks, content["blocks"], strict=True):
-        b.arrivals, b.ended = arrivals, ended
+    for b, (arrivals, ended, turn, spun) in zip(machine.blocks, content["blocks"], strict=True):
+        b.arrivals, b.ended, b.turn, b.spun = arrivals, ended, turn, spun
     machine.device.put_back(content["device"])
     machine.requeue([Gang(np.array(n), np.array(m), pc) for n, m, pc in content["gangs"]])
     machine.ready.set_clock(content["clock"], content["since"])

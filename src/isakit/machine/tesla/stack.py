@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from isakit.engine.routine_functions import python_function
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.rules import barriers, blocks, locks, stack
+from isakit.machine.tesla.rules import barriers, blocks, locks, stack, turns
 from isakit.machine.tesla.rules.stack import StackFault
 from isakit.machine.tesla.rules.state import Kind, StackEntry, WarpState
 from isakit.sem.records import Elements
@@ -36,7 +36,7 @@ class StackRules:
         limited = name == "call_limited"
         wanted = "call" if limited else name
         routine: Routine[Any, Any] = next(
-            getattr(m, wanted) for m in (stack, barriers, locks, blocks) if hasattr(m, wanted)
+            getattr(m, wanted) for m in (stack, barriers, locks, turns, blocks) if hasattr(m, wanted)
         )
         known = {"choices": self.choices, "limited": limited, "in_turns": True}
         made = python_function(routine, **{n: known[n] for n in routine.statics})
@@ -61,8 +61,8 @@ class Stack(WarpState):
     """
 
     __slots__ = (
-        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "returned", "rules", "size_at",
-        "stack", "status",
+        "active", "barrier", "broke", "choices", "depth", "exited", "lock", "pc", "pending", "returned", "rules",
+        "size_at", "stack", "status",
     )  # fmt: skip
 
     def __init__(  # the other fields of the record are arrays of the machine

@@ -20,7 +20,7 @@ PC, ACTIVE, BROKE, RETURNED, EXITED, DEPTH, STATUS, BARRIER = (
     WARP.at(n) for n in ("pc", "active", "broke", "returned", "exited", "depth", "status", "barrier")
 )
 THREADS, ISSUED = WARP.at("threads"), WARP.at("issued")
-NUMBER, VISIBLE, LOCK = WARP.at("number"), WARP.at("visible"), WARP.at("lock")
+NUMBER, VISIBLE, LOCK, PENDING = (WARP.at(n) for n in ("number", "visible", "lock", "pending"))
 EVENTS = tuple(WARP.at(n) for n in ("branches", "divergent_branches", "pm_events"))
 CONDITIONS, ADDRESSES, ZERO = WARP.at("conditions"), WARP.at("addresses"), WARP.at("zero")
 STACK, SINK, REGISTERS = WARP.at("stack"), WARP.at("sink"), WARP.at("registers")

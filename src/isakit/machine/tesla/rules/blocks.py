@@ -69,6 +69,7 @@ def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
     w.status = WarpStatus.READY
     w.barrier = 0
     w.lock = 0
+    w.pending = 0
 
 
 @routine
@@ -93,6 +94,8 @@ def begin_block(block: BlockState, number: u64) -> None:
         block.barriers[n].count = 0
         block.barriers[n].target = 0
     block.ended = 0
+    block.turn = 0
+    block.spun = 0
     for k in range(block.block_warps):
         w = block.state[k]
         clear_warp(block, w)

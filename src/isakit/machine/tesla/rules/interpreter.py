@@ -8,10 +8,13 @@ from __future__ import annotations
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.stack import unwind
 from isakit.machine.tesla.rules.state import BlockState, InstructionEntry, Then, WarpState, WarpStatus
+from isakit.machine.tesla.rules.turns import meets
 from isakit.sem.records import u32, u64
 from isakit.sem.routine import external, routine, shared_routine, signed_less, wide
 
 ALL = 0xFFFF_FFFF
+RACES = 0xFFFF
+"""The bits of `InstructionEntry.races` that a warp has pending after it."""
 
 
 @external
@@ -65,6 +68,9 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
         then = Then.NEXT
         while then == Then.NEXT:
             uop = block.uops[unit]
+            if uop.races != 0 and meets(w, uop.races):
+                w.pc = uop.pc
+                return leave(w, WarpStatus.READY)
             lanes = w.active
             then = execute(block, w, uop, uop.first_all if lanes == ALL else uop.first_some)
             stopped = WarpStatus.STOPPED
@@ -75,10 +81,11 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
             if then < Then.STOP:
                 count(w, lanes)
                 unit += wide(uop.units)
+                w.pending |= uop.races & RACES
             elif then == Then.WAIT:
                 count(w, lanes)
                 w.pc = uop.following
-                return leave(w, WarpStatus.WAITING)
+                return WarpStatus.WAITING  # or READY by now: see `barriers.arrive`
             elif then != Then.RESUMED:
                 w.pc = uop.pc
                 return leave(w, WarpStatus.SERVED if then == Then.SERVE else stopped)

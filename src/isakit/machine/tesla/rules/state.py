@@ -58,7 +58,8 @@ class WarpState(StateRecord):
     Attributes: `pc`; `active` lanes; lanes that `broke`, `returned`, `exited`; `depth` (entries on the `stack`);
     `status`; `barrier` (the one it waits at); `threads`, `issued` (instructions executed, per lane and per warp);
     `number` (in its block); `visible` (lanes of a fragment program that are no helpers and were not discarded); `lock`
-    (the word of s[] it holds the lock of, counted from 1; 0 for none); `branches`, `divergent_branches`, `pm_events`
+    (the word of s[] it holds the lock of, counted from 1; 0 for none); `pending` (which of the racing accesses it has
+    made in its turn, see `rules.turns`); `branches`, `divergent_branches`, `pm_events`
     (what $pm0 to $pm3 may count); `conditions` (a lane mask for each flag of $c0 to $c3); `addresses` (32 numbers for
     each of $a0 to $a7); `zero` (what registers that do not exist read as); `sink` (where writes to them go). The
     registers follow.
@@ -80,6 +81,7 @@ class WarpState(StateRecord):
     number: u32
     visible: u32
     lock: u32
+    pending: u32
     conditions: Annotated[list[u32], Many(16, align=64)]
     branches: u32
     divergent_branches: u32
@@ -128,7 +130,9 @@ class InstructionEntry(StateRecord):
 
     Attributes: functions that execute the instruction that begins there, for `all` lanes and for `some` (with its
     `join` tail at `first`; the `body` without); `pc`; the address `following` it; its `target`; how many `units` it
-    has; where the places are that remember its address ranges (`site`); and the `values` its functions look up.
+    has; where the places are that remember its address ranges (`site`); what it is among the `races` of its program
+    (the bits it sets in `WarpState.pending`, above 16 bits those that end a turn before it); and the `values` its
+    functions look up.
     """
 
     first_all: u64
@@ -140,6 +144,7 @@ class InstructionEntry(StateRecord):
     target: u32
     units: u32
     site: u32
+    races: u32
     values: Annotated[list[u64], Many(25, align=8)]
 
 
@@ -166,10 +171,13 @@ class BlockState(StateRecord):
     many have finished); `barrier_mask` (what a barrier's counter can hold); `ranges` (the `range_count` buffers of the
     device); `has_barriers` (whether the kernel uses any), `allowed_barriers` (how many it has).
 
-    For `rules.turns`: `remaining` (instructions that warps may still execute; while a warp runs, the count at which it
-    ends), `reserve`, `turn_length`, `patience` (the count at which a turn ends), `paused` (the status of a warp whose
-    turn is over), `one_round`, `run_warp` (a function), `halted_warp` (the one that stopped), `stop`, `thread_count`
-    and `warp_count` (instructions executed, per lane and per warp).
+    For `rules.turns`: `turn` (the warp that has it, or from which on the next one is looked for), `spun` (instructions
+    that warps have executed since one of them came to a barrier or to a limit), `ordered` (not 0: the order of the
+    warps can be seen), `limits` (turns that ended at `turn_length` since the host looked), `remaining` (instructions
+    that warps may still execute; while a warp runs, the count at which it ends), `reserve`, `turn_length`, `patience`
+    (the count at which a turn ends), `paused` (the status of a warp whose turn is over), `one_round`, `run_warp` (a
+    function), `halted_warp` (the one that stopped), `stop`, `thread_count` and `warp_count` (instructions executed, per
+    lane and per warp).
 
     For `rules.blocks`: `shared` (s[], `shared_limit` bytes) and its `header` (the launch header and the parameters,
     `header_bytes`); `local` (l[], `local_limit` bytes a thread); `grid_x` (blocks in x); `masks` (lanes that have
@@ -193,6 +201,10 @@ class BlockState(StateRecord):
     range_count: u64
     has_barriers: u64
     allowed_barriers: u64
+    turn: u64
+    spun: u64
+    ordered: u64
+    limits: u64
     remaining: u64
     reserve: u64
     turn_length: u64

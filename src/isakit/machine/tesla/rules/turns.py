@@ -1,8 +1,14 @@
-"""In which order the warps of a block run in compiled code: one after the other, each until it waits, in rounds.
+"""In which order the warps of a block run: one order, fixed by the program, on every engine.
 
-The reference machine runs the warps at the lowest address first, side by side (`machine.tesla.gang`); a kernel without
-races cannot tell. A warp may execute so many instructions until it has to let the others run: it may turn in a loop
-until one of them has written something.
+The warps have turns in ascending number, round after round. A turn ends where the warp has finished; at `bar`, also for
+the warp whose arrival opens the barrier; before an access that meets one the warp has made in the same turn; and after
+so many instructions that the warp may be waiting for another one.
+
+Two accesses meet where another warp may make one of them between the same two barriers, at the same place, and one of
+them writes (`compiled.analysis.racing_accesses` has the table, made once for a program and a shape of blocks). So the
+other warps make the first one before this warp makes the second: warps advance side by side as far as a program can
+tell, which old programs count on ([tesla] 9.2, "Order of the warps of a block"; inferred). A warp that holds a lock
+goes on. With `Choices.warp_order` as `until_waiting` a turn ends only where a warp waits or has finished.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from enum import IntEnum
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.barriers import warp_ended
 from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
-from isakit.sem.records import u32
+from isakit.sem.records import u32, u64
 from isakit.sem.routine import external, routine, shared_routine, signed_less
 
 
@@ -24,9 +30,13 @@ class Ended(IntEnum):
     HALTED = 2
 
 
+NOBODY = 1 << 31
+"""A status that no warp has."""
+
+
 @external
 def run_warp(block: BlockState, w: WarpState) -> u32:
-    """Run a warp until it waits, stops, or has had its turn; returns its status.
+    """Run a warp until its turn ends; returns its status: READY before a racing access, WAITING at any barrier.
 
     Warps after it, and whole blocks (`blocks.next_block`), may run along.
     """
@@ -34,44 +44,78 @@ def run_warp(block: BlockState, w: WarpState) -> u32:
 
 
 @routine
-def take_turn(block: BlockState, w: WarpState) -> u32:
-    """Give a warp a turn, within what is left of the budget; the `reserve` is for the reference machine."""
+def meets(w: WarpState, access: u32) -> bool:
+    """Whether a turn ends before an access, by the upper half of its `InstructionEntry.races`."""
+    return w.pending & access >> 16 != 0 and w.lock == 0
+
+
+@shared_routine
+def next_in_turn(block: BlockState, halted: u32) -> u64:
+    """The first warp from `block.turn` on, round to the first one, that can go on or whose status is `halted` or more.
+
+    `block_warps` where there is none.
+    """
+    for n in range(block.block_warps):
+        k = block.turn + n
+        if k >= block.block_warps:
+            k = k - block.block_warps
+        w = block.state[k]
+        if w.status == WarpStatus.READY or w.status >= halted:
+            return k
+    return block.block_warps
+
+
+@routine
+def end_turn(block: BlockState, w: WarpState, k: u64) -> None:
+    """The turn of warp `k` is over."""
+    w.pending = 0
+    block.turn = k + 1
+
+
+@routine
+def take_turn(block: BlockState, w: WarpState, k: u64, choices: Choices) -> u32:
+    """Give a warp a turn, within what is left of the budget; the `reserve` is for the reference machine.
+
+    A warp that stops before the end of its turn has it still.
+    """
+    block.turn = k
     before = w.issued
-    budget = block.remaining
-    limit = before + budget - block.reserve
-    over = before + block.turn_length
+    over = before + block.turn_length - block.spun
+    limit = before + block.remaining - block.reserve
     block.remaining = limit
     block.patience = over if signed_less(over, limit) else limit
     status = run_warp(block, w)
     block.remaining = block.remaining + block.reserve - w.issued  # less than it was also by blocks that ran along
+    block.spun = block.spun + w.issued - before
+    if status == WarpStatus.INTERRUPTED and not signed_less(w.issued, over):
+        block.spun = 0
+        block.limits += 1
+        end_turn(block, w, k)
+    if status <= WarpStatus.FINISHED:
+        if status != WarpStatus.READY:
+            block.spun = 0
+        end_turn(block, w, k)
+    if status == WarpStatus.FINISHED and block.has_barriers != 0:
+        warp_ended(block, choices)
     return status
 
 
 @shared_routine
 def run_rounds(block: BlockState, choices: Choices) -> u32:
     """Run the warps until all have finished, all wait, or one cannot go on in compiled code."""
-    waiting = 1
-    while waiting != 0:
-        waiting = 0
-        ran = 0
-        for k in range(block.block_warps):
-            w = block.state[k]
-            if w.status == WarpStatus.READY:
-                status = take_turn(block, w)
-                if status >= WarpStatus.STOPPED:
-                    block.halted_warp = k
-                    return Ended.HALTED
-                if status == WarpStatus.FINISHED and block.has_barriers != 0:
-                    warp_ended(block, choices)
-                if status == WarpStatus.WAITING:
-                    waiting += 1
-                ran += 1
-            elif w.status == WarpStatus.WAITING:
-                waiting += 1
-            elif w.status >= WarpStatus.STOPPED:  # it was run along with one before it
-                block.halted_warp = k
-                return Ended.HALTED
-        if waiting != 0 and ran == 0:
+    k = next_in_turn(block, WarpStatus.STOPPED)
+    while k < block.block_warps:
+        w = block.state[k]
+        status = w.status
+        if status < WarpStatus.STOPPED:  # else it was run along with one before it
+            status = take_turn(block, w, k, choices)
+        if status >= WarpStatus.STOPPED:
+            block.halted_warp = k
+            return Ended.HALTED
+        k = next_in_turn(block, WarpStatus.STOPPED)
+    for n in range(block.block_warps):
+        w = block.state[n]
+        if w.status == WarpStatus.WAITING:
             block.halted_warp = 0
             return Ended.DEADLOCK
     return Ended.DONE
@@ -79,24 +123,26 @@ def run_rounds(block: BlockState, choices: Choices) -> u32:
 
 @shared_routine
 def run_turns(block: BlockState, choices: Choices) -> None:
-    """Run the warps until none is ready; one that stops does not hold up the others, and all get their turns.
+    """Run the warps until none is ready.
 
-    Where the budget ends warps stay interrupted. With `one_round` every warp gets one turn.
+    In an `ordered` block one that stops holds up the others. Where the budget ends warps stay interrupted. With
+    `one_round` the warps run until each that can go on has come to a limit.
     """
-    some = True
-    while some:
-        some = False
-        for k in range(block.block_warps):
-            w = block.state[k]
-            if w.status == WarpStatus.READY:
-                status = take_turn(block, w)
-                some = True
-                if status == WarpStatus.INTERRUPTED and signed_less(block.reserve, block.remaining):
-                    w.status = block.paused
-                if status == WarpStatus.FINISHED and block.has_barriers != 0:
-                    warp_ended(block, choices)
-        if block.stop[0].asked != 0 or block.one_round != 0:
+    halted = WarpStatus.STOPPED if block.ordered != 0 else NOBODY
+    k = next_in_turn(block, halted)
+    while k < block.block_warps:
+        w = block.state[k]
+        if w.status >= WarpStatus.STOPPED:
             return
+        status = take_turn(block, w, k, choices)
+        if status == WarpStatus.INTERRUPTED and signed_less(block.reserve, block.remaining):
+            w.status = block.paused
+        if block.stop[0].asked != 0:
+            return
+        following = next_in_turn(block, halted)
+        if following <= k and block.limits != 0 and block.one_round != 0:
+            return
+        k = following
 
 
 @shared_routine

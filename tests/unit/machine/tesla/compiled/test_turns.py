@@ -11,6 +11,7 @@ pytest.importorskip("llvmlite")
 
 import isakit
 from isakit.errors import BudgetExceeded
+from isakit.machine.tesla import Choices
 from isakit.machine.tesla.compiled.launch import worker_context as context
 from support.clients.interrupts import interrupted
 from support.runners.compiled import WAYS, compiled_device
@@ -48,6 +49,8 @@ wait:
     add b32 $r4 $r4 $r1
     exit st b32 g14[$r4] $r6
 """
+UNTIL = Choices(warp_order="until_waiting")
+"""With turns a loop like this is no reason to lose patience."""
 FLAG = ONE_BY_ONE.format(flag="s[0x40]")
 
 
@@ -70,7 +73,7 @@ def launched(device: isakit.Device, warps: int, blocks: int = 3, **options: Any)
 def test_warps_wait_for_each_other(way: str, warps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(context, "PATIENCE", 5_000)
     monkeypatch.setattr(context, "TURN", 100)
-    launched(compiled_device(WAYS[way], "gt200"), warps)
+    launched(compiled_device(WAYS[way], "gt200", choices=UNTIL), warps)
 
 
 @pytest.mark.parametrize("way", ["interp", "jit"])
@@ -78,7 +81,7 @@ def test_waiting_within_a_budget(way: str, monkeypatch: pytest.MonkeyPatch) -> N
     """A budget that is large enough changes nothing; one that is not ends the run, wherever it is used up."""
     monkeypatch.setattr(context, "PATIENCE", 2_000)
     monkeypatch.setattr(context, "TURN", 50)
-    device = compiled_device(WAYS[way], "gt200")
+    device = compiled_device(WAYS[way], "gt200", choices=UNTIL)
     launched(device, 4, max_instructions=1_000_000)
     for budget in (1_000, 2_100, 2_500, 3_000):
         with pytest.raises(BudgetExceeded):

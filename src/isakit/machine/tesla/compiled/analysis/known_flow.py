@@ -11,6 +11,7 @@ from typing import Any
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Sample
+from isakit.machine.tesla.compiled.analysis.racing_accesses import WarpOrder, literals_of, warp_order
 from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
@@ -18,7 +19,7 @@ from isakit.object_cache import read_object, write_object
 
 KEPT_FROM = 200
 """Instructions of the smallest kernel of which something is kept; for the others it takes longer to read."""
-_KIND = "flows"
+_KIND, _ORDERS = "flows", "orders"
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,22 @@ def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choic
     if key:
         write_object(_KIND, key, json.dumps(asdict(known)).encode())
     return known
+
+
+def known_order(launch: Launch) -> WarpOrder:
+    """`warp_order`, without looking through a big kernel if that was done before."""
+    code, choices = launch.code, launch.choices
+    if launch.warps == 1 or len(code.units) < KEPT_FROM:
+        return warp_order(launch)
+    parts = flow_key(code, launch.entry, frozenset[Place](), choices), launch.block, literals_of(launch)
+    key = hashlib.sha256(repr(parts).encode()).hexdigest()
+    data = read_object(_ORDERS, key)
+    if data is not None:
+        kept = json.loads(data)
+        return WarpOrder(kept["ordered"], tuple((pc, bits) for pc, bits in kept["races"]))
+    found = warp_order(launch)
+    write_object(_ORDERS, key, json.dumps(asdict(found)).encode())
+    return found
 
 
 def has_loops(launch: Launch) -> bool:

@@ -13,8 +13,8 @@ LONGEST = 64
 _READS = ("load", "atomic")
 
 
-def spin_loops(flow: Flow) -> list[tuple[int, int]]:
-    """(first, last) address of each such loop."""
+def spin_loops(flow: Flow, spaces: str = "g") -> list[tuple[int, int]]:
+    """(first, last) address of each such loop; `spaces`: what others may write."""
     places = {pc: k for k, pc in enumerate(flow.order)}
     out: list[tuple[int, int]] = []
     for pc in flow.order:
@@ -22,12 +22,12 @@ def spin_loops(flow: Flow) -> list[tuple[int, int]]:
             if target > pc or target not in places or places[pc] - places[target] >= LONGEST:
                 continue
             inside = [flow.steps[at] for at in flow.order[places[target] : places[pc] + 1]]
-            if _spins(inside):
+            if _spins(inside, spaces):
                 out.append((target, pc))
     return out
 
 
-def _spins(steps: list[Step]) -> bool:
+def _spins(steps: list[Step], spaces: str) -> bool:
     """Whether these instructions read memory that others write, and take nothing along."""
     reads = False
     before: set[Place] = set()  # registers read before they are written
@@ -37,7 +37,7 @@ def _spins(steps: list[Step]) -> bool:
             return False
         if s.trace.of_kind("store"):
             return False
-        reads = reads or any(e.name[0] == "g" for e in s.trace.of_kind(*_READS))
+        reads = reads or any(e.name[0] in spaces for e in s.trace.of_kind(*_READS))
         before |= s.reads - written
         written |= s.writes
     return reads and not before & written

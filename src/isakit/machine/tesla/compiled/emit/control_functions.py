@@ -23,7 +23,8 @@ from isakit.sem.routine_code import RoutineCode
 
 SHARED: tuple[Routine[Any, Any], ...] = (
     stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
-    locks.try_lock, locks.unlock, turns.run_rounds, turns.run_turns, turns.tally,
+    locks.try_lock, locks.unlock, turns.next_in_turn, turns.run_rounds, turns.run_turns,
+    turns.tally,
     blocks.next_block, blocks.run_blocks,
 )  # fmt: skip
 INTERPRETER: tuple[Routine[Any, Any], ...] = (interpreter.interpret, interpreter.stop_here, interpreter.serve_here)

@@ -34,7 +34,7 @@ _NOT_COMPILED = {request.BRA_INDIRECT, request.EMIT, request.RESTART}
 """Control actions for the interpreter or for the host."""
 Handler = Callable[[Step, Effect, ValueLowering, Plan, str], None]
 KEPT = {"active": "%mask", "broke": "%broke", "returned": "%returned", "exited": "%exited", "depth": "%depth",
-        "pc": "%next"}  # fmt: skip
+        "pending": "%pending", "pc": "%next"}  # fmt: skip
 """Fields of a warp that code of a kernel has in variables; in code of one instruction they are pointers to memory."""
 WARP = InMemory("%ws", KEPT)
 
@@ -351,21 +351,18 @@ class Transfers:
         assert missing is not None
         c.stop(step, missing.text)
         flags = {name: low.constant(int(bool(e.get(name))), 1) for name in ("inc", "wait")}
-        waits = self.rule(step, barriers.arrive, {"number": number, "count": count, **flags})
-        if not e.get("wait"):
-            c.stay(step.op.following)
-            return
-        assert waits is not None
-        held, on = b.fresh("held"), b.fresh("on")
-        b.do(f"br i1 {waits.text}, label %{held}, label %{on}")
-        b.label(held)
-        self._wait(step)
+        over = self.rule(step, barriers.arrive, {"number": number, "count": count, **flags})
+        assert over is not None
+        ended, on = b.fresh("ended"), b.fresh("on")
+        b.do(f"br i1 {over.text}, label %{ended}, label %{on}")
+        b.label(ended)
+        self._end_turn(step)
         b.label(on)
         c.stay(step.op.following)
 
-    def _wait(self, step: Step) -> None:
-        """Leave compiled code until the barrier opens."""
-        self.code.leave(step.op.following, state_layout.WAITING)
+    def _end_turn(self, step: Step) -> None:
+        """Leave compiled code, at the least until the other warps have had their turns."""
+        self.code.leave(step.op.following, state_layout.WAITING, is_set=True)
 
     # --- blocks that all share ------------------------------------------------------------------------------
     def unwinding(self, name: str = "unwind") -> None:

@@ -295,6 +295,11 @@ class InterpreterProgram:
             functions += (lib.stop, lib.stop) if handler is None else (handler.full, handler.some)
         records.view(np.int64)[:, :4] = np.array(functions, np.int64)[which]
 
+    def mark(self, code: Code, races: Iterable[tuple[int, int]]) -> None:
+        """Set what accesses are among the races of the program, by their addresses."""
+        for pc, bits in races:
+            self.records.view(np.uint32)[(pc - code.address) // 4, handlers.RACES // 4] = bits
+
     def content(self) -> bytes:
         """Everything but addresses of this process, for `kept`."""
         records = self.records.copy()

@@ -36,6 +36,7 @@ _CONTROLS = {
     "returned": state_layout.RETURNED,
     "exited": state_layout.EXITED,
     "depth": state_layout.DEPTH,
+    "pending": state_layout.PENDING,
     "next": state_layout.PC,
     "issued": state_layout.ISSUED,
 }
@@ -44,7 +45,7 @@ NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in Then
 """What functions return."""
 INSTRUCTION = layout_of(InstructionEntry)
 RECORD, VALUES = INSTRUCTION.size, INSTRUCTION.at("values")
-PC, FOLLOWING, TARGET, SITE = (INSTRUCTION.at(n) for n in ("pc", "following", "target", "site"))
+PC, FOLLOWING, TARGET, SITE, RACES = (INSTRUCTION.at(n) for n in ("pc", "following", "target", "site", "races"))
 FIRST, BODY = INSTRUCTION.at("first_all"), INSTRUCTION.at("body_all")
 MAX_VALUES = (RECORD - VALUES) // 8
 HERE, BEHIND, THERE = -1, -2, -3
@@ -357,5 +358,5 @@ class HandlerTransfers(Transfers):
     def _joined(self, step: Step) -> None:
         self.code.body.do(f"ret i32 {COMPLETE}")
 
-    def _wait(self, step: Step) -> None:
+    def _end_turn(self, step: Step) -> None:
         self.code.body.do(f"ret i32 {WAIT}")

@@ -17,7 +17,9 @@ from isakit.machine.tesla.address_spaces import PitchWindow
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.compiled.analysis.known_flow import known_order
 from isakit.machine.tesla.compiled.analysis.lane_steps import Known, LaneSteps, has_thread_numbers_in_rows
+from isakit.machine.tesla.compiled.analysis.racing_accesses import NOT_SEEN, WarpOrder
 from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import call_of
@@ -38,7 +40,8 @@ UNREACHABLE = 1 << 30
 class LaunchFacts:
     """What of a launch is built into the code; everything else is looked up in the context.
 
-    `consecutive`: the threads of a warp follow each other in a row of the block, see `lane_steps`.
+    `consecutive`: the threads of a warp follow each other in a row of the block, see `lane_steps`; `order`: what the
+    program can tell of the order of its warps.
     """
 
     registers: int
@@ -49,6 +52,7 @@ class LaunchFacts:
     choices: Choices
     results: frozenset[Place] = frozenset()
     consecutive: bool = False
+    order: WarpOrder = NOT_SEEN
 
     @classmethod
     def of(cls, launch: Launch, results: frozenset[Place] = frozenset()) -> LaunchFacts:
@@ -62,6 +66,7 @@ class LaunchFacts:
             launch.choices,
             results,
             launch.code.decoder.view.program == COMPUTE and has_thread_numbers_in_rows(launch.block),
+            known_order(launch),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from isakit.machine.tesla.compiled import state_layout
@@ -26,13 +26,15 @@ class RestartPoint:
     uniform: frozenset[Place]
     status: int
     label: str = ""
+    pending: str = "0"
     values: dict[Place, list[str]] = field(default_factory=dict[Place, list[str]])
 
 
 class SavingCode(LaneCode):
     """Code of a warp that can stop: registers as vectors, saved and restored.
 
-    `_places` are the registers the kernel names; with `_all_parked` every lane may look at every register.
+    `_places` are the registers the kernel names; with `_all_parked` every lane may look at every register. `_races`:
+    `InstructionEntry.races` of accesses, by address.
     """
 
     _places: list[Place]
@@ -40,6 +42,7 @@ class SavingCode(LaneCode):
     _stops: list[RestartPoint]
     _lazy: LazyNans | None = None
     _chained = False
+    _races: Mapping[int, int] = {}
 
     # --- registers kept as one number ------------------------------------------------------------------------
     def settle(self, places: set[Place] | None = None) -> None:
@@ -63,14 +66,14 @@ class SavingCode(LaneCode):
             out.append(b(f"shufflevector {ty} {one}, {ty} poison, {V32} zeroinitializer"))
         return out
 
-    @staticmethod
-    def _controls() -> Iterable[tuple[str, int]]:
+    def _controls(self) -> Iterable[tuple[str, int]]:
         return (
             ("mask", state_layout.ACTIVE),
             ("broke", state_layout.BROKE),
             ("returned", state_layout.RETURNED),
             ("exited", state_layout.EXITED),
             ("depth", state_layout.DEPTH),
+            *([("pending", state_layout.PENDING)] if self._races else ()),
         )
 
     # --- state in memory ------------------------------------------------------------------------------------
@@ -141,11 +144,17 @@ class SavingCode(LaneCode):
         read = self.flow.live[pc] | self.flow.parked(pc)
         return [place for place in self._places if place in read]
 
-    def leave(self, pc: int, status: int) -> None:
-        """Return to the driver before an instruction, with all registers that any lane may still read."""
+    def leave(self, pc: int, status: int, is_set: bool = False) -> None:
+        """Return to the driver before an instruction, with all registers that any lane may still read.
+
+        `is_set`: the warp's own status is not the one to return, and was set by a rule.
+        """
         self.canonical(self.dirty(pc))
         self.save(str(pc), self.needed(pc))
-        self.finish(status)
+        if is_set:
+            self.body.do(f"ret i32 {status}")
+        else:
+            self.finish(status)
 
     def end(self) -> None:
         """The warp has finished; `blocks.next_block` wants its lanes and its stack as they were when it began."""
@@ -197,6 +206,8 @@ class SavingCode(LaneCode):
             now, self.uniform = self.uniform, set(point.uniform)
             for place in self.needed(point.pc):
                 point.values[place] = self.lanes_of(place)
+            if self._races:
+                point.pending = self.load32("pending")
             self.uniform = now
             b.lines += after
         return point.label
@@ -208,6 +219,8 @@ class SavingCode(LaneCode):
         for place, values in point.values.items():
             self._save_values(place, [self._canonical(v) for v in values] if place in dirty else values)
         self.store32(str(point.pc), "next")
+        if self._races:
+            self.store32(point.pending, "pending")
         self.store32(str(point.status), "why")
         b.do(f"store i64 {point.uncounted}, ptr %uncounted")
         b.do("br label %stopped")

@@ -6,7 +6,7 @@ is in memory and works as `machine.tesla.stack` says.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
@@ -22,7 +22,8 @@ from isakit.machine.tesla.compiled.emit.memory_ir import kernel_module
 from isakit.machine.tesla.compiled.emit.state_saving import RestartPoint, SavingCode
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
-from isakit.machine.tesla.rules import blocks
+from isakit.machine.tesla.rules import blocks, turns
+from isakit.machine.tesla.rules.interpreter import RACES
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value, uniform_number
 
@@ -44,7 +45,10 @@ class WarpCode(SavingCode):
         self._uniform = UniformRegisters(flow)
         self._lane_steps = LaneSteps(flow, facts.registers) if facts.consecutive else None
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
-        self._chained = not flow.restarts and not flow.has_barriers
+        self._races = dict(facts.order.races)
+        before = {pc for pc, bits in facts.order.races if bits >> 16}
+        self._leaders, self._restarts = flow.leaders | before, flow.restarts | before
+        self._chained = not self._restarts and not flow.has_barriers
 
     transfer: Transfers
     _uniform: UniformRegisters | None = None
@@ -64,7 +68,7 @@ class WarpCode(SavingCode):
     # --- where to go ----------------------------------------------------------------------------------------
     def goto(self, pc: int) -> None:
         """Continue at a block, in the version for the present mask."""
-        if pc not in self.flow.leaders:
+        if pc not in self._leaders:
             raise AssertionError(f"{pc:#x} does not start a block")
         m = self.load32("mask")
         full = self.body(f"icmp eq i32 {m}, -1")
@@ -80,7 +84,7 @@ class WarpCode(SavingCode):
     def generate(self) -> str:
         """The whole module text, without the driver."""
         b = self.body
-        leaders = [pc for pc in self.flow.order if pc in self.flow.leaders]
+        leaders = [pc for pc in self.flow.order if pc in self._leaders]
         for version in ("F", "M"):
             for k, pc in enumerate(leaders):
                 following = leaders[k + 1] if k + 1 < len(leaders) else None
@@ -103,7 +107,7 @@ class WarpCode(SavingCode):
         """Variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
         b = Body(self.module, first=1_000_000)  # names must not meet those of the body
         b.label("entry")
-        for name in ("mask", "broke", "returned", "exited", "depth", "next", "why"):
+        for name in ("mask", "broke", "returned", "exited", "depth", "next", "why", "pending"):
             b.do(f"%{name} = alloca i32")
         b.do("%issued = alloca i64")
         b.do("%threads = alloca i64")
@@ -127,7 +131,7 @@ class WarpCode(SavingCode):
             b.label("warp")
             b.do("%ws = phi ptr [ %first_warp, %entry ], [ %behind, %begin ], [ %front, %next_block ]")
         saved, self.body = self.body, b
-        starts = sorted(self.flow.restarts)
+        starts = sorted(self._restarts)
         if self._chained:
             self._controls_of_a_new_warp()
         else:
@@ -226,11 +230,37 @@ class WarpCode(SavingCode):
             for place in needed[p]:
                 if place not in tagged:
                     self._restore(place)
+            self._as_numbers(p, needed[p])
             self.goto(p)
         b.label("unknown")
         b.do(f"ret i32 {state_layout.STOPPED}")
 
+    def _as_numbers(self, pc: int, places: Iterable[Place]) -> None:
+        """Keep registers as one number that the block at an address expects so; only its version for all lanes does."""
+        b, uniform = self.body, set[Place]() if self._uniform is None else self._uniform.at[pc]
+        for place in places:
+            if place in uniform:
+                ty, scalar = (V1, "i1") if place[0] == "c" else (V32, "i32")
+                for part in range(4 if place[0] == "c" else 1):
+                    lanes = b(f"load {ty}, ptr {self.variable(place, part)}")
+                    one = b(f"extractelement {ty} {lanes}, i64 0")
+                    b.do(f"store {scalar} {one}, ptr {self.variable(place, part)}u")
+
     # --- blocks ---------------------------------------------------------------------------------------------
+    def _before_access(self, pc: int) -> None:
+        """End the turn before a racing access that meets one made in it: `rules.turns.meets`."""
+        bits = self._races.get(pc, 0)
+        if not bits >> 16:
+            return
+        b = self.body
+        over = self.transfer.rule(None, turns.meets, {"access": Ref(str(bits), 32, True)})
+        assert over is not None
+        turn, on = b.fresh("turn"), b.fresh("on")
+        b.do(f"br i1 {over.text}, label %{turn}, label %{on}")
+        b.label(turn)
+        self.leave(pc, state_layout.READY)
+        b.label(on)
+
     def _block(self, full: bool, pc: int, following: int | None) -> None:
         b = self.body
         self.full = full
@@ -239,6 +269,7 @@ class WarpCode(SavingCode):
         first = steps[0]
         self.uniform = set(self._places) & self._uniform.at[pc] if full and self._uniform is not None else set()
         self.steps_known = self._lane_steps.at.get(pc, {}) if full and self._lane_steps is not None else {}
+        self._before_access(pc)
         self._checkpoint(pc, 0)
         if first.trace is None:
             b.do(f"br label %{self.stop_label()}")
@@ -286,7 +317,7 @@ class WarpCode(SavingCode):
 
     def _steps_of(self, pc: int, following: int | None) -> list[Step]:
         out: list[Step] = []
-        while pc in self.flow.steps and (not out or pc not in self.flow.leaders):
+        while pc in self.flow.steps and (not out or pc not in self._leaders):
             step = self.flow.steps[pc]
             out.append(step)
             if step.trace is None or step.control or step.op.exit:
@@ -345,6 +376,9 @@ class WarpCode(SavingCode):
             if any(step.op.fixed_a) and self.choices.nonzero_a56 == "fault":  # a register that cannot be written
                 self.stop(step, self.body(f"icmp ne i32 {self.as_bits(executing)}, 0"))
             request = self._effects(step, plan, low, executing, partial)
+        bits = self._races.get(step.pc, 0) & RACES
+        if bits:
+            self.store32(self.body(f"or i32 {self.load32('pending')}, {bits}"), "pending")
         if step.control or step.op.exit or (step.op.join and self.choices.join == "after"):
             return self.transfer.perform(step, request, low, plan, executing)
         return False

@@ -80,6 +80,11 @@ class Worker:
         if "l" in run.kernel.known.stored:
             self.local[:] = 0
 
+    @property
+    def turns(self) -> Array:
+        """See `ServedWarps`."""
+        return np.array([[self.context.get("turn"), self.context.get("spun")]], np.int64)
+
     def prepare(self, how: Executable, patience: int) -> None:
         """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
         self.context.use(how, patience)
@@ -299,7 +304,7 @@ class NativeRun:
         """A reference machine in the state the worker's block is in, counts included."""
         machine = Machine(self.launch, self.device, blocks=(block, block + 1))
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
-        to_machine(worker.states, worker.barriers.reshape(1, 16, 2), machine)
+        to_machine(worker.states, worker.barriers.reshape(1, 16, 2), worker.turns, machine)
         return machine
 
 

@@ -132,6 +132,7 @@ class CompiledKernel:
             found = InterpreterProgram.made(self.code, self.flow, self.target, f.choices)
             if key:
                 write_object("programs", key, found.content())
+        found.mark(self.code, f.order.races)
         return found
 
     @property
@@ -215,7 +216,7 @@ class CompiledKernel:
                 code.decoder.view.variant.name,
                 code.decoder.view.program,
                 f"{code.address} {entry} {f.registers} {sorted(f.flags)} {f.windows} {sorted(f.banks)} {f.has_local}",
-                f"{sorted(f.results)} {f.consecutive}",
+                f"{sorted(f.results)} {f.consecutive} {f.order}",
                 f"{f.choices} {code.drop_unallocated}",
                 code.units.__repr__(),
             ]

@@ -24,7 +24,7 @@ from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, kernel_of
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.warp_handover import (
     BlockOfRecords,
     WarpStates,
@@ -44,7 +44,8 @@ T = TypeVar("T")
 class ServedWarps:
     """Warps of a reference machine's `state`, in blocks of `per_block`, that run on compiled code.
 
-    s[] stays where the state has it; registers and l[] are in `states`. `barriers`: u32 [blocks, 16, 2].
+    s[] stays where the state has it; registers and l[] are in `states`. `barriers`: u32 [blocks, 16, 2]; `turns`: i64
+    [blocks, 2], whose turn it is in each, and for how long (`turn` and `spun` of `BlockState`).
     """
 
     def __init__(self, bound: Bound, kernel: CompiledKernel, state: State, states: WarpStates, per_block: int) -> None:
@@ -52,6 +53,7 @@ class ServedWarps:
         self.launch = bound.launch
         self.blocks = len(states.words) // per_block
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
+        self.turns = np.zeros((self.blocks, 2), np.int64)
         self.context = WorkerContext(bound, kernel)
         self.context.put("block_warps", per_block)
         self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
@@ -111,13 +113,23 @@ class ServedWarps:
         return bool((self.states.column(state_layout.STATUS) == state_layout.FINISHED).all())
 
     def _enter(self, block: int) -> None:
-        for slot, (start, step) in self._of_block.items():
-            self.context.put(slot, start + block * step)
-        self.context.put("ended", self._ended(block))
         how, started = self.kernel.choose(), time.thread_time()
         self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
-        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
+        self._run_block(how, block)
         self.kernel.spent(how, time.thread_time() - started)
+
+    def _run_block(self, how: Executable, block: int) -> None:
+        """Let the warps of a block have their turns, from where they were left."""
+        put = self.context.put
+        for slot, (start, step) in self._of_block.items():
+            put(slot, start + block * step)
+        put("ended", self._ended(block))
+        put("limits", 0)
+        turn, spun = self.turns[block].tolist()
+        put("turn", turn)
+        put("spun", spun)
+        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
+        self.turns[block] = self.context.get("turn"), self.context.get("spun")
 
     # --- one instruction ------------------------------------------------------------------------------------
     def _serve(self, pc: int, warps: Array) -> None:
@@ -251,11 +263,11 @@ def _wave(machine: Machine, bound: Bound, kernel: CompiledKernel, budget: int | 
     if budget is not None:
         warps.context.allow(budget)
         warps.context.put("reserve", kernel.reserve)
-    from_machine(machine, states, warps.barriers)
+    from_machine(machine, states, warps.barriers, warps.turns)
     try:
         return warps.run()
     finally:
-        to_machine(states, warps.barriers, machine)
+        to_machine(states, warps.barriers, warps.turns, machine)
 
 
 @lru_cache(maxsize=1)

@@ -4,8 +4,8 @@ The interpreter goes from record to record, and a record holds the addresses of 
 instruction. A probed run gives it a copy of the records whose functions look at the budget and at probes first; then
 they call those of the real record, which lies a fixed distance behind the copy.
 
-Blocks run one after the other, and of the resident block one warp after the other, each until it waits or ends. So the
-number of instructions executed by warps says where a launch is, and the same number is the same state every time.
+Blocks run one after the other, and the warps of the resident block in their turns (`rules.turns`). So the number of
+instructions executed by warps says where a launch is, and the same number is the same state every time.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def _guard_code(target: Host) -> bytes:
 class ProbedRun:
     """A machine of one resident block, run on compiled code to exact instructions. Raises NotCompiled.
 
-    Attributes: `current`: the warp (of the resident block) that goes on next; `stop`: set it to stop the run from
-    outside.
+    Attributes: `current`: the warp of the resident block whose turn it is, or from which on the next one is looked for;
+    `stop`: set it to stop the run from outside.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -266,6 +266,7 @@ class ProbedRun:
         context.allow(left)
         context.put("reserve", -1)  # the guards are the ones to see where the budget ends
         context.put("turn_length", UNLIMITED)
+        context.put("ordered", 1)
         context.put("stop", address_of(self.stop))
         self.stop[0] = 0
         self._memory.set("who", 0)
@@ -291,7 +292,8 @@ class ProbedRun:
         machine, kernel = self.machine, self.kernel
         states = WarpStates(len(machine.warps), kernel.state_bytes)
         served = _Served(self._native.bound, kernel, machine.state, states, machine.launch.warps)
-        from_machine(machine, states, served.barriers)
+        machine.blocks[0].turn = self.current
+        from_machine(machine, states, served.barriers, served.turns)
         how = kernel.choose()
         served.context.use(how, UNLIMITED)
         status = states.column(state_layout.STATUS)
@@ -299,31 +301,23 @@ class ProbedRun:
         try:
             self._begin(served.context, left, until)
             while True:
-                # Those before the current one have had their turn in this round.
-                parked = np.flatnonzero((status == state_layout.READY) & (np.arange(len(status)) < self.current))
-                status[parked] = state_layout.SERVED
-                served.go(how, bool(len(parked)))
-                status[parked] = state_layout.READY
+                served.go(how)
                 status[status == state_layout.INTERRUPTED] = state_layout.READY
                 stopped, who = int(self.stop[0]), self._memory.get("who")
-                if who:
-                    self.current = (who - address_of(states.raw)) // kernel.state_bytes
-                    if status[self.current] != state_layout.SERVED:
-                        break
-                    self.stop[0] = 0
-                    self._memory.set("who", 0)
-                    served.serve(self.current)
-                    self.resumed = 0
-                    if status[self.current] == state_layout.JOINED:
-                        break  # the reference machine says what is wrong
-                elif stopped:
+                if not who:
                     break
-                else:
-                    self.current = 0
-                    if not (status == state_layout.READY).any():
-                        break
+                current = (who - address_of(states.raw)) // kernel.state_bytes
+                if status[current] != state_layout.SERVED:
+                    break
+                self.stop[0] = 0
+                self._memory.set("who", 0)
+                served.serve(current)
+                self.resumed = 0
+                if status[current] == state_layout.JOINED:
+                    break  # the reference machine says what is wrong
         finally:
-            to_machine(states, served.barriers, machine)
+            to_machine(states, served.barriers, served.turns, machine)
+            self.current = machine.blocks[0].turn
         if not who and not stopped:
             return "stuck" if machine.waits else None
         return self._why(who, stopped, until)
@@ -350,13 +344,13 @@ class ProbedRun:
         machine.set_schedule((block, block + 1, end, -1))
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
         served = worker.states.column(state_layout.STATUS)[context.get("halted_warp")] == state_layout.SERVED
-        to_machine(worker.states, worker.barriers.reshape(1, 16, 2), machine)
+        to_machine(worker.states, worker.barriers.reshape(1, 16, 2), worker.turns, machine)
         if done:  # the last block is among those that were counted
             stats.instructions, stats.warp_instructions = before
         stats.instructions += context.get("thread_count")
         stats.warp_instructions += context.get("warp_count")
         self.kernel.idle.append(worker)
-        self.current = 0 if why != scheduler_ir.HALTED else context.get("halted_warp")
+        self.current = machine.blocks[0].turn
         if done or (served and self.position < until):
             return None  # the block goes on with the host's help
         return "stuck" if why == scheduler_ir.DEADLOCK else self._why(who, stopped, until)
@@ -365,13 +359,9 @@ class ProbedRun:
 class _Served(ServedWarps):
     """The warps of the resident block."""
 
-    def go(self, how: Any, once: bool) -> None:
-        """Let every warp that is ready have a turn, or turns until none can go on."""
-        self.context.put("one_round", int(once))
-        for slot, (start, _) in self._of_block.items():
-            self.context.put(slot, start)
-        self.context.put("ended", self._ended(0))
-        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
+    def go(self, how: Any) -> None:
+        """Let the warps have their turns until one stops, or none can go on."""
+        self._run_block(how, 0)
 
     def serve(self, warp: int) -> None:
         """Execute the instruction a warp asks for."""

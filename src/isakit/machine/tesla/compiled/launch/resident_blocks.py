@@ -55,20 +55,19 @@ class _Block:
 
     def take(self) -> None:
         """Go on from what the machine says."""
-        from_machine(self.machine, self.states, self.warps.barriers)
+        from_machine(self.machine, self.states, self.warps.barriers, self.warps.turns)
 
     def give(self) -> None:
         """Bring the machine up to date."""
-        to_machine(self.states, self.warps.barriers, self.machine)
+        to_machine(self.states, self.warps.barriers, self.warps.turns, self.machine)
 
     def turn(self, budget: int | None) -> bool:
         """Let every warp have a turn; whether the block has ended. Raises MachineFault, BudgetExceeded."""
         if budget is not None:
             self.warps.context.allow(budget)
             self.warps.context.put("reserve", self.warps.kernel.reserve)
-        issued = self.states.count(state_layout.ISSUED).copy()
         goes_on = self.warps.turn()
-        self.used_up = bool((self.states.count(state_layout.ISSUED) - issued >= self.warps.kernel.turn).any())
+        self.used_up = self.warps.context.get("limits") != 0
         if goes_on:
             return False
         if self.warps.finished:

@@ -147,8 +147,10 @@ def every_place(registers: int) -> list[Place]:
     return [*(("r", n) for n in range(registers)), *(("a", n) for n in range(8)), *(("c", n) for n in range(4))]
 
 
-def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
-    """Fill the records of all warps, and the barriers of their blocks (u32 [blocks, 16, 2]), from a machine.
+def from_machine(machine: Machine, states: WarpStates, barriers: Array, turns: Array) -> None:
+    """Fill the records of all warps, and what blocks have of their own, from a machine.
+
+    `barriers`: u32 [blocks, 16, 2]; `turns`: i64 [blocks, 2], `turn` and `spun` of `BlockState`.
 
     The machine must not be inside of `run` or `step`; its warps may stand anywhere.
     """
@@ -158,6 +160,7 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
         states.column(state_layout.STATUS)[w.number] = w.control.status
         states.column(state_layout.BARRIER)[w.number] = w.control.barrier
         states.column(state_layout.LOCK)[w.number] = w.control.lock
+        states.column(state_layout.PENDING)[w.number] = w.control.pending
         states.column(state_layout.NUMBER)[w.number] = w.index
     states.count(state_layout.ISSUED)[:] = machine.state.issued
     for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
@@ -165,8 +168,9 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array) -> None:
     states.from_files(machine.state.files, every_place(machine.launch.code.registers), slice(None))
     for mine, theirs in _local_words(states, machine):
         mine[:] = theirs
-    for block, rows in zip(machine.blocks, barriers, strict=True):
+    for block, rows, turn in zip(machine.blocks, barriers, turns, strict=True):
         rows[:] = block.arrivals
+        turn[:] = block.turn, block.spun
 
 
 def _local_words(states: WarpStates, machine: Machine) -> Iterable[tuple[Array, Array]]:
@@ -180,7 +184,7 @@ def _local_words(states: WarpStates, machine: Machine) -> Iterable[tuple[Array, 
     yield mine.reshape(-1, words, 32), theirs.reshape(-1, 32, words).transpose(0, 2, 1)
 
 
-def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
+def to_machine(states: WarpStates, barriers: Array, turns: Array, machine: Machine) -> None:
     """Put what the records say into a machine, which then goes on from there. Counts are added to its `stats`."""
     executed = states.count(state_layout.ISSUED)
     begun = np.flatnonzero(executed)  # registers of the others are as the machine made them
@@ -194,8 +198,9 @@ def to_machine(states: WarpStates, barriers: Array, machine: Machine) -> None:
         theirs[:] = mine
     for w in machine.warps:
         _control_to_machine(states, w)
-    for block, rows in zip(machine.blocks, barriers.tolist(), strict=True):
+    for block, rows, turn in zip(machine.blocks, barriers.tolist(), turns.tolist(), strict=True):
         block.arrivals = rows
+        block.turn, block.spun = turn
     machine.requeue()
 
 
@@ -203,6 +208,7 @@ def _control_to_machine(states: WarpStates, w: Warp) -> None:
     status, control = int(states.column(state_layout.STATUS)[w.number]), w.control
     states.to_stack(w.number, control)
     control.lock = int(states.column(state_layout.LOCK)[w.number])
+    control.pending = int(states.column(state_layout.PENDING)[w.number])
     performed = status in (state_layout.SERVED, state_layout.JOINED) and control.choices.join == "before"
     if performed and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.

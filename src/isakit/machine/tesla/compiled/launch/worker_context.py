@@ -125,6 +125,7 @@ class WorkerContext(Slots):
             "code_bytes": 4 * len(launch.code.units),
             "barrier_mask": (1 << launch.chip.barrier_bits) - 1,
             "has_barriers": kernel.known.has_barriers,
+            "ordered": kernel.facts.order.ordered,
             "entry": launch.entry,
             "remaining": UNLIMITED,
             "allowed_barriers": launch.barriers,

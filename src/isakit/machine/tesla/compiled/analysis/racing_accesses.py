@@ -1,0 +1,322 @@
+"""Accesses by which a program can tell in which order the warps of its blocks run: `rules.turns` says what for.
+
+Two accesses race where different warps may make them between the same two barriers, at the same place, and one of them
+writes. What is looked at: s[], atomic operations on g[], and plain accesses of g[] at an address that is the same for
+all lanes. Of the other accesses of g[] only pairs with an atomic operation or with such a store count.
+
+A pair is left out only by proof:
+- a block has one warp;
+- only one warp executes them (`thread_values`: guards by the number of the thread);
+- the bytes that different warps may reach are not the same: ranges of addresses, thread by thread;
+- a barrier that all warps wait at is between them;
+- they are the same store, of the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from isakit.arch.tesla.tesla import COMPUTE
+from isakit.engine.protocol import Array
+from isakit.lean import cached_property
+from isakit.machine.tesla.choices import Choices
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
+from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
+from isakit.machine.tesla.compiled.analysis.thread_values import (
+    HEADER,
+    ThreadAccess,
+    ThreadValues,
+    Unstructured,
+)
+from isakit.machine.tesla.kernel_code import Code
+from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.rules.barriers import ALL
+from isakit.sem.value import uniform_number
+
+CLASSES = 16
+"""Bits of `WarpState.pending`."""
+SHARED_BYTES = 0x4000
+"""The most bytes of s[] a block can have."""
+LITERALS = 1
+"""The bank of c[] that holds a program's own constants ([tesla] 10)."""
+MOST_WARPS = 64
+"""Warps of a block whose addresses are told apart."""
+
+
+@dataclass(frozen=True)
+class WarpOrder:
+    """What a program can tell of the order of warps.
+
+    Attributes: `ordered` (whether it can tell anything), `races` (address of an access, and its
+    `InstructionEntry.races`).
+    """
+
+    ordered: bool = False
+    races: tuple[tuple[int, int], ...] = ()
+
+
+NOT_SEEN = WarpOrder()
+
+
+def warp_order(launch: Launch) -> WarpOrder:
+    """What the program of a launch can tell."""
+    if launch.warps == 1 or launch.code.decoder.view.program != COMPUTE:
+        return NOT_SEEN
+    return order_of(launch.code, launch.entry, launch.choices, launch.block, literals_of(launch))
+
+
+def literals_of(launch: Launch) -> bytes:
+    """The constants that belong to the program: c1[]."""
+    return launch.constants.get(LITERALS, b"")
+
+
+@lru_cache(maxsize=256)
+def order_of(code: Code, entry: int, choices: Choices, block: tuple[int, int, int], literals: bytes = b"") -> WarpOrder:
+    """What a program can tell where blocks have a shape; what cannot be looked through tells nothing."""
+    try:
+        flow = Flow(code, entry, choices=choices)
+    except NotCompiled:
+        return NOT_SEEN
+    if not _may_race(flow):
+        return NOT_SEEN
+    return RacingAccesses(flow, block, literals).order
+
+
+def _may_race(flow: Flow) -> bool:
+    """Whether a program shares anything between warps, at first sight."""
+    effects = [e for s in flow.steps.values() if s.trace for e in s.trace.of_kind("store", "atomic")]
+    return any(e.name[0] in "sg" for e in effects)
+
+
+class RacingAccesses:
+    """The races of one kernel and one shape of blocks.
+
+    Attributes: `accesses`, by number; `conflicts` (for each the numbers of those it races with), `order`.
+    """
+
+    def __init__(self, flow: Flow, block: tuple[int, int, int], literals: bytes = b"") -> None:
+        self.flow = flow
+        self.warps = -(-block[0] * block[1] * block[2] // 32)
+        self.values = _values(flow, block, literals) if self.warps <= MOST_WARPS else None
+        if self.values is None:
+            self.accesses = [a for s in flow.steps.values() for a in _anywhere(s, self.warps)]
+        else:
+            self.accesses = [a for a in self.values.accesses if a.runs.any()]
+        self._by_pc: dict[int, list[int]] = {}
+        for n, a in enumerate(self.accesses):
+            self._by_pc.setdefault(a.pc, []).append(n)
+        self._reach = [self._reached(a) for a in self.accesses]
+        self.conflicts = self._conflicts()
+
+    # --- which accesses race ------------------------------------------------------------------------------------------
+    def _conflicts(self) -> list[set[int]]:
+        out: list[set[int]] = [set() for _ in self.accesses]
+        for k, a in enumerate(self.accesses):
+            for n in range(k, len(self.accesses)):
+                if self._race(a, self.accesses[n], k, n):
+                    out[k].add(n)
+                    out[n].add(k)
+        return out
+
+    def _race(self, a: ThreadAccess, b: ThreadAccess, k: int, n: int) -> bool:
+        if a.kind == b.kind == "load" or a.space != b.space or not _counts(a, b):
+            return False
+        if k == n and _stores_one_number(a):
+            return False
+        return self._same_interval(a.pc, b.pc) and meet(self._reach[k], self._reach[n])
+
+    def _reached(self, a: ThreadAccess) -> Array:
+        """Which warps may reach each byte of s[], as bits; of g[], where nothing is known of places, one element."""
+        warps = [w for w in range(self.warps) if a.runs[32 * w : 32 * w + 32].any()]
+        if a.space != "s" or a.address is None:
+            return np.full(1, sum(1 << w for w in warps if w < MOST_WARPS), np.uint64)
+        out = np.zeros(SHARED_BYTES, np.uint64)
+        low = np.broadcast_to(a.address.low & -a.size, a.runs.shape)
+        high = np.broadcast_to(a.address.high, a.runs.shape) + a.size
+        for w in warps:
+            some = a.runs[32 * w : 32 * w + 32]
+            edges = np.zeros(SHARED_BYTES + 1, np.int64)
+            for of, by in ((low, 1), (high, -1)):
+                np.add.at(edges, np.minimum(of[32 * w : 32 * w + 32][some], SHARED_BYTES), by)
+            out |= (np.cumsum(edges[:-1]) > 0).astype(np.uint64) << np.uint64(w)
+        return out
+
+    # --- intervals between barriers -----------------------------------------------------------------------------------
+    def _same_interval(self, a: int, b: int) -> bool:
+        """Whether one warp may execute `a` and another one `b` between the same two barriers."""
+        if self.values is None:
+            return True
+        return any((x, y) in self._together for x in self._begins[a] for y in self._begins[b])
+
+    @cached_property
+    def _separating(self) -> frozenset[int]:
+        """The barriers that all warps of a block wait at, if there are no others and no lanes wait meanwhile."""
+        bars = [s for s in self.flow.steps.values() if s.control == "bar"]
+        diverged = frozenset[int]().union(*self.values.diverged.values()) if self.values is not None else set[int]()
+        if not all(_waits_for_all(s) for s in bars) or any(s.pc in diverged for s in bars):
+            return frozenset()
+        return frozenset(s.pc for s in bars)
+
+    @cached_property
+    def _begins(self) -> dict[int, set[int]]:
+        """For each instruction the barriers (or the entry) at which an interval begins that may reach it."""
+        assert self.values is not None
+        out: dict[int, set[int]] = {pc: set() for pc in self.values.reached}
+        entry = self.flow.entry
+        todo = [(entry, entry)]
+        while todo:
+            pc, begin = todo.pop()
+            if pc not in out or begin in out[pc]:
+                continue
+            out[pc].add(begin)
+            begin = pc if pc in self._separating else begin
+            todo += [(n, begin) for n in self.values.successors.get(pc, ())]
+        return out
+
+    @cached_property
+    def _together(self) -> set[tuple[int, int]]:
+        """Pairs of beginnings of intervals that different warps may be in at once."""
+        behind: dict[int, set[int]] = {}
+        for bar in self._separating:
+            for begin in self._begins.get(bar, ()):
+                behind.setdefault(begin, set()).add(bar)
+        out: set[tuple[int, int]] = set()
+        todo = [(self.flow.entry, self.flow.entry)]
+        while todo:
+            pair = todo.pop()
+            if pair not in out:
+                out.add(pair)
+                todo += [(x, y) for x in behind.get(pair[0], ()) for y in behind.get(pair[1], ())]
+        return out
+
+    # --- what a turn ends before --------------------------------------------------------------------------------------
+    @cached_property
+    def order(self) -> WarpOrder:
+        """What the program can tell."""
+        ordered = any(self.conflicts)
+        if not ordered or self.flow.choices.warp_order != "turns":
+            return WarpOrder(ordered)
+        return WarpOrder(ordered, packed(self.meetings()))
+
+    def meetings(self) -> dict[int, set[int]]:
+        """For each address of an access those of the accesses that end a turn before it, made in the same turn."""
+        out: dict[int, set[int]] = {}
+        waits = self._waiting_loads()
+        made = self._made_before() if self.flow.has_barriers else {}
+        for k, races in enumerate(self.conflicts):
+            a = self.accesses[k]
+            before = {self.accesses[n].pc for n in races if n != k or a.kind != "store"}
+            found = before & made.get(a.pc, set[int]())
+            if races and a.pc in waits:
+                found.add(a.pc)
+            if found:
+                out.setdefault(a.pc, set()).update(found)
+        return out
+
+    def _waiting_loads(self) -> set[int]:
+        """Loads in loops that turn until another warp has written something."""
+        loads = {a.pc for a in self.accesses if a.kind == "load"}
+        return {pc for first, last in spin_loops(self.flow, "gs") for pc in loads if first <= pc <= last}
+
+    def _made_before(self) -> dict[int, set[int]]:
+        """For each instruction the accesses that its warp may have made since its last barrier."""
+        racing = {self.accesses[k].pc for k, races in enumerate(self.conflicts) if races}
+        if self.values is None:
+            return {pc: racing for pc in self.flow.steps}
+        number = {pc: 1 << k for k, pc in enumerate(sorted(racing))}
+        made = dict.fromkeys(self.values.reached, 0)
+        also: dict[int, int] = dict.fromkeys(made, 0)  # lanes that went another way come after those that went one
+        for branch, inside in self.values.diverged.items():
+            bits = sum(number.get(pc, 0) for pc in inside)
+            for n in self.values.successors[branch]:
+                also[n] |= bits
+        todo = sorted(made, reverse=True)
+        while todo:
+            pc = todo.pop()
+            out = 0 if self.flow.steps[pc].control == "bar" else made[pc] | also[pc] | number.get(pc, 0)
+            for n in self.values.successors.get(pc, ()):
+                if out & ~made[n]:
+                    made[n] |= out
+                    todo.append(n)
+        return {pc: {p for p, bit in number.items() if bit & (bits | also[pc])} for pc, bits in made.items()}
+
+
+def packed(meetings: Mapping[int, Iterable[int]]) -> tuple[tuple[int, int], ...]:
+    """`InstructionEntry.races` by address: accesses that end turns before the same ones share a bit."""
+    before: dict[int, set[int]] = {}
+    for pc, others in meetings.items():
+        for other in others:
+            before.setdefault(other, set()).add(pc)
+    classes: dict[frozenset[int], int] = {}
+    out: dict[int, int] = {}
+    for pc in sorted(before):
+        number = classes.setdefault(frozenset(before[pc]), min(len(classes), CLASSES - 1))
+        out[pc] = out.get(pc, 0) | 1 << number
+        for other in before[pc]:
+            out[other] = out.get(other, 0) | 1 << CLASSES + number
+    return tuple(sorted(out.items()))
+
+
+def meet(a: Array, b: Array) -> bool:
+    """Whether two different warps may reach one place; `a` and `b`: bits of warps by place, or for all places."""
+    both = (a != 0) & (b != 0)
+    alone = (a == b) & (a & (a - np.uint64(1)) == 0)
+    return bool((both & ~alone).any())
+
+
+def _values(flow: Flow, block: tuple[int, int, int], literals: bytes) -> ThreadValues | None:
+    """What threads have in their registers; None: nothing is known."""
+    try:
+        values = ThreadValues(flow, block, literals)
+        if any(a.space == "s" and a.kind != "load" and _may_change_header(a) for a in values.accesses):
+            values = ThreadValues(flow, block, literals, header=False)
+        return values
+    except Unstructured:
+        return None
+
+
+def _may_change_header(a: ThreadAccess) -> bool:
+    return a.address is None or bool((np.broadcast_to(a.address.low, a.runs.shape)[a.runs] < HEADER).any())
+
+
+def _anywhere(step: Step, warps: int) -> list[ThreadAccess]:
+    """The accesses of an instruction, by all threads, at any address."""
+    effects = step.trace.of_kind("load", "store", "atomic") if step.trace is not None else []
+    every = np.ones(32 * warps, bool)
+    return [ThreadAccess(step.pc, e.kind, e.name[0], e.get("size"), every, None) for e in effects if e.name[0] in "sg"]
+
+
+def _counts(a: ThreadAccess, b: ThreadAccess) -> bool:
+    """Whether a pair is looked at: see the module docstring."""
+    if a.space == "s":
+        return True
+    if not (_one_address(a) or _one_address(b)):
+        return False
+    return all(
+        _one_address(x) or y.kind == "atomic" or (_one_address(y) and y.kind == "store") for x, y in ((a, b), (b, a))
+    )
+
+
+def _one_address(a: ThreadAccess) -> bool:
+    """Whether an access of g[] is looked at for itself."""
+    return a.kind == "atomic" or (a.address is not None and a.address.alike)
+
+
+def _stores_one_number(a: ThreadAccess) -> bool:
+    """Whether all threads store the same number, whatever the order."""
+    if a.kind != "store" or a.value is None or not a.value.exact:
+        return False
+    return len(np.unique(np.broadcast_to(a.value.low, a.runs.shape)[a.runs])) == 1
+
+
+def _waits_for_all(step: Step) -> bool:
+    """Whether an instruction is a barrier for all warps of the block."""
+    assert step.trace is not None
+    e = step.trace.of_kind("control")[0]
+    count = e.args[1]
+    everybody = e.get("all") or (count.uniform and uniform_number(count, step.word) == ALL)
+    return bool(e.get("inc") and e.get("wait") and everybody and not step.conditional)

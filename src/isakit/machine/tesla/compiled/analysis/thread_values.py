@@ -1,0 +1,553 @@
+"""What each thread of a block has in its registers, as far as its number decides it: an interval per thread.
+
+The values of all threads of a block are followed at once along the ways that each of them can take, so that a guard
+like `tid < 32` leaves the others out. A value is an interval of unsigned numbers per thread; what is the same in all
+lanes that execute together is known beside it. Where lanes go apart and meet again the divergence stack says, which is
+followed as well: a program whose ways meet with different stacks is `Unstructured`, and nothing is known of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.errors import IsakitError
+from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
+from isakit.sem.trace import Effect
+from isakit.sem.value import INTEGER_MEANING, Value, mask, uniform_number
+
+PATIENCE = 12
+"""Visits of an instruction after which a register that still changes there is given up."""
+DEEPEST = 64
+"""Entries of the deepest stack that is followed."""
+WIDEST = 62
+"""Bits of the widest values that are followed."""
+HEADER = 0x10
+"""Bytes of the launch header in s[]."""
+
+_where: Callable[..., Array] = np.where
+
+Token = tuple[str, int]
+"""An entry of the divergence stack: what pushed it, and where its lanes go on."""
+Tokens = tuple[Token, ...]
+
+
+class Unstructured(IsakitError):
+    """Nothing is known of a program: ways with different stacks meet in it, or go where the data say."""
+
+
+class Interval(NamedTuple):
+    """The numbers a value may be, per thread or for all. `alike`: it is the same in lanes that execute together."""
+
+    low: Any
+    high: Any
+    alike: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether each thread's number is known."""
+        return self.low is self.high or bool(np.all(self.low == self.high))
+
+
+Known = dict[Place, Interval]
+
+
+def number(n: int) -> Interval:
+    """A number that is known."""
+    return Interval(n, n, True)
+
+
+def anything(width: int, alike: bool) -> Interval | None:
+    """Any number of a width; None for one that is too wide to be followed."""
+    return Interval(0, mask(width), alike) if width <= WIDEST else None
+
+
+@dataclass
+class Reached:
+    """An instruction as threads come to it: the stack, which threads may, and what they have."""
+
+    tokens: Tokens
+    runs: Array
+    known: Known
+    visits: int = 0
+
+
+@dataclass
+class ThreadAccess:
+    """A memory access: which threads may execute it, at which addresses (None: anywhere), what a store stores."""
+
+    pc: int
+    kind: str
+    space: str
+    size: int
+    runs: Array
+    address: Interval | None
+    value: Interval | None = None
+
+
+class ThreadValues:
+    """The solution for one kernel and one shape of blocks. Raises Unstructured.
+
+    Attributes: `accesses` (of s[] and g[]), `successors` (where threads go on after an instruction), `diverged` (for
+    each branch at which lanes of a warp may go apart, the instructions that are executed until they have met).
+    """
+
+    def __init__(self, flow: Flow, block: tuple[int, int, int], literals: bytes = b"", header: bool = True) -> None:
+        """`literals`: c1[]. `header`: take it that no store changes the launch header, which the caller verifies."""
+        if flow.has_indirect or flow.has_quadon or (flow.choices.join, flow.choices.early_join) != ("before", "wait"):
+            raise Unstructured("a program that is not followed")
+        if flow.choices.call_limit_log != 15:
+            raise Unstructured("calls that may fall through")
+        self.flow, self.block, self.literals, self.header = flow, block, literals, header
+        x, y, z = block
+        n = np.arange(x * y * z, dtype=np.int64)
+        self.threads = n
+        first = (n % x) | (n // x % y) << 16 | (n // (x * y)) << 26
+        self.first = Interval(first, first, False)
+        self.reached: dict[int, Reached] = {}
+        self.successors: dict[int, set[int]] = {}
+        self.diverged: dict[int, frozenset[int]] = {}
+        while True:
+            self._solve()
+            apart = self._apart()
+            if apart == self.diverged:
+                break
+            self.diverged = apart
+        self.accesses = [a for pc in flow.order if pc in self.reached for a in self._accesses(flow.steps[pc])]
+
+    # --- ways ---------------------------------------------------------------------------------------------------------
+    def _solve(self) -> None:
+        flow = self.flow
+        met = self._met()
+        begin: Known = {place: number(0) for place in flow.places}
+        begin["r", 0] = self.first
+        self.reached = {flow.entry: Reached((), np.ones(len(self.threads), bool), begin)}
+        self.successors = {}
+        self._meeting = met
+        todo = [flow.entry]
+        while todo:
+            pc = todo.pop()
+            step, here = flow.steps[pc], self.reached[pc]
+            for n, tokens, runs, known in self._ways(step, here):
+                if n in flow.steps:
+                    self.successors.setdefault(pc, set()).add(n)
+                    if self._comes_to(n, tokens, runs, known) and n not in todo:
+                        todo.append(n)
+
+    def _comes_to(self, pc: int, tokens: Tokens, runs: Array, known: Known) -> bool:
+        """Note one more way to an instruction; returns whether that is news. Raises Unstructured."""
+        known = {p: v._replace(alike=False) if p in self._meeting.get(pc, ()) else v for p, v in known.items()}
+        before = self.reached.get(pc)
+        if before is None:
+            self.reached[pc] = Reached(tokens, runs, known)
+            return True
+        if before.tokens != tokens:
+            raise Unstructured(f"ways with different stacks meet at {pc:#x}")
+        before.visits += 1
+        patient = before.visits < PATIENCE
+        news = bool((runs & ~before.runs).any())
+        out: Known = {}
+        for place in before.known.keys() & known.keys():
+            a, b = before.known[place], known[place]
+            if a is b:
+                out[place] = a
+                continue
+            low = _where(runs, _where(before.runs, np.minimum(a.low, b.low), b.low), a.low)
+            high = _where(runs, _where(before.runs, np.maximum(a.high, b.high), b.high), a.high)
+            alike = a.alike and b.alike
+            same = bool(np.all(low == a.low) and np.all(high == a.high))
+            if same and alike == a.alike:
+                out[place] = a
+                continue
+            news = True
+            if same or patient:
+                out[place] = Interval(low, high, alike)
+            elif alike:
+                out[place] = Interval(0, mask(4 if place[0] == "c" else 32), True)
+        news = news or len(out) < len(before.known)
+        before.known, before.runs = out, before.runs | runs
+        return news
+
+    def _ways(self, step: Step, here: Reached) -> Iterable[tuple[int, Tokens, Array, Known]]:
+        """Where threads go on after an instruction, with which stack, which of them, and with what."""
+        if step.trace is None:
+            return  # they stop
+        tokens, runs = here.tokens, here.runs
+        if step.op.join:
+            if not tokens or tokens[-1][0] != "joinat":
+                raise Unstructured(f"a join at {step.pc:#x} without its joinat")
+            if tokens[-1][1] > step.pc:
+                yield tokens[-1][1], tokens, runs, here.known
+                return
+            tokens = tokens[:-1]
+        known, holds = self._after(step, here)
+        executing = runs & np.asarray(holds.high != 0) if holds is not None else runs
+        others = runs & np.asarray(holds.low == 0) if holds is not None else np.zeros_like(runs)
+        if step.op.never:
+            executing, others = np.zeros_like(runs), runs
+        c, following = step.control, step.op.following
+        if c in ("joinat", "prebrk", "preret", "call"):
+            assert step.target is not None
+            kind = {"joinat": "joinat", "prebrk": "break"}.get(c, "call")
+            tokens = (*tokens, (kind, following if c == "call" else step.target))
+            if len(tokens) > DEEPEST:
+                raise Unstructured("a stack that grows")
+            executing, others = (runs, np.zeros_like(runs)) if c != "call" else (executing, others)
+            yield step.target if c == "call" else following, tokens, executing, known
+        elif c == "bra":
+            assert step.target is not None
+            if executing.any():
+                yield step.target, tokens, executing, known
+            if others.any():
+                yield following, tokens, others, known
+        elif c in ("brk", "ret"):
+            kind = "break" if c == "brk" else "call"
+            k = next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k][0] == kind), None)
+            if k is not None and executing.any():
+                yield tokens[k][1], tokens[:k], executing, known
+            if others.any():
+                yield following, tokens, others, known
+        elif c == "trap" or step.op.exit:
+            if c != "trap" or not others.any():
+                return
+            yield following, tokens, others, known
+        else:
+            yield following, tokens, runs, known
+
+    # --- where lanes of a warp go apart -------------------------------------------------------------------------------
+    def _apart(self) -> dict[int, frozenset[int]]:
+        """The branches at which lanes may go apart, and what is executed until they have met."""
+        out: dict[int, frozenset[int]] = {}
+        for pc, here in self.reached.items():
+            step = self.flow.steps[pc]
+            parts = step.control in ("bra", "brk", "ret") and len(self.successors.get(pc, ())) > 1
+            if parts and not self._decided(step, here):
+                out[pc] = self._until_met(step, here.tokens)
+        return out
+
+    def _decided(self, step: Step, here: Reached) -> bool:
+        """Whether all lanes of a warp that execute a branch take the same way."""
+        if step.guard is None:
+            return True
+        holds = self._values(step, here.known).of(step.guard)
+        if holds is None:
+            return False
+        if holds.alike:
+            return True
+        if not holds.exact:
+            return False
+        taken = np.broadcast_to(holds.low, here.runs.shape) != 0
+        return all(len(set(taken[k : k + 32][here.runs[k : k + 32]].tolist())) <= 1 for k in range(0, len(taken), 32))
+
+    def _until_met(self, step: Step, tokens: Tokens) -> frozenset[int]:
+        """What lanes execute behind a branch while what was on the stack before it is there still."""
+        depth = len(tokens)
+        if step.control != "bra":
+            kind = "break" if step.control == "brk" else "call"
+            depth = next((k + 1 for k in range(depth - 1, -1, -1) if tokens[k][0] == kind), 0)
+        out: set[int] = set()
+        todo = list(self.successors[step.pc])
+        while todo:
+            pc = todo.pop()
+            if pc in out or pc not in self.reached or len(self.reached[pc].tokens) < depth:
+                continue
+            if (
+                self.flow.steps[pc].op.join
+                and len(self.reached[pc].tokens) == depth
+                and tokens[depth - 1 :][:1] == (("joinat", pc),)
+            ):
+                continue  # here they meet
+            out.add(pc)
+            todo += self.successors.get(pc, ())
+        return frozenset(out)
+
+    def _met(self) -> dict[int, set[Place]]:
+        """For each instruction where lanes meet again: registers of which they may have different values."""
+        out: dict[int, set[Place]] = {}
+        for inside in self.diverged.values():
+            written = {p for pc in inside for p in self.flow.steps[pc].writes}
+            for pc in inside:
+                for n in self.successors.get(pc, ()):
+                    if n not in inside:
+                        out.setdefault(n, set()).update(written)
+        return out
+
+    # --- values -------------------------------------------------------------------------------------------------------
+    def _values(self, step: Step, known: Known) -> _Values:
+        return _Values(self, step.word, known)
+
+    def _after(self, step: Step, here: Reached) -> tuple[Known, Interval | None]:
+        """What is known after an instruction, and what of its condition (None: it always holds)."""
+        values = self._values(step, here.known)
+        holds = None if step.guard is None else values.of(step.guard) or anything(1, False)
+        assert step.trace is not None
+        if step.op.dropped and not step.control:
+            return here.known, holds
+        out = dict(here.known)
+        for e in step.trace.of_kind("write"):
+            place = e.name, uniform_number(e.args[0], step.word)
+            if place not in step.writes or (e.name == "r" and place[1] >= self.flow.code.registers):
+                continue
+            new = values.of(e.args[1])
+            old = here.known.get(place)
+            for when in (holds, None if e.when is None else values.of(e.when) or anything(1, False)):
+                if when is not None:
+                    new = None if new is None or old is None else _chosen(when, new, old)
+            if step.op.never:
+                continue
+            if new is None or (place[0] == "a" and place[1] in (0, 5, 6)):
+                out.pop(place, None)
+            else:
+                out[place] = new
+        return out, holds
+
+    def _accesses(self, step: Step) -> list[ThreadAccess]:
+        here = self.reached[step.pc]
+        if step.trace is None or step.op.never or (step.op.dropped and not step.control):
+            return []
+        values = self._values(step, here.known)
+        runs = here.runs
+        if step.guard is not None:
+            holds = values.of(step.guard)
+            runs = runs if holds is None else runs & np.asarray(holds.high != 0)
+        out: list[ThreadAccess] = []
+        for e in step.trace.of_kind("load", "store", "atomic"):
+            if e.name == "s" or e.name[0] == "g":
+                out.append(self._access(step, e, values, runs))
+        return out
+
+    def _access(self, step: Step, e: Effect, values: _Values, runs: Array) -> ThreadAccess:
+        if e.when is not None:
+            when = values.of(e.when)
+            runs = runs if when is None else runs & np.asarray(when.high != 0)
+        value = values.of(e.args[1]) if e.kind == "store" else None
+        return ThreadAccess(step.pc, e.kind, e.name[0], e.get("size"), runs, values.of(e.args[0]), value)
+
+
+def _chosen(when: Interval, a: Interval, b: Interval) -> Interval:
+    """`a` where a condition holds, else `b`."""
+    low = _where(when.low != 0, a.low, _where(when.high == 0, b.low, np.minimum(a.low, b.low)))
+    high = _where(when.low != 0, a.high, _where(when.high == 0, b.high, np.maximum(a.high, b.high)))
+    return Interval(low, high, when.alike and a.alike and b.alike)
+
+
+def _wrapped(low: Any, high: Any, width: int, alike: bool) -> Interval | None:
+    """An interval of any numbers modulo 2**width; any number where it would not stay one interval."""
+    if bool(np.all(low >> width == high >> width)):
+        return Interval(low & mask(width), high & mask(width), alike)
+    return anything(width, alike)
+
+
+class _Values:
+    """The values of one instruction."""
+
+    def __init__(self, whole: ThreadValues, word: int, known: Known) -> None:
+        self.whole, self.word, self.known = whole, word, known
+        self._found: dict[int, Interval | None] = {}
+
+    def of(self, v: Value) -> Interval | None:
+        """What is known of a value; None: nothing."""
+        if id(v) not in self._found:
+            self._found[id(v)] = self._of(v)
+        return self._found[id(v)]
+
+    def _of(self, v: Value) -> Interval | None:
+        if v.uniform:
+            n = uniform_number(v, self.word)
+            return number(n) if v.width <= WIDEST else None
+        if v.op in LEAVES:
+            return LEAVES[v.op](self, v)
+        args = [self.of(a) for a in v.args]
+        alike = all(a is not None and a.alike for a in args)
+        rule = RULES.get(v.op)
+        if rule is None or any(a is None for a in args) or v.width > WIDEST:
+            return anything(v.width, alike)
+        found = rule(v, [a for a in args if a is not None], alike)
+        return anything(v.width, alike) if found is None else found
+
+    def read(self, v: Value) -> Interval | None:
+        """A register."""
+        n = uniform_number(v.args[0], self.word)
+        if (v.attr == "a" and n == 0) or (v.attr == "r" and n >= self.whole.flow.code.registers):
+            return number(0)
+        found = self.known.get((v.attr, n))
+        if found is None:
+            return anything(v.width, False)
+        return _wrapped(found.low, found.high, v.width, found.alike)
+
+    def load(self, v: Value) -> Interval | None:
+        """The launch header and the literals of the program; of other memory only whether all lanes read the same."""
+        at, (space, size, _) = self.of(v.args[0]), v.attr
+        if at is not None and at.alike and at.exact:
+            where = int(np.asarray(at.low).flat[0])
+            if space == "s" and size == 2 and where in (2, 4, 6) and self.whole.header:
+                return number(self.whole.block[where // 2 - 1])
+            if space == "c1" and where + size <= len(self.whole.literals) and size <= 4:
+                return number(int.from_bytes(self.whole.literals[where : where + size], "little"))
+        return anything(v.width, at is not None and at.alike)
+
+    def machine(self, v: Value) -> Interval | None:
+        """What only the machine knows."""
+        name, facts = v.attr
+        if name == "lane":
+            lanes = self.whole.threads & 31
+            return Interval(lanes, lanes, False)
+        alike = name in ("vote", "mp_flag") or (name == "sr" and dict(facts)["n"] != 0)
+        return anything(v.width, alike)
+
+    def atomic(self, v: Value) -> Interval | None:
+        """What was in memory before."""
+        return anything(v.width, False)
+
+
+LEAVES: dict[str, Callable[[_Values, Value], Interval | None]] = {
+    "read": _Values.read, "load": _Values.load, "machine": _Values.machine, "atomic": _Values.atomic,
+}  # fmt: skip
+
+
+# --- operations: (node, arguments, whether they are alike) -> interval, None for any number ---------------------------
+Args = Sequence[Interval]
+
+
+def _add(v: Value, x: Args, alike: bool) -> Interval | None:
+    return _wrapped(x[0].low + x[1].low, x[0].high + x[1].high, v.width, alike)
+
+
+def _sub(v: Value, x: Args, alike: bool) -> Interval | None:
+    return _wrapped(x[0].low - x[1].high, x[0].high - x[1].low, v.width, alike)
+
+
+def _mul(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, b = x
+    if int(np.max(a.high)) * int(np.max(b.high)) >= 1 << WIDEST:
+        return None
+    return _wrapped(a.low * b.low, a.high * b.high, v.width, alike)
+
+
+def _and(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, b = x
+    if a.exact and b.exact:
+        return Interval(a.low & b.low, a.low & b.low, alike)
+    for value, other in ((a, b), (b, a)):
+        if other.exact and np.ndim(other.low) == 0:
+            m = int(other.low)
+            rest = ~m & mask(v.width)
+            if m & (m + 1) == 0:
+                return _wrapped(value.low, value.high, m.bit_length(), alike)
+            if rest & (rest + 1) == 0:
+                return Interval(value.low & m, value.high & m, alike)
+    return Interval(np.zeros_like(np.asarray(a.low)), np.minimum(a.high, b.high), alike)
+
+
+def _or(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, b = x
+    if a.exact and b.exact:
+        return Interval(a.low | b.low, a.low | b.low, alike)
+    return Interval(np.maximum(a.low, b.low), np.minimum(a.high + b.high, mask(v.width)), alike)
+
+
+def _xor(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, b = x
+    if a.exact and b.exact:
+        return Interval(a.low ^ b.low, a.low ^ b.low, alike)
+    return Interval(np.zeros_like(np.asarray(a.low)), np.minimum(a.high + b.high, mask(v.width)), alike)
+
+
+def _not(v: Value, x: Args, alike: bool) -> Interval | None:
+    return Interval(mask(v.width) - x[0].high, mask(v.width) - x[0].low, alike)
+
+
+def _shl(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, n = x
+    if not n.exact or int(np.max(n.high)) + int(np.max(a.high)).bit_length() > WIDEST:
+        return None
+    return _wrapped(a.low << n.low, a.high << n.low, v.width, alike)
+
+
+def _lshr(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, n = x
+    return Interval(a.low >> np.minimum(n.high, WIDEST), a.high >> np.minimum(n.low, WIDEST), alike)
+
+
+def _ashr(v: Value, x: Args, alike: bool) -> Interval | None:
+    return _lshr(v, x, alike) if bool(np.all(x[0].high <= mask(v.width - 1))) else None
+
+
+def _eq(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, b = x
+    certain = (a.low == a.high) & (b.low == b.high) & (a.low == b.low)
+    possible = (a.low <= b.high) & (b.low <= a.high)
+    return Interval(np.asarray(certain, np.int64), np.asarray(possible, np.int64), alike)
+
+
+def _less(a: Interval, b: Interval, alike: bool) -> Interval:
+    return Interval(np.asarray(a.high < b.low, np.int64), np.asarray(a.low < b.high, np.int64), alike)
+
+
+def _ult(v: Value, x: Args, alike: bool) -> Interval | None:
+    return _less(x[0], x[1], alike)
+
+
+def _slt(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, b = (_signed(i, a.width) for i, a in zip(x, v.args, strict=True))
+    return _less(a, b, alike)
+
+
+def _signed(i: Interval, width: int) -> Interval:
+    """An interval of signed numbers."""
+    one_side = (i.low >> (width - 1)) == (i.high >> (width - 1))
+    low, high = (n - (n >> (width - 1) << width) for n in (i.low, i.high))
+    return Interval(_where(one_side, low, -(1 << width - 1)), _where(one_side, high, mask(width - 1)), i.alike)
+
+
+def _select(v: Value, x: Args, alike: bool) -> Interval | None:
+    return _chosen(x[0]._replace(alike=alike), x[1], x[2])
+
+
+def _zext(v: Value, x: Args, alike: bool) -> Interval | None:
+    return x[0]
+
+
+def _sext(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, width = x[0], v.args[0].width
+    half = width - 1
+    if not bool(np.all(a.low >> half == a.high >> half)):
+        return None
+    more = mask(v.width) - mask(width)
+    return Interval(a.low + (a.low >> half) * more, a.high + (a.low >> half) * more, alike)
+
+
+def _extract(v: Value, x: Args, alike: bool) -> Interval | None:
+    return _wrapped(x[0].low >> v.attr, x[0].high >> v.attr, v.width, alike)
+
+
+def _concat(v: Value, x: Args, alike: bool) -> Interval | None:
+    by = v.args[1].width
+    return Interval((x[0].low << by) + x[1].low, (x[0].high << by) + x[1].high, alike)
+
+
+def _udiv(v: Value, x: Args, alike: bool) -> Interval | None:
+    a, b = x
+    return Interval(a.low // b.high, a.high // b.low, alike) if bool(np.all(b.low > 0)) else None
+
+
+def _call(v: Value, x: Args, alike: bool) -> Interval | None:
+    """A conversion of an unsigned number to one of as many bits or more is no change."""
+    operation, statics = v.attr
+    given = dict(statics)
+    if operation.name != "i2i" or given["negate"] or given["absolute"] or given["to"] != "u32":
+        return None
+    return x[0] if given["source"] in ("u16", "u32") else None
+
+
+Rule = Callable[[Value, Args, bool], Interval | None]
+RULES: dict[str, Rule] = {
+    "add": _add, "sub": _sub, "mul": _mul, "and": _and, "or": _or, "xor": _xor, "not": _not, "shl": _shl,
+    "lshr": _lshr, "ashr": _ashr, "eq": _eq, "ult": _ult, "slt": _slt, "select": _select, "zext": _zext,
+    "sext": _sext, "extract": _extract, "concat": _concat, "udiv": _udiv, "call": _call,
+}  # fmt: skip
+assert RULES.keys() - {"call"} <= INTEGER_MEANING.keys()

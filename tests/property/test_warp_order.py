@@ -1,0 +1,81 @@
+"""The warps of a block run in one order, which the program fixes: all engines leave the same memory and statistics."""
+
+from __future__ import annotations
+
+import pytest
+
+from isakit.machine.tesla import Choices
+from support.generators import warp_races
+from support.generators.warp_races import ENGINES, FILLED, launched
+
+COMPILED = ENGINES[1:]
+
+
+@pytest.mark.parametrize("name", warp_races.FOUND)
+@pytest.mark.parametrize("threads", [64, 192, 512])
+def test_a_word_that_all_clear_and_some_change_is_changed_by_all_warps(name: str, threads: int) -> None:
+    text, expected = warp_races.FOUND[name]
+    left = [launched(engine, text, threads) for engine in ENGINES]
+    assert set(left[0].words[:threads]) == {expected(threads)}
+    assert left[1:] == left[:1] * 2
+
+
+@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("threads", [64, 160, 256])
+def test_a_tile_that_one_thread_fetches_is_filled_by_all_warps(name: str, threads: int) -> None:
+    left = [launched(engine, FILLED[name], threads, n=24, size=24 * 256) for engine in ENGINES]
+    assert left[0].words[: 24 * threads] == [1 + k // threads for k in range(24 * threads)]
+    assert left[1:] == left[:1] * 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_blocks_share_out_the_tiles(engine: str) -> None:
+    left = launched(engine, FILLED["s[]"], 256, grid=3, n=24, size=24 * 256)
+    assert left.words[: 24 * 256] == [1 + k // 256 for k in range(24 * 256)]
+
+
+def test_until_a_warp_waits_the_others_do_not_run() -> None:
+    """What the choice was before: the first warp to run goes on with the tile of the next round."""
+    old = Choices(warp_order="until_waiting")
+    left = [launched(engine, FILLED["s[]"], 256, n=24, size=24 * 256, choices=old) for engine in ENGINES]
+    assert left[0].words[: 24 * 256] != [1 + k // 256 for k in range(24 * 256)]
+    assert left[1:] == left[:1] * 2
+    found = launched("interp", warp_races.FOUND["added"][0], 192, choices=old)
+    assert set(found.words[:192]) == {32}
+
+
+@pytest.mark.parametrize("name", warp_races.RACES)
+def test_races_end_alike_on_every_engine(name: str) -> None:
+    text, threads = warp_races.RACES[name]
+    left = [launched(engine, text, threads) for engine in ENGINES]
+    assert left[0].fault is None
+    assert any(left[0].words)
+    assert left[1:] == left[:1] * 2
+
+
+@pytest.mark.parametrize("engine", COMPILED)
+@pytest.mark.parametrize("name", ["added", "set"])
+def test_a_budget_between_two_accesses_ends_at_the_same_instruction(name: str, engine: str) -> None:
+    text, _ = warp_races.FOUND[name]
+    whole = launched("reference", text, 96).counts[1]
+    for budget in range(20, whole, 7):
+        reference, other = (launched(e, text, 96, max_instructions=budget) for e in ("reference", engine))
+        assert reference.fault is not None
+        assert other == reference
+
+
+@pytest.mark.parametrize("name", [*warp_races.FOUND, *FILLED])
+def test_another_engine_goes_on_in_the_same_order(name: str) -> None:
+    """After any number of instructions the interpreter takes over from the reference machine."""
+    text = FILLED[name] if name in FILLED else warp_races.FOUND[name][0]
+    whole = warp_races.handed_over(text, 96, None)
+    for steps in range(1, whole.counts[1], 11):
+        assert warp_races.handed_over(text, 96, steps) == whole
+
+
+@pytest.mark.parametrize("name", ["added", "set"])
+def test_a_snapshot_remembers_whose_turn_it_is(name: str) -> None:
+    text, _ = warp_races.FOUND[name]
+    whole = warp_races.handed_over(text, 96, None)
+    for steps in range(1, whole.counts[1], 29):
+        assert warp_races.restored(text, 96, steps) == whole
