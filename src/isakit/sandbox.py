@@ -60,6 +60,8 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # on all machines
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE, _IOCTL_DEV = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READABLE = _EXECUTE | _READ_FILE | _READ_DIR
+_NEVER = _EXECUTE | 1 << 6 | 1 << 11 | _IOCTL_DEV  # device files, too, which an administrator could make and open
+"""Rights that not even folders have into which may be written."""
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 """Rights to files that a version of Landlock is the first to know."""
 _ABI_NET, _ABI_SCOPES = 4, 6
@@ -78,7 +80,7 @@ def _landlock(readable: Iterable[str | Path], writable: Iterable[str | Path]) ->
     data = struct.pack("3Q", *fields)[: 8 * (1 + (abi >= _ABI_NET) + (abi >= _ABI_SCOPES))]
     ruleset = _checked(_libc().syscall(_CREATE_RULESET, data, len(data), 0), "Landlock")
     try:
-        for paths, rights in ((readable, _READABLE & handled), (writable, handled & ~_EXECUTE & ~_IOCTL_DEV)):
+        for paths, rights in ((readable, _READABLE & handled), (writable, handled & ~_NEVER)):
             for path in paths:
                 _allow(ruleset, path, rights)
         _checked(_libc().syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
@@ -114,16 +116,42 @@ _CALLS = {  # name: (x86-64, AArch64)
     "delete_module": (176, 106), "kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142),
     "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "settimeofday": (164, 170),
     "clock_settime": (227, 112), "sethostname": (170, 161), "setdomainname": (171, 162), "quotactl": (179, 60),
+    "syslog": (103, 116),
+    # What Landlock leaves open of files: modes, owners, times, attributes, and who opens them.
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, None),
+    "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None),
+    "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7), "setxattrat": (463, 463), "removexattr": (197, 14), "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16), "removexattrat": (466, 466), "file_setattr": (469, 469),
+    "inotify_add_watch": (254, 27), "fanotify_init": (300, 262),
+    # What lasts after the process, and is shared with others of this user.
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semctl": (66, 191),
+    "semop": (65, 193), "semtimedop": (220, 192), "msgget": (68, 186), "msgctl": (71, 187), "msgsnd": (69, 189),
+    "msgrcv": (70, 188), "mq_open": (240, 180), "mq_unlink": (241, 181),
+    # What slows other processes of this user.
+    "setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122), "sched_setattr": (314, 274), "migrate_pages": (256, 238), "move_pages": (279, 239),
 }
 # fmt: on
-_MACHINES = {"x86_64": (0, 0xC000003E, 16), "aarch64": (1, 0xC00000B7, 29)}
-"""Machine: its column above, what the kernel calls it, and the number of `ioctl`."""
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""Machine: its column above and below, and what the kernel calls it."""
+_IOCTL, _CLONE, _PRLIMIT, _CLONE3 = (16, 29), (56, 220), (302, 261), 435
+"""Calls that are refused by their arguments. Those of `clone3` are in memory, where no filter sees them."""
+_NAMESPACES = 0x7E020000
+"""Flags of `clone` that make namespaces, in which a process has an administrator's rights."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 """What puts letters into a terminal as if its user had typed them."""
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOWED, _REFUSED, _KILLED = 0x7FFF0000, 0x00050001, 0x80000000  # refused: EPERM
+_LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOWED, _REFUSED, _UNKNOWN, _KILLED = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000  # EPERM, ENOSYS
+_FIRST, _SECOND = 16, 24
+"""Where the lower halves of a call's arguments are."""
 _OLD_NUMBERS = 0x40000000
 """Calls of x86-64 have other numbers from here on."""
+
+
+def _refused_where(number: int, *test: tuple[int, int, int, int]) -> list[tuple[int, int, int, int]]:
+    """Instructions that refuse a call where a test of its arguments does not jump over the next instruction."""
+    return [(_EQUAL, 0, len(test) + 2, number), *test, (_RETURN, 0, 0, _REFUSED), (_RETURN, 0, 0, _ALLOWED)]
 
 
 def _seccomp_offered() -> bool:
@@ -131,14 +159,21 @@ def _seccomp_offered() -> bool:
 
 
 def _seccomp() -> None:
-    """Refuse the calls of `_CALLS`, and what types into terminals."""
-    column, machine, ioctl = _MACHINES[os.uname().machine]
-    refused = sorted({numbers[column] for numbers in _CALLS.values()})
+    """Refuse the calls of `_CALLS`, what types into terminals, new namespaces, and limits of other processes.
+
+    `clone3` is not known here, so that libraries take `clone`.
+    """
+    column, machine = _MACHINES[os.uname().machine]
+    refused = sorted({number for numbers in _CALLS.values() if (number := numbers[column]) is not None})
     code = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILLED), (_LOAD, 0, 0, 0)]
-    last = len(refused) + 5  # jumps go over what follows, and count from the next instruction
+    # Jumps go over what follows, and count from the next instruction.
+    code += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _UNKNOWN)]
+    code += _refused_where(_IOCTL[column], (_LOAD, 0, 0, _SECOND), (_EQUAL, 1, 0, _TIOCSTI), (_EQUAL, 0, 1, _TIOCLINUX))
+    code += _refused_where(_CLONE[column], (_LOAD, 0, 0, _FIRST), (_ANY_OF, 0, 1, _NAMESPACES))
+    code += _refused_where(_PRLIMIT[column], (_LOAD, 0, 0, _FIRST), (_EQUAL, 1, 0, 0))
+    last = len(refused) + 1
     code.append((_AT_LEAST, last, 0, _OLD_NUMBERS))
-    code += [(_EQUAL, last - 1 - k, 0, number) for k, number in enumerate(refused)]
-    code += [(_EQUAL, 0, 3, ioctl), (_LOAD, 0, 0, 24), (_EQUAL, 2, 0, _TIOCSTI), (_EQUAL, 1, 0, _TIOCLINUX)]
+    code += [(_EQUAL, last - k, 0, number) for k, number in enumerate(refused, 1)]
     code += [(_RETURN, 0, 0, _ALLOWED), (_RETURN, 0, 0, _REFUSED)]
     data = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in code))
     program = ctypes.create_string_buffer(struct.pack("HP", len(code), ctypes.addressof(data)))
@@ -195,6 +230,12 @@ def program_files(name: str) -> list[str]:
         real = {os.path.dirname(os.path.realpath(path)) for path in found}
         out |= {*found, *real, *(os.path.join(os.path.dirname(place), "lib") for place in real)}
     return sorted(out)
+
+
+def variables(*more: str) -> dict[str, str]:
+    """Return the variables of the environment that programs need, and these: others may hold what is secret."""
+    needed = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
+    return {name: value for name in (*needed, *more) if (value := os.environ.get(name))}
 
 
 def end_with_parent(parent: int) -> None:

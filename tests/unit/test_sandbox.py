@@ -28,6 +28,8 @@ def inside(code: str, folder: Path, shut: bool = True) -> subprocess.CompletedPr
                           check=False, timeout=60)  # fmt: skip
 
 
+CALL = "import ctypes; sys.exit(ctypes.CDLL(None)."
+CLONE = {"x86_64": 56}.get(os.uname().machine, 220) if hasattr(os, "uname") else 0
 REACHES = {
     "read a file": "open({secret!r}).read()",
     "list a folder": "os.listdir(os.path.dirname({secret!r}))",
@@ -43,8 +45,21 @@ REACHES = {
     "open a socket": "import socket; socket.socket()",
     "open a local socket": "import socket; socket.socket(socket.AF_UNIX)",
     "type into a terminal": "import fcntl; fcntl.ioctl(0, 0x5412, b'x')",
-    "execute what it has written": "open('x', 'w').write('#!/bin/sh\\n'); os.chmod('x', 0o700); os.execv('./x', ['x'])",
+    "execute what it has written": "os.write(os.open('x', os.O_CREAT | os.O_WRONLY, 0o700), b'#!/bin/sh\\n'); "
+    "os.execv('./x', ['x'])",
     "trace another process": "import ctypes; l = ctypes.CDLL(None); sys.exit(l.ptrace(16, os.getppid(), 0, 0) != 0)",
+    "change a file's mode": "os.chmod({secret!r}, 0o666)",
+    "give a file away": "os.chown({secret!r}, 1, 1)",
+    "change a file's time": "os.utime({secret!r}, (1, 1))",
+    "put attributes on a file": "os.setxattr({secret!r}, 'user.x', b'1')",
+    "make a device file": "os.mknod('x', 0o20600, os.makedev(1, 1))",
+    "leave memory to others": CALL + "shmget(0, 4096, 0o1600) < 0)",
+    "leave messages to others": CALL + "msgget(0, 0o1600) < 0)",
+    "see another process's limits": CALL + "prlimit(os.getppid(), 7, None, bytes(16)) < 0)",
+    "slow another process": "os.setpriority(0, os.getppid(), os.getpriority(0, os.getppid()))",
+    "watch who opens a file": "import ctypes; l = ctypes.CDLL(None); "
+    "sys.exit(l.inotify_add_watch(l.inotify_init(), {secret!r}.encode(), 0xfff) < 0)",
+    "begin a process in a namespace": CALL + f"syscall({CLONE}, 0x10000011, 0, 0, 0, 0) < 0)",
     "leave for a namespace": "import ctypes; sys.exit(ctypes.CDLL(None).unshare(0x10000000) != 0)",
 }
 
