@@ -18,9 +18,15 @@ from typing import Any
 
 from isakit.errors import IsakitError
 from isakit.processes import Reaper, TemporaryFolder
+from isakit.sandbox import variables
 from isakit.web.limits import Limits
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_VARIABLES = (
+    "HOME", "LANG", "LC_ALL", "XDG_CACHE_HOME", "ISAKIT_CACHE", "PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+)  # fmt: skip
+"""Variables that a worker has of the server's environment, besides those that every program needs."""
 _WATCHED = 0.25
 """Seconds between two looks at a worker's memory."""
 
@@ -54,7 +60,7 @@ class TabWorker:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "isakit.web.worker", fields, str(os.getpid()),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=self.limits.answer + 1024,
-            start_new_session=True, env={**os.environ, **own},
+            start_new_session=True, env={**variables(*_VARIABLES), **own},
         )  # fmt: skip
         self._ended = asyncio.create_task(self._removed(self._process, folder))
 

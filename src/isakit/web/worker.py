@@ -102,7 +102,8 @@ def _shut_in() -> None:
 
     cache = cache_folder()
     readable = [*system_files(), *python_files(), *program_files("clang"), *([cache] if cache else [])]
-    confine(readable, [tempfile.gettempdir()])
+    # Not what `tempfile` takes, which is another folder where this one is full.
+    confine(readable, [os.environ.get("TMPDIR") or tempfile.gettempdir()])
 
 
 if __name__ == "__main__":

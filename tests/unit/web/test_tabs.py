@@ -92,3 +92,18 @@ def test_there_are_no_more_pages_than_allowed():
             await tabs.open()
 
     carried_out(test, Limits(tabs=2))
+
+
+def test_a_worker_has_no_variables_but_those_it_needs(monkeypatch):
+    monkeypatch.setenv("A_TOKEN", "a secret of this user")
+
+    async def test(tabs):
+        tab = await tabs.open()
+        with open(f"/proc/{tab.worker.pid}/environ", "rb") as f:
+            got = dict(v.split(b"=", 1) for v in f.read().split(b"\0") if v)
+        assert got[b"PATH"] == os.environb[b"PATH"]
+        assert b"A_TOKEN" not in got
+
+    if not os.path.exists("/proc/self/environ"):
+        pytest.skip("the system does not show the variables of a process")
+    carried_out(test, Limits())

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from isakit.processes import MARK
-from isakit.sandbox import launcher
+from isakit.sandbox import launcher, variables
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _LOOKS = 0.05
@@ -52,11 +52,11 @@ def run(command: Sequence[str], folder: Path, bounds: Bounds, readable: Sequence
     """
     opened = () if readable is None else (readable, [folder])
     line = launcher(command, asdict(bounds), opened)
-    kept = {k: v for k in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", MARK) if (v := os.environ.get(k))}
     own = {k: str(folder) for k in ("HOME", "TMPDIR", "TEMP", "TMP", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
+    environment = {**variables(MARK), **own, "LC_ALL": "C"}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
-                              env={**kept, **own, "LC_ALL": "C"}, start_new_session=True) as process:  # fmt: skip
+                              env=environment, start_new_session=True) as process:  # fmt: skip
             try:
                 bound = _watched(process, bounds)
             finally:
