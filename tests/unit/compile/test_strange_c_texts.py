@@ -56,6 +56,15 @@ DIRECTIVES = [
 ]
 
 
+@pytest.mark.parametrize("line", ["#pragma unroll", "#pragma nounroll", "#pragma STDC FP_CONTRACT ON", "#", "1'1"])
+def test_long_lines_take_no_long_time(line: str) -> None:
+    begun = time.process_time()
+    for filler in (" ", "\f", "(", "1", "'1", "\\\n"):
+        with pytest.raises(CompileError):
+            standalone(f"{line}{filler * 40_000}@#", "cuda", "k.cu")
+    assert time.process_time() - begun < 5
+
+
 @pytest.mark.parametrize(
     "spelt",
     [

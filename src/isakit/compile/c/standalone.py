@@ -34,8 +34,9 @@ _TOKENS = {
 _DIRECTIVE = re.compile(rf"{_SPACE}(?:\#|%:){_SPACE}([a-z]+)?(?![\w$]|[^\0-\x7f])")
 _DIRECTIVES = {"define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "pragma"}
 _PRAGMA = re.compile(
-    rf"{_SPACE}(?:\#|%:){_SPACE}pragma{_SPACE}(?:(?:no)?unroll[ \t\d()]*|STDC[ \t]+FP_CONTRACT[ \t]+(?:ON|OFF|DEFAULT)"
-    r"|OPENCL[ \t]+(?:FP_CONTRACT[ \t]+(?:ON|OFF|DEFAULT)|EXTENSION[ \t]+\w+[ \t]*:[ \t]*(?:en|dis)able))[ \t]*"
+    rf"{_SPACE}(?:\#|%:){_SPACE}pragma{_SPACE}(?:(?:no)?unroll[ \t\d()]*"
+    r"|(?:STDC[ \t]+FP_CONTRACT[ \t]+(?:ON|OFF|DEFAULT)"
+    r"|OPENCL[ \t]+(?:FP_CONTRACT[ \t]+(?:ON|OFF|DEFAULT)|EXTENSION[ \t]+\w+[ \t]*:[ \t]*(?:en|dis)able))[ \t]*)"
 )
 MACROS = ("__has_include", "__has_include_next", "__has_embed", "__FILE__", "__BASE_FILE__", "__FILE_NAME__",
           "__TIMESTAMP__", "_Pragma")  # fmt: skip
