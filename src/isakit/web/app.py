@@ -39,6 +39,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 _MOST_FIELDS = 64
+_DEEPEST = 16
+"""Levels of the fields of a request. JSON is read and written by recursion, by the worker, too."""
 
 
 def files() -> dict[str, Path]:
@@ -104,6 +106,14 @@ class RequestGuard:
         if not length.isdigit() or int(length) > self._body:
             return f"a request may have {self._body} bytes"
         return None
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Return whether lists and objects are nested in a value on more levels than these."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+    return not levels or any(_deeper(v, levels - 1) for v in inner)
 
 
 def make_app(
@@ -176,6 +186,8 @@ def make_app(
             return JSONResponse({"error": "this is no JSON", "kind": "request"}, 400)
         if not isinstance(fields, dict) or len(cast("dict[str, Any]", fields)) > _MOST_FIELDS:
             return JSONResponse({"error": "a request is an object", "kind": "request"}, 400)
+        if _deeper(cast("dict[str, Any]", fields), _DEEPEST):
+            return JSONResponse({"error": "a request is not nested so deeply", "kind": "request"}, 400)
         return JSONResponse(await tabs.ask(tab, request.path_params["verb"], cast("dict[str, Any]", fields)))
 
     @contextlib.asynccontextmanager

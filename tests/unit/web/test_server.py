@@ -124,7 +124,10 @@ def test_a_gigabyte_is_refused_and_memory_stays_bounded(running, page, length):
     assert page.result("grammar", isa="tesla")["mnemonics"]
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"null", b"[" * 100_000, b'{"a":' * 5000, b"\xff\xfe", b'"x"'])
+@pytest.mark.parametrize("body", [
+    b"", b"[]", b"{", b"null", b"[" * 100_000, b'{"a":' * 5000, b'{"a":' * 900 + b"1" + b"}" * 900,
+    b'{"a":' + b"[" * 17 + b"]" * 17 + b"}", b"\xff\xfe", b'"x"',
+])  # fmt: skip
 def test_what_is_no_request_is_refused(running, page, body):
     path = f"{running.path}ask/{page.tab}/listing"
     assert running.request("POST", path, body, Content_Type="application/json")[0] == 400
