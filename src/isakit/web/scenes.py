@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from isakit.errors import IsakitError
+from isakit.errors import FormatError, IsakitError
 from isakit.json_text import parse_json
 from isakit.web.limits import PIXELS, SCENE
 
@@ -45,7 +45,10 @@ def _scene(name: str) -> Scene:
         raise IsakitError(f"there is no file {name!r} here")
     if path.stat().st_size > SCENE:
         raise IsakitError(f"{name}: the workbench takes scenes of up to {SCENE >> 20} MB")
-    _check(parse_json(path.read_bytes()))
+    try:
+        _check(parse_json(path.read_bytes()))
+    except ValueError as e:
+        raise FormatError(name, 0, f"is not a scene: {e}") from None
     scene = Scene(name)
     if scene.width * scene.height > PIXELS:
         raise IsakitError(f"{name}: {scene.width} x {scene.height} pixels are too many for a page")

@@ -123,3 +123,10 @@ def test_the_last_write_of_a_register_is_found(bench):
     state = asked(bench, "move", how="last_write", where="$r6")
     assert "$r6" in state["instruction"]
     assert "ld" in state["instruction"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\ud7ff"])
+def test_a_scene_that_is_not_one_is_an_error_of_the_input(bench, text):
+    got = answer(bench, "scene", {"name": "s.json", "files": {"s.json": text}})
+    assert got["kind"] == "input", got
+    assert "s.json" in got["error"]
