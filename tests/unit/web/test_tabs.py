@@ -26,11 +26,19 @@ def carried_out(test, limits):
     asyncio.run(whole())
 
 
-async def launched(tabs, tab):
-    got = await tabs.ask(tab, "assemble", {"source": SOURCE, "isa": "tesla", "variant": "gt200"})
-    unit = got["result"]["units"][0]["unit"]
-    got = await tabs.ask(tab, "launch", {"unit": unit, "launch": {"args": ["out:u32:1"]}})
+async def asked(tabs, tab, verb, fields):
+    """Ask until it is not interrupted: on a busy machine, what comes first imports and compiles for too long."""
+    for _ in range(10):
+        got = await tabs.ask(tab, verb, fields)
+        if got.get("kind") != "interrupt":
+            break
     assert "result" in got, got
+    return got["result"]
+
+
+async def launched(tabs, tab):
+    got = await asked(tabs, tab, "assemble", {"source": SOURCE, "isa": "tesla", "variant": "gt200"})
+    await asked(tabs, tab, "launch", {"unit": got["units"][0]["unit"], "launch": {"args": ["out:u32:1"]}})
 
 
 def test_what_takes_too_long_is_interrupted_and_the_launch_is_kept():
@@ -44,7 +52,7 @@ def test_what_takes_too_long_is_interrupted_and_the_launch_is_kept():
         assert got["result"]["reason"] == "interrupt", got
         assert (await tabs.ask(tab, "state", {}))["result"]["finished"] is False
 
-    carried_out(test, Limits(seconds=4, grace=30))
+    carried_out(test, Limits(seconds=4, grace=30, arrive=600))
 
 
 def test_a_worker_that_takes_too_much_memory_is_ended_and_replaced():
