@@ -105,6 +105,31 @@ def test_no_number_is_wider_than_a_register() -> None:
         glsl(made(FRAGMENT + code))
 
 
+INTEGERS = {
+    "xor": [f"xor.u32 r{k % 2} r{k % 2} r{1 - k % 2}" for k in range(60)],
+    "mad": ["i32mad2.u32 r0 r0 r0 r0"] * 60,
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_bits_of_long_chains_of_integers_are_not_looked_for_for_ever(name: str) -> None:
+    code = ["or.u32 r0 pa0 #0x0", "or.u32 r1 pa1 #0x0", *INTEGERS[name], "vpck.f32.u8 i0.xyzw r0.xyxy",
+            "vmov.f32 pa0.xy i0.xyzw"]  # fmt: skip
+    shader = made(FRAGMENT + "\n".join(code) + "\n")
+    assert len(glsl(shader)) < 20_000
+    varyings = {"texcoord0": np.float32([[1.5, -2.25, 0, 0]])}
+    none = {"mode": np.uint32([0]), "level": np.uint32([0])}
+    ran = usse.run(shader, varyings=varyings, textures={"tex": np.zeros((1, 1, 4), np.uint8)})
+    found = evaluate(Decompiled(shader, exact=True), {**varyings, **none}, {}, 1)["color"]
+    np.testing.assert_array_equal(found, ran.color)
+
+
+def test_values_of_too_many_steps_are_refused() -> None:
+    code = ["or.u32 r0 pa0 #0x0", *["i32mad2.u32 r0 r0 r0 r0"] * 3000, "or.u32 pa0 r0 #0x0"]
+    with pytest.raises(NotModelled, match="too many steps"):
+        glsl(made(FRAGMENT + "\n".join(code) + "\n"))
+
+
 # --- names ------------------------------------------------------------------------------------------------------------
 def test_identifiers_are_distinct_and_no_words_of_the_language() -> None:
     given = Identifiers()

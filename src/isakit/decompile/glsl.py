@@ -94,6 +94,12 @@ class Decompiled:
     """A shader's results as terms. Raises NotModelled where something has no expression, and says what and where."""
 
     def __init__(self, shader: Shader, exact: bool, rules: Rules = DEFAULT) -> None:
+        try:
+            self._execute(shader, exact, rules)
+        except RecursionError:
+            raise NotModelled("an expression for this program", "its values are computed in too many steps") from None
+
+    def _execute(self, shader: Shader, exact: bool, rules: Rules) -> None:
         self.shader = shader
         self.interface = Interface(shader)
         execution = SymbolicExecution(self.interface, rules)

@@ -57,41 +57,47 @@ def _sign_of_difference(v: Value) -> Value | None:
     return node("ult" if how == "zext" else "slt", 1, operands)
 
 
-def bits(v: Value, low: int, width: int) -> Value:
+DEEPEST = 8
+"""Operations that `bits` looks through: with two operands each, what is shared would be looked at again and again."""
+
+
+def bits(v: Value, low: int, width: int, depth: int = 0) -> Value:
     """`width` bits of a value from bit `low` on, looking through what puts registers together."""
     if low == 0 and width == v.width:
         return v
+    if depth > DEEPEST:
+        return v.bits(low, width)
     if v.op == "concat":
         hi, lo = v.args
         if low < lo.width < low + width:
-            upper = bits(hi, 0, low + width - lo.width)
-            return node("concat", width, (upper, bits(lo, low, lo.width - low)))
-        return bits(lo, low, width) if low < lo.width else bits(hi, low - lo.width, width)
+            upper = bits(hi, 0, low + width - lo.width, depth + 1)
+            return node("concat", width, (upper, bits(lo, low, lo.width - low, depth + 1)))
+        return bits(lo, low, width, depth + 1) if low < lo.width else bits(hi, low - lo.width, width, depth + 1)
     if v.op == "zext":
         inner = v.args[0]
         if low >= inner.width:
             return const(0, width)
-        return bits(inner, low, width) if low + width <= inner.width else v.bits(low, width)
+        return bits(inner, low, width, depth + 1) if low + width <= inner.width else v.bits(low, width)
     if v.op == "select":
-        return chosen(v.args[0], bits(v.args[1], low, width), bits(v.args[2], low, width))
+        return chosen(v.args[0], bits(v.args[1], low, width, depth + 1), bits(v.args[2], low, width, depth + 1))
     if v.op == "extract":
-        return bits(v.args[0], low + v.attr, width)
+        return bits(v.args[0], low + v.attr, width, depth + 1)
     if v.op == "sext":
         inner = v.args[0]
         if low + width <= inner.width:
-            return bits(inner, low, width)
+            return bits(inner, low, width, depth + 1)
         if width == 1:
-            return bits(inner, inner.width - 1, 1)
+            return bits(inner, inner.width - 1, 1, depth + 1)
     if v.op == "sub" and (low, width) == (v.width - 1, 1) and (smaller := _sign_of_difference(v)) is not None:
         return smaller
     if v.op in ("and", "or", "xor") or (v.op in ("add", "sub", "mul") and low == 0):
-        return binary(v.op, *(bits(a, low, width) for a in v.args))
+        return binary(v.op, *(bits(a, low, width, depth + 1) for a in v.args))
     if v.op == "not":
-        return ~bits(v.args[0], low, width)
+        return ~bits(v.args[0], low, width, depth + 1)
     if v.op in ("shl", "lshr") and v.args[1].op == "const":
         start = low - v.args[1].attr if v.op == "shl" else low + v.args[1].attr
         if start >= v.width or start + width <= 0:
             return const(0, width)
         if start >= 0 and start + width <= v.width:
-            return bits(v.args[0], start, width)
+            return bits(v.args[0], start, width, depth + 1)
     return v.bits(low, width)
