@@ -59,8 +59,8 @@ class Attribute:
         return out
 
 
-Input = tuple[int, int] | Literal["vertex_id", "instance_id"]
-"""What a word of a[] holds: (attribute, component), or a number of the machine."""
+Input = tuple[int, int] | Literal["vertex_id", "instance_id"] | tuple[Literal["vertex_id"], int]
+"""What a word of a[] holds: (attribute, component), or a number of the machine; with what is added to it."""
 
 
 def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Array, instance: Array) -> Array:
@@ -74,6 +74,9 @@ def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Arra
             out[k] = instance
         else:
             number, component = what
+            if number == "vertex_id":
+                out[k] = vertex + component & 0xFFFF_FFFF
+                continue
             if not 0 <= number < len(tables):
                 raise LaunchError(f"the program wants attribute {number}; there are {len(tables)}")
             rows, divisor = tables[number]

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.texture.texel_formats import to_srgb
 
 Kind = Literal["unorm", "snorm", "float", "uint", "sint"]
 
@@ -201,12 +202,6 @@ def _quiet(value: Array) -> Array:
     """f32 whose NaNs are quiet: how they come out of a conversion differs from host to host."""
     bits = value.view(np.uint32)
     return np.where(np.isnan(value), bits | np.uint32(1 << 22), bits).view(np.float32)
-
-
-def to_srgb(linear: Array) -> Array:
-    """f32 0 to 1 encoded."""
-    x = np.clip(np.nan_to_num(linear), 0, 1).astype(np.float64)
-    return np.where(x <= 0.0031308, 12.92 * x, 1.055 * np.power(x, 1 / 2.4) - 0.055).astype(np.float32)
 
 
 def from_srgb(encoded: Array) -> Array:

@@ -49,9 +49,9 @@ class Question:
     """What is built into a function.
 
     Attributes: the instruction (`op`, number of `sources`, `offsets`, `cube`, `quads`, `wanted`), the texture
-    (`target`, `format`, `normalized`, whether it has `one_size`, samples use `one_level`, all sizes are
-    `powers_of_two`, `lod_vectors`, texels are `packed` as they came), the sampler's `modes`, `filters` (mag, min, mip),
-    `compare` and `srgb`, and what is chosen where the documents are silent.
+    (`target`, `format`, `one_border_colour`, `normalized`, whether it has `one_size`, samples use `one_level`, all
+    sizes are `powers_of_two`, `lod_vectors`, texels are `packed` as they came), the sampler's `modes`, `filters` (mag,
+    min, mip), `compare` and `srgb`, and what is chosen where the documents are silent.
     """
 
     op: str
@@ -62,6 +62,7 @@ class Question:
     wanted: int
     target: Target
     format: Format
+    one_border_colour: bool
     normalized: bool
     one_size: bool
     one_level: bool
@@ -112,7 +113,8 @@ def question(
         return None
     filtered = op in ("texauto", "texbias", "texlod", "texgather")
     return Question(
-        op, sources, tuple(offsets), cube, quads, wanted, texture.target, texture.format, texture.normalized,
+        op, sources, tuple(offsets), cube, quads, wanted, texture.target, texture.format,
+        texture.one_border_colour, texture.normalized,
         len(sizes) == 1, texture.one_level, all(n & (n - 1) == 0 for s in sizes for n in s[: texture.axes]),
         texture.lod_vectors, _packed(texture, sampler), sampler.modes if filtered else (2, 2, 2),
         (sampler.mag, sampler.min, sampler.mip), sampler.compare, sampler.srgb, choices, derivative_inf,
@@ -142,6 +144,7 @@ class Descriptor:
         self.numbers: Array = np.zeros(len(SLOTS), np.int64)
         self.address = self.numbers.ctypes.data
         w, h, d = texture.sizes[0]
+        sampler = sampler.for_texture(texture, choices.srgb_bits)
         values: dict[str, Any] = {f"plane{k}": a.ctypes.data for k, a in enumerate(self._arrays)}
         values |= {n: t.ctypes.data for n, t in zip(("widths", "heights", "depths", "bases"), tables, strict=True)}
         values |= {"width": w, "height": h, "depth": d, "first": texture.view[0], "last": texture.last_level}
@@ -178,6 +181,7 @@ class _Texture:
         self._code, self._q = code, q
         self.format, self.target, self.normalized = q.format, q.target, q.normalized
         self.one_level, self.lod_vectors = q.one_level, q.lod_vectors
+        self.one_border_colour = q.one_border_colour
         size = tuple(self._number(n) for n in ("width", "height", "depth"))
         for n in size:
             n.powers_of_two = q.powers_of_two
@@ -229,6 +233,10 @@ class _Sampler:
         self.mag, self.min, self.mip = q.filters
         self.lod_bias, self.min_lod, self.max_lod = (texture.float(n) for n in _FLOATS)
         self.border_bits = texture.border()
+
+    def for_texture(self, texture: _Texture, srgb_bits: int | None) -> _Sampler:
+        """See `Sampler.for_texture`: the numbers of the record are those already."""
+        return self
 
 
 def text_of(q: Question, target: Host) -> str:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from isakit.errors import LaunchError
 from isakit.texture.headers import FILTERS, MIP_FILTERS, pack, unpack
+from isakit.texture.texel_formats import linear_from_srgb, to_srgb
+from isakit.texture.wrap import OUTSIDE
+
+if TYPE_CHECKING:
+    from isakit.texture.texture import Texture
 
 Wrap = Literal["repeat", "mirror", "edge", "border", "clamp", "mirror_edge", "mirror_border", "mirror_clamp"]
 Filter = Literal["nearest", "linear"]
@@ -53,6 +60,8 @@ class Sampler:
         compare: how the reference compares with a depth texel, None for no comparison.
         srgb: whether sRGB textures are decoded.
         border_words: the border colour as raw words, for integer textures; overrules `border`.
+        srgb_border: R, G and B of the border of sRGB textures, as their texels hold it, 0 to 255; the nearest to
+            `border` by default.
         unknown_codes: fields of a TSC whose codes have no known meaning, with the codes: the filters of an empty one.
             Texels can be fetched with such a sampler; a sample raises NotModelled.
 
@@ -70,6 +79,7 @@ class Sampler:
     compare: Compare | None = None
     srgb: bool = True
     border_words: tuple[int, int, int, int] | None = None
+    srgb_border: tuple[int, int, int] | None = None
     unknown_codes: tuple[tuple[str, int], ...] = ()
     modes: tuple[int, int, int] = field(init=False, repr=False)
 
@@ -97,6 +107,28 @@ class Sampler:
         return r, g, b, a
 
     @property
+    def srgb_border_codes(self) -> tuple[int, int, int]:
+        """R, G and B of the border as an sRGB texture holds them."""
+        if self.srgb_border is not None:
+            return self.srgb_border
+        color = np.array(self.border_bits[:3], np.uint32).view(np.float32)
+        r, g, b = np.rint(to_srgb(np.clip(np.nan_to_num(color), 0, 1)) * np.float32(255)).astype(int).tolist()
+        return r, g, b
+
+    def for_texture(self, texture: Texture, srgb_bits: int | None = None) -> Sampler:
+        """Return the sampler as it acts on a texture.
+
+        A texture whose header says so has a bias of its own, and where sRGB is decoded the border is, too, from its
+        eight bits. Source: [graphics] 1.1, 1.2. `srgb_bits`: fraction bits of decoded values.
+        """
+        out = self if texture.lod_bias is None else replace(self, lod_bias=texture.lod_bias)
+        if not (texture.format.srgb and self.srgb and not OUTSIDE.isdisjoint(self.modes)):
+            return out
+        codes = np.array(self.srgb_border_codes) / np.float32(255)
+        r, g, b = linear_from_srgb(codes.astype(np.float32).view(np.uint32), srgb_bits).tolist()
+        return replace(out, border_words=(r, g, b, self.border_bits[3]))
+
+    @property
     def words(self) -> tuple[int, ...]:
         """The eight words of the TSC."""
         values = {f"wrap_{c}": m for c, m in zip("uvp", self.modes, strict=True)}
@@ -112,6 +144,7 @@ class Sampler:
             "min_lod": int(self.min_lod * 256),
             "max_lod": int(self.max_lod * 256),
         }
+        values |= {f"srgb_border_{c}": v for c, v in zip("rgb", self.srgb_border_codes, strict=True)}
         return pack("tsc", values | dict(self.unknown_codes))
 
     @classmethod
@@ -135,5 +168,6 @@ class Sampler:
             compare=COMPARE_NAMES[v["compare_func"]] if v["compare"] else None,
             srgb=bool(v["srgb"]),
             border_words=(r, g, b, a),
+            srgb_border=(v["srgb_border_r"], v["srgb_border_g"], v["srgb_border_b"]),
             unknown_codes=tuple(unknown.items()),
         )

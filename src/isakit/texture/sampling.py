@@ -51,6 +51,7 @@ class Image:
     """A texture seen through a sampler."""
 
     def __init__(self, texture: Texture, sampler: Sampler, choices: TextureChoices) -> None:
+        sampler = sampler.for_texture(texture, choices.srgb_bits)
         self.texture, self.sampler, self.choices = texture, sampler, choices
         self.planes = texture.planes(sampler.srgb, choices.srgb_bits, choices.srgb_of)
         self.integer = texture.format.integer
@@ -74,10 +75,9 @@ class Image:
         """One raw component of texels, as u32; the border colour outside."""
         k = (key & 7) - RED
         plane = self.planes[k] if k < len(self.planes) else None
-        got = np.zeros(len(at), np.uint32) if plane is None else plane[at]
+        got = np.zeros_like(at).astype(np.uint32) if plane is None else plane[at]
         if inside is not None:
-            smeared = self.texture.format.layout.name.find("Z") >= 0
-            got = np.where(inside, got, self.border[0 if smeared else key >> 3])
+            got = np.where(inside, got, self.border[0 if self.texture.one_border_colour else key >> 3])
         return got
 
     def _constant(self, source: int, n: int) -> Array:

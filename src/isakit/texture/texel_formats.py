@@ -235,6 +235,12 @@ def linear_from_srgb(bits: Array, fraction: int | None = None) -> Array:
     return value.astype(np.float32).view(np.uint32)
 
 
+def to_srgb(linear: Array) -> Array:
+    """f32 0 to 1 encoded."""
+    x = np.clip(np.nan_to_num(linear), 0, 1).astype(np.float64)
+    return np.where(x <= 0.0031308, 12.92 * x, 1.055 * np.power(x, 1 / 2.4) - 0.055).astype(np.float32)
+
+
 def decode(
     form: Format, texels: Array, srgb: bool = False, srgb_bits: int | None = None, srgb_of: str = "results"
 ) -> list[Array]:

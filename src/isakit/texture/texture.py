@@ -270,6 +270,19 @@ class Texture:
         return 4 if self.fields.get("lod_iso_quality", 1) else 2
 
     @property
+    def lod_bias(self) -> float | None:
+        """The bias of the level of detail that replaces the sampler's; None where the sampler's counts."""
+        if not self.fields.get("use_header_opt"):
+            return None
+        bias = self.fields["lod_bias"]
+        return (bias - (bias >> 12 << 13)) / 256
+
+    @property
+    def one_border_colour(self) -> bool:
+        """Whether R of the border stands for all components: of depth formats, and where the header says so."""
+        return "Z" in self.format.layout.name or bool(self.fields.get("depth_texture"))
+
+    @property
     def words(self) -> tuple[int, ...]:
         """The eight TIC words, as a driver for G84 and later writes them; the address is 0."""
         w, h, d = self.sizes[0]
@@ -286,7 +299,7 @@ class Texture:
             "lod_aniso_quality": 1,
             "lod_iso_quality": 1,
             "width": w,
-            "depth_texture": int(form.layout.name.find("Z") >= 0),
+            "depth_texture": int(self.one_border_colour),
             "header_v2": 1,
             "height": h & 0xFFFF,
             "height_bit_16": h >> 16 & 1,

@@ -34,7 +34,8 @@ class TextureChoices(Settings):
         seamless: whether linear filtering crosses the edges of cube faces; off, each face clamps.
         linked: whether sampler numbers are ignored and texture n uses sampler n.
 
-    Anisotropic filtering is not modelled: textures are sampled as if it were off.
+    Anisotropic filtering is not modelled: textures are sampled as if it were off. `texture.headers.not_modelled` says
+    what a texture and a sampler ask for that is not done; runs of GL programs count it.
     """
 
     weights: Literal["nearest", "truncate"] = "nearest"

@@ -66,7 +66,8 @@ def test_driver_words_of_a_sampler() -> None:
     ).words  # fmt: skip
     assert words[0] & 0x1FFF == 1 | 2 << 3 | 3 << 6 | 1 << 9 | 3 << 10
     assert words[1] == 2 | 2 << 4 | 2 << 6 | (-384 & 0x1FFF) << 12
-    assert words[2] == 64 | 896 << 12
+    assert words[2] == 64 | 896 << 12 | 255 << 24  # and the border once more, as an sRGB texture holds it
+    assert words[3] == 188 << 12 | 0 << 20
     assert words[4:] == tuple(struct.unpack("<4I", struct.pack("<4f", 1.0, 0.5, 0.0, 2.0)))
 
 

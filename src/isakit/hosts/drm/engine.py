@@ -1,16 +1,16 @@
 """What all engines of the card have in common: registers, actions, and state derived from registers.
 
-An engine declares which methods do something (`action`), what is computed from which methods (`derived`, kept until
-one of them changes), and which have no effect here (`IGNORED`, with the reason). What is left over is counted as
-unsupported when a program writes it.
+An engine declares which methods do something (`action`), and what is computed from which methods (`derived`, kept
+until one of them changes). Their table says which are read, which have no effect here and why, and what is not
+modelled: that is counted as unsupported when a program writes another word than the neutral one.
 """
 
 from __future__ import annotations
 
 import inspect
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -73,6 +73,14 @@ def signed(word: int) -> int:
     return word - ((word >> 31) << 32)
 
 
+class Missing(NamedTuple):
+    """Bits of a word that are not modelled: counted under `label` where they are not `neutral`."""
+
+    mask: int
+    neutral: int
+    label: str
+
+
 class Engine:
     """Registers of one engine of one channel.
 
@@ -81,21 +89,16 @@ class Engine:
     """
 
     table: ClassVar[MethodTable]
-    IGNORED: ClassVar[Mapping[str, str]] = {}
-    """Methods without an effect on this card -> why."""
-    READS: ClassVar[tuple[str, ...]] = ()
-    """Methods that actions look at, beside those that `derived` names."""
     _actions: ClassVar[dict[int, tuple[str, int, bool]]]
     _depends: ClassVar[list[int]]
-    _unused: ClassVar[frozenset[int]]
+    _missing: ClassVar[dict[int, tuple[Missing, ...]]]
 
     def __init_subclass__(cls) -> None:
-        """Work out which words act, which derived values depend on a word, and which are left over."""
+        """Work out which words act, which derived values depend on a word, and which are not modelled."""
         if not hasattr(cls, "table"):
             return
         table = cls.table
         cls._actions, cls._depends = {}, [0] * WORDS
-        used: set[int] = set()
         bit = 1
         for name in dir(cls):
             member = inspect.getattr_static(cls, name)
@@ -104,7 +107,6 @@ class Engine:
                 bit <<= 1
                 for word in _words(table, cast("Derived[Any]", member).names):
                     cls._depends[word] |= member.bit
-                    used.add(word)
                 continue
             acts = getattr(member, "acts_on", None)
             if acts is not None:
@@ -112,9 +114,8 @@ class Engine:
                     m = table.by_name[n]
                     for k in range(m.count):
                         cls._actions[table.word(n, k)] = name, k, acts[1]
-                        used.add(table.word(n, k))
-        used |= set(_words(table, cls.READS)) | set(_words(table, tuple(cls.IGNORED)))
-        cls._unused = frozenset(w for w in range(WORDS) if w not in used)
+        every = ((w, _missing(table, w, w in cls._actions)) for w in range(WORDS))
+        cls._missing = {w: found for w, found in every if found}
 
     def __init__(self, memory: VideoMemory, report: Report) -> None:
         self.memory, self.report = memory, report
@@ -138,9 +139,8 @@ class Engine:
         if found is not None:
             text = (getattr(cls, found[0]).__doc__ or "").strip().splitlines()[0].rstrip(".")
             return f"acts: {text[:1].lower()}{text[1:]}"
-        if name in cls.IGNORED:
-            return f"none: {cls.IGNORED[name]}"
-        return "none yet: counted as unsupported" if word in cls._unused else "state"
+        m = cls.table.by_name[name]
+        return "state" if m.read else f"none: {m.ignored}" if m.ignored else "none yet: counted as unsupported"
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def write(self, method: int, data: Array, increment: bool) -> None:
@@ -165,11 +165,9 @@ class Engine:
         if self.state[word] != value:
             self.state[word] = value
             self.stale |= self._depends[word]
-        if word in self._unused:
-            if value or self.table.by_word[word] is None:
-                name = self.table.label(word)
-                self.report.missing(f"{self.table.name} method {name.partition('(')[0]}")
-            return
+        for m in self._missing.get(word, ()):
+            if value & m.mask != m.neutral:
+                self.report.missing(m.label)
         found = self._bound.get(word)
         if found is not None:
             if found[2]:
@@ -186,6 +184,12 @@ class Engine:
         for k, value in enumerate(data.tolist()):
             if word + k < WORDS:
                 self.report.line(f"{self.table.name:8}{self.table.shown(word + k, value)}")
+
+    @action("SEMAPHORE_TRIGGER")
+    def semaphore(self, word: int, index: int) -> None:
+        """Write the sequence number, or wait for it: what was asked before has been done."""
+        if word & 2:
+            self.memory.write_words(self.address("SEMAPHORE_ADDRESS"), [self.get("SEMAPHORE_SEQUENCE")], "semaphore")
 
     def check_runs(self) -> None:
         """Raises ChannelStopped."""
@@ -204,6 +208,20 @@ class Engine:
     def address(self, name: str, index: int = 0) -> int:
         """A 40-bit address: `name` without _HIGH."""
         return (self.get(f"{name}_HIGH", index) & 0xFF) << 32 | self.get(f"{name}_LOW", index)
+
+
+def _missing(table: MethodTable, word: int, acts: bool) -> tuple[Missing, ...]:
+    """Return what is not modelled of a word; all of one that no method has, whatever is written."""
+    found = table.by_word[word]
+    if found is None:
+        return (Missing(0, 1, f"{table.name} method {table.label(word)}"),)
+    m = found[0]
+    label = f"{table.name} method {m.name}"
+    if not acts and not m.read and not m.ignored and all(f.neutral is None for f in m.fields):
+        return (Missing(0xFFFF_FFFF, m.neutral, label),)
+    return tuple(
+        Missing(f.mask, f.neutral << f.low, f"{label} field {f.name}") for f in m.fields if f.neutral is not None
+    )
 
 
 def _words(table: MethodTable, names: tuple[str, ...]) -> list[int]:

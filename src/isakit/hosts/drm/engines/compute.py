@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from isakit.arch.tesla.tesla import tesla
 from isakit.codec.decoder import decoder
 from isakit.engine.protocol import Array
+from isakit.hosts.drm import conditions
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Engine, action
 from isakit.hosts.drm.engines import images
-from isakit.hosts.drm.engines.copy import NO_OBJECTS
 from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.engines.programs import Programs
 from isakit.hosts.drm.engines.shared import ConstantBuffers
@@ -41,31 +42,6 @@ class ComputeEngine(Engine):
     """The compute engine of a channel."""
 
     table = COMPUTE
-    IGNORED = {  # noqa: RUF012 - a ClassVar of the base
-        **dict.fromkeys(
-            ("DMA_NOTIFY", "DMA_GLOBAL", "DMA_QUERY", "DMA_LOCAL", "DMA_STACK", "DMA_CODE_CB", "DMA_TSC", "DMA_TIC",
-             "DMA_TEXTURE"), NO_OBJECTS),
-        **dict.fromkeys(
-            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY1", "DELAY2",
-             "BLOCKDIM_LATCH"),
-            "everything is done in order"),
-        **dict.fromkeys(
-            ("TSC_FLUSH", "TIC_FLUSH", "TEX_CACHE_CTL", "CODE_CB_FLUSH", "WRCACHE_FLUSH"),
-            "there are no caches that could be stale"),
-        **dict.fromkeys(
-            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC",
-             "STACK_WARPS_NO_CLAMP",
-             "LOCAL_ADDRESS_HIGH", "LOCAL_ADDRESS_LOW", "LOCAL_WARPS_LOG_ALLOC", "LOCAL_WARPS_NO_CLAMP",
-             "CALL_LIMIT_LOG"), "stacks and local memory are the machine's own"),
-        **dict.fromkeys(
-            ("REG_MODE", "LANES32_ENABLE", "TEX_LIMITS", "BLOCK_ALLOC"),
-            "resources of a multiprocessor that nothing here competes for"),
-        **dict.fromkeys(("UNK0290", "UNK02A0", "UNK0384"), "constant set-up of the driver, effect not known"),
-        "GRIDID": "programs are not told",
-        "TEX_MISC": "cube maps in kernels clamp at their edges",
-    }  # fmt: skip
-    READS = ("CP_*", "GRIDDIM", "SHARED_SIZE", "BLOCKDIM_XY", "BLOCKDIM_Z", "USER_PARAM*", "GLOBAL_*", "CB_*", "TIC_*",
-             "TSC_*", "QUERY_*", "SEMAPHORE*", "LOCAL_SIZE_LOG", "COND_*", "LINKED_TSC", "BIND_*")  # fmt: skip
 
     def __init__(
         self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings, graphics: Engine3D
@@ -166,6 +142,8 @@ class ComputeEngine(Engine):
     def launch(self, word: int, index: int) -> None:
         """Run a grid. Raises NotModelled, GpuFault, MachineFault, LaunchError."""
         self.check_runs()
+        if not conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS")):
+            return
         started = time.perf_counter()
         self.report.count("launches")
         start = self.get("CP_START_ID")
@@ -185,9 +163,14 @@ class ComputeEngine(Engine):
         samplers, last = self._first("TSC_ADDRESS"), self.get("TSC_LIMIT") or self.graphics.get("TSC_LIMIT")
         textures: dict[int, Any] = {}
         used: dict[int, Any] = {}
+        linked = bool(self.get("LINKED_TSC") & 1)
         for slot, tic in self.textures.items():
-            textures[slot] = self.graphics.drawing.images.texture(images.entry(self.memory, table, tic, limit, "TIC"))
-            used[slot] = images.sampler(images.entry(self.memory, samplers, self.samplers.get(slot, 0), last, "TSC"))
+            entries = (
+                images.entry(self.memory, table, tic, limit, "TIC"),
+                images.entry(self.memory, samplers, tic if linked else self.samplers.get(slot, 0), last, "TSC"),
+            )
+            textures[slot], used[slot] = self.graphics.drawing.images.bound(*entries, self.report)
+        seamless = self.chip.at_least_gt215 and bool(self.get("TEX_MISC") & 2)
         with Windows(self.memory) as windows:
             for i in range(WINDOWS):
                 pitch, limit, mode = (self.get(f"GLOBAL_{what}", i) for what in ("PITCH", "LIMIT", "MODE"))
@@ -205,7 +188,7 @@ class ComputeEngine(Engine):
                 local_bytes=LOCAL_BYTES if uses_local else 0,
                 textures=textures,
                 samplers=used,
-                texturing=self.settings.texturing,
+                texturing=replace(self.settings.texturing, seamless=seamless),
                 limits=False,
             )
             execute = executor(self.settings.engine, self.settings.tier)

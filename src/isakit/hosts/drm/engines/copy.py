@@ -10,18 +10,11 @@ from isakit.hosts.drm.memory import GpuFault
 from isakit.hosts.drm.surface import Surface
 from isakit.hosts.drm.tables import M2MF
 
-NO_OBJECTS = "memory is one space here: objects that restrict it have nothing to do"
-
 
 class CopyEngine(Engine):
     """The copy engine of a channel."""
 
     table = M2MF
-    IGNORED = {  # noqa: RUF012 - a ClassVar of the base
-        **dict.fromkeys(("DMA_NOTIFY", "DMA_BUFFER_IN", "DMA_BUFFER_OUT"), NO_OBJECTS),
-        **dict.fromkeys(("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE"), "everything is done in order"),
-    }
-    READS = ("LAYOUT*", "BLOCKLINEAR*", "OFFSET*", "PITCH*", "LINE*", "FORMAT", "SEMAPHORE*")
 
     def _image(self, side: str, rows: int, count: int) -> tuple[Surface, int, int]:
         address = (self.get(f"OFFSET_{side}_HIGH") & 0xFF) << 32 | self.get(f"OFFSET_{side}")

@@ -20,6 +20,7 @@ from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.texture_bindings import Bound
+from isakit.hosts.drm.engine import signed
 from isakit.hosts.drm.engines import images
 from isakit.hosts.drm.engines.draw_state3d import ResultMap
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenDepth, color_image, depth_image
@@ -142,7 +143,7 @@ class Drawing:
         shader.constants.update(e.constants.banks(CONSTANTS_OF[kind]))
         return shader
 
-    def _vertex(self, attributes: list[int]) -> VertexShader:
+    def _vertex(self, attributes: list[int], batch: Batch) -> VertexShader:
         e = self.engine
         shader: VertexShader = self._program("vertex", VertexShader)
         enabled = e.get("VP_ATTR_EN", 0) | e.get("VP_ATTR_EN", 1) << 32
@@ -152,12 +153,28 @@ class Drawing:
             if mask:
                 attributes.append(i)
                 inputs += [(len(attributes) - 1, c) for c in range(4) if mask >> c & 1]
-        return self._with_inputs(shader, inputs, attributes)
+        return self._with_inputs(shader, inputs, attributes, batch)
 
-    def _with_inputs(self, shader: VertexShader, inputs: list[Input], attributes: list[int]) -> VertexShader:
+    def _first_vertex_id(self, batch: Batch, adds_start: bool) -> int:
+        """Return what is added to the number of a vertex to be its id.
+
+        VERTEX_ID_BASE counts from the number without what VB_ELEMENT_BASE or VERTEX_BUFFER_FIRST add; on the first
+        chip, which has no such base, the number itself is taken (inferred).
+        """
+        e = self.engine
+        if e.chip.class_3d == G80:
+            return 0
+        if batch.indexed:
+            return signed(e.get("VERTEX_ID_BASE")) - e.vertex_base()
+        first = 0 if adds_start or not batch.order else int(batch.order[0][0])
+        return signed(e.get("VERTEX_ID_BASE")) - first
+
+    def _with_inputs(
+        self, shader: VertexShader, inputs: list[Input], attributes: list[int], batch: Batch
+    ) -> VertexShader:
         builtin = self.engine.get("VP_GP_BUILTIN_ATTR_EN")
         if builtin & 1:
-            inputs.append("vertex_id")
+            inputs.append(("vertex_id", self._first_vertex_id(batch, bool(builtin & 0x1000))))
         if builtin & 0x10:
             inputs.append((len(attributes), 0))  # the instance follows the attributes
         shader.inputs = inputs
@@ -191,6 +208,7 @@ class Drawing:
         colors = e.get("SEMANTIC_COLOR")
         front, back, colored = colors & 0xFF, colors >> 8 & 0xFF, colors >> 16 & 0xFF
         two_sided = bool(e.get("VERTEX_TWO_SIDE_ENABLE") & 1) and front != back
+        sprites = bool(e.get("POINT_SPRITE_ENABLE") & 1)
         # Inputs that the program interpolates without perspective keep doing so (inferred).
         flat_colors = e.get("SHADE_MODEL") == SHADE_FLAT
         primitive = e.get("SEMANTIC_PRIM_ID") & 0xFF if not e.get("GP_ENABLE") & 1 else 0
@@ -205,7 +223,7 @@ class Drawing:
                 mode = "constant"
             other = result.word(back + slot - front) if two_sided and front <= slot < front + colored else None
             varying = VaryingInput(result.word(slot), mode, other)
-            replaced = e.get("POINT_COORD_REPLACE_MAP", slot >> 3 & 7) >> 4 * (slot & 7) & 15
+            replaced = e.get("POINT_COORD_REPLACE_MAP", slot >> 3 & 15) >> 4 * (slot & 7) & 15 if sprites else 0
             if replaced in (1, 2):
                 inputs.append(PointInput("s" if replaced == 1 else "t", varying))
             elif replaced in (3, 4):
@@ -270,8 +288,7 @@ class Drawing:
                 continue
             tsc = tic if linked else e.samplers.get((stage, slot), 0)
             words = images.entry(e.memory, table, tic, limit, "TIC")
-            sampler = images.sampler(images.entry(e.memory, samplers, tsc, last, "TSC"))
-            out[name][slot] = self.images.texture(words), sampler
+            out[name][slot] = self.images.bound(words, images.entry(e.memory, samplers, tsc, last, "TSC"), e.report)
         return out
 
     # --- the draw -----------------------------------------------------------------------------------------------------
@@ -281,12 +298,11 @@ class Drawing:
         e.check_runs()
         self.draws += 1
         state = e.draw_state
-        if state.line_width and e.get("LINE_SMOOTH_ENABLE") & 1 and batch.mode.startswith("line"):
-            e.report.missing("smooth lines (drawn without)")
-        if e.get("DEPTH_BOUNDS_EN") & 1:
-            e.report.missing("depth bounds test (drawn without)")
+        kind = next((k for k in ("point", "line") if batch.mode.startswith(k)), "polygon")
+        if e.get(f"{kind.upper()}_SMOOTH_ENABLE") & 1:
+            e.report.missing(f"smooth {kind}s (drawn without)")
         attributes: list[int] = []
-        vertex = self._vertex(attributes)
+        vertex = self._vertex(attributes, batch)
         geometry = self._geometry()
         result = e.last_map
         colors, depth = self._images()
@@ -308,9 +324,9 @@ class Drawing:
             return
         else:
             order = np.concatenate(batch.order)
+            if e.get("PRIM_RESTART_ENABLE") & 1 and (batch.indexed or e.get("PRIM_RESTART_WITH_DRAW_ARRAYS") & 1):
+                restart = e.get("PRIM_RESTART_INDEX")
             if batch.indexed:
-                if e.get("PRIM_RESTART_ENABLE") & 1:
-                    restart = e.get("PRIM_RESTART_INDEX")
                 base = e.vertex_base()
                 if base:
                     order = np.where(order == restart, order, order + base & 0xFFFF_FFFF)
@@ -363,17 +379,17 @@ class Drawing:
             e.samples += stats.samples
         v = self.pipeline.vertices
         primitives = 0 if v is None else len(v.primitives)
-        c = e.counters
-        c["VFETCH_VERTICES"] += batch.count
-        c["VFETCH_PRIMITIVES"] += primitives
-        c["VP_LAUNCHES"] += stats.vertices
-        c["GENERATED_PRIMITIVES"] += primitives
-        c["RAST_PRIMITIVES_PRECLIP"] += primitives
-        c["RAST_PRIMITIVES_POSTCLIP"] += stats.triangles
-        c["FP_PIXELS"] += stats.fragments
-        if geometry:
-            c["GP_LAUNCHES"] += primitives
-            c["GP_PRIMITIVES_OUT"] += primitives
+        e.add_to_counters(
+            VFETCH_VERTICES=batch.count,
+            VFETCH_PRIMITIVES=primitives,
+            VP_LAUNCHES=stats.vertices,
+            GENERATED_PRIMITIVES=primitives,
+            RAST_PRIMITIVES_PRECLIP=primitives,
+            RAST_PRIMITIVES_POSTCLIP=stats.triangles,
+            FP_PIXELS=stats.fragments,
+            GP_LAUNCHES=primitives if geometry else 0,
+            GP_PRIMITIVES_OUT=primitives if geometry else 0,
+        )
         if v is not None and e.get("STRMOUT_ENABLE") & 1:
             self.stream.write(v, e.last_map)
         r = e.report

@@ -160,11 +160,14 @@ class State3D(Engine):
         """(inside or outside, rectangles)."""
         if not self.get("CLIP_RECTS_EN") & 1:
             return None
+        mode = self.get("CLIP_RECTS_MODE")
+        if mode > 1:
+            self.report.missing(f"3d method CLIP_RECTS_MODE of {mode}")
         out: list[Rectangle] = []
         for i in range(8):
             h, v = self.get("CLIP_RECT_HORIZ", i), self.get("CLIP_RECT_VERT", i)
             out.append((h & 0xFFFF, v & 0xFFFF, max(0, (h >> 16) - (h & 0xFFFF)), max(0, (v >> 16) - (v & 0xFFFF))))
-        return not self.get("CLIP_RECTS_MODE") & 1, tuple(out)
+        return not mode & 1, tuple(out)
 
     @derived("POLYGON_STIPPLE*")
     def polygon_stipple(self) -> tuple[int, ...] | None:
@@ -174,7 +177,7 @@ class State3D(Engine):
         words = (self.get("POLYGON_STIPPLE_PATTERN", i) for i in range(32))
         return tuple(int.from_bytes(w.to_bytes(4, "little"), "big") for w in words)
 
-    @derived("MULTISAMPLE_*", "MSAA_MASK", "SAMPLE_SHADING")
+    @derived("MULTISAMPLE_*", "MSAA_MASK", "SAMPLE_SHADING", "FP_MULTISAMPLE")
     def multisampling(self) -> Multisampling | None:
         """Samples of a pixel."""
         mode = self.get("MULTISAMPLE_MODE") & 15
@@ -184,7 +187,11 @@ class State3D(Engine):
             self.report.missing(f"multisample mode {mode}")
             mode = min(mode & 3 or 1, 3)
         positions, places, across, down = SAMPLES[mode]
-        control = self.get("MULTISAMPLE_CTRL")
+        control, shading = self.get("MULTISAMPLE_CTRL"), self.get("SAMPLE_SHADING")
+        if shading & 0x10 and shading & 15 < len(positions):
+            self.report.missing("programs that run for some of the samples (run for all)")
+        if len({self.get("MSAA_MASK", k) & 0xFFFF for k in range(4)}) > 1:
+            self.report.missing("sample masks that differ inside of a quad")
         return Multisampling(
             positions,
             places,
@@ -194,7 +201,7 @@ class State3D(Engine):
             bool(control & 1),
             bool(control & 0x10),
             bool(self.get("MULTISAMPLE_ENABLE") & 1),
-            bool(self.get("SAMPLE_SHADING") & 0x10),
+            bool(shading & 0x10 or self.get("FP_MULTISAMPLE") & 2),
         )
 
     def _map(self, stage: str) -> ResultMap:
@@ -242,7 +249,7 @@ class State3D(Engine):
         "GP_ENABLE", "GP_VIEWPORT_ID_ENABLE", "PIXEL_CENTER_INTEGER", "RASTERIZE_ENABLE", "SCREEN_Y_CONTROL",
         "BLEND_*", "IBLEND_*", "COLOR_MASK*", "STENCIL_*", "VIEWPORT_*", "DEPTH_RANGE_*", "SCISSOR_*",
         "SCREEN_SCISSOR_*", "CLIP_RECT*", "MULTISAMPLE_*", "MSAA_MASK", "VP_RESULT_MAP*", "GP_RESULT_MAP",
-        "GP_RESULT_MAP_SIZE", "ZETA_ENABLE", "SAMPLE_SHADING",
+        "GP_RESULT_MAP_SIZE", "ZETA_ENABLE", "SAMPLE_SHADING", "FP_MULTISAMPLE",
     )  # fmt: skip
     def draw_state(self) -> DrawState:
         """Everything about a draw that is neither program nor data."""
@@ -251,6 +258,8 @@ class State3D(Engine):
         cull = None
         if self.get("CULL_FACE_ENABLE") & 1:
             cull = {0x404: "front", 0x405: "back", 0x408: "both"}.get(self.get("CULL_FACE"))
+        if control & 0x18 in (0x08, 0x10):
+            self.report.missing("depth that is clamped at one end only (clamped at both)")
         depth = bool(self.get("ZETA_ENABLE") & 1)
         offset = None
         enables = [bool(self.get(f"POLYGON_OFFSET_{m}_ENABLE") & 1) for m in ("FILL", "LINE", "POINT")]

@@ -14,13 +14,14 @@ from isakit.errors import NotModelled
 from isakit.graphics.color_formats import ColorFormat, by_code
 from isakit.hosts.drm import conditions
 from isakit.hosts.drm.engine import Engine, action, derived, signed
-from isakit.hosts.drm.engines.copy import NO_OBJECTS
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.surface import Surface
 from isakit.hosts.drm.tables import ENG2D
 
-SRCCOPY, ROP, PREMULT = 3, 4, 5
+ROP = 4
+BLENDING = (1, 2, 6)
+"""Operations that read what is under a copy, and are not modelled."""
 LARGEST = 1 << 16
 
 
@@ -44,16 +45,6 @@ class Engine2D(Engine):
     """The 2D engine of a channel."""
 
     table = ENG2D
-    IGNORED = {  # noqa: RUF012 - a ClassVar of the base
-        **dict.fromkeys(("DMA_NOTIFY", "DMA_DST", "DMA_SRC", "DMA_COND"), NO_OBJECTS),
-        **dict.fromkeys(("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE"), "everything is done in order"),
-        "SET_PIXELS_FROM_MEMORY_SAFE_OVERLAP": "copies read everything before they write",
-        "BETA4": "only the driver's copies of formats with one component use it, where it changes nothing",
-        "PATTERN_COLOR_FORMAT": "patterns are taken as words of the target's size",
-        "PATTERN_BITMAP": "patterns of one colour only",
-    }
-    READS = ("DST_*", "SRC_*", "SIFC_*", "BLIT_*", "CLIP_*", "COND_*", "OPERATION", "ROP", "PATTERN_BITMAP_COLOR",
-             "COLOR_KEY_ENABLE", "SEMAPHORE*", "DRAW_*")  # fmt: skip
 
     def __init__(self, memory: VideoMemory, report: Report) -> None:
         super().__init__(memory, report)
@@ -136,6 +127,9 @@ class Engine2D(Engine):
             return
         if self.get("COLOR_KEY_ENABLE"):
             self.report.missing("2d colour key")
+        operation = self.get("OPERATION")
+        if operation in BLENDING:
+            self.report.missing(f"2d operation {self.table.by_name['OPERATION'].values[operation]} (copied)")
         source, target = self._image("SRC"), self.target
         x, y = signed(self.get("BLIT_DST_X")), signed(self.get("BLIT_DST_Y"))
         width, height = self.get("BLIT_DST_W"), self.get("BLIT_DST_H")
@@ -160,7 +154,7 @@ class Engine2D(Engine):
                 part = target.form.encoded(source.form.decoded(stored)).view(np.uint8)
         n = target.form.nbytes
         part = np.ascontiguousarray(part).reshape(high - low, (right - left) * n)
-        if self.get("OPERATION") == ROP:
+        if operation == ROP:
             part = self._rop(target, left * n, low, part)
         target.surface.write_rectangle(left * n, low, part)
         self.report.count("blits")

@@ -15,7 +15,6 @@ from isakit.hosts.drm import conditions
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import action, number, signed
-from isakit.hosts.drm.engines.copy import NO_OBJECTS
 from isakit.hosts.drm.engines.draw3d import Batch, Drawing
 from isakit.hosts.drm.engines.draw_state3d import State3D
 from isakit.hosts.drm.engines.framebuffer import OpenColor, OpenDepth, color_image, depth_image
@@ -45,49 +44,6 @@ class Engine3D(State3D):
     """
 
     table = ENG3D
-    IGNORED = {  # noqa: RUF012 - a ClassVar of the base
-        **dict.fromkeys(
-            ("DMA_NOTIFY", "DMA_ZETA", "DMA_QUERY", "DMA_VTXBUF", "DMA_LOCAL", "DMA_STACK", "DMA_CODE_CB", "DMA_TSC",
-             "DMA_TIC", "DMA_TEXTURE", "DMA_STRMOUT", "DMA_CLIPID", "DMA_COLOR"), NO_OBJECTS),
-        **dict.fromkeys(
-            ("OBJECT", "NOP", "NOTIFY", "SERIALIZE", "REFERENCE", "WATCHDOG_TIMER", "DELAY"),
-            "everything is done in order"),
-        **dict.fromkeys(
-            ("TSC_FLUSH", "TIC_FLUSH", "TEX_CACHE_CTL", "CODE_CB_FLUSH", "VERTEX_ARRAY_FLUSH", "WRCACHE_FLUSH"),
-            "there are no caches that could be stale"),
-        **dict.fromkeys(
-            ("STACK_ADDRESS_HIGH", "STACK_ADDRESS_LOW", "STACK_SIZE_LOG", "STACK_WARPS_LOG_ALLOC",
-             "STACK_WARPS_NO_CLAMP",
-             "LOCAL_ADDRESS_HIGH", "LOCAL_ADDRESS_LOW", "LOCAL_WARPS_LOG_ALLOC", "LOCAL_WARPS_NO_CLAMP",
-             "CALL_LIMIT_LOG"),
-            "stacks and local memory are the machine's own"),
-        **dict.fromkeys(
-            ("ZCULL_REGION", "ZCULL_STATCTRS_ENABLE", "ZCULL_VALIDATE", "ZCULL_INVALIDATE", "ZCULL_UNK0DBC",
-             "ZCULL_UNK0DD8", "ZETA_COMP_ENABLE", "RT_COMP_ENABLE"), "speeds hardware up and changes no pixel"),
-        **dict.fromkeys(
-            ("VERTEX_RUNOUT_ADDRESS_HIGH", "VERTEX_RUNOUT_ADDRESS_LOW"), "rows past the end of an array read 0"),
-        **dict.fromkeys(
-            ("VP_REG_ALLOC_RESULT", "GP_REG_ALLOC_RESULT", "REG_MODE", "UNK1400_LANES", "TEX_LIMITS"),
-            "resources of a multiprocessor that nothing here competes for"),
-        **dict.fromkeys(("CSAA_ENABLE", "COVERAGE_LUT"), "coverage samples are not modelled, and turned off"),
-        **dict.fromkeys(("CLIPID_ENABLE",), "the driver turns it off"),
-        **dict.fromkeys(
-            ("FP_CTRL_UNK196C", "UNK0FDC", "UNK19C0"), "constant set-up of the driver, effect not known"),
-        "ZETA_ARRAY_MODE": "layers are reached by their stride",
-        "PRIM_RESTART_WITH_DRAW_ARRAYS": "draws without indices have none that could restart",
-        "COUNTER_ENABLE": "all counters run",
-        "POINT_SPRITE_ENABLE": "POINT_COORD_REPLACE_MAP says which inputs are replaced",
-        "POINT_RASTER_RULES": "a square around the point in either case",
-        "STRMOUT_PARAMS_LATCH": "parameters are read when a draw begins",
-        "FP_MULTISAMPLE": "read with the fragment program",
-        "DRAW_TFB_BASE": "read with DRAW_TFB_BYTES",
-    }  # fmt: skip
-    READS = (
-        "RT*", "ZETA_*", "CLEAR_*", "CB_*", "VP_*", "GP_*", "FP_*", "VERTEX_*", "VB_*", "PRIM_RESTART_*", "TIC_*",
-        "TSC_*", "QUERY_*", "COND_*", "STRMOUT_*", "SEMAPHORE*", "NOPERSPECTIVE_BITMAP", "DRAW_TFB_STRIDE", "TEX_MISC",
-        "LINKED_TSC", "LOCAL_SIZE_LOG", "WINDOW_OFFSET_X", "WINDOW_OFFSET_Y", "ISA_FLAGS", "DEPTH_BOUNDS*",
-        "PIXEL_CENTER_INTEGER", "LINE_SMOOTH_ENABLE", "BIND_*", "SHADE_MODEL", "SAMPLE_SHADING", "SAMPLECNT_ENABLE",
-    )  # fmt: skip
 
     def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:
         super().__init__(memory, report)
@@ -96,7 +52,7 @@ class Engine3D(State3D):
         self.current = Current()
         self.textures: dict[tuple[int, int], int] = {}
         self.samplers: dict[tuple[int, int], int] = {}
-        self.counters = dict.fromkeys(COUNTERS, 0)
+        self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
         self.samples = 0
         self.drawing = Drawing(self)
         self.point_size_word: int | None = None
@@ -200,12 +156,6 @@ class Engine3D(State3D):
             self._batch.mark_edge(self._edge)
 
     # --- semaphores, queries, counters -------------------------------------------------------------------------------
-    @action("SEMAPHORE_TRIGGER")
-    def semaphore(self, word: int, index: int) -> None:
-        """Write the sequence number, or wait for it: what was asked before has been done."""
-        if word & 2:
-            self.memory.write_words(self.address("SEMAPHORE_ADDRESS"), [self.get("SEMAPHORE_SEQUENCE")], "semaphore")
-
     @action("COUNTER_RESET")
     def reset_counter(self, word: int, index: int) -> None:
         """A counter begins at 0 again."""
@@ -255,6 +205,13 @@ class Engine3D(State3D):
         self.stream_offsets[i & 3] = 0
         self.stream_written = 0
 
+    def add_to_counters(self, **more: int) -> None:
+        """Count what a draw did, with the counters that are enabled."""
+        enabled = self.get("COUNTER_ENABLE")
+        for name, n in more.items():
+            if enabled & self.table.bits("COUNTER_ENABLE", name).mask:
+                self.counters[name] += n
+
     def _allowed(self) -> bool:
         return conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS"))
 
@@ -264,11 +221,11 @@ class Engine3D(State3D):
         across, down = (m.across, m.down) if m is not None else (1, 1)
         h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
         x0, x1, y0, y1 = h & 0xFFFF, (h & 0xFFFF) + (h >> 16), v & 0xFFFF, (v & 0xFFFF) + (v >> 16)
-        flags = self.get("CLEAR_FLAGS")
-        if flags >> 8 & 1:
-            sh, sv = self.get("SCISSOR_HORIZ"), self.get("SCISSOR_VERT")
-            x0, x1, y0, y1 = max(x0, sh & 0xFFFF), min(x1, sh >> 16), max(y0, sv & 0xFFFF), min(y1, sv >> 16)
-        if flags >> 12 & 1 or flags >> 4 & 1:
+        if not self.get("CLEAR_FLAGS") >> 4 & 1:
+            if self.get("SCISSOR_ENABLE") & 1:
+                sh, sv = self.get("SCISSOR_HORIZ"), self.get("SCISSOR_VERT")
+                x0, x1, y0, y1 = max(x0, sh & 0xFFFF), min(x1, sh >> 16), max(y0, sv & 0xFFFF), min(y1, sv >> 16)
+        else:
             vh, vv = self.get("VIEWPORT_HORIZ"), self.get("VIEWPORT_VERT")
             x0, x1 = max(x0, vh & 0xFFFF), min(x1, (vh & 0xFFFF) + (vh >> 16))
             y0, y1 = max(y0, vv & 0xFFFF), min(y1, (vv & 0xFFFF) + (vv >> 16))
@@ -393,8 +350,9 @@ class Engine3D(State3D):
     def vertices_of_stream(self, count: int, index: int) -> None:
         """As many vertices as stream output has written."""
         stride = self.get("DRAW_TFB_STRIDE") & 0xFFF
-        if self._batch is not None and stride and self._room(count // stride):
-            self._batch.add_range(0, count // stride)
+        vertices = max(0, count - self.get("DRAW_TFB_BASE")) // stride if stride else 0
+        if self._batch is not None and vertices and self._room(vertices):
+            self._batch.add_range(0, vertices)
 
     @action("VERTEX_END_GL")
     def end(self, word: int, index: int) -> None:

@@ -14,8 +14,9 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.surface import BLOCK_BYTES, BLOCK_ROWS, Surface
-from isakit.texture.headers import unpack
+from isakit.texture.headers import not_modelled, unpack
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texel_formats import layout
 from isakit.texture.texture import AXES, LAYERED, TARGETS, Texture
@@ -64,8 +65,7 @@ class Images:
 
     def texture(self, words: tuple[int, ...]) -> Texture:
         """The texture of a TIC entry. Raises GpuFault, NotModelled."""
-        if self.short_headers:
-            words = (*words[:4], words[4] & ~_SECOND_VERSION, *words[5:7], 0)
+        words = self._header(words)
         data = self._bytes(words)
         found = self._kept.get(words)
         if found is not None and found[0] == data:
@@ -76,6 +76,19 @@ class Images:
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return made
+
+    def bound(self, tic: tuple[int, ...], tsc: tuple[int, ...], report: Report) -> tuple[Texture, Sampler]:
+        """Return the texture and sampler of two entries; what is not modelled of them is counted.
+
+        Raises GpuFault, NotModelled.
+        """
+        for what in not_modelled(self._header(tic), tsc):
+            report.missing(what)
+        return self.texture(tic), sampler(tsc)
+
+    def _header(self, words: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the words of a TIC as the chip understands them."""
+        return (*words[:4], words[4] & ~_SECOND_VERSION, *words[5:7], 0) if self.short_headers else words
 
     def decoded(self) -> list[Texture]:
         """The textures that are kept."""

@@ -51,14 +51,14 @@ class StreamOutput:
             parts = [(0, 0, len(words), (control >> 8 & 0xFFF) or 4 * len(words))]
         else:
             at = 0
-            for b in range(BUFFERS):
+            for b in range(min(BUFFERS, control >> 4 & 15)):
                 n = e.get("STRMOUT_NUM_ATTRIBS", b)
                 if n and at < len(words):
                     parts.append((b, at, min(n, len(words) - at), 4 * n))
                 at += n
         corners = v.primitives.shape[1]
         count = len(v.primitives)
-        by_offset = e.chip.at_least_gt200
+        by_offset = e.chip.at_least_gt200 and bool(control & 2)
         for b, _, _, stride in parts:
             if by_offset:
                 room = e.get("STRMOUT_OFFSET_LIMIT", b) - e.stream_offsets[b]
@@ -67,7 +67,7 @@ class StreamOutput:
             count = min(count, max(0, e.get("STRMOUT_PRIMITIVE_LIMIT") - e.stream_written))
         e.stream_full = count < len(v.primitives)
         e.stream_written += count
-        e.counters["TRANSFORM_FEEDBACK"] += count
+        e.add_to_counters(TRANSFORM_FEEDBACK=count)
         columns = v.primitives[:count].ravel()
         for b, first, n, stride in parts:
             rows = table[first : first + n][:, columns].T

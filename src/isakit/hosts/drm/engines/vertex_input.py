@@ -34,6 +34,8 @@ class AttributeFormat:
         if self.code not in FORMATS or self.type not in KINDS:
             raise NotModelled(f"vertex format {self.code:#x} of type {self.type:#x}")
         bits, self.count = FORMATS[self.code]
+        if self.reversed and bits and self.count != 4:
+            raise NotModelled(f"vertex format {self.code:#x} of {self.count} components with blue first")
         self.packed = not bits
         self.dtype = np.dtype(f"<{KINDS[self.type]}{bits // 8}") if bits else np.dtype("<u4")
         self.nbytes = 4 if self.packed else self.count * self.dtype.itemsize

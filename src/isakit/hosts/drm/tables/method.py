@@ -9,8 +9,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
+from isakit.hosts.drm.tables.reasons import IN_ORDER
 from isakit.lean import cached_property
 
 WORDS = 0x800
@@ -21,11 +23,17 @@ Status = Literal["known", "unknown"]
 
 @dataclass(frozen=True)
 class BitRange:
-    """Named bits `high` to `low` of a method's word."""
+    """Named bits `high` to `low` of a method's word.
+
+    Attributes: `neutral`: the value that asks for nothing, of a field that is not modelled; other values are counted.
+    `ignored`: the field has no effect here, for the reason the method gives.
+    """
 
     name: str
     high: int
     low: int
+    neutral: int | None = None
+    ignored: bool = False
 
     def of(self, word: int) -> int:
         """The value of the field."""
@@ -43,7 +51,9 @@ class Method:
 
     Attributes: `offset` in bytes; `fields`; `count` and `stride` of arrays; `since`: the first variant that has it;
     `values`: what numbers in the whole word mean; `initial`: the word in a new channel; `status`: whether its meaning
-    is known.
+    is known; `read`: whether it is state that something reads; `ignored`: why writing it, or those of its fields that
+    are marked, has no effect here; `neutral`: the word that asks for nothing. A method that is not read, not ignored
+    and that no engine acts on is not modelled: words other than the neutral one are counted.
     """
 
     offset: int
@@ -54,6 +64,14 @@ class Method:
     since: str | None = None
     values: Mapping[int, str] = field(default_factory=dict[int, str])
     initial: int = 0
+    read: bool = False
+    ignored: str = ""
+    neutral: int = 0
+
+    @property
+    def without_effect(self) -> bool:
+        """Whether writing it does nothing at all, whatever the word is."""
+        return bool(self.ignored) and not any(f.ignored for f in self.fields)
 
     @property
     def status(self) -> Status:
@@ -100,26 +118,39 @@ def method(
     since: str | None = None,
     values: Mapping[int, str] | None = None,
     initial: int = 0,
+    read: bool = False,
+    ignored: str = "",
+    neutral: int = 0,
 ) -> Method:
-    """A row of a table; `bits` is a list like `"FORMAT 24:19, CONST 4"`."""
-    fields: list[BitRange] = []
-    for part in filter(None, (b.strip() for b in bits.split(","))):
-        label, place = part.rsplit(" ", 1)
-        high, _, low = place.partition(":")
-        fields.append(BitRange(label, int(high), int(low or high)))
-    return Method(offset, name, tuple(fields), count, stride, since, values or {}, initial)
+    """Return a row of a table.
 
+    `bits` is a list like `"FORMAT 24:19, CONST 4"`. `UNK1 7:4=0` is a field that is not modelled and its neutral value,
+    `INTR 20~` one without effect, for the reason in `ignored`.
+    """
+    fields = tuple(_field(b.strip()) for b in bits.split(",") if b.strip())
+    return Method(offset, name, fields, count, stride, since, values or {}, initial, read, ignored, neutral)
+
+
+def _field(text: str) -> BitRange:
+    label, place = text.rsplit(" ", 1)
+    place, _, neutral = place.partition("=")
+    high, _, low = place.removesuffix("~").partition(":")
+    return BitRange(label, int(high), int(low or high), int(neutral) if neutral else None, place.endswith("~"))
+
+
+state = partial(method, read=True)
+"""A row about state that something reads."""
 
 COMMON = (
-    method(0x0000, "OBJECT"),
-    method(0x0010, "SEMAPHORE_ADDRESS_HIGH"),
-    method(0x0014, "SEMAPHORE_ADDRESS_LOW"),
-    method(0x0018, "SEMAPHORE_SEQUENCE"),
+    method(0x0000, "OBJECT", ignored=IN_ORDER),
+    state(0x0010, "SEMAPHORE_ADDRESS_HIGH"),
+    state(0x0014, "SEMAPHORE_ADDRESS_LOW"),
+    state(0x0018, "SEMAPHORE_SEQUENCE"),
     method(0x001C, "SEMAPHORE_TRIGGER"),
-    method(0x0050, "REFERENCE"),
-    method(0x0100, "NOP"),
-    method(0x0104, "NOTIFY"),
-    method(0x0110, "SERIALIZE"),
+    method(0x0050, "REFERENCE", ignored=IN_ORDER),
+    method(0x0100, "NOP", ignored=IN_ORDER),
+    method(0x0104, "NOTIFY", ignored=IN_ORDER),
+    method(0x0110, "SERIALIZE", ignored=IN_ORDER),
 )
 """Methods of every object. The first ones belong to the FIFO and are the same on every subchannel."""
 
