@@ -6,7 +6,7 @@ known address is `Loaded`; adding something to that is a `PlaceOffset`, whose of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from isakit.analysis.chains import START, Chains
 from isakit.analysis.control_flow import ControlFlow
@@ -41,6 +41,23 @@ class PlaceOffset:
 
 Known = int | Loaded | PlaceOffset | None
 
+Steps = Generator["Steps", Known, Known]
+"""A computation that yields those whose results it needs: values are followed far without recursion."""
+
+
+def _run(computation: Steps) -> Known:
+    """Return the result of a computation."""
+    waiting = [computation]
+    result: Known = None
+    while waiting:
+        try:
+            waiting.append(waiting[-1].send(result))
+            result = None
+        except StopIteration as end:
+            waiting.pop()
+            result = end.value
+    return result
+
 
 @dataclass(frozen=True)
 class Access:
@@ -67,7 +84,7 @@ class Values:
 
     def before(self, address: int, place: Place) -> Known:
         """What a register holds before the instruction at an address, where all ways to it agree; else None."""
-        return self._before(address, place, 0)
+        return _run(self._before(address, place, 0))
 
     def accesses(self, address: int) -> list[Access]:
         """The memory accesses of the instruction at an address, in the order of its meaning."""
@@ -80,23 +97,25 @@ class Values:
             return []
         memo: dict[int, Known] = {}
         return [
-            Access(e.kind, e.name, self._value(e.args[0], i, memo, 0), int(e.get("size", 0)))
+            Access(e.kind, e.name, _run(self._value(e.args[0], i, memo, 0)), int(e.get("size", 0)))
             for e in effects
             if e.kind in ("load", "store", "atomic")
         ]
 
-    def _before(self, address: int, place: Place, depth: int) -> Known:
+    def _before(self, address: int, place: Place, depth: int) -> Steps:
         key = address, place
         if key in self._known:
             return self._known[key]
         if depth > _DEEPEST:
             return None
         self._known[key] = None  # what a loop says of itself is nothing
-        found = {self._written(d, place, depth) for d in self.chains.definitions(address, place)}
+        found: set[Known] = set()
+        for d in self.chains.definitions(address, place):
+            found.add((yield self._written(d, place, depth)))
         value = self._known[key] = found.pop() if len(found) == 1 else None
         return value
 
-    def _written(self, address: int, place: Place, depth: int) -> Known:
+    def _written(self, address: int, place: Place, depth: int) -> Steps:
         if address == START:
             return None
         i = self._instructions[address]
@@ -110,30 +129,32 @@ class Values:
         found: list[Known] = []
         for e in effects:
             if e.kind == "write" and e.name == place[0]:
-                index = self._value(e.args[0], i, memo, depth)
+                index = yield self._value(e.args[0], i, memo, depth)
                 if index == place[1]:
                     file = i.decoder.isa.registers.get(place[0])
                     whole = e.when is None and file is not None and e.args[1].width == file.width
-                    found.append(self._value(e.args[1], i, memo, depth) if whole else None)
+                    found.append((yield self._value(e.args[1], i, memo, depth)) if whole else None)
                 elif not isinstance(index, int):
                     return None
         return found[-1] if found else None
 
-    def _value(self, value: Value, i: Instruction, memo: dict[int, Known], depth: int) -> Known:
+    def _value(self, value: Value, i: Instruction, memo: dict[int, Known], depth: int) -> Steps:
         if id(value) in memo:
             return memo[id(value)]
-        found = memo[id(value)] = self._compute(value, i, memo, depth)
+        found = memo[id(value)] = yield self._compute(value, i, memo, depth)
         return found
 
-    def _compute(self, value: Value, i: Instruction, memo: dict[int, Known], depth: int) -> Known:
+    def _compute(self, value: Value, i: Instruction, memo: dict[int, Known], depth: int) -> Steps:
         op, attr = value.op, value.attr
         if op == "const":
             return int(attr)
         if op == "param":
             return attr.get(i.word) if isinstance(attr, Field) else None
-        args = [self._value(a, i, memo, depth) for a in value.args]
+        args: list[Known] = []
+        for a in value.args:
+            args.append((yield self._value(a, i, memo, depth)))
         if op == "read":
-            return self._read(str(attr), args[0], value.width, i, depth)
+            return (yield self._read(str(attr), args[0], value.width, i, depth))
         if op == "load":
             space, size = str(attr[0]), int(attr[1])
             if not isinstance(args[0], int):
@@ -148,13 +169,13 @@ class Values:
             return meaning(value.width, [a.width for a in value.args], attr, numbers)
         return _sum(op, attr, args, value)
 
-    def _read(self, file: str, index: Known, width: int, i: Instruction, depth: int) -> Known:
+    def _read(self, file: str, index: Known, width: int, i: Instruction, depth: int) -> Steps:
         known = i.decoder.isa.registers.get(file)
         if not isinstance(index, int) or known is None or width != known.width:
             return None
         if index in known.constant:
             return 0
-        return self._before(i.address, (file, index), depth + 1)
+        return (yield self._before(i.address, (file, index), depth + 1))
 
 
 def _sum(op: str, attr: object, args: list[Known], value: Value) -> Known:

@@ -253,3 +253,12 @@ def test_find_names_file_kernel_and_address(tmp_path: Path) -> None:
     result = run("find", "st *", str(bad), str(path), code=1)
     assert f"{path}: k+0x8" in result.stdout
     assert "no known format" in result.stderr
+
+
+def test_a_pointer_is_followed_through_as_many_additions_as_recursion_would_not_reach() -> None:
+    count = 118
+    text = "mov b32 $r1 b32 s[0x10]\n" + "add b32 $r1 $r1 0x4\n" * count + "exit ld b32 $r2 g14[$r1]"
+    flow = control_flow(isakit.isa("tesla").assemble(text))
+    last = list(flow.program)[-1]
+    (access,) = analysis.Values(flow).accesses(last.address)
+    assert access.at == analysis.PlaceOffset(analysis.Loaded("s", 0x10, 4), 4 * count)
