@@ -28,6 +28,7 @@ from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompile
 from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.compiled.analysis.thread_values import (
     HEADER,
+    Node,
     ThreadAccess,
     ThreadValues,
     Unstructured,
@@ -127,7 +128,7 @@ class RacingAccesses:
             return False
         if k == n and _stores_one_number(a):
             return False
-        return self._same_interval(a.pc, b.pc) and meet(self._reach[k], self._reach[n])
+        return self._same_interval(a.node, b.node) and meet(self._reach[k], self._reach[n])
 
     def _reached(self, a: ThreadAccess) -> Array:
         """Which warps may reach each byte of s[], as bits; of g[], where nothing is known of places, one element."""
@@ -146,7 +147,7 @@ class RacingAccesses:
         return out
 
     # --- intervals between barriers -----------------------------------------------------------------------------------
-    def _same_interval(self, a: int, b: int) -> bool:
+    def _same_interval(self, a: Node, b: Node) -> bool:
         """Whether one warp may execute `a` and another one `b` between the same two barriers."""
         if self.values is None:
             return True
@@ -156,36 +157,37 @@ class RacingAccesses:
     def _separating(self) -> frozenset[int]:
         """The barriers that all warps of a block wait at, if there are no others and no lanes wait meanwhile."""
         bars = [s for s in self.flow.steps.values() if s.control == "bar"]
-        diverged = frozenset[int]().union(*self.values.diverged.values()) if self.values is not None else set[int]()
+        inside = () if self.values is None else self.values.diverged.values()
+        diverged = {pc for nodes in inside for pc, _ in nodes}
         if not all(_waits_for_all(s) for s in bars) or any(s.pc in diverged for s in bars):
             return frozenset()
         return frozenset(s.pc for s in bars)
 
     @cached_property
-    def _begins(self) -> dict[int, set[int]]:
-        """For each instruction the barriers (or the entry) at which an interval begins that may reach it."""
+    def _begins(self) -> dict[Node, set[Node]]:
+        """For each node the barriers (or the entry) at which an interval begins that may reach it."""
         assert self.values is not None
-        out: dict[int, set[int]] = {pc: set() for pc in self.values.reached}
-        entry = self.flow.entry
-        todo = [(entry, entry)]
+        out: dict[Node, set[Node]] = {node: set() for node in self.values.reached}
+        todo = [(self.values.entry, self.values.entry)]
         while todo:
-            pc, begin = todo.pop()
-            if pc not in out or begin in out[pc]:
-                continue
-            out[pc].add(begin)
-            begin = pc if pc in self._separating else begin
-            todo += [(n, begin) for n in self.values.successors.get(pc, ())]
+            node, begin = todo.pop()
+            if begin not in out[node]:
+                out[node].add(begin)
+                begin = node if node[0] in self._separating else begin
+                todo += [(n, begin) for n in self.values.successors.get(node, ())]
         return out
 
     @cached_property
-    def _together(self) -> set[tuple[int, int]]:
+    def _together(self) -> set[tuple[Node, Node]]:
         """Pairs of beginnings of intervals that different warps may be in at once."""
-        behind: dict[int, set[int]] = {}
-        for bar in self._separating:
-            for begin in self._begins.get(bar, ()):
-                behind.setdefault(begin, set()).add(bar)
-        out: set[tuple[int, int]] = set()
-        todo = [(self.flow.entry, self.flow.entry)]
+        assert self.values is not None
+        behind: dict[Node, set[Node]] = {}
+        for node, begins in self._begins.items():
+            if node[0] in self._separating:
+                for begin in begins:
+                    behind.setdefault(begin, set()).add(node)
+        out: set[tuple[Node, Node]] = set()
+        todo = [(self.values.entry, self.values.entry)]
         while todo:
             pair = todo.pop()
             if pair not in out:
@@ -229,20 +231,25 @@ class RacingAccesses:
             return {pc: racing for pc in self.flow.steps}
         number = {pc: 1 << k for k, pc in enumerate(sorted(racing))}
         made = dict.fromkeys(self.values.reached, 0)
-        also: dict[int, int] = dict.fromkeys(made, 0)  # lanes that went another way come after those that went one
+        also = dict(made)  # lanes that went another way come after those that went one
         for branch, inside in self.values.diverged.items():
-            bits = sum(number.get(pc, 0) for pc in inside)
+            bits = sum(number.get(pc, 0) for pc in {pc for pc, _ in inside})
             for n in self.values.successors[branch]:
                 also[n] |= bits
         todo = sorted(made, reverse=True)
         while todo:
-            pc = todo.pop()
-            out = 0 if self.flow.steps[pc].control == "bar" else made[pc] | also[pc] | number.get(pc, 0)
-            for n in self.values.successors.get(pc, ()):
+            node = todo.pop()
+            pc = node[0]
+            out = 0 if self.flow.steps[pc].control == "bar" else made[node] | also[node] | number.get(pc, 0)
+            for n in self.values.successors.get(node, ()):
                 if out & ~made[n]:
                     made[n] |= out
                     todo.append(n)
-        return {pc: {p for p, bit in number.items() if bit & (bits | also[pc])} for pc, bits in made.items()}
+        found: dict[int, set[int]] = {}
+        for node, bits in made.items():
+            before = bits | also[node]
+            found.setdefault(node[0], set()).update(p for p, bit in number.items() if bit & before)
+        return found
 
 
 def packed(meetings: Mapping[int, Iterable[int]]) -> tuple[tuple[int, int], ...]:
@@ -287,7 +294,9 @@ def _anywhere(step: Step, warps: int) -> list[ThreadAccess]:
     """The accesses of an instruction, by all threads, at any address."""
     effects = step.trace.of_kind("load", "store", "atomic") if step.trace is not None else []
     every = np.ones(32 * warps, bool)
-    return [ThreadAccess(step.pc, e.kind, e.name[0], e.get("size"), every, None) for e in effects if e.name[0] in "sg"]
+    return [
+        ThreadAccess((step.pc, ()), e.kind, e.name[0], e.get("size"), every, None) for e in effects if e.name[0] in "sg"
+    ]
 
 
 def _counts(a: ThreadAccess, b: ThreadAccess) -> bool:

@@ -22,6 +22,9 @@ from isakit.sem.value import INTEGER_MEANING, Value, mask, uniform_number
 
 PATIENCE = 12
 """Visits of an instruction after which a register that still changes there is given up."""
+MOST = 4
+"""Nodes there may be for each instruction."""
+_PUSHED = {"joinat": "joinat", "prebrk": "break", "preret": "call", "call": "call"}
 DEEPEST = 64
 """Entries of the deepest stack that is followed."""
 WIDEST = 62
@@ -34,6 +37,8 @@ _where: Callable[..., Array] = np.where
 Token = tuple[str, int]
 """An entry of the divergence stack: what pushed it, and where its lanes go on."""
 Tokens = tuple[Token, ...]
+Node = tuple[int, Tokens]
+"""An instruction, with what is on the stack: a function that is called from several places is several nodes."""
 
 
 class Unstructured(IsakitError):
@@ -68,9 +73,8 @@ def anything(width: int, alike: bool) -> Interval | None:
 
 @dataclass
 class Reached:
-    """An instruction as threads come to it: the stack, which threads may, and what they have."""
+    """A node as threads come to it: which of them may, and what they have."""
 
-    tokens: Tokens
     runs: Array
     known: Known
     visits: int = 0
@@ -80,7 +84,7 @@ class Reached:
 class ThreadAccess:
     """A memory access: which threads may execute it, at which addresses (None: anywhere), what a store stores."""
 
-    pc: int
+    node: Node
     kind: str
     space: str
     size: int
@@ -88,12 +92,17 @@ class ThreadAccess:
     address: Interval | None
     value: Interval | None = None
 
+    @property
+    def pc(self) -> int:
+        """Its address."""
+        return self.node[0]
+
 
 class ThreadValues:
     """The solution for one kernel and one shape of blocks. Raises Unstructured.
 
-    Attributes: `accesses` (of s[] and g[]), `successors` (where threads go on after an instruction), `diverged` (for
-    each branch at which lanes of a warp may go apart, the instructions that are executed until they have met).
+    Attributes: `entry`, `accesses` (of s[] and g[]), `successors` (where threads go on after a node), `diverged` (for
+    each branch at which lanes of a warp may go apart, the nodes that are executed until they have met).
     """
 
     def __init__(self, flow: Flow, block: tuple[int, int, int], literals: bytes = b"", header: bool = True) -> None:
@@ -108,16 +117,17 @@ class ThreadValues:
         self.threads = n
         first = (n % x) | (n // x % y) << 16 | (n // (x * y)) << 26
         self.first = Interval(first, first, False)
-        self.reached: dict[int, Reached] = {}
-        self.successors: dict[int, set[int]] = {}
-        self.diverged: dict[int, frozenset[int]] = {}
+        self.entry: Node = flow.entry, ()
+        self.reached: dict[Node, Reached] = {}
+        self.successors: dict[Node, set[Node]] = {}
+        self.diverged: dict[Node, frozenset[Node]] = {}
         while True:
             self._solve()
             apart = self._apart()
             if apart == self.diverged:
                 break
             self.diverged = apart
-        self.accesses = [a for pc in flow.order if pc in self.reached for a in self._accesses(flow.steps[pc])]
+        self.accesses = [a for node in sorted(self.reached) for a in self._accesses(node)]
 
     # --- ways ---------------------------------------------------------------------------------------------------------
     def _solve(self) -> None:
@@ -125,28 +135,27 @@ class ThreadValues:
         met = self._met()
         begin: Known = {place: number(0) for place in flow.places}
         begin["r", 0] = self.first
-        self.reached = {flow.entry: Reached((), np.ones(len(self.threads), bool), begin)}
+        self.reached = {self.entry: Reached(np.ones(len(self.threads), bool), begin)}
         self.successors = {}
         self._meeting = met
-        todo = [flow.entry]
+        todo = [self.entry]
         while todo:
-            pc = todo.pop()
-            step, here = flow.steps[pc], self.reached[pc]
-            for n, tokens, runs, known in self._ways(step, here):
-                if n in flow.steps:
-                    self.successors.setdefault(pc, set()).add(n)
-                    if self._comes_to(n, tokens, runs, known) and n not in todo:
+            node = todo.pop()
+            for n, runs, known in self._ways(node):
+                if n[0] in flow.steps:
+                    self.successors.setdefault(node, set()).add(n)
+                    if self._comes_to(n, runs, known) and n not in todo:
                         todo.append(n)
 
-    def _comes_to(self, pc: int, tokens: Tokens, runs: Array, known: Known) -> bool:
-        """Note one more way to an instruction; returns whether that is news. Raises Unstructured."""
-        known = {p: v._replace(alike=False) if p in self._meeting.get(pc, ()) else v for p, v in known.items()}
-        before = self.reached.get(pc)
+    def _comes_to(self, node: Node, runs: Array, known: Known) -> bool:
+        """Note one more way to a node; returns whether that is news. Raises Unstructured."""
+        known = {p: v._replace(alike=False) if p in self._meeting.get(node, ()) else v for p, v in known.items()}
+        before = self.reached.get(node)
         if before is None:
-            self.reached[pc] = Reached(tokens, runs, known)
+            if len(self.reached) >= MOST * len(self.flow.steps):
+                raise Unstructured("too many ways with different stacks")
+            self.reached[node] = Reached(runs, known)
             return True
-        if before.tokens != tokens:
-            raise Unstructured(f"ways with different stacks meet at {pc:#x}")
         before.visits += 1
         patient = before.visits < PATIENCE
         news = bool((runs & ~before.runs).any())
@@ -172,16 +181,17 @@ class ThreadValues:
         before.known, before.runs = out, before.runs | runs
         return news
 
-    def _ways(self, step: Step, here: Reached) -> Iterable[tuple[int, Tokens, Array, Known]]:
-        """Where threads go on after an instruction, with which stack, which of them, and with what."""
+    def _ways(self, node: Node) -> Iterable[tuple[Node, Array, Known]]:
+        """Where threads go on after a node, which of them, and with what."""
+        (pc, tokens), here, step = node, self.reached[node], self.flow.steps[node[0]]
         if step.trace is None:
             return  # they stop
-        tokens, runs = here.tokens, here.runs
+        runs, following = here.runs, step.op.following
         if step.op.join:
             if not tokens or tokens[-1][0] != "joinat":
-                raise Unstructured(f"a join at {step.pc:#x} without its joinat")
-            if tokens[-1][1] > step.pc:
-                yield tokens[-1][1], tokens, runs, here.known
+                raise Unstructured(f"a join at {pc:#x} without its joinat")
+            if tokens[-1][1] > pc:
+                yield (tokens[-1][1], tokens), runs, here.known
                 return
             tokens = tokens[:-1]
         known, holds = self._after(step, here)
@@ -189,44 +199,39 @@ class ThreadValues:
         others = runs & np.asarray(holds.low == 0) if holds is not None else np.zeros_like(runs)
         if step.op.never:
             executing, others = np.zeros_like(runs), runs
-        c, following = step.control, step.op.following
-        if c in ("joinat", "prebrk", "preret", "call"):
-            assert step.target is not None
-            kind = {"joinat": "joinat", "prebrk": "break"}.get(c, "call")
-            tokens = (*tokens, (kind, following if c == "call" else step.target))
-            if len(tokens) > DEEPEST:
+        c, target = step.control, step.target
+        if c in _PUSHED:
+            assert target is not None
+            inner = (*tokens, (_PUSHED[c], following if c == "call" else target))
+            if len(inner) > DEEPEST:
                 raise Unstructured("a stack that grows")
-            executing, others = (runs, np.zeros_like(runs)) if c != "call" else (executing, others)
-            yield step.target if c == "call" else following, tokens, executing, known
+            yield (target if c == "call" else following, inner), runs, known
+            return
+        if c == "trap" or step.op.exit:
+            executing = np.zeros_like(runs)
+            others = others if c == "trap" else executing
         elif c == "bra":
-            assert step.target is not None
+            assert target is not None
             if executing.any():
-                yield step.target, tokens, executing, known
-            if others.any():
-                yield following, tokens, others, known
+                yield (target, tokens), executing, known
         elif c in ("brk", "ret"):
-            kind = "break" if c == "brk" else "call"
-            k = next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k][0] == kind), None)
-            if k is not None and executing.any():
-                yield tokens[k][1], tokens[:k], executing, known
-            if others.any():
-                yield following, tokens, others, known
-        elif c == "trap" or step.op.exit:
-            if c != "trap" or not others.any():
-                return
-            yield following, tokens, others, known
+            k = _nearest(tokens, c)
+            if k >= 0 and executing.any():
+                yield (tokens[k][1], tokens[:k]), executing, known
         else:
-            yield following, tokens, runs, known
+            others = runs
+        if others.any():
+            yield (following, tokens), others, known
 
     # --- where lanes of a warp go apart -------------------------------------------------------------------------------
-    def _apart(self) -> dict[int, frozenset[int]]:
+    def _apart(self) -> dict[Node, frozenset[Node]]:
         """The branches at which lanes may go apart, and what is executed until they have met."""
-        out: dict[int, frozenset[int]] = {}
-        for pc, here in self.reached.items():
-            step = self.flow.steps[pc]
-            parts = step.control in ("bra", "brk", "ret") and len(self.successors.get(pc, ())) > 1
+        out: dict[Node, frozenset[Node]] = {}
+        for node, here in self.reached.items():
+            step = self.flow.steps[node[0]]
+            parts = step.control in ("bra", "brk", "ret") and len(self.successors.get(node, ())) > 1
             if parts and not self._decided(step, here):
-                out[pc] = self._until_met(step, here.tokens)
+                out[node] = self._until_met(node)
         return out
 
     def _decided(self, step: Step, here: Reached) -> bool:
@@ -243,35 +248,30 @@ class ThreadValues:
         taken = np.broadcast_to(holds.low, here.runs.shape) != 0
         return all(len(set(taken[k : k + 32][here.runs[k : k + 32]].tolist())) <= 1 for k in range(0, len(taken), 32))
 
-    def _until_met(self, step: Step, tokens: Tokens) -> frozenset[int]:
+    def _until_met(self, branch: Node) -> frozenset[Node]:
         """What lanes execute behind a branch while what was on the stack before it is there still."""
-        depth = len(tokens)
-        if step.control != "bra":
-            kind = "break" if step.control == "brk" else "call"
-            depth = next((k + 1 for k in range(depth - 1, -1, -1) if tokens[k][0] == kind), 0)
-        out: set[int] = set()
-        todo = list(self.successors[step.pc])
+        tokens, control = branch[1], self.flow.steps[branch[0]].control
+        outer = tokens if control == "bra" else tokens[: _nearest(tokens, control) + 1]
+        out: set[Node] = set()
+        todo = list(self.successors[branch])
         while todo:
-            pc = todo.pop()
-            if pc in out or pc not in self.reached or len(self.reached[pc].tokens) < depth:
+            node = todo.pop()
+            pc, inner = node
+            if node in out or inner[: len(outer)] != outer:
                 continue
-            if (
-                self.flow.steps[pc].op.join
-                and len(self.reached[pc].tokens) == depth
-                and tokens[depth - 1 :][:1] == (("joinat", pc),)
-            ):
+            if self.flow.steps[pc].op.join and inner == outer and inner[-1:] == (("joinat", pc),):
                 continue  # here they meet
-            out.add(pc)
-            todo += self.successors.get(pc, ())
+            out.add(node)
+            todo += self.successors.get(node, ())
         return frozenset(out)
 
-    def _met(self) -> dict[int, set[Place]]:
-        """For each instruction where lanes meet again: registers of which they may have different values."""
-        out: dict[int, set[Place]] = {}
+    def _met(self) -> dict[Node, set[Place]]:
+        """For each node where lanes meet again: registers of which they may have different values."""
+        out: dict[Node, set[Place]] = {}
         for inside in self.diverged.values():
-            written = {p for pc in inside for p in self.flow.steps[pc].writes}
-            for pc in inside:
-                for n in self.successors.get(pc, ()):
+            written = {p for pc, _ in inside for p in self.flow.steps[pc].writes}
+            for node in inside:
+                for n in self.successors.get(node, ()):
                     if n not in inside:
                         out.setdefault(n, set()).update(written)
         return out
@@ -305,8 +305,8 @@ class ThreadValues:
                 out[place] = new
         return out, holds
 
-    def _accesses(self, step: Step) -> list[ThreadAccess]:
-        here = self.reached[step.pc]
+    def _accesses(self, node: Node) -> list[ThreadAccess]:
+        step, here = self.flow.steps[node[0]], self.reached[node]
         if step.trace is None or step.op.never or (step.op.dropped and not step.control):
             return []
         values = self._values(step, here.known)
@@ -317,15 +317,22 @@ class ThreadValues:
         out: list[ThreadAccess] = []
         for e in step.trace.of_kind("load", "store", "atomic"):
             if e.name == "s" or e.name[0] == "g":
-                out.append(self._access(step, e, values, runs))
+                out.append(self._access(node, e, values, runs))
         return out
 
-    def _access(self, step: Step, e: Effect, values: _Values, runs: Array) -> ThreadAccess:
+    @staticmethod
+    def _access(node: Node, e: Effect, values: _Values, runs: Array) -> ThreadAccess:
         if e.when is not None:
             when = values.of(e.when)
             runs = runs if when is None else runs & np.asarray(when.high != 0)
         value = values.of(e.args[1]) if e.kind == "store" else None
-        return ThreadAccess(step.pc, e.kind, e.name[0], e.get("size"), runs, values.of(e.args[0]), value)
+        return ThreadAccess(node, e.kind, e.name[0], e.get("size"), runs, values.of(e.args[0]), value)
+
+
+def _nearest(tokens: Tokens, control: str) -> int:
+    """Which entry lanes go back to that break or return; -1 for none."""
+    kind = "break" if control == "brk" else "call"
+    return next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k][0] == kind), -1)
 
 
 def _chosen(when: Interval, a: Interval, b: Interval) -> Interval:
