@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -130,3 +131,18 @@ def test_error_codes_are_those_of_each_interface() -> None:
 def test_a_wrong_line_of_the_table_is_an_error(line: str) -> None:
     with pytest.raises(DefinitionError):
         table._line(line, "runtime", "x")
+
+
+def test_a_mark_that_says_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in table.INTERFACES:
+        (tmp_path / f"{name}.txt").write_text("call 2.0 cuInit(uint flags) | after falt\n" if name == "driver" else "")
+    monkeypatch.setattr(table, "API", tmp_path)
+    with pytest.raises(DefinitionError, match="marks are after fault, without device"):
+        table.functions.__wrapped__()
+
+
+def test_marks_are_those_of_functions_that_have_a_message() -> None:
+    marked = [f for f in table.functions().values() if f.marks]
+    assert {m for f in marked for m in f.marks} == set(table.MARKS)
+    assert all(f.kind in ("call", "wire") for f in marked)
+    assert all(f.interface == "internal" for f in marked if "of the driver" in f.marks)

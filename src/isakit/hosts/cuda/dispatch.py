@@ -127,40 +127,6 @@ def packed(f: DriverFunction, result: Any) -> bytes:
     return b"".join(numbers + blocks)
 
 
-# After a fault nothing works any more but to end, or to start again.
-_AFTER_FAULT = frozenset(
-    [
-        "hello",
-        "connect",
-        "module",
-        "unregister",
-        "refused",
-        "thread",
-        "cudaThreadExit",
-        "cudaDeviceReset",
-        "cuCtxDestroy",
-        "cuCtxDestroy_v2",
-        "cuInit",
-        "cudaGetDeviceCount",
-        "cudaGetDevice",
-        "cuDeviceGetCount",
-        "cudaRuntimeGetVersion",
-        "cudaDriverGetVersion",
-    ]
-)
-
-
-# These need no context, and give the thread that calls them none.
-_WITHOUT_DEVICE = frozenset(
-    [
-        "hello", "connect", "module", "unregister", "function", "symbol", "texture", "refused", "properties", "thread",
-        "cudaGetDeviceCount", "cudaGetDevice", "cudaSetDevice", "cudaSetDeviceFlags", "cudaSetValidDevices",
-        "cudaChooseDevice", "cudaDeviceGetAttribute", "cudaRuntimeGetVersion", "cudaDriverGetVersion",
-        "cudaDeviceGetByPCIBusId", "cudaDeviceGetPCIBusId", "cudaThreadExit", "cudaDeviceReset",
-    ]
-)  # fmt: skip
-
-
 def answer(session: Session, number: int, body: bytes) -> bytes:
     """The whole answer to a message, empty for one without. Raises ProtocolError where the connection cannot go on."""
     code, back = 0, b""
@@ -171,13 +137,13 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         if known is not None:
             name, interface = known.name, _interface(known, body)
         f, handle, arguments = parsed(number, body)
-        if f.name not in _AFTER_FAULT:
+        if "after fault" not in f.marks:
             if session.lost is not None:
                 raise session.lost
             if session.late is not None and f.name != _POST:
                 late, session.late = session.late, None
                 raise late
-        if interface == "runtime" and session.thread not in session.users and f.name not in _WITHOUT_DEVICE:
+        if interface == "runtime" and session.thread not in session.users and "without device" not in f.marks:
             session.users.add(session.thread)
         back = packed(f, handle(session, *arguments))
     except (ProtocolError, Gone):
@@ -192,18 +158,13 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         session.options.tell(f"internal error in {name}{shown(arguments)}: {described_bug(e)}")
         code = 999 if interface == "driver" else 30
     else:
-        if session.options.trace and name not in _QUIET:
+        if session.options.trace and "not traced" not in f.marks:
             session.options.tell(f"{name}{shown(arguments)}")
     return b"" if name == _POST else ANSWER.pack(code, len(back)) + back
 
 
 _POST = "post"
 """The message without an answer."""
-_QUIET = frozenset(("connect", "refused", "copy", "thread"))
-"""Messages that say nothing to a user, or that say what they do themselves."""
-
-
-_OF_THE_DRIVER = ("build_module", "module_handle", "module_log", "module_code", "parameters", "device_name")
 
 
 def _interface(f: DriverFunction, body: bytes) -> str:
@@ -217,7 +178,7 @@ def _interface(f: DriverFunction, body: bytes) -> str:
     if first == "call":
         call = by_number().get(number)
         return call.interface if call is not None and call.interface != "internal" else "runtime"
-    return "driver" if f.name in _OF_THE_DRIVER else "runtime"
+    return "driver" if "of the driver" in f.marks else "runtime"
 
 
 def shown(arguments: list[Any]) -> str:

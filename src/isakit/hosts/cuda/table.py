@@ -1,7 +1,7 @@
 """The interfaces that programs call, read from `api/*.txt`: one line per function.
 
-A line is `KIND SINCE name(parameters) = more -- note`; `[Section]` lines group them. Both ends of the connection and
-the reference page follow from it.
+A line is `KIND SINCE name(parameters) = more -- note | marks`; `[Section]` lines group them. Both ends of the
+connection and the reference page follow from it.
 
 | kind | who does the work |
 |---|---|
@@ -11,6 +11,13 @@ the reference page follow from it.
 | `hint` | no code: a setting without a counterpart on these chips; it succeeds |
 | `refuse` | no code: returns the error code behind `=` and says why, once |
 | `wire` | a message of the library itself; results behind `->` |
+
+| mark | what it says |
+|---|---|
+| `after fault` | works after a fault, when nothing works any more but to end, or to start again |
+| `without device` | needs no context, and gives the thread that calls it none |
+| `not traced` | says nothing to a user, or says itself what it does |
+| `of the driver` | a message whose errors are always those of the driver interface |
 
 A parameter is `[in|out|opt] TYPE name`. `out` is a pointer the function writes to; `opt` one that may be null. One
 parameter of a message may be of variable length: `string`, `bytes` (its length is the last parameter), or
@@ -32,6 +39,7 @@ from isakit.lean import cached_property
 API = Path(__file__).parent / "api"
 """The folder of the tables."""
 KINDS = ("call", "copy", "local", "hint", "refuse", "wire")
+MARKS = ("after fault", "without device", "not traced", "of the driver")
 INTERFACES = ("internal", "runtime", "driver")
 
 SCALARS = {
@@ -86,7 +94,7 @@ class DriverParameter:
 
 @dataclass(frozen=True)
 class DriverFunction:
-    """One line of the table. `number` is the code of its message, for those that have one."""
+    """One line of the table. `number` is the code of its message, for those that have one; `marks` are of `MARKS`."""
 
     interface: str
     section: str
@@ -97,6 +105,7 @@ class DriverFunction:
     more: str = ""
     note: str = ""
     prototype: str = ""
+    marks: frozenset[str] = field(default=frozenset(), repr=False)
     number: int = field(default=0, compare=False)
 
     @cached_property
@@ -162,7 +171,15 @@ def _lines() -> Iterator[DriverFunction]:
             if line.startswith("["):
                 section = line.strip("[]")
             elif line and not line.startswith("#"):
-                yield _line(line, interface, section)
+                text, _, marks = line.partition(" | ")
+                yield replace(_line(text, interface, section), marks=_marks(marks, f"{interface}: {line[:60]!r}"))
+
+
+def _marks(text: str, where: str) -> frozenset[str]:
+    marks = frozenset(filter(None, text.split(", ")))
+    if not marks <= set(MARKS):
+        raise DefinitionError(f"{where}: marks are {', '.join(MARKS)}")
+    return marks
 
 
 @cache
