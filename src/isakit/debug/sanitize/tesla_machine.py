@@ -32,6 +32,9 @@ _WORDS = {"read": "reads", "write": "writes", "atomic": "changes"}
 class SanitizedMachine(ObservedMachine):
     """Runs a launch and fills `report`. `unwritten`: ranges of device memory (address, size) that hold nothing yet."""
 
+    keeps_order = False
+    """Warps advance side by side, so that a missing barrier is one finding and not also reads before any write."""
+
     def __init__(
         self, launch: Launch, device: DeviceMemory, report: SanitizerReport, unwritten: Sequence[Range] = ()
     ) -> None:

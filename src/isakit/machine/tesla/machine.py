@@ -47,6 +47,8 @@ class Machine:
     """
 
     handlers: Mapping[str, control.Handler] = control.COMPUTE
+    keeps_order = True
+    """Whether the warps of a block run in the order of `rules.turns` where a program can tell."""
     observer: Callable[[Op], object] | None = None
     """Told of every instruction that a gang of any machine has executed; for coverage reports."""
 
@@ -68,7 +70,7 @@ class Machine:
         self._running: Gang | None = None
         self._turn = -1
         order = warp_order(launch)
-        self.ordered, self._races = order.ordered, dict(order.races)
+        self.ordered, self._races = order.ordered and self.keeps_order, dict(order.races)
         self.after: Callable[[], object] | None = None
         self.blocks: Sequence[ThreadBlock] = []
         self.warps: list[Warp] = []
