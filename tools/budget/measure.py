@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import io
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import tokenize
 from pathlib import Path
 
@@ -131,7 +133,12 @@ def exceptions() -> int:
 
 
 def walk(name: str) -> int:
-    """Return the number of functions of the package that a walk calls, measured in a process of its own."""
+    """Return the number of functions of the package that a walk calls; the launch finds its code in the cache."""
     script = Path(__file__).with_name("walks.py")
-    done = subprocess.run([sys.executable, str(script), name], capture_output=True, text=True, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "ISAKIT_CACHE": folder}
+        for _ in range(2 if name == "launch" else 1):
+            done = subprocess.run(
+                [sys.executable, str(script), name], capture_output=True, text=True, check=True, env=environment
+            )
     return int(json.loads(done.stdout)["functions"])
