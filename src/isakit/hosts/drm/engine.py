@@ -18,7 +18,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.tables.method import WORDS, MethodTable
+from isakit.hosts.drm.tables.method import WORDS, MethodTable, Word
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -30,7 +30,10 @@ class ChannelStopped(IsakitError):
 
 
 def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
-    """The method runs when one of the named registers is written: f(self, word, index), or f(self, words) in bulk."""
+    """The method runs when one of the named registers is written: f(self, word, index), or f(self, words) in bulk.
+
+    The fields of the word are its attributes.
+    """
 
     def mark(function: F) -> F:
         function.__dict__["acts_on"] = names, bulk
@@ -127,9 +130,11 @@ class Engine:
                     self.state[self.table.word(m.name, k)] = m.initial
         self.stale = 0
         self.kept: dict[int, Any] = {}
-        self._bound = {w: (getattr(self, name), k, bulk) for w, (name, k, bulk) in self._actions.items()}
-        self._word = {m.name: m.offset >> 2 for m in self.table.methods}
-        self._step = {m.name: m.stride >> 2 for m in self.table.methods}
+        self._place = {m.name: (m.offset >> 2, m.stride >> 2, m.word if m.fields else None) for m in self.table.methods}
+        self._bound = {
+            w: (getattr(self, name), k, bulk, self._place[self.table.method_at(w).name][2])
+            for w, (name, k, bulk) in self._actions.items()
+        }
 
     @classmethod
     def effect(cls, name: str) -> str:
@@ -165,15 +170,17 @@ class Engine:
         if self.state[word] != value:
             self.state[word] = value
             self.stale |= self._depends[word]
-        for m in self._missing.get(word, ()):
-            if value & m.mask != m.neutral:
-                self.report.missing(m.label)
+        if word in self._missing:
+            for m in self._missing[word]:
+                if value & m.mask != m.neutral:
+                    self.report.missing(m.label)
         found = self._bound.get(word)
         if found is not None:
             if found[2]:
                 found[0](np.array([value], np.uint32))
             else:
-                found[0](value, found[1])
+                kind = found[3]
+                found[0](value if kind is None else kind(value), found[1])
 
     def _log(self, word: int, data: Array, increment: bool) -> None:
         if not increment and len(data) > 1:
@@ -197,9 +204,16 @@ class Engine:
             raise ChannelStopped("the channel runs no programs any more")
 
     # --- reads --------------------------------------------------------------------------------------------------------
-    def get(self, name: str, index: int = 0) -> int:
-        """The word last written to a method."""
-        return self.state[self._word[name] + index * self._step[name]]
+    def get(self, name: str, index: int = 0) -> Word:
+        """The word last written to a method; its fields are attributes."""
+        first, step, kind = self._place[name]
+        word = self.state[first + index * step]
+        return cast("Word", word) if kind is None else kind(word)
+
+    def on(self, name: str, index: int = 0) -> bool:
+        """Whether a method that switches something on or off has it on."""
+        first, step, _ = self._place[name]
+        return self.state[first + index * step] & 1 == 1
 
     def number(self, name: str, index: int = 0) -> float:
         """The same as f32."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import csv
+import inspect
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,24 @@ def test_a_write_to_nothing_is_shown_by_its_offset() -> None:
 def test_a_table_that_contradicts_itself_is_refused(methods: tuple[Method, ...]) -> None:
     with pytest.raises(ValueError, match=r"does not fit|two methods|bits"):
         MethodTable("t", "", frozenset(), methods)
+
+
+def test_fields_that_engines_read_are_those_of_the_tables() -> None:
+    """A misspelt field would only fail when a program writes the method."""
+    fields = {f.name for t in TABLES for m in t.methods for f in m.fields}
+    folder = Path(inspect.getfile(Engine)).parent / "engines"
+    read = {
+        (f.name, n.attr)
+        for f in folder.glob("*.py")
+        for n in ast.walk(ast.parse(f.read_text()))
+        if isinstance(n, ast.Attribute) and n.attr.isupper() and isinstance(n.value, ast.Name | ast.Call)
+    }
+    assert {name for _, name in read} & fields > {"SAMPLER", "VALID", "TSC"}
+    assert [r for r in sorted(read) if r[1] not in fields] == []
+
+
+def test_a_word_has_the_fields_of_its_method() -> None:
+    word = ENG3D.by_name["BIND_TSC"].word(0x5031)
+    assert (word.SAMPLER, word.TSC, word.VALID) == (3, 5, 1)
+    with pytest.raises(AttributeError):
+        _ = word.TEXTURE

@@ -18,11 +18,12 @@ from isakit.hosts.drm.engine import Engine, action
 from isakit.hosts.drm.engines import images
 from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.engines.programs import Programs
-from isakit.hosts.drm.engines.shared import ConstantBuffers
+from isakit.hosts.drm.engines.shared import ConstantBuffers, bind, halves
 from isakit.hosts.drm.engines.windows import Windows
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import COMPUTE
+from isakit.hosts.drm.tables.method import Word
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
@@ -55,19 +56,19 @@ class ComputeEngine(Engine):
         self._device: DeviceMemory | None = None
 
     @action("CB_DEF_SET")
-    def define_constants(self, word: int, index: int) -> None:
+    def define_constants(self, word: Word, index: int) -> None:
         """A constant buffer: address and size."""
-        self.constants.define(word >> 16 & 0x7F, self.address("CB_DEF_ADDRESS"), word & 0xFFFF)
+        self.constants.define(word.BUFFER, self.address("CB_DEF_ADDRESS"), word.SIZE)
 
     @action("SET_PROGRAM_CB")
-    def bind_constants(self, word: int, index: int) -> None:
+    def bind_constants(self, word: Word, index: int) -> None:
         """A constant buffer becomes a c[] bank of kernels."""
-        self.constants.bind(PROGRAM, word >> 8 & 15, word >> 12 & 0x7F if word & 0xFF else None)
+        self.constants.bind(PROGRAM, word.INDEX, word.BUFFER if word.VALID else None)
 
     @action("CB_ADDR")
-    def place_constants(self, word: int, index: int) -> None:
+    def place_constants(self, word: Word, index: int) -> None:
         """Where CB_DATA goes. A buffer that the driver has not defined after its others is taken to follow them."""
-        number = word & 0x7F
+        number = word.BUFFER
         if number not in self.constants.defined:
             for source in (self.constants, self.graphics.constants):
                 if number in source.defined:
@@ -75,7 +76,7 @@ class ComputeEngine(Engine):
                     break
             else:
                 self._guess(number)
-        self.constants.seek(number, (word >> 8 & 0x3FFF) * 4)
+        self.constants.seek(number, word.ID * 4)
 
     def _guess(self, number: int) -> None:
         """The driver's own buffers lie one after another: 0x7b, 0x7c, 0x7d for the stages, then 0x7e for kernels."""
@@ -92,29 +93,22 @@ class ComputeEngine(Engine):
         self.constants.write(words)
 
     @action("BIND_TIC")
-    def bind_texture(self, word: int, index: int) -> None:
+    def bind_texture(self, word: Word, index: int) -> None:
         """A texture number gets a TIC entry."""
-        number = word >> 1 & 0xFF
-        if word & 1:
-            self.textures[number] = word >> 9 & 0x3F_FFFF
-        else:
-            self.textures.pop(number, None)
+        bind(self.textures, word.TEXTURE, word.TIC if word.VALID else None)
 
     @action("BIND_TSC")
-    def bind_sampler(self, word: int, index: int) -> None:
+    def bind_sampler(self, word: Word, index: int) -> None:
         """A sampler number gets a TSC entry."""
-        number = word >> 4 & 15
-        if word & 1:
-            self.samplers[number] = word >> 12 & 0x1FF
-        else:
-            self.samplers.pop(number, None)
+        bind(self.samplers, word.SAMPLER, word.TSC if word.VALID else None)
 
     @action("QUERY_GET")
-    def query(self, word: int, index: int) -> None:
+    def query(self, word: Word, index: int) -> None:
         """Write a sequence number, alone or with the time."""
         address, sequence = self.address("QUERY_ADDRESS"), self.get("QUERY_SEQUENCE")
-        now = time.monotonic_ns()
-        words = [sequence] if word >> 15 & 1 else [sequence, 0, now & 0xFFFF_FFFF, now >> 32]
+        words: list[int] = [sequence]
+        if not word.SHORT:
+            words += [0, *halves(time.monotonic_ns())]
         self.memory.write_words(address, words, "query")
 
     # --- launches -----------------------------------------------------------------------------------------------------
@@ -139,7 +133,7 @@ class ComputeEngine(Engine):
         return self._device
 
     @action("LAUNCH")
-    def launch(self, word: int, index: int) -> None:
+    def launch(self, word: Word, index: int) -> None:
         """Run a grid. Raises NotModelled, GpuFault, MachineFault, LaunchError."""
         self.check_runs()
         if not conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS")):
@@ -156,21 +150,21 @@ class ComputeEngine(Engine):
 
         code, uses_local = self.programs.find("compute", segment, start, registers, make)
         grid, block = self.get("GRIDDIM"), self.get("BLOCKDIM_XY")
-        count = self.get("USER_PARAM_COUNT") >> 8 & 0xFF
+        count = self.get("USER_PARAM_COUNT").COUNT
         params = np.array([self.get("USER_PARAM", i) for i in range(min(count, 64))], np.uint32).tobytes()
         banks = self._banks()
         table, limit = self._first("TIC_ADDRESS"), self.get("TIC_LIMIT") or self.graphics.get("TIC_LIMIT")
         samplers, last = self._first("TSC_ADDRESS"), self.get("TSC_LIMIT") or self.graphics.get("TSC_LIMIT")
         textures: dict[int, Any] = {}
         used: dict[int, Any] = {}
-        linked = bool(self.get("LINKED_TSC") & 1)
+        linked = self.on("LINKED_TSC")
         for slot, tic in self.textures.items():
             entries = (
                 images.entry(self.memory, table, tic, limit, "TIC"),
                 images.entry(self.memory, samplers, tic if linked else self.samplers.get(slot, 0), last, "TSC"),
             )
             textures[slot], used[slot] = self.graphics.drawing.images.bound(*entries, self.report)
-        seamless = self.chip.at_least_gt215 and bool(self.get("TEX_MISC") & 2)
+        seamless = self.chip.at_least_gt215 and bool(self.get("TEX_MISC").SEAMLESS_CUBE_MAP)
         with Windows(self.memory) as windows:
             for i in range(WINDOWS):
                 pitch, limit, mode = (self.get(f"GLOBAL_{what}", i) for what in ("PITCH", "LIMIT", "MODE"))
@@ -178,8 +172,8 @@ class ComputeEngine(Engine):
             run = Launch(
                 code,
                 CHIPS[variant],
-                (grid & 0xFFFF, grid >> 16),
-                (block & 0xFFFF, block >> 16, self.get("BLOCKDIM_Z") & 0xFFFF),
+                (grid.X, grid.Y),
+                (block.X, block.Y, self.get("BLOCKDIM_Z") & 0xFFFF),
                 entry=start,
                 shared_bytes=self.get("SHARED_SIZE") & 0xFFFF,
                 params=params,

@@ -9,6 +9,7 @@ from isakit.hosts.drm.engine import Engine, action, signed
 from isakit.hosts.drm.memory import GpuFault
 from isakit.hosts.drm.surface import Surface
 from isakit.hosts.drm.tables import M2MF
+from isakit.hosts.drm.tables.method import Word
 
 
 class CopyEngine(Engine):
@@ -18,7 +19,7 @@ class CopyEngine(Engine):
 
     def _image(self, side: str, rows: int, count: int) -> tuple[Surface, int, int]:
         address = (self.get(f"OFFSET_{side}_HIGH") & 0xFF) << 32 | self.get(f"OFFSET_{side}")
-        if self.get(f"LAYOUT_{side}") & 1:
+        if self.on(f"LAYOUT_{side}"):
             pitch = signed(self.get(f"PITCH_{side}"))
             if rows == 1 or pitch == count:
                 pitch = count
@@ -37,10 +38,10 @@ class CopyEngine(Engine):
             depth=self.get(f"BLOCKLINEAR_DEPTH_{side}"),
             z=self.get(f"BLOCKLINEAR_POSITION_{side}_Z"),
         )
-        return image, place & 0xFFFF, place >> 16
+        return image, place.X, place.Y
 
     @action("BUF_NOTIFY")
-    def copy(self, word: int, index: int) -> None:
+    def copy(self, word: Word, index: int) -> None:
         """Copy LINE_COUNT lines of LINE_LENGTH_IN bytes."""
         rows, count = self.get("LINE_COUNT"), self.get("LINE_LENGTH_IN")
         if not rows or not count:

@@ -128,7 +128,7 @@ class Drawing:
         e = self.engine
         stage = SEGMENT[kind]
         registers = max(1, e.get(f"{stage}_REG_ALLOC_TEMP") & 0xFF)
-        flags = ("mul_zero_wins",) if e.get("ISA_FLAGS") >> 16 & 1 else ()
+        flags = ("mul_zero_wins",) if e.get("ISA_FLAGS").MUL_ZERO_WINS else ()
         local = max(LEAST_LOCAL, 8 << (e.get("LOCAL_SIZE_LOG") & 15))
         start, segment = e.get(f"{stage}_START_ID"), e.address(f"{stage}_ADDRESS")
 
@@ -173,9 +173,10 @@ class Drawing:
         self, shader: VertexShader, inputs: list[Input], attributes: list[int], batch: Batch
     ) -> VertexShader:
         builtin = self.engine.get("VP_GP_BUILTIN_ATTR_EN")
-        if builtin & 1:
-            inputs.append(("vertex_id", self._first_vertex_id(batch, bool(builtin & 0x1000))))
-        if builtin & 0x10:
+        if builtin.VERTEX_ID:
+            adds_start = bool(builtin.VERTEX_ID_DRAW_ARRAYS_ADD_START)
+            inputs.append(("vertex_id", self._first_vertex_id(batch, adds_start)))
+        if builtin.INSTANCE_ID:
             inputs.append((len(attributes), 0))  # the instance follows the attributes
         shader.inputs = inputs
         self._place_results(shader, self.engine.vertex_map)
@@ -188,7 +189,7 @@ class Drawing:
 
     def _geometry(self) -> GeometryShader | None:
         e = self.engine
-        if not e.get("GP_ENABLE") & 1:
+        if not e.on("GP_ENABLE"):
             return None
         output = OUTPUTS.get(e.get("GP_OUTPUT_PRIMITIVE_TYPE"))
         if output is None:
@@ -203,15 +204,15 @@ class Drawing:
         e = self.engine
         shader: FragmentShader = self._program("fragment", FragmentShader)
         control = e.get("FP_INTERPOLANT_CTRL")
-        count, offset, nonflat, position = control & 0xFF, control >> 8 & 0xFF, control >> 16 & 0xFF, control >> 24 & 15
-        inputs: list[FragmentInput] = [PositionInput(c) for k, c in enumerate("xyzw") if position >> k & 1]  # type: ignore[arg-type]
+        count, offset, nonflat = control.COUNT, control.OFFSET, control.COUNT_NONFLAT
+        inputs: list[FragmentInput] = [PositionInput(c) for k, c in enumerate("xyzw") if control.UMASK >> k & 1]  # type: ignore[arg-type]
         colors = e.get("SEMANTIC_COLOR")
-        front, back, colored = colors & 0xFF, colors >> 8 & 0xFF, colors >> 16 & 0xFF
-        two_sided = bool(e.get("VERTEX_TWO_SIDE_ENABLE") & 1) and front != back
-        sprites = bool(e.get("POINT_SPRITE_ENABLE") & 1)
+        front, back, colored = colors.FFC0_ID, colors.BFC0_ID, colors.COLR_NR
+        two_sided = e.on("VERTEX_TWO_SIDE_ENABLE") and front != back
+        sprites = e.on("POINT_SPRITE_ENABLE")
         # Inputs that the program interpolates without perspective keep doing so (inferred).
         flat_colors = e.get("SHADE_MODEL") == SHADE_FLAT
-        primitive = e.get("SEMANTIC_PRIM_ID") & 0xFF if not e.get("GP_ENABLE") & 1 else 0
+        primitive = e.get("SEMANTIC_PRIM_ID").PRIM_ID if not e.on("GP_ENABLE") else 0
         for k in range(count):
             slot = offset + k
             if primitive and slot == primitive:
@@ -232,7 +233,7 @@ class Drawing:
                 inputs.append(varying)
         shader.inputs = inputs
         results = e.get("FP_CONTROL")
-        several = bool(results & 1)
+        several = bool(results.MULTIPLE_RESULTS)
         colors_of = [tuple(range(4 * k, 4 * k + 4)) for k in range(targets)]
         dual = any(
             b is not None and any("src1" in (f or "") for f in (b.src, b.dst, b.src_alpha, b.dst_alpha))
@@ -241,10 +242,10 @@ class Drawing:
         shader.colors = colors_of if several and not dual else [(0, 1, 2, 3)] * min(1, targets)
         shader.second = (4, 5, 6, 7) if dual else None
         count = e.get("FP_RESULT_COUNT")
-        shader.depth = count - 1 if results >> 8 & 1 and count else None
+        shader.depth = count - 1 if results.EXPORTS_Z and count else None
         shader.sample_mask = None
-        if e.chip.at_least_gt215 and e.get("FP_MULTISAMPLE") & 1 and count:
-            shader.sample_mask = count - 1 - (results >> 8 & 1)
+        if e.chip.at_least_gt215 and e.get("FP_MULTISAMPLE").EXPORT_SAMPLE_MASK and count:
+            shader.sample_mask = count - 1 - results.EXPORTS_Z
         return shader
 
     # --- attributes ---------------------------------------------------------------------------------------------------
@@ -267,8 +268,7 @@ class Drawing:
                 found = inline.attribute(i, data)
             else:
                 word = e.get("VERTEX_ARRAY_ATTRIB", i)
-                buffer = word & 15
-                if word and not word >> 4 & 1 and e.get("VERTEX_ARRAY_FETCH", buffer) >> 29 & 1:
+                if word and not word.CONST and e.get("VERTEX_ARRAY_FETCH", word.BUFFER).ENABLE:
                     instance = batch.instance + e.get("VB_INSTANCE_BASE")
                     found = from_memory(e, e.memory, AttributeFormat(word), numbers, instance)
             out.append(found if found is not None else constant(e.current.values[i]))
@@ -281,7 +281,7 @@ class Drawing:
         out: dict[str, dict[int, Bound]] = {name: {} for name in STAGES}
         table, limit = e.address("TIC_ADDRESS"), e.get("TIC_LIMIT")
         samplers, last = e.address("TSC_ADDRESS"), e.get("TSC_LIMIT")
-        linked = bool(e.get("LINKED_TSC") & 1)
+        linked = e.on("LINKED_TSC")
         for (stage, slot), tic in list(e.textures.items()):
             name = next(n for n, k in STAGES.items() if k == stage)
             if name not in stages:
@@ -299,7 +299,7 @@ class Drawing:
         self.draws += 1
         state = e.draw_state
         kind = next((k for k in ("point", "line") if batch.mode.startswith(k)), "polygon")
-        if e.get(f"{kind.upper()}_SMOOTH_ENABLE") & 1:
+        if e.on(f"{kind.upper()}_SMOOTH_ENABLE"):
             e.report.missing(f"smooth {kind}s (drawn without)")
         attributes: list[int] = []
         vertex = self._vertex(attributes, batch)
@@ -324,7 +324,7 @@ class Drawing:
             return
         else:
             order = np.concatenate(batch.order)
-            if e.get("PRIM_RESTART_ENABLE") & 1 and (batch.indexed or e.get("PRIM_RESTART_WITH_DRAW_ARRAYS") & 1):
+            if e.on("PRIM_RESTART_ENABLE") and (batch.indexed or e.on("PRIM_RESTART_WITH_DRAW_ARRAYS")):
                 restart = e.get("PRIM_RESTART_INDEX")
             if batch.indexed:
                 base = e.vertex_base()
@@ -339,7 +339,7 @@ class Drawing:
         self._texturing()
         self._size(colors, depth)
         opened = _Layers(self.pipeline, colors, depth, state)
-        base = 0 if state.layer_word is not None else e.get("LAYER") & 0xFFFF
+        base = 0 if state.layer_word is not None else e.get("LAYER").IDX
         opened.select(base)
         stats = self.pipeline.draw(
             batch.mode, vertex, fragment, arrays, geometry=geometry, indices=order, restart=restart, state=state,
@@ -354,14 +354,14 @@ class Drawing:
 
     def _texturing(self) -> None:
         e = self.engine
-        seamless = e.chip.at_least_gt200 and bool(e.get("TEX_MISC") & 4)
+        seamless = e.chip.at_least_gt200 and bool(e.get("TEX_MISC").SEAMLESS_CUBE_MAP)
         if self.pipeline.texturing.seamless != seamless:
             self.pipeline.texturing = replace(self.pipeline.texturing, seamless=seamless)
 
     def _images(self) -> tuple[list[ColorImage | None], DepthImage | None]:
         e = self.engine
         control = e.get("RT_CONTROL")
-        colors = [color_image(e, control >> 4 + 3 * k & 7) for k in range(min(8, control & 15))]
+        colors = [color_image(e, getattr(control, f"MAP{k}")) for k in range(min(8, control.COUNT))]
         return colors, depth_image(e)
 
     def _size(self, colors: list[ColorImage | None], depth: DepthImage | None) -> None:
@@ -369,13 +369,13 @@ class Drawing:
         if depth is not None:
             sizes.append((depth.width, depth.height))
         if not sizes:
-            h, v = self.engine.get("SCREEN_SCISSOR_HORIZ"), self.engine.get("SCREEN_SCISSOR_VERT")
-            sizes.append(((h & 0xFFFF) + (h >> 16), (v & 0xFFFF) + (v >> 16)))
+            _, right, _, upper = self.engine.screen_scissor
+            sizes.append((right, upper))
         self.pipeline.width, self.pipeline.height = min(w for w, _ in sizes), min(h for _, h in sizes)
 
     def _count(self, batch: Batch, stats: DrawStats, geometry: bool) -> None:
         e = self.engine
-        if e.get("SAMPLECNT_ENABLE") & 1:
+        if e.on("SAMPLECNT_ENABLE"):
             e.samples += stats.samples
         v = self.pipeline.vertices
         primitives = 0 if v is None else len(v.primitives)
@@ -390,7 +390,7 @@ class Drawing:
             GP_LAUNCHES=primitives if geometry else 0,
             GP_PRIMITIVES_OUT=primitives if geometry else 0,
         )
-        if v is not None and e.get("STRMOUT_ENABLE") & 1:
+        if v is not None and e.on("STRMOUT_ENABLE"):
             self.stream.write(v, e.last_map)
         r = e.report
         r.count("vertices", stats.vertices)

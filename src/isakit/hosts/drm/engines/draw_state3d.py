@@ -78,10 +78,10 @@ class State3D(Engine):
     @derived("STENCIL_*")
     def stencils(self) -> tuple[Stencil, Stencil] | None:
         """Front and back."""
-        if not self.get("STENCIL_ENABLE") & 1:
+        if not self.on("STENCIL_ENABLE"):
             return None
         front = self._stencil("FRONT")
-        return front, self._stencil("BACK") if self.get("STENCIL_TWO_SIDE_ENABLE") & 1 else front
+        return front, self._stencil("BACK") if self.on("STENCIL_TWO_SIDE_ENABLE") else front
 
     def _blend(self, prefix: str, i: int) -> Blend:
         def equation(part: str) -> str:
@@ -94,7 +94,7 @@ class State3D(Engine):
                 self.report.missing(f"blend factor {word:#x}")
             return found or "one"
 
-        separate = self.get(f"{prefix}SEPARATE_ALPHA", i) & 1
+        separate = self.on(f"{prefix}SEPARATE_ALPHA", i)
         return Blend(
             factor("SRC_RGB"),  # type: ignore[arg-type]
             factor("DST_RGB"),  # type: ignore[arg-type]
@@ -107,12 +107,12 @@ class State3D(Engine):
     @derived("BLEND_*", "IBLEND_*")
     def blends(self) -> tuple[Blend | None, ...]:
         """One per target."""
-        common = bool(self.get("BLEND_ENABLE_COMMON") & 1)
+        common = self.on("BLEND_ENABLE_COMMON")
         out: list[Blend | None] = []
         for i in range(TARGETS):
-            if not self.get("BLEND_ENABLE", 0 if common else i) & 1:
+            if not self.on("BLEND_ENABLE", 0 if common else i):
                 out.append(None)
-            elif self.get("BLEND_INDEPENDENT") & 1:
+            elif self.on("BLEND_INDEPENDENT"):
                 out.append(self._blend("IBLEND_", i))
             else:
                 out.append(self._blend("BLEND_", 0))
@@ -121,9 +121,9 @@ class State3D(Engine):
     @derived("COLOR_MASK*")
     def color_masks(self) -> tuple[tuple[bool, bool, bool, bool], ...]:
         """One per target."""
-        common = bool(self.get("COLOR_MASK_COMMON") & 1)
+        common = self.on("COLOR_MASK_COMMON")
         words = [self.get("COLOR_MASK", 0 if common else i) for i in range(TARGETS)]
-        return tuple((bool(w & 0xF), bool(w & 0xF0), bool(w & 0xF00), bool(w & 0xF000)) for w in words)
+        return tuple((bool(w.R), bool(w.G), bool(w.B), bool(w.A)) for w in words)
 
     @derived("VIEWPORT_*", "DEPTH_RANGE_*")
     def viewports(self) -> tuple[Viewport, ...]:
@@ -142,23 +142,33 @@ class State3D(Engine):
             for i in range(VIEWPORTS)
         )
 
+    @property
+    def screen_scissor(self) -> tuple[int, int, int, int]:
+        """What of the targets may be written at all: x from, x to, y from, y to."""
+        h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
+        return h.X, h.X + h.W, v.Y, v.Y + v.H
+
+    def scissor(self, i: int) -> tuple[int, int, int, int]:
+        """The same cut to the scissor of a viewport, where it is enabled."""
+        x0, x1, y0, y1 = self.screen_scissor
+        if not self.on("SCISSOR_ENABLE", i):
+            return x0, x1, y0, y1
+        h, v = self.get("SCISSOR_HORIZ", i), self.get("SCISSOR_VERT", i)
+        return max(x0, h.MIN), min(x1, h.MAX), max(y0, v.MIN), min(y1, v.MAX)
+
     @derived("SCISSOR_*", "SCREEN_SCISSOR_*")
     def scissors(self) -> tuple[Rectangle, ...]:
         """One per viewport, cut to the screen scissor. The driver leaves all of them enabled."""
-        h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
         out: list[Rectangle] = []
         for i in range(VIEWPORTS):
-            x0, x1, y0, y1 = h & 0xFFFF, (h & 0xFFFF) + (h >> 16), v & 0xFFFF, (v & 0xFFFF) + (v >> 16)
-            if self.get("SCISSOR_ENABLE", i) & 1:
-                sh, sv = self.get("SCISSOR_HORIZ", i), self.get("SCISSOR_VERT", i)
-                x0, x1, y0, y1 = max(x0, sh & 0xFFFF), min(x1, sh >> 16), max(y0, sv & 0xFFFF), min(y1, sv >> 16)
+            x0, x1, y0, y1 = self.scissor(i)
             out.append((x0, y0, max(0, x1 - x0), max(0, y1 - y0)))
         return tuple(out)
 
     @derived("CLIP_RECT*")
     def clip_rectangles(self) -> tuple[bool, tuple[Rectangle, ...]] | None:
         """(inside or outside, rectangles)."""
-        if not self.get("CLIP_RECTS_EN") & 1:
+        if not self.on("CLIP_RECTS_EN"):
             return None
         mode = self.get("CLIP_RECTS_MODE")
         if mode > 1:
@@ -166,13 +176,13 @@ class State3D(Engine):
         out: list[Rectangle] = []
         for i in range(8):
             h, v = self.get("CLIP_RECT_HORIZ", i), self.get("CLIP_RECT_VERT", i)
-            out.append((h & 0xFFFF, v & 0xFFFF, max(0, (h >> 16) - (h & 0xFFFF)), max(0, (v >> 16) - (v & 0xFFFF))))
+            out.append((h.MIN, v.MIN, max(0, h.MAX - h.MIN), max(0, v.MAX - v.MIN)))
         return not mode & 1, tuple(out)
 
     @derived("POLYGON_STIPPLE*")
     def polygon_stipple(self) -> tuple[int, ...] | None:
         """32 rows; in a word the leftmost eight pixels come in the lowest byte."""
-        if not self.get("POLYGON_STIPPLE_ENABLE") & 1:
+        if not self.on("POLYGON_STIPPLE_ENABLE"):
             return None
         words = (self.get("POLYGON_STIPPLE_PATTERN", i) for i in range(32))
         return tuple(int.from_bytes(w.to_bytes(4, "little"), "big") for w in words)
@@ -188,7 +198,7 @@ class State3D(Engine):
             mode = min(mode & 3 or 1, 3)
         positions, places, across, down = SAMPLES[mode]
         control, shading = self.get("MULTISAMPLE_CTRL"), self.get("SAMPLE_SHADING")
-        if shading & 0x10 and shading & 15 < len(positions):
+        if shading.ENABLE and len(positions) > shading.MIN_SAMPLES:
             self.report.missing("programs that run for some of the samples (run for all)")
         if len({self.get("MSAA_MASK", k) & 0xFFFF for k in range(4)}) > 1:
             self.report.missing("sample masks that differ inside of a quad")
@@ -198,16 +208,16 @@ class State3D(Engine):
             across,
             down,
             self.get("MSAA_MASK") & 0xFFFF,
-            bool(control & 1),
-            bool(control & 0x10),
-            bool(self.get("MULTISAMPLE_ENABLE") & 1),
-            bool(shading & 0x10 or self.get("FP_MULTISAMPLE") & 2),
+            bool(control.ALPHA_TO_COVERAGE),
+            bool(control.ALPHA_TO_ONE),
+            self.on("MULTISAMPLE_ENABLE"),
+            bool(shading.ENABLE or self.get("FP_MULTISAMPLE").FORCE_PER_SAMPLE),
         )
 
     def _map(self, stage: str) -> ResultMap:
         count = min(self.get(f"{stage}_RESULT_MAP_SIZE"), 64)
         words = [self.get(f"{stage}_RESULT_MAP", k) for k in range(-(-count // 4))]
-        return ResultMap(tuple(w >> s & 0xFF for w in words for s in (0, 8, 16, 24))[:count])
+        return ResultMap(tuple(b for w in words for b in w.to_bytes(4, "little"))[:count])
 
     @derived("VP_RESULT_MAP", "VP_RESULT_MAP_SIZE")
     def vertex_map(self) -> ResultMap:
@@ -222,23 +232,23 @@ class State3D(Engine):
     @property
     def last_map(self) -> ResultMap:
         """The map of the last stage before rasterization."""
-        return self.geometry_map if self.get("GP_ENABLE") & 1 else self.vertex_map
+        return self.geometry_map if self.on("GP_ENABLE") else self.vertex_map
 
     def _clip_distances(self, result: ResultMap) -> tuple[ClipDistance, ...]:
         enabled, modes = self.get("CLIP_DISTANCE_ENABLE"), self.get("CLIP_DISTANCE_MODE")
         clip = self.get("SEMANTIC_CLIP")
-        start, count = clip & 0xFF, clip >> 8 & 15
         out: list[ClipDistance] = []
-        for k in range(8):
-            if enabled >> k & 1 and k < count:
-                out.append(ClipDistance(result.word(start + k), "cull" if modes >> 4 * k & 1 else "clip"))
+        for k in range(min(8, clip.CLIP_NUM)):
+            if getattr(enabled, f"PLANE{k}"):
+                mode = "cull" if getattr(modes, f"CULL{k}") else "clip"
+                out.append(ClipDistance(result.word(clip.CLIP_START + k), mode))
         return tuple(d for d in out if d.o_word < 0x40)
 
     def _clamped_words(self, result: ResultMap) -> tuple[int, ...]:
         colors = self.get("SEMANTIC_COLOR")
-        if not colors >> 24 & 1:
+        if not colors.CLMP_EN:
             return ()
-        front, back, count = colors & 0xFF, colors >> 8 & 0xFF, colors >> 16 & 0xFF
+        front, back, count = colors.FFC0_ID, colors.BFC0_ID, colors.COLR_NR
         slots = [*range(front, front + count), *(range(back, front) if back < front else ())]
         return tuple(sorted({w for w in map(result.word, slots) if w < 0x40}))
 
@@ -256,13 +266,13 @@ class State3D(Engine):
         result = self.last_map
         control = self.get("VIEW_VOLUME_CLIP_CTRL")
         cull = None
-        if self.get("CULL_FACE_ENABLE") & 1:
+        if self.on("CULL_FACE_ENABLE"):
             cull = {0x404: "front", 0x405: "back", 0x408: "both"}.get(self.get("CULL_FACE"))
-        if control & 0x18 in (0x08, 0x10):
+        if control.DEPTH_CLAMP_NEAR != control.DEPTH_CLAMP_FAR:
             self.report.missing("depth that is clamped at one end only (clamped at both)")
-        depth = bool(self.get("ZETA_ENABLE") & 1)
+        depth = self.on("ZETA_ENABLE")
         offset = None
-        enables = [bool(self.get(f"POLYGON_OFFSET_{m}_ENABLE") & 1) for m in ("FILL", "LINE", "POINT")]
+        enables = [self.on(f"POLYGON_OFFSET_{m}_ENABLE") for m in ("FILL", "LINE", "POINT")]
         if any(enables):
             # Steps of the depth format: the driver writes two for each unit of a program, and so many is what piglit's
             # polygon-offset finds to be the least that can be told apart at the near plane (inferred).
@@ -276,12 +286,12 @@ class State3D(Engine):
         clamp = self.get("FRAG_COLOR_CLAMP_EN")
         modes = [POLYGON_MODES.get(self.get(f"POLYGON_MODE_{s}"), "fill") for s in ("FRONT", "BACK")]
         size = self.get("SEMANTIC_PTSZ")
-        self.point_size_word = result.word(size >> 4 & 0xFF) if size & 1 else None
+        self.point_size_word = result.word(size.PTSZ_ID) if size.PTSZ_EN else None
         return DrawState(
-            depth=self._compare("DEPTH_TEST_FUNC") if depth and self.get("DEPTH_TEST_ENABLE") & 1 else None,  # type: ignore[arg-type]
-            depth_write=bool(self.get("DEPTH_WRITE_ENABLE") & 1),
-            depth_clamp=bool(control & 0x18),
-            half_z=bool(self.get("DEPTH_CLIP_NEGATIVE_Z") & 1),
+            depth=self._compare("DEPTH_TEST_FUNC") if depth and self.on("DEPTH_TEST_ENABLE") else None,  # type: ignore[arg-type]
+            depth_write=self.on("DEPTH_WRITE_ENABLE"),
+            depth_clamp=bool(control.DEPTH_CLAMP_NEAR or control.DEPTH_CLAMP_FAR),
+            half_z=self.on("DEPTH_CLIP_NEGATIVE_Z"),
             cull=cull,  # type: ignore[arg-type]
             # The winding counts with y downwards. Source: [nv50] "Drivers' own quirks".
             front="cw" if self.get("FRONT_FACE") == 0x901 else "ccw",
@@ -290,31 +300,31 @@ class State3D(Engine):
             color_masks=self.color_masks,
             stencil=self.stencils if depth else None,
             point_size=max(1.0, self.number("POINT_SIZE")),
-            provoking="last" if self.get("PROVOKING_VERTEX_LAST") & 1 else "first",
-            window_positions=not self.get("VIEWPORT_TRANSFORM_EN") & 1,
+            provoking="last" if self.on("PROVOKING_VERTEX_LAST") else "first",
+            window_positions=not self.on("VIEWPORT_TRANSFORM_EN"),
             alpha_test=(self._compare("ALPHA_TEST_FUNC"), self.number("ALPHA_TEST_REF"))  # type: ignore[arg-type]
-            if self.get("ALPHA_TEST_ENABLE") & 1
+            if self.on("ALPHA_TEST_ENABLE")
             else None,
-            logic_op=LOGIC[self.get("LOGIC_OP") & 15] if self.get("LOGIC_OP_ENABLE") & 1 else None,  # type: ignore[arg-type]
-            clamp_fragment=tuple(bool(clamp >> 4 * k & 1) for k in range(TARGETS)),
+            logic_op=LOGIC[self.get("LOGIC_OP") & 15] if self.on("LOGIC_OP_ENABLE") else None,  # type: ignore[arg-type]
+            clamp_fragment=tuple(bool(getattr(clamp, f"RT{k}")) for k in range(TARGETS)),
             clamp_vertex=self._clamped_words(result),
             polygon_mode=(modes[0], modes[1]),  # type: ignore[arg-type]
             offset=offset,
             polygon_stipple=self.polygon_stipple,
             line_width=max(1.0, self.number("LINE_WIDTH")),
-            line_stipple=((stipple & 0xFF) + 1, stipple >> 8 & 0xFFFF) if self.get("LINE_STIPPLE_ENABLE") & 1 else None,
+            line_stipple=(stipple.FACTOR_M1 + 1, stipple.PATTERN) if self.on("LINE_STIPPLE_ENABLE") else None,
             clip_distances=self._clip_distances(result),
-            point_origin="lower" if self.get("POINT_SPRITE_CTRL") & 0x10 else "upper",
+            point_origin="lower" if self.get("POINT_SPRITE_CTRL").COORD_ORIGIN else "upper",
             viewports=self.viewports,
             scissors=self.scissors,
-            viewport_word=result.word(self.get("SEMANTIC_VIEWPORT") & 0xFF)
-            if self.get("GP_VIEWPORT_ID_ENABLE") & 1 and self.get("GP_ENABLE") & 1
+            viewport_word=result.word(self.get("SEMANTIC_VIEWPORT").VIEWPORT_ID)
+            if self.on("GP_VIEWPORT_ID_ENABLE") and self.on("GP_ENABLE")
             else None,
-            layer_word=result.word(self.get("SEMANTIC_LAYER") & 0xFF) if self.get("LAYER") >> 16 & 1 else None,
+            layer_word=result.word(self.get("SEMANTIC_LAYER").LAYER_ID) if self.get("LAYER").USE_GP else None,
             clip_rectangles=self.clip_rectangles,
             multisampling=self.multisampling,
-            pixel_center=0.0 if self.get("PIXEL_CENTER_INTEGER") & 1 else 0.5,
-            rasterize=bool(self.get("RASTERIZE_ENABLE") & 1),
+            pixel_center=0.0 if self.on("PIXEL_CENTER_INTEGER") else 0.5,
+            rasterize=self.on("RASTERIZE_ENABLE"),
         )
 
 

@@ -18,6 +18,7 @@ from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.surface import Surface
 from isakit.hosts.drm.tables import ENG2D
+from isakit.hosts.drm.tables.method import Word
 
 ROP = 4
 BLENDING = (1, 2, 6)
@@ -56,12 +57,12 @@ class Engine2D(Engine):
             raise NotModelled(f"2D format {self.get(f'{side}_FORMAT'):#x}")
         width, height = min(self.get(f"{side}_WIDTH"), LARGEST), min(self.get(f"{side}_HEIGHT"), LARGEST)
         address = self.address(f"{side}_ADDRESS")
-        if self.get(f"{side}_LINEAR") & 1:
+        if self.on(f"{side}_LINEAR"):
             surface = Surface(self.memory, address, width * form.nbytes, height, pitch=self.get(f"{side}_PITCH"))
         else:
             size = self.get(f"{side}_BLOCK_DIMENSIONS")
             surface = Surface(
-                self.memory, address, width * form.nbytes, height, block_y=size >> 4 & 15, block_z=size >> 8 & 15,
+                self.memory, address, width * form.nbytes, height, block_y=size.HEIGHT, block_z=size.DEPTH,
                 depth=max(1, self.get(f"{side}_DEPTH")), z=self.get(f"{side}_LAYER"),
             )  # fmt: skip
         return CopySide(surface, form, width, height)
@@ -76,7 +77,7 @@ class Engine2D(Engine):
 
     # --- images out of the command stream -----------------------------------------------------------------------------
     @action("SIFC_WIDTH")
-    def begin(self, word: int, index: int) -> None:
+    def begin(self, word: Word, index: int) -> None:
         """A new image: what came before is forgotten."""
         self._stream = bytearray()
 
@@ -121,7 +122,7 @@ class Engine2D(Engine):
 
     # --- copies -------------------------------------------------------------------------------------------------------
     @action("BLIT_SRC_Y_INT")
-    def blit(self, word: int, index: int) -> None:
+    def blit(self, word: Word, index: int) -> None:
         """Copy a rectangle, scaled; the source is read completely first."""
         if not self._allowed():
             return
@@ -134,7 +135,7 @@ class Engine2D(Engine):
         x, y = signed(self.get("BLIT_DST_X")), signed(self.get("BLIT_DST_Y"))
         width, height = self.get("BLIT_DST_W"), self.get("BLIT_DST_H")
         left, low, right, high = max(0, x), max(0, y), min(x + width, target.width), min(y + height, target.height)
-        if self.get("CLIP_ENABLE") & 1:
+        if self.on("CLIP_ENABLE"):
             cx, cy = signed(self.get("CLIP_X")), signed(self.get("CLIP_Y"))
             left, low = max(left, cx), max(low, cy)
             right, high = min(right, cx + self.get("CLIP_W")), min(high, cy + self.get("CLIP_H"))
@@ -143,7 +144,7 @@ class Engine2D(Engine):
         u = self._coordinates("X", "DU_DX", np.arange(left - x, right - x))
         v = self._coordinates("Y", "DV_DY", np.arange(low - y, high - y))
         pixels = source.pixels()[: source.height, : source.width]
-        if self.get("BLIT_CONTROL") >> 4 & 1:
+        if self.get("BLIT_CONTROL").FILTER:
             part = self._filtered(source, target, pixels, u, v)
         else:
             columns = np.clip(u >> 32, 0, pixels.shape[1] - 1)
@@ -168,7 +169,7 @@ class Engine2D(Engine):
 
     def _filtered(self, source: CopySide, target: CopySide, pixels: Array, u: Array, v: Array) -> Array:
         """Bilinear: coordinates are corners of texels for ORIGIN CORNER, else their centres."""
-        shift = 0 if not self.get("BLIT_CONTROL") & 1 else 1 << 31
+        shift = 1 << 31 if self.get("BLIT_CONTROL").ORIGIN else 0
         color = source.form.decoded(pixels.reshape(-1, source.form.nbytes).view(source.form.dtype))
         if source.form.integer:
             raise NotModelled("2d filtering of integers")

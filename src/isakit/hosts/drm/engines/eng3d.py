@@ -18,16 +18,19 @@ from isakit.hosts.drm.engine import action, number, signed
 from isakit.hosts.drm.engines.draw3d import Batch, Drawing
 from isakit.hosts.drm.engines.draw_state3d import State3D
 from isakit.hosts.drm.engines.framebuffer import OpenColor, OpenDepth, color_image, depth_image
-from isakit.hosts.drm.engines.shared import ConstantBuffers
+from isakit.hosts.drm.engines.shared import ConstantBuffers, bind, halves
 from isakit.hosts.drm.engines.vertex_input import Current
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import ENG3D
+from isakit.hosts.drm.tables.method import Word
 
 PRIMITIVES = (
     "points", "lines", "line_loop", "line_strip", "triangles", "triangle_strip", "triangle_fan", "quads", "quad_strip",
     "polygon", "lines_adjacency", "line_strip_adjacency", "triangles_adjacency", "triangle_strip_adjacency",
 )  # fmt: skip
+SYNC = 1
+"""The mode of QUERY_GET that waits."""
 MOST_VERTICES = 1 << 24
 """Vertices of one draw; more are refused."""
 COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES", "GP_PRIMITIVES_OUT",
@@ -66,19 +69,19 @@ class Engine3D(State3D):
 
     # --- constants ----------------------------------------------------------------------------------------------------
     @action("CB_DEF_SET")
-    def define_constants(self, word: int, index: int) -> None:
+    def define_constants(self, word: Word, index: int) -> None:
         """A constant buffer: address and size."""
-        self.constants.define(word >> 16 & 0x7F, self.address("CB_DEF_ADDRESS"), word & 0xFFFF)
+        self.constants.define(word.BUFFER, self.address("CB_DEF_ADDRESS"), word.SIZE)
 
     @action("SET_PROGRAM_CB")
-    def bind_constants(self, word: int, index: int) -> None:
+    def bind_constants(self, word: Word, index: int) -> None:
         """A constant buffer becomes a c[] bank of a kind of program."""
-        self.constants.bind(word >> 4 & 15, word >> 8 & 15, word >> 12 & 0x7F if word & 1 else None)
+        self.constants.bind(word.PROGRAM, word.INDEX, word.BUFFER if word.VALID else None)
 
     @action("CB_ADDR")
-    def place_constants(self, word: int, index: int) -> None:
+    def place_constants(self, word: Word, index: int) -> None:
         """Where CB_DATA goes."""
-        self.constants.seek(word & 0x7F, (word >> 8 & 0x3FFF) * 4)
+        self.constants.seek(word.BUFFER, word.ID * 4)
 
     @action("CB_DATA", bulk=True)
     def write_constants(self, words: Array) -> None:
@@ -87,24 +90,24 @@ class Engine3D(State3D):
 
     # --- textures -----------------------------------------------------------------------------------------------------
     @action("BIND_TIC")
-    def bind_texture(self, word: int, stage: int) -> None:
+    def bind_texture(self, word: Word, stage: int) -> None:
         """A texture number of a stage gets a TIC entry."""
-        _set(self.textures, (stage, word >> 1 & 0xFF), word >> 9 & 0x3F_FFFF if word & 1 else None)
+        bind(self.textures, (stage, word.TEXTURE), word.TIC if word.VALID else None)
 
     @action("BIND_TSC")
-    def bind_sampler(self, word: int, stage: int) -> None:
+    def bind_sampler(self, word: Word, stage: int) -> None:
         """A sampler number of a stage gets a TSC entry."""
-        _set(self.samplers, (stage, word >> 4 & 15), word >> 12 & 0x1FF if word & 1 else None)
+        bind(self.samplers, (stage, word.SAMPLER), word.TSC if word.VALID else None)
 
     @action("BIND_TIC2")
-    def bind_more_textures(self, word: int, stage: int) -> None:
+    def bind_more_textures(self, word: Word, stage: int) -> None:
         """The same for textures 128 and 129."""
-        _set(self.textures, (stage, 128 + (word >> 1 & 1)), word >> 9 & 0x3F_FFFF if word & 1 else None)
+        bind(self.textures, (stage, 128 + word.TEXTURE), word.TIC if word.VALID else None)
 
     @action("BIND_TSC2")
-    def bind_more_samplers(self, word: int, stage: int) -> None:
+    def bind_more_samplers(self, word: Word, stage: int) -> None:
         """The same for samplers 16 and 17."""
-        _set(self.samplers, (stage, 16 + (word >> 4 & 1)), word >> 12 & 0x1FF if word & 1 else None)
+        bind(self.samplers, (stage, 16 + word.SAMPLER), word.TSC if word.VALID else None)
 
     # --- attributes that are the same for all vertices --------------------------------------------------------------
     def _attribute(self, i: int, component: int, words: tuple[int, ...], last: bool) -> None:
@@ -149,15 +152,15 @@ class Engine3D(State3D):
         self._attribute(i, 3, (word,), True)
 
     @action("EDGEFLAG")
-    def edge_flag(self, word: int, index: int) -> None:
+    def edge_flag(self, word: Word, index: int) -> None:
         """Whether the edges that begin at the vertices that follow are boundaries."""
-        self._edge = bool(word & 1)
+        self._edge = bool(word)
         if self._batch is not None:
             self._batch.mark_edge(self._edge)
 
     # --- semaphores, queries, counters -------------------------------------------------------------------------------
     @action("COUNTER_RESET")
-    def reset_counter(self, word: int, index: int) -> None:
+    def reset_counter(self, word: Word, index: int) -> None:
         """A counter begins at 0 again."""
         if word == 1:
             self.samples = 0
@@ -167,21 +170,19 @@ class Engine3D(State3D):
                 self.counters[name] = 0
 
     @action("QUERY_GET")
-    def query(self, word: int, index: int) -> None:
+    def query(self, word: Word, index: int) -> None:
         """Write a sequence number, alone or with a result and the time."""
-        if word & 3 == 1:
+        if word.MODE == SYNC:
             return  # waits for a value: nothing is left to wait for
         address, sequence = self.address("QUERY_ADDRESS"), self.get("QUERY_SEQUENCE")
-        if word >> 28 & 1:
+        if word.SHORT:
             self.memory.write_words(address, [sequence], "query")
             return
-        now = time.monotonic_ns()
-        select = word >> 24 & 15
-        if word >> 23 & 1:
+        now = halves(time.monotonic_ns())
+        select = word.SELECT
+        if word.COUNTER:
             value = self.counters[COUNTERS[select]] if select < len(COUNTERS) else 0
-            self.memory.write_words(
-                address, [value & 0xFFFF_FFFF, value >> 32 & 0xFFFF_FFFF, now & 0xFFFF_FFFF, now >> 32], "query"
-            )
+            self.memory.write_words(address, [*halves(value), *now], "query")
             return
         value = 0
         if select == 1:
@@ -189,10 +190,10 @@ class Engine3D(State3D):
         elif select == 2:
             value = int(not self.stream_full)
         elif select == 13:
-            value = self.stream_offsets[word >> 5 & 3]
+            value = self.stream_offsets[word.INDEX & 3]
         elif select:
             self.report.missing(f"query {select}")
-        self.memory.write_words(address, [sequence, value & 0xFFFF_FFFF, now & 0xFFFF_FFFF, now >> 32], "query")
+        self.memory.write_words(address, [sequence, halves(value)[0], *now], "query")
 
     @action("STRMOUT_OFFSET")
     def place_stream(self, word: int, i: int) -> None:
@@ -219,49 +220,46 @@ class Engine3D(State3D):
     def _clear_rectangle(self, width: int, height: int) -> tuple[int, int, int, int]:
         m = self.multisampling
         across, down = (m.across, m.down) if m is not None else (1, 1)
-        h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
-        x0, x1, y0, y1 = h & 0xFFFF, (h & 0xFFFF) + (h >> 16), v & 0xFFFF, (v & 0xFFFF) + (v >> 16)
-        if not self.get("CLEAR_FLAGS") >> 4 & 1:
-            if self.get("SCISSOR_ENABLE") & 1:
-                sh, sv = self.get("SCISSOR_HORIZ"), self.get("SCISSOR_VERT")
-                x0, x1, y0, y1 = max(x0, sh & 0xFFFF), min(x1, sh >> 16), max(y0, sv & 0xFFFF), min(y1, sv >> 16)
+        if self.get("CLEAR_FLAGS").CLEAR_RECT:
+            x0, x1, y0, y1 = self.screen_scissor
+            h, v = self.get("VIEWPORT_HORIZ"), self.get("VIEWPORT_VERT")
+            x0, x1, y0, y1 = max(x0, h.X), min(x1, h.X + h.W), max(y0, v.Y), min(y1, v.Y + v.H)
         else:
-            vh, vv = self.get("VIEWPORT_HORIZ"), self.get("VIEWPORT_VERT")
-            x0, x1 = max(x0, vh & 0xFFFF), min(x1, (vh & 0xFFFF) + (vh >> 16))
-            y0, y1 = max(y0, vv & 0xFFFF), min(y1, (vv & 0xFFFF) + (vv >> 16))
+            x0, x1, y0, y1 = self.scissor(0)
         return x0 * across, min(width, x1 * across), y0 * down, min(height, y1 * down)
 
     @action("CLEAR_BUFFERS")
-    def clear(self, word: int, index: int) -> None:
+    def clear(self, word: Word, index: int) -> None:
         """Fill a layer of a target, of depth, of stencil."""
         if not self._allowed():
             return
-        i, layer = word >> 6 & 15, word >> 10 & 0x7FF
+        i, layer = word.RT, word.LAYER
+        components = (bool(word.R), bool(word.G), bool(word.B), bool(word.A))
         self.report.count("clears")
         self.drawing.before_clear()
-        image = color_image(self, i) if word & 0x3C and i < 8 else None
+        image = color_image(self, i) if any(components) and i < 8 else None
         if image is not None:
             opened = OpenColor(image, layer)
             x0, x1, y0, y1 = self._clear_rectangle(image.width, image.height)
             bits = np.array([[self.get("CLEAR_COLOR", k) for k in range(4)]], np.uint32)
             value = image.form.encoded(bits)[0]
-            mask = image.form.mask((bool(word & 4), bool(word & 8), bool(word & 16), bool(word & 32)))
+            mask = image.form.mask(components)
             part = opened.target.pixels[y0:y1, x0:x1]
             if image.form.bits:
                 part[...] = (part & ~mask) | (value & mask)
             else:
                 part[..., mask] = value[mask]
             opened.close()
-        depth = depth_image(self) if word & 3 else None
+        depth = depth_image(self) if word.Z or word.S else None
         if depth is not None:
             z = OpenDepth(depth, layer)
             x0, x1, y0, y1 = self._clear_rectangle(depth.width, depth.height)
-            if word & 1:
+            if word.Z:
                 value = np.array([self.number("CLEAR_DEPTH")], np.float32)
                 z.buffer.depth[y0:y1, x0:x1] = z.buffer.encoded(value)[0]
-            if word & 2:
+            if word.S:
                 keep = 0
-                if self.get("CLEAR_FLAGS") & 1:
+                if self.get("CLEAR_FLAGS").STENCIL_MASK:
                     keep = ~self.get("STENCIL_FRONT_MASK") & 0xFF
                 part = z.buffer.stencil[y0:y1, x0:x1]
                 part[...] = (part & keep) | (self.get("CLEAR_STENCIL") & 0xFF & ~keep)
@@ -269,11 +267,11 @@ class Engine3D(State3D):
 
     # --- drawing ------------------------------------------------------------------------------------------------------
     @action("VERTEX_BEGIN_GL")
-    def begin(self, word: int, index: int) -> None:
+    def begin(self, word: Word, index: int) -> None:
         """A draw begins; what follows are its vertices."""
         self._narrow = None
-        kind = word & 0xFFF_FFFF
-        self._instance = self._instance + 1 if word >> 28 & 1 else self._instance if word >> 30 & 1 else 0
+        kind = word.PRIMITIVE
+        self._instance = self._instance + 1 if word.INSTANCE_NEXT else self._instance if word.INSTANCE_CONT else 0
         if kind >= len(PRIMITIVES):
             self.report.fault(f"3d: no primitive {kind}")
             self._batch = None
@@ -306,8 +304,8 @@ class Engine3D(State3D):
         """Indices."""
         self._indices(words.astype(np.int64))
 
-    def _narrow_setup(self, word: int, offset: int, count: int) -> None:
-        self._narrow = (offset, count, 0) if word else None
+    def _narrow_setup(self, word: Word) -> None:
+        self._narrow = (word.OFFSET, word.COUNT, 0) if word else None
 
     def _narrow_indices(self, numbers: Array) -> None:
         """Indices that are several in a word: a set-up says which are meant."""
@@ -321,9 +319,9 @@ class Engine3D(State3D):
             self._indices(numbers[first:last])
 
     @action("VB_ELEMENT_U16_SETUP")
-    def setup_16(self, word: int, index: int) -> None:
+    def setup_16(self, word: Word, index: int) -> None:
         """Which of the 16-bit indices that follow are meant."""
-        self._narrow_setup(word, word >> 31, word & 0x7FFF_FFFF)
+        self._narrow_setup(word)
 
     @action("VB_ELEMENT_U16", bulk=True)
     def indices_16(self, words: Array) -> None:
@@ -331,9 +329,9 @@ class Engine3D(State3D):
         self._narrow_indices(np.ascontiguousarray(words).view(np.uint16).astype(np.int64))
 
     @action("VB_ELEMENT_U8_SETUP")
-    def setup_8(self, word: int, index: int) -> None:
+    def setup_8(self, word: Word, index: int) -> None:
         """Which of the 8-bit indices that follow are meant."""
-        self._narrow_setup(word, word >> 30, word & 0x3FFF_FFFF)
+        self._narrow_setup(word)
 
     @action("VB_ELEMENT_U8", bulk=True)
     def indices_8(self, words: Array) -> None:
@@ -355,7 +353,7 @@ class Engine3D(State3D):
             self._batch.add_range(0, vertices)
 
     @action("VERTEX_END_GL")
-    def end(self, word: int, index: int) -> None:
+    def end(self, word: Word, index: int) -> None:
         """Draw."""
         batch, self._batch = self._batch, None
         if batch is None or not batch.count or not self._allowed():
@@ -370,20 +368,13 @@ class Engine3D(State3D):
             self.report.spent("drawing", time.perf_counter() - started)
 
     @action("VERTEX_BEGIN_D3D", "VERTEX_END_D3D", "CLIPID_FILL", "VTX_ATTR_DEFINE")
-    def not_there(self, word: int, index: int) -> None:
+    def not_there(self, word: Word, index: int) -> None:
         """Methods that are known and not modelled."""
         self.report.missing("drawing by the D3D methods, clip identifiers or attributes of other types")
 
     def vertex_base(self) -> int:
         """What is added to indices."""
         return signed(self.get("VB_ELEMENT_BASE"))
-
-
-def _set(table: dict[tuple[int, int], int], key: tuple[int, int], value: int | None) -> None:
-    if value is None:
-        table.pop(key, None)
-    else:
-        table[key] = value
 
 
 __all__ = ["Engine3D", "number"]

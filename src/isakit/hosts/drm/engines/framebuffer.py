@@ -68,20 +68,20 @@ def color_image(engine: Engine, i: int) -> ColorImage | None:
     if form is None:
         raise NotModelled(f"render target format {code:#x}")
     across, height = engine.get("RT_HORIZ", i), min(engine.get("RT_VERT", i) & 0xFFFF, LARGEST)
-    if across >> 31:
-        pitch = across & 0x7FFF_FFFF
+    if across.LINEAR:
+        pitch = across.WIDTH
         width = min(pitch // form.nbytes, LARGEST)
         _not_empty(width, height)
         surface = Surface(engine.memory, address, width * form.nbytes, height, pitch=pitch)
         return ColorImage(surface, form, width, height, 0, False)
-    width = min(across & 0xFFFF_FFF, LARGEST)
+    width = min(across.WIDTH, LARGEST)
     _not_empty(width, height)
     size = engine.get("RT_BLOCK_DIMENSIONS", i)
     mode = engine.get("RT_ARRAY_MODE")
-    volume = bool(mode >> 16 & 1)
+    volume = bool(mode.MODE)
     surface = Surface(
-        engine.memory, address, width * form.nbytes, height, block_y=size >> 4 & 15, block_z=size >> 8 & 15,
-        depth=max(1, mode & 0xFFFF) if volume else 1,
+        engine.memory, address, width * form.nbytes, height, block_y=size.Y, block_z=size.Z,
+        depth=max(1, mode.LAYERS) if volume else 1,
     )  # fmt: skip
     return ColorImage(surface, form, width, height, engine.get("RT_LAYER_STRIDE", i) << 2, volume)
 
@@ -89,7 +89,7 @@ def color_image(engine: Engine, i: int) -> ColorImage | None:
 def depth_image(engine: Engine) -> DepthImage | None:
     """The depth target, or None where there is none. Raises NotModelled for its format, or if it is empty."""
     address = engine.address("ZETA_ADDRESS")
-    if not engine.get("ZETA_ENABLE") & 1 or not address:
+    if not engine.on("ZETA_ENABLE") or not address:
         return None
     code = engine.get("ZETA_FORMAT")
     if code not in DEPTH_FORMATS:
@@ -97,9 +97,7 @@ def depth_image(engine: Engine) -> DepthImage | None:
     width, height = (min(engine.get(n) & 0xFFFF_FFF, LARGEST) for n in ("ZETA_HORIZ", "ZETA_VERT"))
     _not_empty(width, height)
     size = engine.get("ZETA_BLOCK_DIMENSIONS")
-    surface = Surface(
-        engine.memory, address, width * DEPTH_FORMATS[code][1], height, block_y=size >> 4 & 15, block_z=size >> 8 & 15
-    )
+    surface = Surface(engine.memory, address, width * DEPTH_FORMATS[code][1], height, block_y=size.Y, block_z=size.Z)
     return DepthImage(surface, code, width, height, engine.get("ZETA_LAYER_STRIDE") << 2)
 
 

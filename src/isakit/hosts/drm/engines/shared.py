@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from isakit.engine.protocol import Array
 from isakit.hosts.drm.memory import VideoMemory
 
 WHOLE = 0x10000
 """Bytes of a buffer whose size field is 0."""
+
+
+K = TypeVar("K")
+
+
+def bind(table: dict[K, int], key: K, value: int | None) -> None:
+    """Give a number an entry, or none."""
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
+
+
+def halves(value: int) -> tuple[int, int]:
+    """The lower and the upper 32 bits of a number."""
+    return value & 0xFFFF_FFFF, value >> 32 & 0xFFFF_FFFF
 
 
 class ConstantBuffers:

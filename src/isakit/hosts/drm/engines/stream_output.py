@@ -47,18 +47,18 @@ class StreamOutput:
             table[k] = v.words[w] if w < 0x40 else (0x3F80_0000 if w & 1 else 0)
         control = e.get("STRMOUT_BUFFERS_CTRL")
         parts: list[tuple[int, int, int, int]] = []
-        if control & 1:
-            parts = [(0, 0, len(words), (control >> 8 & 0xFFF) or 4 * len(words))]
+        if control.INTERLEAVED:
+            parts = [(0, 0, len(words), control.STRIDE or 4 * len(words))]
         else:
             at = 0
-            for b in range(min(BUFFERS, control >> 4 & 15)):
+            for b in range(min(BUFFERS, control.SEPARATE)):
                 n = e.get("STRMOUT_NUM_ATTRIBS", b)
                 if n and at < len(words):
                     parts.append((b, at, min(n, len(words) - at), 4 * n))
                 at += n
         corners = v.primitives.shape[1]
         count = len(v.primitives)
-        by_offset = e.chip.at_least_gt200 and bool(control & 2)
+        by_offset = e.chip.at_least_gt200 and bool(control.LIMIT_MODE)
         for b, _, _, stride in parts:
             if by_offset:
                 room = e.get("STRMOUT_OFFSET_LIMIT", b) - e.stream_offsets[b]

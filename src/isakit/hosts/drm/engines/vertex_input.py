@@ -12,6 +12,7 @@ from isakit.graphics.assembly import Attribute
 from isakit.graphics.color_formats import NAMED
 from isakit.hosts.drm.engine import Engine
 from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.tables.method import Word
 
 FORMATS = {
     0x01: (32, 4), 0x02: (32, 3), 0x04: (32, 2), 0x12: (32, 1), 0x03: (16, 4), 0x05: (16, 3), 0x0F: (16, 2),
@@ -27,10 +28,10 @@ ONE = 0x3F80_0000
 class AttributeFormat:
     """How an attribute is stored, from its VERTEX_ARRAY_ATTRIB word."""
 
-    def __init__(self, word: int) -> None:
-        self.code, self.type = word >> 19 & 0x3F, word >> 25 & 0x3F
-        self.buffer, self.constant, self.offset = word & 15, bool(word >> 4 & 1), word >> 5 & 0x3FFF
-        self.reversed = bool(word >> 31)
+    def __init__(self, word: Word) -> None:
+        self.code, self.type = word.FORMAT, word.TYPE
+        self.buffer, self.constant, self.offset = word.BUFFER, bool(word.CONST), word.OFFSET
+        self.reversed = bool(word.BGRA)
         if self.code not in FORMATS or self.type not in KINDS:
             raise NotModelled(f"vertex format {self.code:#x} of type {self.type:#x}")
         bits, self.count = FORMATS[self.code]
@@ -81,16 +82,16 @@ def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, numb
     Rows past the end of the array read 0.
     """
     b = form.buffer
-    stride = engine.get("VERTEX_ARRAY_FETCH", b) & 0xFFF
+    stride = engine.get("VERTEX_ARRAY_FETCH", b).STRIDE
     start = engine.address("VERTEX_ARRAY_START", b) + form.offset
     limit = engine.address("VERTEX_ARRAY_LIMIT", b) + 1
     room = min(memory.room(start), limit - start)
-    if engine.get("VERTEX_ARRAY_PER_INSTANCE", b) & 1:
+    if engine.on("VERTEX_ARRAY_PER_INSTANCE", b):
         divisor = engine.get("VERTEX_ARRAY_DIVISOR", b)
         first, rows = (instance // divisor if divisor else 0), 1
     else:
         first, rows = 0, int(numbers.max(initial=0)) + 1
-    per_instance = bool(engine.get("VERTEX_ARRAY_PER_INSTANCE", b) & 1)
+    per_instance = engine.on("VERTEX_ARRAY_PER_INSTANCE", b)
     if not stride:
         rows = 1
     fits = (room - form.nbytes) // stride + 1 - first if stride else int(room >= form.nbytes)
@@ -112,7 +113,7 @@ class Inline:
         self.words = 0
         for i in range(ATTRIBUTES):
             word = engine.get("VERTEX_ARRAY_ATTRIB", i)
-            if not word or word >> 4 & 1:
+            if not word or word.CONST:
                 continue
             form = self.formats[i] = AttributeFormat(word)
             self.places[i] = self.words

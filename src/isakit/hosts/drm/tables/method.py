@@ -7,10 +7,10 @@ stride, and bits of a word have names. Tables are checked when they are loaded.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from isakit.hosts.drm.tables.reasons import IN_ORDER
 from isakit.lean import cached_property
@@ -40,9 +40,26 @@ class BitRange:
         return word >> self.low & ((1 << self.high - self.low + 1) - 1)
 
     @property
+    def reader(self) -> Callable[[int], int]:
+        """A function that does what `of` does, quicker."""
+        low, mask = self.low, self.mask >> self.low
+        return lambda word: word >> low & mask
+
+    @property
     def mask(self) -> int:
         """Its bits in the word."""
         return ((1 << self.high - self.low + 1) - 1) << self.low
+
+
+class Word(int):
+    """A word written to a method: its fields are attributes, by the names of the table."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> int:
+            """The value of a field."""
+            ...
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,12 @@ class Method:
     read: bool = False
     ignored: str = ""
     neutral: int = 0
+
+    @cached_property
+    def word(self) -> type[Word]:
+        """The class of its words."""
+        fields = {f.name: property(f.reader) for f in self.fields}
+        return type(self.name, (Word,), {"__slots__": (), **fields}) if fields else Word
 
     @property
     def without_effect(self) -> bool:
@@ -194,6 +217,13 @@ class MethodTable:
             for k in range(m.count):
                 out[m.offset + k * m.stride >> 2] = m, k
         return out
+
+    def method_at(self, word: int) -> Method:
+        """Return the method at word `word`. Raises KeyError where there is none."""
+        found = self.by_word[word]
+        if found is None:
+            raise KeyError(f"{self.name} has no method at {4 * word:#06x}")
+        return found[0]
 
     def label(self, word: int) -> str:
         """Name of the method at word `word`."""
