@@ -119,7 +119,8 @@ class ThreadBlock(BlockState):
         self.state: Any = []
         self.block_warps = self.ended = self.turn = 0
         self.over = False
-        self._spun, self._since = 0, 0
+        self._spun = 0
+        self._since = 0
         self._spinning: Warp | None = None
         self.allowed_barriers = launch.barriers
         self.barrier_mask = (1 << launch.chip.barrier_bits) - 1
@@ -166,20 +167,21 @@ class ThreadBlock(BlockState):
 
     # --- turns --------------------------------------------------------------------------------------------------------
     @property
-    def spun(self) -> int:  # type: ignore[override]
+    def spun(self) -> int:
         """See `BlockState`."""
         return self._spun + (0 if self._spinning is None else self._spinning.issued - self._since)
 
     @spun.setter
-    def spun(self, instructions: int) -> None:  # type: ignore[override]
+    def spun(self, instructions: int) -> None:
         self._spun, self._spinning = instructions, None
 
     def next_warp(self) -> Warp | None:
         """Give the turn to the warp that has it, or else to the next one that can go on; None where there is none."""
-        k = self.rules.next_in_turn(self, NOBODY)
+        k = int(self.rules.next_in_turn(self, NOBODY))
         if k == self.block_warps:
             return None
-        self.turn, warp = k, self.warps[k]
+        self.turn = k
+        warp: Warp = self.warps[k]
         self.spun = self.spun
         self._spinning, self._since = warp, warp.issued
         return warp
@@ -187,7 +189,7 @@ class ThreadBlock(BlockState):
     def end_turn(self, warp: Warp, spins: bool = False) -> None:
         """The turn of a warp is over; `spins`: it may be waiting for another one."""
         self.over = False
-        self.spun = self.spun if spins else 0
+        self.spun = self.spun if spins else 0  # pyright: ignore[reportIncompatibleVariableOverride]
         self.rules.end_turn(self, warp.control, warp.index)
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
