@@ -1,5 +1,5 @@
 /* What compute shaders of OpenGL ES 3.1 can do, case by case: compute [NAME...]; prints the words every case leaves. */
-#include "../../examples/gl/surface.h"
+#include "../../../examples/gl/surface.h"
 #include <string.h>
 
 #define HEAD "#version 310 es\nprecision highp float; precision highp int;\n"

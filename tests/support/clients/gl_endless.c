@@ -1,6 +1,6 @@
 /* A program that never ends, then one that does. Usage: gl_endless vertex|fragment|compute SIZE
    Prints the pixel in the middle: red only if something was drawn behind the endless program. */
-#include "../../examples/gl/surface.h"
+#include "../../../examples/gl/surface.h"
 #include <string.h>
 
 #define VERSION "#version 300 es\nprecision highp float;\n"
