@@ -35,6 +35,8 @@ def content(s: Session) -> Any:
     found["stats"].pop("seconds")
     # Grouping is no state, and counters that no $pm shows are not kept by compiled code.
     del found["since"], found["clock"], found["gangs"], found["events"], found["schedule"]
+    # Instructions count towards the limit of a turn, and each engine has a limit of its own.
+    found["blocks"] = [b[:3] for b in found["blocks"]]
     # A warp that has ended stands nowhere.
     found["warps"] = [(*w[:3], 0, *w[4:]) if w[0] == "finished" else w for w in found["warps"]]
     return repr_of(found)
