@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import isakit
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow
-from isakit.machine.tesla.compiled.analysis.lane_steps import Affine, Known, LaneSteps, has_thread_numbers_in_rows
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.lane_steps import Affine, Known, LaneSteps, has_thread_numbers_in_rows
 
 REGISTERS = 10
 ISA = isakit.isa("tesla", "gt200")

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from isakit.engine.llvm import host
-from isakit.machine.tesla.compiled.analysis import nan_canonicalisation as lazy
+from isakit.machine.tesla.analysis import nan_canonicalisation as lazy
 from isakit.machine.tesla.compiled.launch import block_runner as run
 from isakit.sem.fp import f32
 from isakit.sem.value import const

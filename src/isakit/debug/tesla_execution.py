@@ -62,8 +62,8 @@ class TeslaExecution(Execution):
 
     @staticmethod
     def _blocks_wait(launch: Launch) -> bool:
-        from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
-        from isakit.machine.tesla.compiled.analysis.known_flow import may_wait_for_blocks
+        from isakit.machine.tesla.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.analysis.known_flow import may_wait_for_blocks
 
         try:
             return may_wait_for_blocks(launch)
@@ -75,7 +75,7 @@ class TeslaExecution(Execution):
 
         reason = unusable() if type(self.machine) is Machine else "it is a graphics stage"
         if reason is None:
-            from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
+            from isakit.machine.tesla.analysis.control_flow import NotCompiled
             from isakit.machine.tesla.compiled.launch.probed_run import ProbedRun
 
             try:

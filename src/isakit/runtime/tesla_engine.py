@@ -70,7 +70,7 @@ _launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
 
 def _worth_compiling(launch: Launch) -> bool:
     """Compiling costs milliseconds per instruction: a kernel without loops must run in many threads to earn it."""
-    from isakit.machine.tesla.compiled.analysis.known_flow import has_loops
+    from isakit.machine.tesla.analysis.known_flow import has_loops
 
     threads = _launched.get(launch.code, 0) + max(LAUNCH, launch.blocks * launch.threads)
     _launched[launch.code] = threads
@@ -87,7 +87,7 @@ class Compiling:
     eager: bool
 
     def __call__(self, launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
-        from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.analysis.control_flow import NotCompiled
 
         try:
             if self.eager or (_worth_compiling(launch) and _usable()):

@@ -15,7 +15,6 @@ from isakit.machine.snapshot import Snapshot, frozen
 from isakit.machine.tesla import control_requests as control
 from isakit.machine.tesla.address_spaces import AccessFault, GlobalSpace, OwnSpace
 from isakit.machine.tesla.block import READY, WAITING, ThreadBlock, Warp
-from isakit.machine.tesla.compiled.analysis.racing_accesses import warp_order
 from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.gang import Gang, Ready
 from isakit.machine.tesla.gang_state import State, Trap, UnknownValue
@@ -69,13 +68,21 @@ class Machine:
         self.ready = Ready()
         self._running: Gang | None = None
         self._turn = -1
-        order = warp_order(launch)
-        self.ordered, self._races = order.ordered and self.keeps_order, dict(order.races)
+        self.ordered, self._races = self._order()
         self.after: Callable[[], object] | None = None
         self.blocks: Sequence[ThreadBlock] = []
         self.warps: list[Warp] = []
         self._constants = {n: FlatMemory.holding(data) for n, data in launch.constants.items()}
         self._start_wave()
+
+    def _order(self) -> tuple[bool, dict[int, int]]:
+        """Return whether the order of a block's warps shows, and where turns end (`WarpOrder.races`)."""
+        if not self.keeps_order or self.launch.warps == 1:
+            return False, {}
+        from isakit.machine.tesla.analysis.racing_accesses import warp_order  # a short run does without it
+
+        order = warp_order(self.launch)
+        return order.ordered, dict(order.races)
 
     # --- setting up -------------------------------------------------------------------------------------------------
     def _start_wave(self) -> None:

@@ -5,10 +5,10 @@ the warp whose arrival opens the barrier; before an access that meets one the wa
 so many instructions that the warp may be waiting for another one.
 
 Two accesses meet where another warp may make one of them between the same two barriers, at the same place, and one of
-them writes (`compiled.analysis.racing_accesses` has the table, made once for a program and a shape of blocks). So the
-other warps make the first one before this warp makes the second: warps advance side by side as far as a program can
-tell, which old programs count on ([tesla] 9.2, "Order of the warps of a block"; inferred). A warp that holds a lock
-goes on. With `Choices.warp_order` as `until_waiting` a turn ends only where a warp waits or has finished.
+them writes (`analysis.racing_accesses` has the table, made once for a program and a shape of blocks). So the other
+warps make the first one before this warp makes the second: warps advance side by side as far as a program can tell,
+which old programs count on ([tesla] 9.2, "Order of the warps of a block"; inferred). A warp that holds a lock goes on.
+With `Choices.warp_order` as `until_waiting` a turn ends only where a warp waits or has finished.
 """
 
 from __future__ import annotations

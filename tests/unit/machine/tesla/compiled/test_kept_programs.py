@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import isakit
-from isakit.machine.tesla.compiled.analysis import control_flow, known_flow
+from isakit.machine.tesla.analysis import control_flow, known_flow
 from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram
 from isakit.machine.tesla.compiled.launch import compiled_kernels
 from support.runners.compiled import compiled_device

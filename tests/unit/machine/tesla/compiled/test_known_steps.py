@@ -12,8 +12,8 @@ import isakit
 from isakit import MachineFault
 from isakit.machine.tesla import Choices
 from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow
-from isakit.machine.tesla.compiled.analysis.lane_steps import LaneSteps
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.lane_steps import LaneSteps
 from support.runners.compiled import WAYS, device_on
 
 KERNEL = """

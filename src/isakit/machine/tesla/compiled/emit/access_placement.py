@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import expression
+from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.rules import accesses
 

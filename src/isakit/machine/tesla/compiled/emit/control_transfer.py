@@ -16,8 +16,8 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit
 from isakit.lean import cached_property
+from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Step
 from isakit.machine.tesla.rules import barriers, locks, stack
 from isakit.sem.requests import ControlRequest, covered
 from isakit.sem.routine import Routine

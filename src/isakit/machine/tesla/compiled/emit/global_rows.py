@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isakit.engine.llvm import Ref, ValueLowering
-from isakit.machine.tesla.compiled.analysis.control_flow import Step
+from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.emit.access_placement import Placed, all_equal, multiples
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.emit.own_access import OwnAccess

@@ -21,8 +21,8 @@ from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code, provid
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.protocol import Array
+from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.emit.control_functions import INTERPRETER, SHARED, add_functions, control_key, symbol

@@ -14,9 +14,9 @@ from typing import Any
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering, routine_ir
+from isakit.machine.tesla.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.emit.control_transfer import Handler, Transfers
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32

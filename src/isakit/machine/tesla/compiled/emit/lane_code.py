@@ -14,13 +14,13 @@ from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
 from isakit.lean import cached_property
 from isakit.machine.tesla.address_spaces import PitchWindow
+from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.known_flow import known_order
+from isakit.machine.tesla.analysis.lane_steps import Known, LaneSteps, has_thread_numbers_in_rows
+from isakit.machine.tesla.analysis.racing_accesses import NOT_SEEN, WarpOrder
+from isakit.machine.tesla.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
-from isakit.machine.tesla.compiled.analysis.known_flow import known_order
-from isakit.machine.tesla.compiled.analysis.lane_steps import Known, LaneSteps, has_thread_numbers_in_rows
-from isakit.machine.tesla.compiled.analysis.racing_accesses import NOT_SEEN, WarpOrder
-from isakit.machine.tesla.compiled.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import call_of
 from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32

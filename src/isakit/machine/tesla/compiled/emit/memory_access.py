@@ -7,8 +7,8 @@ from dataclasses import replace
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
+from isakit.machine.tesla.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled.emit.access_placement import Placed
 from isakit.machine.tesla.compiled.emit.global_rows import GlobalRows
 from isakit.machine.tesla.compiled.emit.memory_atomics import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from isakit.engine.llvm import Body, Ref, ValueLowering
 from isakit.engine.llvm.routine_ir import expression
-from isakit.machine.tesla.compiled.analysis.control_flow import Step
+from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.emit.access_placement import WORDS, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows

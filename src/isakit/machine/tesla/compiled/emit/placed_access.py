@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from isakit.engine.llvm import Ref, ValueLowering
-from isakit.machine.tesla.compiled.analysis.control_flow import Step
+from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.emit.access_placement import AccessPlacement, Placed
 from isakit.machine.tesla.compiled.state_layout import V32
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from isakit.machine.tesla.analysis.control_flow import Place, Step
+from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Place, Step
-from isakit.machine.tesla.compiled.analysis.nan_canonicalisation import LazyNans
 from isakit.machine.tesla.compiled.emit.lane_code import LaneCode
 from isakit.machine.tesla.compiled.state_layout import V1, V32
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
+from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.lane_steps import LaneSteps
+from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
+from isakit.machine.tesla.analysis.uniform_registers import UniformRegisters, makes_uniform
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
-from isakit.machine.tesla.compiled.analysis.lane_steps import LaneSteps
-from isakit.machine.tesla.compiled.analysis.nan_canonicalisation import LazyNans
-from isakit.machine.tesla.compiled.analysis.uniform_registers import UniformRegisters, makes_uniform
 from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
 from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.memory_access import KernelAccesses

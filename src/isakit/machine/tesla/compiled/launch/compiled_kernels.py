@@ -19,9 +19,9 @@ from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.lean import cached_property
+from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Place
+from isakit.machine.tesla.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Place
-from isakit.machine.tesla.compiled.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
 from isakit.machine.tesla.compiled.emit.interpreter import METADATA, InterpreterProgram, handlers_of, keys_of, library
 from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode

@@ -8,7 +8,7 @@ import numpy as np
 
 from isakit.engine.llvm import Host
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.compiled.analysis.control_flow import Sample
+from isakit.machine.tesla.analysis.control_flow import Sample
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.compiled_unit import Descriptor, function_of, question
 from isakit.texture.sampler_state import Sampler

@@ -13,9 +13,9 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.analysis.control_flow import Place
 from isakit.machine.tesla.block import FINISHED, READY, WAITING, Warp
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.analysis.control_flow import Place
 from isakit.machine.tesla.compiled.launch.worker_context import aligned
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.rules.state import BlockState

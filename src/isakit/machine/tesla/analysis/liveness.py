@@ -16,7 +16,7 @@ from isakit.flow.graph import FlowGraph
 from isakit.flow.liveness import live_sets, uses_and_kills
 
 if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
+    from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
 
 
 class StepBlocks:

@@ -10,7 +10,7 @@ import isakit
 from isakit.codec import decoder
 from isakit.instruction_sets import instruction_set
 from isakit.machine.tesla import Code
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.control_flow import Flow
 
 Waiting = dict[int, set[int]]
 

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from isakit.flow.bits import BitNumbers
 from isakit.flow.dataflow import solve
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
 from isakit.sem.trace import Trace
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from isakit.arch.tesla import requests as request
 from isakit.errors import IsakitError
 from isakit.lean import cached_property
+from isakit.machine.tesla.analysis.liveness import KernelLiveness, StepBlocks
 from isakit.machine.tesla.choices import DEFAULT, Choices
-from isakit.machine.tesla.compiled.analysis.liveness import KernelLiveness, StepBlocks
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control, trace_of

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.machine.tesla.analysis.control_flow import Flow, Place, Sample
+from isakit.machine.tesla.analysis.racing_accesses import WarpOrder, literals_of, warp_order
+from isakit.machine.tesla.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, Place, Sample
-from isakit.machine.tesla.compiled.analysis.racing_accesses import WarpOrder, literals_of, warp_order
-from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.object_cache import read_object, write_object

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import isakit
+from isakit.machine.tesla.analysis import racing_accesses
+from isakit.machine.tesla.analysis.racing_accesses import order_of
 from isakit.machine.tesla.choices import DEFAULT
-from isakit.machine.tesla.compiled.analysis import racing_accesses
-from isakit.machine.tesla.compiled.analysis.racing_accesses import order_of
 from isakit.machine.tesla.kernel_code import Code
 
 OWN = "cvt u32 $r1 u16 $r0l\nshl $a1 $r1 0x2\nmov b32 $r3 0x7\n"

@@ -23,16 +23,16 @@ import numpy as np
 from isakit.arch.tesla.tesla import COMPUTE
 from isakit.engine.protocol import Array
 from isakit.lean import cached_property
-from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.compiled.analysis.control_flow import Flow, NotCompiled, Step
-from isakit.machine.tesla.compiled.analysis.spin_loops import spin_loops
-from isakit.machine.tesla.compiled.analysis.thread_values import (
+from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Step
+from isakit.machine.tesla.analysis.spin_loops import spin_loops
+from isakit.machine.tesla.analysis.thread_values import (
     HEADER,
     Node,
     ThreadAccess,
     ThreadValues,
     Unstructured,
 )
+from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.rules.barriers import ALL
