@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from isakit.compile.ir import NOWHERE, Block, Const, Function, Ins, IrValue, Loc
-from isakit.compile.ops import OPS
+from isakit.compile.ir import (
+    NOWHERE,
+    Block,
+    Const,
+    Effect,
+    Function,
+    Ins,
+    IrValue,
+    Loc,
+    Operation,
+    PlainOp,
+    operation,
+)
+from isakit.compile.ops import ADC, ADD, ADDX, CMP, NOT, OR, PAND, POR, SUBX, XOR
 from isakit.compile.simplify import simplify
 
 
@@ -22,35 +35,35 @@ class IrBuilder:
         self.block = block
         self.shared = {}
 
-    def emit(self, op: str, args: list[IrValue], kinds: str, /, **attrs: Any) -> Ins:
-        """An operation as it is."""
-        i = Ins(op, args, kinds, attrs, self.loc)
+    def emit(self, what: PlainOp | Operation, args: list[IrValue], kinds: Sequence[str], /) -> Ins:
+        """Append an operation as it is."""
+        i = Ins(what, args, kinds, self.loc)
         i.block = self.block
         self.block.ins.append(i)
         return i
 
-    def op(self, op: str, /, *given: IrValue, kinds: str = "", **attrs: Any) -> IrValue:
-        """The (first) result of an operation without effects, as simple as it gets."""
+    def op(self, what: PlainOp | Operation, /, *given: IrValue, kinds: Sequence[str] = "") -> IrValue:
+        """Return the (first) result of an operation without effects, as simple as it gets."""
         args = list(given)
+        op, attrs = operation(what)
         for _ in range(8):
             better = simplify(op, args, attrs)
             if better is None:
                 break
             if isinstance(better, IrValue):
                 return better
-            op, args, attrs = better[0], better[1], better[2]
-        key = (op, *((a.value, a.kind) if isinstance(a, Const) else a for a in args), *sorted(attrs.items()))
+            (op, attrs), args = operation(better[0]), better[1]
+        key = (op, attrs, *((a.value, a.kind) if isinstance(a, Const) else a for a in args))
         old = self.shared.get(key)
         if old is None:
-            outs = kinds or OPS[op].outs
-            old = self.emit(op, args, outs, **attrs)
-            if not OPS[op].effect:
+            old = self.emit(Operation(op, attrs), args, kinds or op.outs)
+            if op.effect is Effect.NONE:
                 self.shared[key] = old
         return old.outs[0]
 
-    def both(self, op: str, *args: IrValue) -> tuple[IrValue, IrValue]:
-        """Both results of an operation that has two."""
-        i = self.emit(op, list(args), OPS[op].outs)
+    def both(self, op: PlainOp, *args: IrValue) -> tuple[IrValue, IrValue]:
+        """Return both results of an operation that has two."""
+        i = self.emit(op, list(args), op.outs)
         return i.outs[0], i.outs[1]
 
     # --- 64-bit integers as pairs of words ---------------------------------------------------------------------------
@@ -59,31 +72,31 @@ class IrBuilder:
         if all(isinstance(v, Const) for v in (*a, *b)):
             return words64(value64(a) + value64(b))
         if isinstance(b[0], Const) and b[0].value == 0:
-            return a[0], self.op("add", a[1], b[1])
+            return a[0], self.op(ADD, a[1], b[1])
         if isinstance(a[0], Const) and a[0].value == 0:
-            return b[0], self.op("add", a[1], b[1])
-        low, carry = self.both("addx", a[0], b[0])
-        return low, self.both("adc", a[1], b[1], carry)[0]
+            return b[0], self.op(ADD, a[1], b[1])
+        low, carry = self.both(ADDX, a[0], b[0])
+        return low, self.both(ADC, a[1], b[1], carry)[0]
 
     def sub64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue]) -> tuple[IrValue, IrValue]:
         """Difference of pairs."""
         if isinstance(b[0], Const) and isinstance(b[1], Const):
             return self.add64(a, words64(-value64(b)))
-        low, carry = self.both("subx", a[0], b[0])
-        return low, self.both("adc", a[1], self.op("not", b[1]), carry)[0]
+        low, carry = self.both(SUBX, a[0], b[0])
+        return low, self.both(ADC, a[1], self.op(NOT, b[1]), carry)[0]
 
     def less64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue], signed: bool, equal: bool) -> IrValue:
         """Whether a pair is less than (or equal to) another."""
         ty = "s32" if signed else "u32"
-        high = self.op("cmp", a[1], b[1], cond="l", ty=ty)
-        same = self.op("cmp", a[1], b[1], cond="e", ty="u32")
-        low = self.op("cmp", a[0], b[0], cond="le" if equal else "l", ty="u32")
-        return self.op("por", high, self.op("pand", same, low))
+        high = self.op(CMP(cond="l", ty=ty), a[1], b[1])
+        same = self.op(CMP(cond="e", ty="u32"), a[1], b[1])
+        low = self.op(CMP(cond="le" if equal else "l", ty="u32"), a[0], b[0])
+        return self.op(POR, high, self.op(PAND, same, low))
 
     def same64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue], cond: str = "e") -> IrValue:
         """Whether two pairs are equal (`e`) or not (`lg`)."""
-        d = self.op("or", self.op("xor", a[0], b[0]), self.op("xor", a[1], b[1]))
-        return self.op("cmp", d, Const(0), cond=cond, ty="u32")
+        d = self.op(OR, self.op(XOR, a[0], b[0]), self.op(XOR, a[1], b[1]))
+        return self.op(CMP(cond=cond, ty="u32"), d, Const(0))
 
 
 def words64(value: int) -> tuple[IrValue, IrValue]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isakit.compile.ir import Block, Const, Function, Ins, IrValue
-from isakit.compile.ops import OPS
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue, NoAttributes
+from isakit.compile.ops import PHI
 
 
 class BrokenForm(Exception):
@@ -21,8 +21,8 @@ def verify(f: Function, after: str) -> None:
 
     for b in f.blocks:
         for i in (*b.phis, *b.ins):
-            if i.op not in OPS:
-                raise bad(b, f"no operation {i.op}")
+            if not (i.attrs == () if i.op.attributes is NoAttributes else type(i.attrs) is i.op.attributes):
+                raise bad(b, f"{i.op} has the attributes {i.attrs!r}")
             for o in i.outs:
                 where[o] = b
     known = set(f.blocks)
@@ -35,7 +35,7 @@ def verify(f: Function, after: str) -> None:
         ):
             raise bad(b, "wrong predecessors")
         for i in b.phis:
-            if i.op != "phi" or len(i.args) != len(b.preds):
+            if i.op is not PHI or len(i.args) != len(b.preds):
                 raise bad(b, f"phi with {len(i.args)} arguments for {len(b.preds)} predecessors")
         for i in (*b.phis, *b.ins):
             _kinds(i, lambda what, b=b: bad(b, what))
@@ -55,11 +55,8 @@ def verify(f: Function, after: str) -> None:
 
 
 def _kinds(i: Ins, bad: Callable[[object], BrokenForm]) -> None:
-    op = OPS[i.op]
-    got = "".join(a.kind for a in i.args)
-    if (op.args != "*" and op.args != got) or (
-        op.outs != "*" and op.outs[: len(i.outs)] != "".join(o.kind for o in i.outs)
-    ):
-        raise bad(f"{i}: {got}, not {op.args}")
-    if i.op == "phi" and any(a.kind != i.out.kind for a in i.args):
+    got, made = tuple(a.kind for a in i.args), tuple(o.kind for o in i.outs)
+    if (i.op.args != ("*",) and i.op.args != got) or (i.op.outs != ("*",) and i.op.outs[: len(made)] != made):
+        raise bad(f"{i}: {' '.join(got)}, not {' '.join(i.op.args)}")
+    if i.op is PHI and any(a.kind != i.out.kind for a in i.args):
         raise bad(f"{i}: mixed kinds")

@@ -1,14 +1,21 @@
 """The compiler's intermediate form: typed values, each defined once, in blocks.
 
 Kinds of values: `r` 32 bits, `d` 64 bits and `q` 128 bits in adjacent registers, `p` a predicate, `f` the carry of an
-addition. Values of 8 and 16 bits are `r` whose upper bits mean nothing; what needs them clean extends them first.
+addition, `a` an address. Vectors are named by type and number of elements, `f32x4`, `f16x2`; what a target keeps them in is
+its own affair. Values of 8 and 16 bits are `r` whose upper bits mean nothing; what needs them clean extends them first.
 64-bit integers are two `r`: an unused half is removed like any other dead value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+A = TypeVar("A", bound=tuple[Any, ...])
+Attrs = tuple[Any, ...]
+"""The attributes of an operation: the record that its row names."""
 
 Loc = tuple[int, int, int]
 """Where an instruction comes from: line of the PTX text, file number and line of its `.loc` (0, 0 without one)."""
@@ -41,15 +48,119 @@ class Const(IrValue):
         return f"{self.value:#x}"
 
 
+class OpUniformity(Enum):
+    """When the results of an operation are the same in all lanes of a warp that execute it."""
+
+    OPERANDS = "where its operands are the same"
+    MEMORY = "where its operands are the same and the lanes execute it at the same time"
+    ALWAYS = "whatever its operands are"
+    NEVER = "not even where its operands are the same"
+
+
+class Effect(Enum):
+    """What an operation does beside computing its results."""
+
+    NONE = "nothing: it may be shared, moved, and removed where its results are unused"
+    READS = "reads memory: it may go if unused, and may not pass a write"
+    WRITES = "changes memory or orders accesses to it: it stays where it is, and no access passes it"
+    STAYS = "something that memory has no part in: it stays where it is"
+
+
+class PointsTo(Enum):
+    """Where a result points to if it is an address."""
+
+    NUMBER = "it is no address"
+    SUM = "where the argument points to that is an address; the others are numbers"
+    CHOICE = "where any of the arguments may point to"
+    NAMED = "the attributes say it"
+    OUTSIDE = "what the kernel is given or finds in memory that it does not write"
+    STORED = "what was stored where it is loaded from"
+
+
+class NoAttributes(NamedTuple):
+    """Operations that have arguments only."""
+
+
+class IrOp(Generic[P, A]):
+    """An operation: one row of the table in `ops`. Called with its attributes, it is an operation that has them.
+
+    Attributes:
+        args, outs: kinds of arguments and results; `*` any number of any kind.
+        uniformity: None where there is no result.
+        fold: the result for constant arguments, which attributes follow.
+        commutes: the two arguments may be exchanged.
+        flushes: results are no denormals, and a NaN is the chip's own one.
+        tests_zero: whether the instruction can say on the way if its result is 0: `always`, by a `constant` second
+            argument only, or never.
+        simplify: what the operation is equal to that costs less, for (operation, arguments, constants, attributes).
+        stays: the operation is needed whether its results are read or not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        args: tuple[str, ...],
+        outs: tuple[str, ...],
+        uniformity: OpUniformity | None,
+        effect: Effect,
+        points_to: PointsTo,
+        attributes: Callable[P, A],
+        fold: Callable[..., int] | None,
+    ) -> None:
+        self.name, self.args, self.outs, self.uniformity, self.effect = name, args, outs, uniformity, effect
+        self.points_to, self.attributes, self.fold = points_to, attributes, fold
+        self.commutes = self.flushes = False
+        self.tests_zero = ""
+        self.simplify: Callable[..., Any] | None = None
+        self.stays = effect in (Effect.WRITES, Effect.STAYS)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Operation:
+        return Operation(self, self.attributes(*args, **kwargs))
+
+    def of(self, i: Ins) -> A:
+        """Return the attributes of an instruction that has this operation."""
+        return i.attrs  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+AnyOp = IrOp[..., Any]
+PlainOp = IrOp[[], NoAttributes]
+
+
+class Operation(NamedTuple):
+    """An operation with its attributes."""
+
+    op: AnyOp
+    attrs: Attrs
+
+
+def operation(what: PlainOp | Operation) -> Operation:
+    """Return an operation with its attributes, of which a plain one has none."""
+    return what if type(what) is Operation else Operation(what, ())  # type: ignore[arg-type]
+
+
 class Ins:
-    """An operation: its name in the table of `ops`, arguments, results, and attributes that are no values."""
+    """An operation, its attributes, arguments, results."""
 
     __slots__ = ("args", "attrs", "block", "loc", "op", "outs")
 
-    def __init__(self, op: str, args: list[IrValue], kinds: str, attrs: dict[str, Any], loc: Loc) -> None:
-        self.op, self.args, self.attrs, self.loc = op, args, attrs, loc
+    def __init__(self, what: PlainOp | Operation, args: list[IrValue], kinds: Sequence[str], loc: Loc) -> None:
+        self.op, self.attrs = operation(what)
+        self.args, self.loc = args, loc
         self.outs = [IrValue(k, self, i) for i, k in enumerate(kinds)]
         self.block: Block | None = None
+
+    def become(self, what: PlainOp | Operation, args: list[IrValue]) -> None:
+        """Do something else, with the same results."""
+        self.op, self.attrs = operation(what)
+        self.args = args
+
+    def shown(self) -> str:
+        """Return the attributes as text, for people."""
+        fields: tuple[str, ...] = getattr(self.attrs, "_fields", ())
+        return "".join(f" {k}={v}" for k, v in zip(fields, self.attrs, strict=True) if v not in ("", False))
 
     @property
     def out(self) -> IrValue:
@@ -57,8 +168,7 @@ class Ins:
         return self.outs[0]
 
     def __repr__(self) -> str:
-        attrs = " ".join(f"{k}={v}" for k, v in self.attrs.items() if v not in ("", False, None))
-        return f"{self.outs or ''} = {self.op} {attrs} {self.args}"
+        return f"{self.outs or ''} = {self.op}{self.shown()} {self.args}"
 
 
 class Block:
@@ -161,8 +271,7 @@ class Function:
         for b in self.blocks:
             lines.append(f"{b}:  <- {b.preds}")
             for i in (*b.phis, *b.ins):
-                attrs = "".join(f" {k}={v}" for k, v in i.attrs.items() if v not in ("", False, None))
                 outs = ", ".join(f"{name(o)}:{o.kind}" for o in i.outs)
-                lines.append(f"    {outs + ' = ' if outs else ''}{i.op}{attrs} {', '.join(map(name, i.args))}")
+                lines.append(f"    {outs + ' = ' if outs else ''}{i.op}{i.shown()} {', '.join(map(name, i.args))}")
             lines.append("    " + " ".join(name(t) if isinstance(t, IrValue) else str(t) for t in b.term))
         return "\n".join(lines)

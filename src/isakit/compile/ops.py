@@ -1,76 +1,263 @@
-"""The operations of the intermediate form: what they take and give, whether they have effects, and what they compute.
+"""The operations of the intermediate form: one row says everything passes and targets need to know of one.
 
-`fold` computes an operation on constants; the same functions serve as reference for the code that is selected.
+A row states kinds of arguments and results, whether results vary by lane, effects, and what a result points to; none of
+these has a default, because a wrong one makes wrong code. `fold` computes an operation on constants; the same functions
+serve as reference for the code that is selected. The attributes of an operation are a record with named fields.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from isakit.compile.ir import AnyOp, Attrs, Effect, IrOp, NoAttributes, OpUniformity, PointsTo
 from isakit.errors import DefinitionError
 
 M32 = 0xFFFF_FFFF
-Fold = Callable[..., Any]
+P = ParamSpec("P")
+A = TypeVar("A", bound=tuple[Any, ...])
+
+SAME, MEMORY, ALWAYS, NEVER = OpUniformity.OPERANDS, OpUniformity.MEMORY, OpUniformity.ALWAYS, OpUniformity.NEVER
+NONE, READS, WRITES, STAYS = Effect.NONE, Effect.READS, Effect.WRITES, Effect.STAYS
+NUMBER, SUM, CHOICE = PointsTo.NUMBER, PointsTo.SUM, PointsTo.CHOICE
+
+
+# --- attributes ------------------------------------------------------------------------------------------------------
+class Signs16(NamedTuple):
+    """Whether each factor of 16 bits is signed."""
+
+    s1: bool
+    s2: bool
+
+
+class Product24(NamedTuple):
+    """Whether factors of 24 bits are signed, and whether the upper 32 bits of the product are meant."""
+
+    sign: bool
+    high: bool
+
+
+class Signed(NamedTuple):
+    """Whether operands are signed."""
+
+    s: bool
+
+
+class Compare(NamedTuple):
+    """A comparison of integers: condition and type."""
+
+    cond: str
+    ty: str
+
+
+class CompareFloat(NamedTuple):
+    """A comparison of f32, of the first one's magnitude with `abs1`."""
+
+    cond: str
+    abs1: bool = False
+
+
+class CompareDouble(NamedTuple):
+    """A comparison of f64."""
+
+    cond: str
+
+
+class FloatSum(NamedTuple):
+    """A sum of f32. `loose`: the text names no rounding, so that a product may become part of it."""
+
+    neg1: bool = False
+    neg2: bool = False
+    sat: bool = False
+    rz: bool = False
+    loose: bool = False
+
+
+class FloatProduct(NamedTuple):
+    """A product of f32. `loose`: the text names no rounding, so that it may become part of a sum."""
+
+    neg: bool = False
+    sat: bool = False
+    rz: bool = False
+    loose: bool = False
+
+
+class FloatMad(NamedTuple):
+    """A product of f32, truncated, and a sum."""
+
+    neg: bool = False
+    negc: bool = False
+    sat: bool = False
+
+
+class DoubleSum(NamedTuple):
+    """A sum of f64."""
+
+    rnd: str
+    neg1: bool = False
+    neg2: bool = False
+    loose: bool = False
+
+
+class DoubleProduct(NamedTuple):
+    """A product of f64."""
+
+    rnd: str
+    neg: bool = False
+    loose: bool = False
+
+
+class DoubleFma(NamedTuple):
+    """A product and a sum of f64, rounded once."""
+
+    rnd: str
+    negp: bool = False
+    negc: bool = False
+
+
+class Conversion(NamedTuple):
+    """A conversion from `source` to `to`, after `abs` and then `neg`. `again`: it is meant although it seems idle."""
+
+    to: str
+    source: str
+    rnd: str = ""
+    sat: bool = False
+    neg: bool = False
+    abs: bool = False
+    again: bool = False
+
+
+class Word(NamedTuple):
+    """The number of a word in a wider value."""
+
+    i: int
+
+
+class Parameter(NamedTuple):
+    """A place in the launch header or the parameters, how it is read, and the space it points to if that is known."""
+
+    offset: int
+    mode: str
+    to: str = ""
+
+
+class Symbol(NamedTuple):
+    """The name of a variable."""
+
+    name: str
+
+
+class Space(NamedTuple):
+    """The space an address belongs to."""
+
+    space: str
+
+
+class Load(NamedTuple):
+    """A load: space, offset, type in memory."""
+
+    space: str
+    offset: int
+    ty: str
+    volatile: bool
+
+
+class Store(NamedTuple):
+    """A store: space, offset, type in memory."""
+
+    space: str
+    offset: int
+    ty: str
+
+
+class Atomic(NamedTuple):
+    """An atomic operation: what it does, the type, space and offset."""
+
+    op: str
+    ty: str
+    space: str
+    offset: int
+
+
+class AddressShift(NamedTuple):
+    """An address register: a value shifted left, and a number added."""
+
+    shift: int
+    step: int
+
+
+class AddressStep(NamedTuple):
+    """A number added to an address register."""
+
+    step: int
+
+
+class TextureAccess(NamedTuple):
+    """A texture, the instruction that asks for it, and whether it is a cube map."""
+
+    texture: str
+    how: str
+    cube: bool
+
+
+class Numbered(NamedTuple):
+    """The number of a barrier or an event."""
+
+    id: int
+
+
+class Vote(NamedTuple):
+    """What is asked of all lanes: all, any."""
+
+    kind: str
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+OPS: dict[str, AnyOp] = {}
+
+
+def row(
+    name: str,
+    args: str | tuple[str, ...],
+    outs: str | tuple[str, ...],
+    uniformity: OpUniformity | None,
+    effect: Effect,
+    points_to: PointsTo,
+    attributes: Callable[P, A],
+    fold: Callable[..., int] | None = None,
+    *,
+    commutes: bool = False,
+    flushes: bool = False,
+    tests_zero: str = "",
+) -> IrOp[P, A]:
+    """Return a new row of the table. Raises DefinitionError for a name that is taken or facts that do not fit."""
+    if (uniformity is None) != (not outs):
+        raise DefinitionError(f"operation {name!r}: only an operation without results has no uniformity")
+    if name in OPS:
+        raise DefinitionError(f"operation {name!r} is already defined")
+    fields: tuple[str, ...] = getattr(attributes, "_fields")  # noqa: B009
+    if fold is not None and fields and list(inspect.signature(fold).parameters)[len(args) :] != list(fields):
+        raise DefinitionError(f"operation {name!r}: `fold` does not take the attributes {', '.join(fields)}")
+    op = IrOp[P, A](name, tuple(args), tuple(outs), uniformity, effect, points_to, attributes, fold)
+    op.commutes, op.flushes, op.tests_zero = commutes, flushes, tests_zero
+    OPS[name] = op
+    return op
+
+
+def plain(
+    name: str, args: str, outs: str, points_to: PointsTo, fold: Callable[..., int] | None = None, *,
+    commutes: bool = False, flushes: bool = False, tests_zero: str = "",
+) -> IrOp[[], NoAttributes]:  # fmt: skip
+    """Return a new row of an operation that computes: its results depend on nothing but its arguments."""
+    return row(name, args, outs, SAME, NONE, points_to, NoAttributes, fold, commutes=commutes, flushes=flushes,
+               tests_zero=tests_zero)  # fmt: skip
 
 
 def signed(v: int, bits: int = 32) -> int:
-    """The low `bits` of a number as a signed one."""
+    """Return the low `bits` of a number as a signed one."""
     v &= (1 << bits) - 1
     return v - (1 << bits) if v >> bits - 1 else v
-
-
-class OpUniformity(Enum):
-    """When the results of an operation are the same in all lanes of a warp that execute it."""
-
-    OPERANDS = "where its operands are the same"
-    MEMORY = "where its operands are the same and the lanes execute it at the same time"
-    ALWAYS = "whatever its operands are"
-    NEVER = "not even where its operands are the same"
-
-
-SAME, MEMORY, ALWAYS, NEVER = OpUniformity.OPERANDS, OpUniformity.MEMORY, OpUniformity.ALWAYS, OpUniformity.NEVER
-
-
-@dataclass(frozen=True)
-class IrOp:
-    """One operation.
-
-    `args` and `outs` are kinds, `*` any number of any kind. `uniformity` is None where there is no result; it has no
-    default, because code for a branch that is wrongly taken for uniform is wrong. `effect`: "" none, "read" reads
-    memory (may go if unused, may not pass a write), "write" stays where it is.
-    """
-
-    name: str
-    args: str
-    outs: str
-    uniformity: OpUniformity | None
-    effect: str = ""
-    commutes: bool = False
-    fold: Fold | None = None
-
-
-OPS: dict[str, IrOp] = {}
-
-
-def _op(
-    name: str,
-    args: str,
-    outs: str,
-    uniformity: OpUniformity | None,
-    fold: Fold | None = None,
-    *,
-    f1: Callable[[int], int] | None = None,
-    f2: Callable[[int, int], int] | None = None,
-    f3: Callable[[int, int, int], int] | None = None,
-    effect: str = "",
-    commutes: bool = False,
-) -> None:
-    if (uniformity is None) != (not outs):
-        raise DefinitionError(f"operation {name!r}: only an operation without results has no uniformity")
-    OPS[name] = IrOp(name, args, outs, uniformity, effect, commutes, fold or f1 or f2 or f3)
 
 
 def _shift(a: int, n: int, kind: str) -> int:
@@ -83,11 +270,11 @@ def _saturated(v: int) -> int:
     return max(-(1 << 31), min(v, (1 << 31) - 1))
 
 
-def _mul16(a: int, b: int, s1: bool = False, s2: bool = False) -> int:
+def _mul16(a: int, b: int, s1: bool, s2: bool) -> int:
     return (signed(a, 16) if s1 else a & 0xFFFF) * (signed(b, 16) if s2 else b & 0xFFFF)
 
 
-def _mul24(a: int, b: int, sign: bool = False, high: bool = False) -> int:
+def _mul24(a: int, b: int, sign: bool, high: bool) -> int:
     x, y = (signed(a, 24), signed(b, 24)) if sign else (a & 0xFF_FFFF, b & 0xFF_FFFF)
     return x * y >> 16 if high else x * y
 
@@ -98,7 +285,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-def _sad(a: int, b: int, c: int, s: bool = False) -> int:
+def _sad(a: int, b: int, c: int, s: bool) -> int:
     return (abs(signed(a) - signed(b)) if s else abs(a - b)) + c
 
 
@@ -108,90 +295,88 @@ def _compare(a: int, b: int, cond: str, ty: str) -> int:
     return int(_COMPARE[cond](a, b))
 
 
-_op("add", "rr", "r", SAME, f2=lambda a, b: a + b, commutes=True)
-_op("sub", "rr", "r", SAME, f2=lambda a, b: a - b)
-_op("addsat", "rr", "r", SAME, f2=lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
-_op("subsat", "rr", "r", SAME, f2=lambda a, b: _saturated(signed(a) - signed(b)))
-_op("mul", "rr", "r", SAME, f2=lambda a, b: a * b, commutes=True)
-_op("mulhu", "rr", "r", SAME, f2=lambda a, b: a * b >> 32, commutes=True)
-_op("mulhs", "rr", "r", SAME, f2=lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
-_op("mul16", "rr", "r", SAME, _mul16)
-_op("mul24", "rr", "r", SAME, _mul24, commutes=True)
-_op("and", "rr", "r", SAME, f2=lambda a, b: a & b, commutes=True)
-_op("or", "rr", "r", SAME, f2=lambda a, b: a | b, commutes=True)
-_op("xor", "rr", "r", SAME, f2=lambda a, b: a ^ b, commutes=True)
-_op("not", "r", "r", SAME, f1=lambda a: ~a)
-_op("shl", "rr", "r", SAME, f2=lambda a, b: _shift(a, b, "shl"))
-_op("shr", "rr", "r", SAME, f2=lambda a, b: _shift(a, b, "shr"))
-_op("sar", "rr", "r", SAME, f2=lambda a, b: _shift(a, b, "sar"))
-_op("minu", "rr", "r", SAME, min, commutes=True)
-_op("maxu", "rr", "r", SAME, max, commutes=True)
-_op("mins", "rr", "r", SAME, f2=lambda a, b: min(signed(a), signed(b)), commutes=True)
-_op("maxs", "rr", "r", SAME, f2=lambda a, b: max(signed(a), signed(b)), commutes=True)
-_op("abs", "r", "r", SAME, f1=lambda a: abs(signed(a)))
-_op("sext8", "r", "r", SAME, f1=lambda a: signed(a, 8))
-_op("zext8", "r", "r", SAME, f1=lambda a: a & 0xFF)
-_op("sext16", "r", "r", SAME, f1=lambda a: signed(a, 16))
-_op("zext16", "r", "r", SAME, f1=lambda a: a & 0xFFFF)
-_op("sad", "rrr", "r", SAME, _sad)
-_op("addx", "rr", "rf", SAME, commutes=True)
-_op("subx", "rr", "rf", SAME)
-_op("adc", "rrf", "rf", SAME)
-_op("cmp", "rr", "p", SAME, _compare)
-_op("cmpf", "rr", "p", SAME)
-_op("cmpd", "dd", "p", SAME)
-_op("pand", "pp", "p", SAME, f2=lambda a, b: a & b, commutes=True)
-_op("por", "pp", "p", SAME, f2=lambda a, b: a | b, commutes=True)
-_op("pxor", "pp", "p", SAME, f2=lambda a, b: a ^ b, commutes=True)
-_op("pnot", "p", "p", SAME, f1=lambda a: 1 - (a & 1))
-_op("mask", "p", "r", SAME, f1=lambda a: -(a & 1))
-_op("sel", "prr", "r", SAME, f3=lambda p, a, b: a if p & 1 else b)
-_op("fadd", "rr", "r", SAME)
-_op("fmul", "rr", "r", SAME)
-_op("fmad", "rrr", "r", SAME)
-_op("fmin", "rr", "r", SAME)
-_op("fmax", "rr", "r", SAME)
-_op("slctf", "rrr", "r", SAME)
-for _name in ("rcp", "rsqrt", "lg2", "sin", "cos", "ex2"):
-    _op(_name, "r", "r", SAME)
-_op("cvt", "*", "*", SAME)
-_op("dadd", "dd", "d", SAME)
-_op("dmul", "dd", "d", SAME)
-_op("dfma", "ddd", "d", SAME)
-_op("dmin", "dd", "d", SAME)
-_op("dmax", "dd", "d", SAME)
-_op("pack", "rr", "d", SAME)
-_op("pack4", "rrrr", "q", SAME)
-_op("word", "*", "r", SAME)
-_op("copy", "r", "r", SAME, f1=lambda a: a)
-_op("phi", "*", "*", SAME)
-_op("addr", "r", "a", SAME)
-_op("step", "a", "a", SAME)
-_op("param", "", "r", SAME)
-_op("tid", "", "r", NEVER)
-_op("address", "", "r", SAME)
-_op("generic", "r", "r", SAME, f1=lambda a: a)
-_op("ldc", "*", "*", SAME)
-_op("clock", "", "r", NEVER, effect="write")
-_op("physid", "", "r", NEVER)
-_op("ld", "*", "*", MEMORY, effect="read")
-_op("st", "*", "", None, effect="write")
-_op("atom", "*", "*", NEVER, effect="write")
-_op("tex", "*", "q", MEMORY, effect="read")
-_op("bar", "", "", None, effect="write")
-_op("fence", "", "", None, effect="write")
-_op("vote", "p", "p", ALWAYS, effect="write")
-_op("brkpt", "", "", None, effect="write")
-_op("trap", "", "", None, effect="write")
-_op("pmevent", "", "", None, effect="write")
+ADD = plain("add", "rr", "r", SUM, lambda a, b: a + b, commutes=True, tests_zero="always")
+SUB = plain("sub", "rr", "r", SUM, lambda a, b: a - b, tests_zero="always")
+ADDSAT = plain("addsat", "rr", "r", NUMBER, lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
+SUBSAT = plain("subsat", "rr", "r", NUMBER, lambda a, b: _saturated(signed(a) - signed(b)))
+MUL = plain("mul", "rr", "r", NUMBER, lambda a, b: a * b, commutes=True)
+MULHU = plain("mulhu", "rr", "r", NUMBER, lambda a, b: a * b >> 32, commutes=True)
+MULHS = plain("mulhs", "rr", "r", NUMBER, lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
+MUL16 = row("mul16", "rr", "r", SAME, NONE, NUMBER, Signs16, _mul16)
+MUL24 = row("mul24", "rr", "r", SAME, NONE, NUMBER, Product24, _mul24, commutes=True)
+AND = plain("and", "rr", "r", SUM, lambda a, b: a & b, commutes=True, tests_zero="always")
+OR = plain("or", "rr", "r", SUM, lambda a, b: a | b, commutes=True, tests_zero="always")
+XOR = plain("xor", "rr", "r", NUMBER, lambda a, b: a ^ b, commutes=True, tests_zero="always")
+NOT = plain("not", "r", "r", NUMBER, lambda a: ~a, tests_zero="always")
+SHL = plain("shl", "rr", "r", NUMBER, lambda a, b: _shift(a, b, "shl"), tests_zero="constant")
+SHR = plain("shr", "rr", "r", NUMBER, lambda a, b: _shift(a, b, "shr"), tests_zero="constant")
+SAR = plain("sar", "rr", "r", NUMBER, lambda a, b: _shift(a, b, "sar"), tests_zero="constant")
+MINU = plain("minu", "rr", "r", NUMBER, min, commutes=True)
+MAXU = plain("maxu", "rr", "r", NUMBER, max, commutes=True)
+MINS = plain("mins", "rr", "r", NUMBER, lambda a, b: min(signed(a), signed(b)), commutes=True)
+MAXS = plain("maxs", "rr", "r", NUMBER, lambda a, b: max(signed(a), signed(b)), commutes=True)
+ABS = plain("abs", "r", "r", NUMBER, lambda a: abs(signed(a)))
+SEXT8 = plain("sext8", "r", "r", NUMBER, lambda a: signed(a, 8))
+ZEXT8 = plain("zext8", "r", "r", NUMBER, lambda a: a & 0xFF)
+SEXT16 = plain("sext16", "r", "r", NUMBER, lambda a: signed(a, 16))
+ZEXT16 = plain("zext16", "r", "r", NUMBER, lambda a: a & 0xFFFF)
+SAD = row("sad", "rrr", "r", SAME, NONE, NUMBER, Signed, _sad)
+ADDX = plain("addx", "rr", "rf", SUM, commutes=True)
+SUBX = plain("subx", "rr", "rf", SUM)
+ADC = plain("adc", "rrf", "rf", SUM)
+CMP = row("cmp", "rr", "p", SAME, NONE, NUMBER, Compare, _compare)
+CMPF = row("cmpf", "rr", "p", SAME, NONE, NUMBER, CompareFloat)
+CMPD = row("cmpd", "dd", "p", SAME, NONE, NUMBER, CompareDouble)
+PAND = plain("pand", "pp", "p", NUMBER, lambda a, b: a & b, commutes=True)
+POR = plain("por", "pp", "p", NUMBER, lambda a, b: a | b, commutes=True)
+PXOR = plain("pxor", "pp", "p", NUMBER, lambda a, b: a ^ b, commutes=True)
+PNOT = plain("pnot", "p", "p", NUMBER, lambda a: 1 - (a & 1))
+MASK = plain("mask", "p", "r", NUMBER, lambda a: -(a & 1))
+SEL = plain("sel", "prr", "r", CHOICE, lambda p, a, b: a if p & 1 else b)
+FADD = row("fadd", "rr", "r", SAME, NONE, NUMBER, FloatSum, flushes=True)
+FMUL = row("fmul", "rr", "r", SAME, NONE, NUMBER, FloatProduct, flushes=True)
+FMAD = row("fmad", "rrr", "r", SAME, NONE, NUMBER, FloatMad, flushes=True)
+FMIN = plain("fmin", "rr", "r", NUMBER, flushes=True)
+FMAX = plain("fmax", "rr", "r", NUMBER, flushes=True)
+SLCTF = plain("slctf", "rrr", "r", NUMBER)
+RCP = plain("rcp", "r", "r", NUMBER, flushes=True)
+RSQRT = plain("rsqrt", "r", "r", NUMBER, flushes=True)
+LG2 = plain("lg2", "r", "r", NUMBER, flushes=True)
+SIN = plain("sin", "r", "r", NUMBER, flushes=True)
+COS = plain("cos", "r", "r", NUMBER, flushes=True)
+EX2 = plain("ex2", "r", "r", NUMBER, flushes=True)
+CVT = row("cvt", "*", "*", SAME, NONE, NUMBER, Conversion)
+DADD = row("dadd", "dd", "d", SAME, NONE, NUMBER, DoubleSum)
+DMUL = row("dmul", "dd", "d", SAME, NONE, NUMBER, DoubleProduct)
+DFMA = row("dfma", "ddd", "d", SAME, NONE, NUMBER, DoubleFma)
+DMIN = plain("dmin", "dd", "d", NUMBER)
+DMAX = plain("dmax", "dd", "d", NUMBER)
+PACK = plain("pack", "rr", "d", CHOICE)
+PACK4 = plain("pack4", "rrrr", "q", CHOICE)
+WORD = row("word", "*", "r", SAME, NONE, CHOICE, Word)
+COPY = plain("copy", "r", "r", CHOICE, lambda a: a)
+PHI = plain("phi", "*", "*", CHOICE)
+ADDR = row("addr", "r", "a", SAME, NONE, NUMBER, AddressShift)
+STEP = row("step", "a", "a", SAME, NONE, NUMBER, AddressStep)
+PARAM = row("param", "", "r", SAME, NONE, PointsTo.OUTSIDE, Parameter)
+TID = row("tid", "", "r", NEVER, NONE, NUMBER, NoAttributes)
+ADDRESS = row("address", "", "r", SAME, NONE, PointsTo.NAMED, Symbol)
+GENERIC = row("generic", "r", "r", SAME, NONE, PointsTo.NAMED, Space, lambda a, space: a)
+LDC = row("ldc", "*", "*", SAME, NONE, PointsTo.OUTSIDE, Load)
+CLOCK = row("clock", "", "r", NEVER, STAYS, NUMBER, NoAttributes)
+PHYSID = row("physid", "", "r", NEVER, NONE, NUMBER, NoAttributes)
+LD = row("ld", "*", "*", MEMORY, READS, PointsTo.STORED, Load)
+ST = row("st", "*", "", None, WRITES, NUMBER, Store)
+ATOM = row("atom", "*", "*", NEVER, WRITES, PointsTo.OUTSIDE, Atomic)
+TEX = row("tex", "*", "q", MEMORY, READS, NUMBER, TextureAccess)
+BAR = row("bar", "", "", None, WRITES, NUMBER, Numbered)
+FENCE = row("fence", "", "", None, WRITES, NUMBER, NoAttributes)
+VOTE = row("vote", "p", "p", ALWAYS, STAYS, NUMBER, Vote)
+BRKPT = row("brkpt", "", "", None, STAYS, NUMBER, NoAttributes)
+TRAP = row("trap", "", "", None, STAYS, NUMBER, NoAttributes)
+PMEVENT = row("pmevent", "", "", None, STAYS, NUMBER, Numbered)
 
 
-def fold(name: str, values: list[int], attrs: dict[str, Any]) -> int | None:
-    """The result of an operation on constants, None if it has to be computed by the chip."""
-    f = OPS[name].fold
-    if f is None:
-        return None
-    return (
-        int(f(*values, **{k: v for k, v in attrs.items() if k in ("s1", "s2", "sign", "high", "cond", "ty", "s")}))
-        & M32
-    )
+def fold(op: AnyOp, values: list[int], attrs: Attrs) -> int | None:
+    """Return the result of an operation on constants, None if it has to be computed by the chip."""
+    return None if op.fold is None else int(op.fold(*values, *attrs)) & M32

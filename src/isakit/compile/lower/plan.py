@@ -5,10 +5,34 @@ Source 1 of most instructions may be a word of shared memory, where parameters l
 
 from __future__ import annotations
 
-from isakit.compile.ir import Block, Const, Function, Ins, IrValue
-from isakit.compile.ops import OPS, signed
+from isakit.compile.ir import Block, Const, Effect, Function, Ins, IrValue
+from isakit.compile.ops import (
+    ABS,
+    ADC,
+    ADD,
+    ADDR,
+    CMP,
+    COS,
+    CVT,
+    EX2,
+    FMAD,
+    LD,
+    LDC,
+    MASK,
+    MUL16,
+    MUL24,
+    PARAM,
+    SEL,
+    SEXT8,
+    SEXT16,
+    SIN,
+    SUB,
+    ZEXT8,
+    ZEXT16,
+    signed,
+)
 from isakit.compile.passes.values import count_uses
-from isakit.compile.simplify import tells_zero
+from isakit.compile.simplify import memory_type, tells_zero
 from isakit.compile.target import CompileTarget
 
 SHORT_REACH = {"b32": 0x7C, "u16": 0x3E, "s16": 0x3E, "u8": 0x1F}
@@ -16,8 +40,6 @@ SHORT_REACH = {"b32": 0x7C, "u16": 0x3E, "s16": 0x3E, "u8": 0x1F}
 CONSTANT_REACH = 0x1FC
 FEW = 2
 """A word of constant memory that is read so often is read by the instructions that need it."""
-
-SWAPPED = {"l": "g", "g": "l", "le": "ge", "ge": "le", "lu": "gu", "gu": "lu", "leu": "geu", "geu": "leu"}
 
 TWO = frozenset({"add", "addsat", "and", "or", "xor", "minu", "mins", "maxu", "maxs", "mul16", "mul24", "fadd", "fmul",
                  "fmin", "fmax", "cmp", "cmpf", "sub", "addx", "adc", "subsat", "subx"})  # fmt: skip
@@ -27,7 +49,6 @@ COMMUTING = TWO - {"subsat", "subx"}
 FIRST = frozenset({"shl", "shr", "sar", "cvt", "zext8", "sext8", "zext16", "sext16", "not", "abs", "addr", "copy",
                    "ex2", "sin", "cos"})  # fmt: skip
 """Operations of one operand, which may lie in shared memory."""
-CLOBBERS = frozenset({"st", "atom", "bar", "fence", "ld_lock"})
 GUARDABLE = frozenset({"add", "sub", "and", "or", "xor", "shl", "shr", "sar", "fadd", "fmul", "fmad", "zext16",
                        "sext16", "zext8", "sext8", "mul16", "mul24", "minu", "mins", "maxu", "maxs", "fmin", "fmax",
                        "abs", "rcp", "rsqrt", "lg2", "not"})  # fmt: skip
@@ -57,12 +78,12 @@ class FoldingPlan:
         self.delayed: dict[Ins, tuple[int, Ins]] = {}
         self.tested: dict[Ins, Ins] = {}
         self.narrow: set[Ins] = set()
-        self.masked = {i.args[0] for i in f.instructions() if i.op == "mask"}
+        self.masked = {i.args[0] for i in f.instructions() if i.op is MASK}
         self.place: dict[Ins, int] = {}
         self.barriers: dict[Block, list[int]] = {}
         self.taken: dict[IrValue, int] = {}
         for b in f.blocks:
-            self.barriers[b] = [k for k, i in enumerate(b.ins) if i.op in CLOBBERS]
+            self.barriers[b] = [k for k, i in enumerate(b.ins) if i.op.effect is Effect.WRITES]
             for k, i in enumerate(b.ins):
                 self.place[i] = k
         for b in f.blocks:
@@ -86,43 +107,42 @@ class FoldingPlan:
 
     def _fuse(self, b: Block) -> None:
         for i in b.ins:
-            if i.op in ("add", "sub"):
+            if i.op in (ADD, SUB):
                 for k in (1, 0):
                     p = self._single(i.args[k], b)
                     if p is not None and self._product(p) and not isinstance(i.args[1 - k], Const):
                         self.fused[i] = k, p
                         self.skipped.add(p)
                         break
-            elif (
-                i.op == "cmp"
-                and isinstance(i.args[1], Const)
-                and i.args[1].value == 0
-                and i.attrs["cond"] in ("e", "lg")
-            ):
+            elif i.op is CMP and isinstance(i.args[1], Const) and i.args[1].value == 0 and i.attrs.cond in ("e", "lg"):
                 p = i.args[0].ins
                 known = p is not None and p.block is b and p not in self.fused and tells_zero(p)
                 if p is not None and known and p not in self.skipped and p not in self.tested:
                     self.tested[p] = i
                     self.skipped.add(i)
         for i in b.ins:
-            if i.op == "sel" and i not in self.skipped:
+            if i.op is SEL and i not in self.skipped:
                 for k in (1, 2):
                     p = self._single(i.args[k], b)
-                    if p is None or p.op not in GUARDABLE or p in self.fused or p in self.tested:
+                    if p is None or p.op.name not in GUARDABLE or p in self.fused or p in self.tested:
                         continue
-                    if not p.attrs.get("sat") and not self._reads_memory(p) and i.args[3 - k] is not i.args[k]:
+                    if (
+                        not getattr(p.attrs, "sat", False)
+                        and not self._reads_memory(p)
+                        and i.args[3 - k] is not i.args[k]
+                    ):
                         self.delayed[i] = k, p
                         self.skipped.add(p)
                         break
 
     def _reads_memory(self, p: Ins) -> bool:
-        return any(a.ins is not None and a.ins.op == "ld" for a in p.args)
+        return any(a.ins is not None and a.ins.op is LD for a in p.args)
 
     @staticmethod
     def _product(p: Ins) -> bool:
-        if p.op == "mul24":
-            return not p.attrs.get("high") or bool(p.attrs.get("sign")) or True
-        return p.op == "mul16" and bool(p.attrs.get("s1")) == bool(p.attrs.get("s2"))
+        if p.op is MUL24:
+            return True
+        return p.op is MUL16 and bool(p.attrs.s1) == bool(p.attrs.s2)
 
     # --- operands in memory -----------------------------------------------------------------------------------------
     def shared(self, v: IrValue, at: Ins) -> bool:
@@ -130,13 +150,13 @@ class FoldingPlan:
         i = v.ins
         if i is None:
             return False
-        if i.op == "param":
-            return i.attrs["offset"] <= SHORT_REACH[i.attrs["mode"]]
-        if i.op != "ld" or i.attrs["space"] != "shared" or i.attrs["ty"] not in SHORT_REACH or i.attrs["volatile"]:
+        if i.op is PARAM:
+            return i.attrs.offset <= SHORT_REACH[i.attrs.mode]
+        if i.op is not LD or i.attrs.space != "shared" or i.attrs.ty not in SHORT_REACH or i.attrs.volatile:
             return False
-        if self.uses[v] != 1 or i.block is not at.block or i.attrs["offset"] > SHORT_REACH[i.attrs["ty"]]:
+        if self.uses[v] != 1 or i.block is not at.block or i.attrs.offset > SHORT_REACH[i.attrs.ty]:
             return False
-        if i.attrs["offset"] % {"b32": 4, "u8": 1}.get(i.attrs["ty"], 2):
+        if i.attrs.offset % {"b32": 4, "u8": 1}.get(i.attrs.ty, 2):
             return False
         assert i.block is not None
         first, last = self.place[i], self.place[at]
@@ -147,18 +167,18 @@ class FoldingPlan:
         if isinstance(v, Const):
             return True
         i = v.ins
-        if i is None or i.op != "ldc" or i.attrs["ty"] != "b32" or i.attrs["offset"] > CONSTANT_REACH:
+        if i is None or i.op is not LDC or i.attrs.ty != "b32" or i.attrs.offset > CONSTANT_REACH:
             return False
-        if i.attrs["offset"] % 4:
+        if i.attrs.offset % 4:
             return False
         return isinstance(i.args[0], Const) or (self.uses[v] <= FEW and i.block is at.block)
 
     @staticmethod
     def _is_param(v: IrValue) -> bool:
-        return v.ins is not None and v.ins.op == "param"
+        return v.ins is not None and v.ins.op is PARAM
 
     def _indexed(self, v: IrValue) -> bool:
-        return v.ins is not None and v.ins.op in ("ld", "ldc") and not isinstance(v.ins.args[0], Const)
+        return v.ins is not None and v.ins.op in (LD, LDC) and not isinstance(v.ins.args[0], Const)
 
     def _take(self, i: Ins, k: int) -> None:
         self.folded.add((i, k))
@@ -170,18 +190,18 @@ class FoldingPlan:
         """Choose the operands of an instruction that is executed where `at` stands."""
         if i in self.fused:
             self._fused_operands(i, at)
-        elif i.op == "cmp" and self._compares_halves(i):
+        elif i.op is CMP and self._compares_halves(i):
             self.narrow.add(i)
             self._take(i, 0)
             self._take(i, 1)
-        elif i.op in TWO:
+        elif i.op.name in TWO:
             self._two(i, at)
-        elif i.op in FIRST or i.op == "mask":
+        elif i.op.name in FIRST or i.op is MASK:
             if i.args and self.shared(i.args[0], at) and self._reads_width(i, i.args[0]):
                 self._take(i, 0)
-        elif i.op == "fmad":
+        elif i.op is FMAD:
             self._fmad(i, at)
-        elif i.op == "sel":
+        elif i.op is SEL:
             for k in (1, 2):
                 if i in self.delayed and self.delayed[i][0] == k:
                     self._operands(self.delayed[i][1], i)
@@ -191,12 +211,12 @@ class FoldingPlan:
     def _reads_width(self, i: Ins, v: IrValue) -> bool:
         """16-bit and 8-bit readers read what they need themselves."""
         assert v.ins is not None
-        mode = v.ins.attrs.get("mode") or v.ins.attrs["ty"]
-        if i.op in ("zext16", "sext16", "zext8", "sext8"):
-            return False if mode == "b32" else i.op[1:] not in ("ext8",)
-        if i.op == "cvt":
-            return i.attrs["from"] in ("f32", "u32", "s32") and mode == "b32"
-        if i.op in ("abs", "addr", "ex2", "sin", "cos"):
+        mode = memory_type(v.ins)
+        if i.op in (ZEXT16, SEXT16, ZEXT8, SEXT8):
+            return False if mode == "b32" else i.op.name[1:] != "ext8"
+        if i.op is CVT:
+            return i.attrs.source in ("f32", "u32", "s32") and mode == "b32"
+        if i.op in (ABS, ADDR, EX2, SIN, COS):
             return mode == "b32"
         return True
 
@@ -207,20 +227,20 @@ class FoldingPlan:
         """
         if i.out in self.masked:
             return False
-        extension, low, high = ("zext16", 0, 0xFFFF) if i.attrs["ty"] == "u32" else ("sext16", -0x8000, 0x7FFF)
+        extension, low, high = (ZEXT16, 0, 0xFFFF) if i.attrs.ty == "u32" else (SEXT16, -0x8000, 0x7FFF)
         a, b = i.args
-        if a.ins is None or a.ins.op != extension or self.uses[a] != 1 or a.ins in self.skipped:
+        if a.ins is None or a.ins.op is not extension or self.uses[a] != 1 or a.ins in self.skipped:
             return False
         if isinstance(b, Const):
             return low <= (signed(b.value) if low else b.value) <= high
-        return b.ins is not None and b.ins.op == extension and self.uses[b] == 1 and b.ins not in self.skipped
+        return b.ins is not None and b.ins.op is extension and self.uses[b] == 1 and b.ins not in self.skipped
 
     def _two(self, i: Ins, at: Ins) -> None:
         best: tuple[int, bool, bool, bool] | None = None
-        half = i.op == "mul16"
-        for swap in (False, True) if i.op in COMMUTING and i.op != "adc" else (False,):
+        half = i.op is MUL16
+        for swap in (False, True) if i.op.name in COMMUTING and i.op is not ADC else (False,):
             a, b = (i.args[1], i.args[0]) if swap else (i.args[0], i.args[1])
-            s = self.shared(a, at) and (not half or self._mode(a) != "b32") and i.op not in ("adc",)
+            s = self.shared(a, at) and (not half or self._mode(a) != "b32") and i.op not in (ADC,)
             c = self.constant(b, at) and (not half or isinstance(b, Const))
             if s and c and self._indexed(b):  # the one address register goes to shared memory
                 c = False
@@ -239,12 +259,12 @@ class FoldingPlan:
 
     def _mode(self, v: IrValue) -> str:
         assert v.ins is not None
-        return v.ins.attrs.get("mode") or v.ins.attrs["ty"]
+        return memory_type(v.ins)
 
     def _fused_operands(self, i: Ins, at: Ins) -> None:
         """A sum with a product: source 1 of the product from shared memory, and one constant."""
         k, p = self.fused[i]
-        half = p.op == "mul16"
+        half = p.op is MUL16
         swap = False
         for turn in (False, True):
             a = p.args[1] if turn else p.args[0]
@@ -284,8 +304,3 @@ class FoldingPlan:
             if self.constant(i.args[k], at) and not (s and self._indexed(i.args[k])):
                 self._take(i, k)
                 break
-
-
-def order_of_effects(f: Function) -> bool:
-    """Whether every operation is known to the plan; for tests."""
-    return all(i.op in OPS or i.op == "addr" for i in f.instructions())

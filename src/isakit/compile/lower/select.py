@@ -20,10 +20,12 @@ from isakit.compile.lower.form import (
     PooledLiteral,
     VReg,
 )
-from isakit.compile.lower.plan import SHORT_REACH, SWAPPED, FoldingPlan
+from isakit.compile.lower.plan import SHORT_REACH, FoldingPlan
 from isakit.compile.lower.select_float import FloatSelection
 from isakit.compile.lower.select_integer import IntegerSelection
 from isakit.compile.lower.select_memory import MemorySelection
+from isakit.compile.ops import CMP, CMPD, CMPF, LDC, MASK, PARAM, SAR, SHR, TEX, WORD
+from isakit.compile.simplify import SWAPPED
 from isakit.compile.target import CompileTarget
 from isakit.flow.graph import FlowGraph
 
@@ -47,10 +49,10 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
         self.masks: dict[IrValue, Ins] = {}
         self.words: dict[IrValue, set[int]] = {}
         for i in f.instructions():
-            if i.op == "mask" and i.args[0].ins is not None and i.args[0].ins.block is i.block:
+            if i.op is MASK and i.args[0].ins is not None and i.args[0].ins.block is i.block:
                 self.masks[i.args[0]] = i
-            elif i.op == "word":
-                self.words.setdefault(i.args[0], set()).add(i.attrs["i"])
+            elif i.op is WORD:
+                self.words.setdefault(i.args[0], set()).add(i.attrs.i)
 
     # --- registers --------------------------------------------------------------------------------------------------
     def vreg(self, v: IrValue) -> VReg:
@@ -84,13 +86,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
             r.v.low = True
             return OperandReg(r.v, half="l")
         i = v.ins
-        if (
-            i is not None
-            and i.op in ("shr", "sar")
-            and isinstance(i.args[1], Const)
-            and i.args[1].value == 16
-            and not high
-        ):
+        if i is not None and i.op in (SHR, SAR) and isinstance(i.args[1], Const) and i.args[1].value == 16 and not high:
             inner = i.args[0]
             if not isinstance(inner, Const) and inner.ins not in self.plan.skipped:  # which has no register then
                 r = self.vreg(inner)
@@ -113,12 +109,12 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
         """The operand a folded load is."""
         i = v.ins
         assert i is not None
-        if i.op == "param":
-            return MemoryPlace("s", None, i.attrs["offset"], i.attrs["mode"])
+        if i.op is PARAM:
+            return MemoryPlace("s", None, i.attrs.offset, i.attrs.mode)
         base = None if isinstance(i.args[0], Const) else OperandReg(self.vreg(i.args[0]))
-        if i.op == "ldc":
-            return MemoryPlace("c0", base, i.attrs["offset"])
-        return MemoryPlace("s", base, i.attrs["offset"], i.attrs["ty"])
+        if i.op is LDC:
+            return MemoryPlace("c0", base, i.attrs.offset)
+        return MemoryPlace("s", base, i.attrs.offset, i.attrs.ty)
 
     def result(self, i: Ins, k: int = 0) -> OperandReg:
         """Where a result goes."""
@@ -169,7 +165,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
             for i in b.ins:
                 self.at = i
                 if i not in self.plan.skipped:
-                    getattr(self, "on_" + i.op)(i)
+                    getattr(self, "on_" + i.op.name)(i)
             self._finish(b, blocks, temporaries)
         self.m.connect()
         return self.m
@@ -218,13 +214,13 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
             halves = [
                 PooledLiteral(a.value, half=True) if isinstance(a, Const) else self._extended_half(a) for a in i.args
             ]
-            self._set(i, op="set", cond=i.attrs["cond"], ty=i.attrs["ty"][0] + "16", src1=halves[0], src2=halves[1])
+            self._set(i, op="set", cond=i.attrs.cond, ty=i.attrs.ty[0] + "16", src1=halves[0], src2=halves[1])
             return
         a, b, swapped = self._pair(i)
-        cond = SWAPPED.get(i.attrs["cond"], i.attrs["cond"]) if swapped else i.attrs["cond"]
+        cond = SWAPPED.get(i.attrs.cond, i.attrs.cond) if swapped else i.attrs.cond
         if isinstance(a, PooledLiteral):
             a = self.reg(Const(a.value))
-        self._set(i, op="set", cond=cond, ty=i.attrs["ty"], src1=a, src2=b)
+        self._set(i, op="set", cond=cond, ty=i.attrs.ty, src1=a, src2=b)
 
     def _extended_half(self, v: IrValue) -> Any:
         assert v.ins is not None
@@ -232,7 +228,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
 
     def on_mask(self, i: Ins) -> None:
         p = i.args[0]
-        compares = p.ins is not None and p.ins.op in ("cmp", "cmpf", "cmpd") and p.ins not in self.plan.skipped
+        compares = p.ins is not None and p.ins.op in (CMP, CMPF, CMPD) and p.ins not in self.plan.skipped
         if compares and self.masks.get(p) is i:
             return  # the comparison has written it
         dst = self.result(i)
@@ -268,7 +264,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
             at, self.at = self.at, inner
             self.guard = c, c.true if k == 1 else c.false
             self.into = dst.v
-            getattr(self, "on_" + inner.op)(inner)
+            getattr(self, "on_" + inner.op.name)(inner)
             self.guard, self.at, self.into = None, at, None
             return
         # the value that is a register of its own dying here is the better start: the copy of it disappears
@@ -301,8 +297,8 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
     def on_word(self, i: Ins) -> None:
         v = i.args[0]
         r = self.vreg(v)
-        unit = i.attrs["i"]
-        if v.ins is not None and v.ins.op == "tex":
+        unit = i.attrs.i
+        if v.ins is not None and v.ins.op is TEX:
             unit = sorted(self.words[v]).index(unit)
         self.move(self.result(i), OperandReg(r, unit))
 
@@ -313,14 +309,14 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
         self.tid = r
 
     def on_param(self, i: Ins) -> None:
-        offset, mode = i.attrs["offset"], i.attrs["mode"]
+        offset, mode = i.attrs.offset, i.attrs.mode
         if offset <= SHORT_REACH[mode]:
             self.emit("mov", ty="b32", dst=self.result(i), src1=MemoryPlace("s", None, offset, mode))
         else:
             self.load_shared(self.result(i), mode, None, offset)
 
     def on_address(self, i: Ins) -> None:
-        slot = self.f.globals.index(i.attrs["name"])
+        slot = self.f.globals.index(i.attrs.name)
         self.emit("ld_c", dst=self.result(i), ty="b32", src=MemoryPlace("c14", None, slot, "global"))
 
     def on_clock(self, i: Ins) -> None:
@@ -331,7 +327,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
 
     # --- effects ----------------------------------------------------------------------------------------------------
     def on_bar(self, i: Ins) -> None:
-        self.emit("bar", (), barrier=FixedNumber(i.attrs["id"]))
+        self.emit("bar", (), barrier=FixedNumber(i.attrs.id))
 
     def on_fence(self, i: Ins) -> None:
         """Memory is accessed in the order of the program."""
@@ -343,7 +339,7 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
         self.emit("brkpt", ())
 
     def on_pmevent(self, i: Ins) -> None:
-        self.emit("pmevent", (), event=FixedNumber(i.attrs["id"]))
+        self.emit("pmevent", (), event=FixedNumber(i.attrs.id))
 
     def on_vote(self, i: Ins) -> None:
         p = i.args[0]
@@ -353,5 +349,5 @@ class Selector(IntegerSelection, FloatSelection, MemorySelection):
                       src1=ZERO, src2=ZERO)  # fmt: skip
         else:
             c = self.vreg(p)
-        m = self.emit("vote", ("cdst",), kind=i.attrs["kind"], cdst=OperandReg(self.vreg(i.out)))
+        m = self.emit("vote", ("cdst",), kind=i.attrs.kind, cdst=OperandReg(self.vreg(i.out)))
         m.guard = c, c.true

@@ -7,6 +7,7 @@ from typing import Any
 from isakit.compile.ir import Const, Ins, IrValue
 from isakit.compile.lower.form import SINK, ZERO, FixedNumber, MemoryPlace, MIns, OperandReg, PooledLiteral
 from isakit.compile.lower.plan import FoldingPlan
+from isakit.compile.ops import MUL24
 from isakit.compile.simplify import upper_bits
 
 
@@ -39,7 +40,7 @@ class IntegerSelection:
         if t is None:
             return None
         c = self.vreg(t.out)
-        if t.attrs["cond"] == "e":
+        if t.attrs.cond == "e":
             c.true, c.false = "e", "lg"
         return OperandReg(c)
 
@@ -106,8 +107,8 @@ class IntegerSelection:
         """Kind and factors of a product of 16 or 24 bits; signs go with their operand."""
         swap = p in self.plan.swapped
         order = (1, 0) if swap else (0, 1)
-        if p.op == "mul24":
-            kind = ("high " if p.attrs.get("high") else "") + ("s24" if p.attrs.get("sign") else "u24")
+        if p.op is MUL24:
+            kind = ("high " if p.attrs.high else "") + ("s24" if p.attrs.sign else "u24")
             a, b = (self.source(p, k) for k in order)
             if isinstance(a, PooledLiteral):
                 a = self.reg(Const(a.value))
@@ -120,13 +121,13 @@ class IntegerSelection:
                     values.append(PooledLiteral(v.value, half=True) if n else self.half(v))
                 else:
                     place = self.memory(v)
-                    sign = p.attrs.get("s2" if k else "s1")
+                    sign = p.attrs[1 if k else 0]
                     if place.mode in ("u16", "s16"):
                         place.mode = "s16" if sign else "u16"
                     values.append(place)
             else:
                 values.append(self.half(v))
-        return "s16" if p.attrs.get("s1") else "u16", values[0], values[1]
+        return "s16" if p.attrs.s1 else "u16", values[0], values[1]
 
     def _mad(self, i: Ins, name: str) -> None:
         k, p = self.plan.fused[i]
@@ -140,7 +141,7 @@ class IntegerSelection:
     def on_mul16(self, i: Ins) -> None:
         swap = i in self.plan.swapped
         _, a, b = self._factors(i)
-        s1, s2 = bool(i.attrs.get("s1")), bool(i.attrs.get("s2"))
+        s1, s2 = bool(i.attrs.s1), bool(i.attrs.s2)
         if swap:
             s1, s2 = s2, s1
         self.emit("mul", dst=self.result(i), sign1="s16" if s1 else "u16", src1=a, sign2="s16" if s2 else "u16",
@@ -148,7 +149,7 @@ class IntegerSelection:
 
     def on_mul24(self, i: Ins) -> None:
         kind, a, b = self._factors(i)
-        self.emit("mul", dst=self.result(i), wide=kind, src1=a, src2=b).literal = not i.attrs.get("high") or True
+        self.emit("mul", dst=self.result(i), wide=kind, src1=a, src2=b).literal = not i.attrs.high or True
 
     def _mul16(self, dst: OperandReg, a: Any, b: Any) -> None:
         self.emit("mul", dst=dst, sign1="u16", src1=a, sign2="u16", src2=b)
@@ -354,6 +355,6 @@ class IntegerSelection:
         self._extreme(i, "max", "s32")
 
     def on_sad(self, i: Ins) -> None:
-        ty = "s32" if i.attrs.get("s") else "u32"
+        ty = "s32" if i.attrs.s else "u32"
         a, b, c = (self.reg(v) for v in i.args)
         self.emit("sad", ty=ty, dst=self.result(i), src1=a, src2=b, src3=c)

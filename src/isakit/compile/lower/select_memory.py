@@ -36,19 +36,19 @@ class MemorySelection:
         dst = OperandReg(self.vreg(i.out))
         value = i.args[0]
         if isinstance(value, Const):
-            offset = (value.value << i.attrs["shift"]) + i.attrs["step"] & 0xFFFF
+            offset = (value.value << i.attrs.shift) + i.attrs.step & 0xFFFF
             self.emit("add_a", ("adst",), adst=dst, offset=FixedNumber(offset))
             return
         src = self.source(i, 0)
-        self.emit("shl_a", ("adst",), adst=dst, src1=src, count=FixedNumber(i.attrs["shift"]))
-        if i.attrs["step"]:
+        self.emit("shl_a", ("adst",), adst=dst, src1=src, count=FixedNumber(i.attrs.shift))
+        if i.attrs.step:
             t = OperandReg(self.m.vreg("a"))
             self.m_last().ops["adst"] = t
-            self.emit("add_a", ("adst",), adst=dst, src=t, offset=FixedNumber(i.attrs["step"]))
+            self.emit("add_a", ("adst",), adst=dst, src=t, offset=FixedNumber(i.attrs.step))
 
     def on_step(self, i: Ins) -> None:
         src = OperandReg(self.vreg(i.args[0]))
-        self.emit("add_a", ("adst",), adst=OperandReg(self.vreg(i.out)), src=src, offset=FixedNumber(i.attrs["step"]))
+        self.emit("add_a", ("adst",), adst=OperandReg(self.vreg(i.out)), src=src, offset=FixedNumber(i.attrs.step))
 
     def m_last(self) -> MIns:
         """The instruction emitted last."""
@@ -76,7 +76,7 @@ class MemorySelection:
 
     # --- loads ------------------------------------------------------------------------------------------------------
     def on_ld(self, i: Ins) -> None:
-        space, ty, offset = i.attrs["space"], i.attrs["ty"], i.attrs["offset"]
+        space, ty, offset = i.attrs.space, i.attrs.ty, i.attrs.offset
         if space == "global":
             self.emit("ld_g", ty=ty, dst=self.result(i), src=MemoryPlace("g14", self._global(i.args[0], offset)))
         elif space == "shared":
@@ -107,7 +107,7 @@ class MemorySelection:
             self.emit("mov", ty="b32", dst=dst, src1=MemoryPlace("s", base, offset, mode))
 
     def on_ldc(self, i: Ins) -> None:
-        ty, offset = i.attrs["ty"], i.attrs["offset"]
+        ty, offset = i.attrs.ty, i.attrs.offset
         base = self._base(i.args[0])
         if offset % _STEP[ty]:
             base, offset = self._near(base, offset, -1)
@@ -121,7 +121,7 @@ class MemorySelection:
 
     # --- stores -----------------------------------------------------------------------------------------------------
     def on_st(self, i: Ins) -> None:
-        space, ty, offset = i.attrs["space"], i.attrs["ty"], i.attrs["offset"]
+        space, ty, offset = i.attrs.space, i.attrs.ty, i.attrs.offset
         value = self.reg(i.args[1], zero=False)
         if space == "global":
             narrow = {"b8": "u8", "b16": "u16"}.get(ty, ty)
@@ -138,8 +138,8 @@ class MemorySelection:
             raise AssertionError(space)
 
     def on_atom(self, i: Ins) -> None:
-        op, ty = i.attrs["op"], i.attrs["ty"]
-        place = MemoryPlace("g14", self._global(i.args[0], i.attrs["offset"]))
+        op, ty = i.attrs.op, i.attrs.ty
+        place = MemoryPlace("g14", self._global(i.args[0], i.attrs.offset))
         values = [self.reg(v, zero=False) for v in i.args[1:]]
         shown = "b" + ty[1:] if op in ("exch", "cas", "and", "or", "xor") else ty
         if not self.plan.uses[i.out] and op not in ("exch", "cas"):
@@ -151,12 +151,12 @@ class MemorySelection:
     def on_tex(self, i: Ins) -> None:
         used = sorted(self.words.get(i.out, set())) or [0]
         n = max(len(i.args), len(used))
-        if i.attrs["texture"] not in self.f.textures:
-            self.f.textures.append(i.attrs["texture"])
+        if i.attrs.texture not in self.f.textures:
+            self.f.textures.append(i.attrs.texture)
         r: VReg = self.vreg(i.out)
         r.size = 1 if n == 1 else 2 if n == 2 else 4
         for k, v in enumerate(i.args):
             self.move(OperandReg(r, k), PooledLiteral(v.value) if isinstance(v, Const) and v.value else self.reg(v))
-        m = self.emit(i.attrs["how"], dst=OperandReg(r, 0, r.size), name=i.attrs["texture"], mask=tuple(used),
-                      sources=len(i.args), cube=i.attrs["cube"])  # fmt: skip
+        m = self.emit(i.attrs.how, dst=OperandReg(r, 0, r.size), name=i.attrs.texture, mask=tuple(used),
+                      sources=len(i.args), cube=i.attrs.cube)  # fmt: skip
         m.tied = True

@@ -8,6 +8,7 @@ as an address, which `step` then counts in the address register itself.
 from __future__ import annotations
 
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
+from isakit.compile.ops import ADD, ADDR, PHI, SHL, ST, STEP, Load, Store
 from isakit.flow.dominators import Dominators
 from isakit.flow.loops import natural_loops
 
@@ -27,14 +28,14 @@ def addresses_have_registers(f: Function) -> None:
     for b in dom.order:
         new: list[Ins] = []
         for i in b.ins:
-            if i.op in ("ld", "st", "ldc") and i.attrs["space"] in SPACES:
-                value, offset = i.args[0], i.attrs["offset"]
-                while value.ins is not None and value.ins.op == "add" and isinstance(value.ins.args[1], Const):
+            if isinstance(i.attrs, Load | Store) and i.attrs.space in SPACES:
+                value, offset = i.args[0], i.attrs.offset
+                while value.ins is not None and value.ins.op is ADD and isinstance(value.ins.args[1], Const):
                     offset += value.ins.args[1].value
                     value = value.ins.args[0]
                 if isinstance(value, Const):
                     offset = offset + value.value & 0xFFFF
-                    i.args[0], i.attrs["offset"] = Const(0), offset
+                    i.args[0], i.attrs = Const(0), i.attrs._replace(offset=offset)
                 else:
                     offset &= 0xFFFF
                     step = 0
@@ -42,16 +43,16 @@ def addresses_have_registers(f: Function) -> None:
                         step, offset = offset, 0
                     shift = 0
                     inner = value.ins
-                    if inner is not None and inner.op == "shl" and isinstance(inner.args[1], Const):
+                    if inner is not None and inner.op is SHL and isinstance(inner.args[1], Const):
                         shift = inner.args[1].value
                         shift, value = (shift, inner.args[0]) if shift <= 15 else (0, value)
                     counter = counters.get(value)
                     if counter is not None and not step and counter.serves(shift, held):
-                        i.args[0], i.attrs["offset"] = counter.register(shift, held), offset
+                        i.args[0], i.attrs = counter.register(shift, held), i.attrs._replace(offset=offset)
                         new.append(i)
                         continue
                     i.args[0] = _register(b, new, value, shift, step, i, dom, bodies, held, made)
-                    i.attrs["offset"] = offset
+                    i.attrs = i.attrs._replace(offset=offset)
             new.append(i)
         b.ins = new
 
@@ -78,7 +79,7 @@ def _register(
             break
         place = outside[0]
         crossed.append(head)
-    i = Ins("addr", [value], "a", {"shift": shift, "step": step}, at.loc)
+    i = Ins(ADDR(shift, step), [value], "a", at.loc)
     if place is not None:
         for head in crossed:
             held[head] = held.get(head, 0) + 1
@@ -117,12 +118,12 @@ class _Counter:
             self.shift = shift
             held[self.head] = held.get(self.head, 0) + 1
             k = self.head.preds.index(self.entry)
-            start = Ins("addr", [self.phi.args[k]], "a", {"shift": shift, "step": 0}, self.phi.loc)
+            start = Ins(ADDR(shift, 0), [self.phi.args[k]], "a", self.phi.loc)
             start.block = self.entry
             self.entry.ins.append(start)
-            self.made = Ins("phi", [], "a", {}, self.phi.loc)
+            self.made = Ins(PHI, [], "a", self.phi.loc)
             self.made.block = self.head
-            onward = Ins("step", [self.made.out], "a", {"step": self.step << shift & 0xFFFF}, self.phi.loc)
+            onward = Ins(STEP(self.step << shift & 0xFFFF), [self.made.out], "a", self.phi.loc)
             onward.block = self.latch
             self.latch.ins.append(onward)
             self.made.args = [start.out if p is self.entry else onward.out for p in self.head.preds]
@@ -144,7 +145,7 @@ def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block
             continue
         for phi in head.phis:
             onward = phi.args[head.preds.index(latches[0])].ins
-            if onward is None or onward.op != "add" or onward.args[0] is not phi.out or onward.block not in body:
+            if onward is None or onward.op is not ADD or onward.args[0] is not phi.out or onward.block not in body:
                 continue
             c = onward.args[1]
             if not isinstance(c, Const) or phi.out in tests:
@@ -163,9 +164,9 @@ def _only_addresses(v: IrValue, users: dict[IrValue, list[Ins]], body: set[Block
             continue
         if u.block not in body:
             return False
-        if u.op in ("ld", "st", "ldc") and u.attrs["space"] in SPACES:
-            if u.op == "st" and u.args[1] is v:
+        if isinstance(u.attrs, Load | Store) and u.attrs.space in SPACES:
+            if u.op is ST and u.args[1] is v:
                 return False
-        elif not (u.op in ("add", "shl") and isinstance(u.args[1], Const) and _only_addresses(u.out, users, body, own)):
+        elif not (u.op in (ADD, SHL) and isinstance(u.args[1], Const) and _only_addresses(u.out, users, body, own)):
             return False
     return True

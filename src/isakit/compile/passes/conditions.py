@@ -6,13 +6,13 @@ with masks of 32 bits, all ones for true.
 
 from __future__ import annotations
 
-from typing import Any
-
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
+from isakit.compile.ops import AND, CMP, CMPD, CMPF, COPY, MASK, NOT, OR, PAND, PHI, PNOT, POR, PXOR, SEL, XOR
 from isakit.compile.passes.values import count_uses
-from isakit.compile.simplify import FLOAT_INVERTED, INVERTED, tells_zero
+from isakit.compile.simplify import inverted, tells_zero
 
-_LOGIC = {"pand": "and", "por": "or", "pxor": "xor"}
+_ON_MASKS = {PAND: AND, POR: OR, PXOR: XOR, PNOT: NOT}
+"""What predicates are computed with, and the same on masks."""
 
 
 class _Masks:
@@ -25,7 +25,7 @@ class _Masks:
             return Const(0xFFFF_FFFF if p.value & 1 else 0)
         got = self.known.get(p)
         if got is None:
-            i = Ins("mask", [p], "r", {}, loc)
+            i = Ins(MASK, [p], "r", loc)
             i.block = block
             out.append(i)
             got = self.known[p] = i.out
@@ -45,7 +45,7 @@ def predicates_are_tests(f: Function) -> None:
                 kept.append(i)
                 continue
             # the phi's result stays a predicate of the same identity: a test of the merged mask
-            merged = Ins("phi", [], "r", {}, i.loc)
+            merged = Ins(PHI, [], "r", i.loc)
             merged.block = b
             merged.args = list(i.args)
             kept.append(merged)
@@ -55,23 +55,16 @@ def predicates_are_tests(f: Function) -> None:
         b.phis = kept
         new = start
         for i in b.ins:
-            if i.op in _LOGIC:
-                m = Ins(_LOGIC[i.op], [], "r", {}, i.loc)
-                m.block = b
-                m.args = list(i.args)
-                new.append(m)
-                new.append(_test(i.out, m.out, b, i.loc))
-                masks.known[i.out] = m.out
-            elif i.op == "pnot":
-                m = Ins("not", [i.args[0]], "r", {}, i.loc)
+            if (on_masks := _ON_MASKS.get(i.op)) is not None:
+                m = Ins(on_masks, list(i.args), "r", i.loc)
                 m.block = b
                 new.append(m)
                 new.append(_test(i.out, m.out, b, i.loc))
                 masks.known[i.out] = m.out
-            elif i.op == "mask":
+            elif i.op is MASK:
                 p = i.args[0]
                 if p in masks.known and masks.known[p] is not i.out:
-                    i.op, i.args = "copy", [masks.known[p]]
+                    i.become(COPY, [masks.known[p]])
                 else:
                     masks.known[p] = i.out
                 new.append(i)
@@ -84,7 +77,7 @@ def predicates_are_tests(f: Function) -> None:
     entry = f.blocks[0]
     for b in f.blocks:
         for i in (*b.phis, *b.ins):
-            if i.op in ("phi", "and", "or", "xor", "not") and i.outs[0].kind == "r":
+            if i.op in (PHI, AND, OR, XOR, NOT) and i.outs[0].kind == "r":
                 i.args = [masks.of(a, entry.ins, entry, i.loc) if a.kind == "p" else a for a in i.args]
 
 
@@ -93,32 +86,32 @@ def _selections_of_constants(f: Function) -> None:
     uses = count_uses(f)
     for b in f.blocks:
         for i in b.ins:
-            if i.op != "sel":
+            if i.op is not SEL:
                 continue
             p, yes, no = i.args
             c = p.ins
-            if c is None or c.op not in ("cmp", "cmpf", "cmpd") or c.block is not b or _tested_on_the_way(c):
+            if c is None or c.op not in (CMP, CMPF, CMPD) or c.block is not b or _tested_on_the_way(c):
                 continue
             if not isinstance(yes, Const) or not isinstance(no, Const):
                 continue
-            if no.value and not yes.value and uses[p] == 1 and (opposite := inverted(c.attrs, c.op)):
-                c.attrs = c.attrs | {"cond": opposite}
+            if no.value and not yes.value and uses[p] == 1 and (opposite := inverted(c)):
+                c.become(opposite, c.args)
                 yes, no = no, yes
             if yes.value and not no.value:
-                i.op, i.args = "and", [p, yes]
+                i.become(AND, [p, yes])
 
 
 def _tested_on_the_way(c: Ins) -> bool:
     """Whether a logic operation will do a comparison with 0 itself, which gives no mask."""
     zero = c.args[1]
-    if c.op != "cmp" or not isinstance(zero, Const) or zero.value or c.attrs["cond"] not in ("e", "lg"):
+    if c.op is not CMP or not isinstance(zero, Const) or zero.value or CMP.of(c).cond not in ("e", "lg"):
         return False
     p = c.args[0].ins
     return p is not None and tells_zero(p)
 
 
 def _test(out: IrValue, value: IrValue, block: Block, loc: tuple[int, int, int]) -> Ins:
-    i = Ins("cmp", [value, Const(0)], "", {"cond": "lg", "ty": "u32"}, loc)
+    i = Ins(CMP("lg", "u32"), [value, Const(0)], "", loc)
     i.outs = [out]
     out.ins, out.index = i, 0
     i.block = block
@@ -128,11 +121,6 @@ def _test(out: IrValue, value: IrValue, block: Block, loc: tuple[int, int, int])
 def _needing_masks(f: Function) -> set[IrValue]:
     out: set[IrValue] = set()
     for i in f.instructions():
-        if i.op in _LOGIC or i.op in ("pnot", "mask", "and") or (i.op == "phi" and i.out.kind == "p"):
+        if i.op in _ON_MASKS or i.op in (MASK, AND) or (i.op is PHI and i.out.kind == "p"):
             out.update(a for a in i.args if a.kind == "p")
     return out
-
-
-def inverted(attrs: dict[str, Any], op: str) -> str | None:
-    """The condition that holds exactly where another one does not."""
-    return (INVERTED if op == "cmp" else FLOAT_INVERTED).get(attrs["cond"])

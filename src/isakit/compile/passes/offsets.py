@@ -6,6 +6,7 @@ The sums are values like any other, so what a loop adds to its pointer anyway is
 from __future__ import annotations
 
 from isakit.compile.ir import Const, Function, Ins
+from isakit.compile.ops import ADD, Atomic, Load, Store
 
 
 def global_offsets_are_sums(f: Function) -> None:
@@ -13,13 +14,13 @@ def global_offsets_are_sums(f: Function) -> None:
     for b in f.blocks:
         out: list[Ins] = []
         for i in b.ins:
-            if i.op in ("ld", "st", "atom") and i.attrs["space"] == "global" and i.attrs["offset"]:
-                offset, i.attrs["offset"] = Const(i.attrs["offset"]), 0
+            if isinstance(i.attrs, Load | Store | Atomic) and i.attrs.space == "global" and i.attrs.offset:
+                offset, i.attrs = Const(i.attrs.offset), i.attrs._replace(offset=0)
                 base = i.args[0]
                 if isinstance(base, Const):
                     i.args[0] = Const(base.value + offset.value)
                 else:
-                    total = Ins("add", [base, offset], "r", {}, i.loc)
+                    total = Ins(ADD, [base, offset], "r", i.loc)
                     total.block = b
                     out.append(total)
                     i.args[0] = total.out

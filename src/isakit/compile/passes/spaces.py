@@ -12,21 +12,39 @@ free, and arithmetic carries it along. The access is then made in each space, un
 
 from __future__ import annotations
 
-from isakit.compile.ir import Block, Const, Function, Ins, IrValue, Loc
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue, Loc, Operation, PointsTo
+from isakit.compile.ops import (
+    ADD,
+    ATOM,
+    CMP,
+    COPY,
+    GENERIC,
+    LD,
+    LDC,
+    OR,
+    PACK,
+    PARAM,
+    PHI,
+    ST,
+    WORD,
+    Atomic,
+    Load,
+    Store,
+)
 from isakit.compile.passes.ssa import replace
 
 Spaces = frozenset[str]
 NONE: Spaces = frozenset()
 GUESS: Spaces = frozenset({"a guess"})
 """A pointer to global memory if it is a pointer: it may be a number as well."""
-_SUMS = frozenset({"add", "sub", "addx", "subx", "adc", "and", "or"})
-_CHOICES = frozenset({"phi", "sel", "copy", "pack", "pack4", "word"})
 TAGS = {"global": 0, "shared": 1, "local": 2, "const": 3}
 """Upper halves of generic addresses of 64 bits, by space."""
 _UNKNOWN = {"generic": frozenset({"global"}), "generic const": frozenset({"const"})}
 """The space of an access through an address of which nothing is known, by what the instruction says."""
 _SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 _ROUNDS = 64
+
+Access = Load | Store | Atomic
 
 
 class SpaceError(Exception):
@@ -39,15 +57,15 @@ class SpaceError(Exception):
 
 def accesses_name_spaces(f: Function) -> None:
     """Find the space of every generic access. Raises SpaceError."""
-    generic = [i for i in f.instructions() if i.op in ("ld", "st", "atom") and i.attrs["space"] in _UNKNOWN]
+    generic = [i for i in f.instructions() if isinstance(i.attrs, Access) and i.attrs.space in _UNKNOWN]
     several: dict[Ins, tuple[Spaces, IrValue]] = {}
     if generic:
-        known = _Knowledge(f)
-        for i, found in [(i, known.reached(i) or _UNKNOWN[i.attrs["space"]]) for i in generic]:
+        known = _PointerSpaces(f)
+        for i, found in [(i, known.reached(i) or _UNKNOWN[_space(i)]) for i in generic]:
             tag, spaces = _take_tag(i), _possible(i, found)
             if len(spaces) == 1:
-                i.attrs["space"] = next(iter(spaces))
-            elif tag is None or i.op == "atom":
+                _go_to(i, next(iter(spaces)))
+            elif tag is None or i.op is ATOM:
                 raise SpaceError(i.loc, _WHY + ", ".join(sorted(spaces)))
             else:
                 several[i] = spaces, tag
@@ -57,7 +75,7 @@ def accesses_name_spaces(f: Function) -> None:
     for b in f.blocks:
         kept: list[Ins] = []
         for i in b.ins:
-            if i.op == "generic":
+            if i.op is GENERIC:
                 replaced[i.out] = i.args[0]
             else:
                 kept += _in_words(i, replaced)
@@ -72,19 +90,17 @@ _WHY = "these chips have no generic addresses, and this one may lie in several s
 
 def _take_tag(i: Ins) -> IrValue | None:
     """Take the upper half of the address off an access."""
-    own = {"ld": 1, "st": 2}.get(i.op)
-    if own is None or len(i.args) == own:
-        return None
-    return i.args.pop()
+    tagged = (i.op is LD and len(i.args) == 2) or (i.op is ST and len(i.args) == 3)
+    return i.args.pop() if tagged else None
 
 
 def _possible(i: Ins, spaces: Spaces) -> Spaces:
     """The spaces an access may go to. Raises SpaceError where it can go to none of them."""
-    if i.op != "ld" and "const" in spaces:
+    if i.op is not LD and "const" in spaces:
         spaces -= {"const"}
         if not spaces:
             raise SpaceError(i.loc, "constant memory cannot be written")
-    if i.op == "atom" and len(spaces) == 1 and "global" not in spaces:
+    if i.op is ATOM and len(spaces) == 1 and "global" not in spaces:
         raise SpaceError(i.loc, f"this atomic goes to .{next(iter(spaces))} memory; name the space in the instruction")
     return spaces
 
@@ -117,13 +133,14 @@ def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue
     results: list[Ins] = []
     test = before
     for k, space in enumerate(order):
-        access = Ins(i.op, list(i.args), "".join(o.kind for o in i.outs), i.attrs | {"space": space}, i.loc)
+        access = Ins(Operation(i.op, i.attrs), list(i.args), [o.kind for o in i.outs], i.loc)
+        _go_to(access, space)
         results.append(access)
         if k == len(order) - 1:
             here = test
         else:
             here, following = f.make(), f.make()
-            is_there = Ins("cmp", [tag, Const(TAGS[space])], "p", {"cond": "e", "ty": "u32"}, i.loc)
+            is_there = Ins(CMP("e", "u32"), [tag, Const(TAGS[space])], "p", i.loc)
             test.ins.append(is_there)
             is_there.block = test
             test.term, test.loc, test.uniform = ("branch", is_there.out, False, here, following), i.loc, False
@@ -135,7 +152,7 @@ def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue
         here.term, here.loc, here.uniform = ("jump", after), i.loc, False
         after.preds.append(here)
     for n, out in enumerate(i.outs):
-        phi = Ins("phi", [r.outs[n] for r in results], out.kind, {}, i.loc)
+        phi = Ins(PHI, [r.outs[n] for r in results], (out.kind,), i.loc)
         phi.outs, out.ins, out.index = [out], phi, 0
         phi.block = after
         after.phis.append(phi)
@@ -144,22 +161,21 @@ def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue
 
 def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
     """An access as its space has it: constants are loaded by `ldc`, and two words of shared memory one by one."""
-    if i.op not in ("ld", "st") or i.attrs["space"] not in ("const", "shared"):
+    if not isinstance(i.attrs, Load | Store) or i.attrs.space not in ("const", "shared"):
         return [i]
-    if i.op == "ld" and i.attrs["space"] == "const":
-        i.op = "ldc"
-        del i.attrs["volatile"]
-    if i.attrs["ty"] != "b64":
+    if i.op is LD and i.attrs.space == "const":
+        i.become(LDC(*i.attrs._replace(volatile=False)), i.args)
+    if i.attrs.ty != "b64":
         return [i]
     out: list[Ins] = []
-    parts = [i.attrs | {"ty": "b32", "offset": i.attrs["offset"] + 4 * k} for k in (0, 1)]
-    if i.op == "st":
+    parts = [Operation(i.op, i.attrs._replace(ty="b32", offset=i.attrs.offset + 4 * k)) for k in (0, 1)]
+    if i.op is ST:
         for k in (0, 1):
-            word = Ins("word", [i.args[1]], "r", {"i": k}, i.loc)
-            out += [word, Ins("st", [i.args[0], word.out], "", parts[k], i.loc)]
+            word = Ins(WORD(k), [i.args[1]], "r", i.loc)
+            out += [word, Ins(parts[k], [i.args[0], word.out], "", i.loc)]
         return out
-    words = [Ins(i.op, i.args, "r", attrs, i.loc) for attrs in parts]
-    both = Ins("pack", [w.out for w in words], "d", {}, i.loc)
+    words = [Ins(part, i.args, "r", i.loc) for part in parts]
+    both = Ins(PACK, [w.out for w in words], "d", i.loc)
     replaced[i.out] = both.out
     return [*words, both]
 
@@ -169,12 +185,12 @@ def _certain(spaces: Spaces, space: str = "generic") -> Spaces:
     return spaces - GUESS | _UNKNOWN[space] if spaces & GUESS else spaces
 
 
-class _Knowledge:
+class _PointerSpaces:
     """The spaces every value may point to; sets grow until nothing changes."""
 
     def __init__(self, f: Function) -> None:
         self._spaces: dict[IrValue, Spaces] = {}
-        self._accesses = [i for i in f.instructions() if i.op in ("ld", "st")]
+        self._accesses = [i for i in f.instructions() if i.op in (LD, ST)]
         self._places = {i: _constant(i.args[0]) for i in self._accesses}
         for _ in range(_ROUNDS):
             self._changed = False
@@ -193,32 +209,30 @@ class _Knowledge:
 
     def reached(self, i: Ins) -> Spaces:
         """The spaces an access may go to; none where nothing is known of its address."""
-        space = i.attrs["space"]
+        space = _space(i)
         return _certain(self.of(i.args[0]), space) if space in _UNKNOWN else frozenset({space})
 
     def _stored(self) -> dict[str, list[tuple[Ins, Spaces]]]:
         """The pointers that are stored in each space."""
         out: dict[str, list[tuple[Ins, Spaces]]] = {}
         for i in self._accesses:
-            if i.op == "st" and (value := self.of(i.args[1])):
+            if i.op is ST and (value := self.of(i.args[1])):
                 for space in self.reached(i):
                     out.setdefault(space, []).append((i, value))
         return out
 
     def _of_result(self, i: Ins, stored: dict[str, list[tuple[Ins, Spaces]]]) -> Spaces:
-        if i.op == "generic":
-            return frozenset({i.attrs["space"]})
-        if i.op == "address":
-            return frozenset({"global"})
-        if i.op == "param" and (to := i.attrs.get("to")):
-            return frozenset({"global" if to == "const" else to})
-        if i.op in ("param", "ldc", "atom"):
-            return GUESS
-        if i.op == "ld":
+        to = i.op.points_to
+        if to is PointsTo.NAMED:
+            return frozenset({GENERIC.of(i).space if i.op is GENERIC else "global"})
+        if to is PointsTo.OUTSIDE:
+            named = PARAM.of(i).to if i.op is PARAM else ""
+            return frozenset({"global" if named == "const" else named}) if named else GUESS
+        if to is PointsTo.STORED:
             return self._loaded(i, stored)
-        if i.op in _CHOICES:
+        if to is PointsTo.CHOICE:
             return NONE.union(*map(self.of, i.args))
-        if i.op in _SUMS:
+        if to is PointsTo.SUM:
             parts = [self.of(a) for a in i.args]
             pointers = [p for p in parts if p - GUESS]  # what is added to one is a number
             return NONE.union(*(pointers or parts))
@@ -241,12 +255,25 @@ class _Knowledge:
         p, q = self._places[a], self._places[b]
         if p is None or q is None:
             return True
-        p, q = p + a.attrs["offset"], q + b.attrs["offset"]
+        p, q = p + _accessed(a).offset, q + _accessed(b).offset
         return p < q + _size(b) and q < p + _size(a)
 
 
+def _accessed(i: Ins) -> Access:
+    assert isinstance(i.attrs, Access)
+    return i.attrs
+
+
+def _space(i: Ins) -> str:
+    return _accessed(i).space
+
+
+def _go_to(i: Ins, space: str) -> None:
+    i.attrs = _accessed(i)._replace(space=space)
+
+
 def _size(i: Ins) -> int:
-    return _SIZES[i.attrs["ty"][1:]]
+    return _SIZES[_accessed(i).ty[1:]]
 
 
 def _constant(v: IrValue, depth: int = 0) -> int | None:
@@ -254,7 +281,7 @@ def _constant(v: IrValue, depth: int = 0) -> int | None:
     if isinstance(v, Const):
         return v.value
     i = v.ins
-    if i is None or depth > _ROUNDS or i.op not in ("generic", "copy", "add", "or"):
+    if i is None or depth > _ROUNDS or i.op not in (GENERIC, COPY, ADD, OR):
         return None
     base = _constant(i.args[0], depth + 1)
     if base is None or len(i.args) == 1:
@@ -262,4 +289,4 @@ def _constant(v: IrValue, depth: int = 0) -> int | None:
     more = i.args[1]
     if not isinstance(more, Const):
         return None
-    return base + more.value & 0xFFFF_FFFF if i.op == "add" else base | more.value
+    return base + more.value & 0xFFFF_FFFF if i.op is ADD else base | more.value

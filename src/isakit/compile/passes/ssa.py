@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
+from isakit.compile.ops import PACK, PHI
 from isakit.flow.bits import BitNumbers
 from isakit.flow.dominators import Dominators
 from isakit.flow.graph import reachable
@@ -43,7 +44,7 @@ def values_defined_once(f: Function) -> None:
             if kind in "rp":
                 got = Const(0, kind)
             else:
-                i = Ins("pack", [Const(0), Const(0)], "d", {}, (0, 0, 0))
+                i = Ins(PACK, [Const(0), Const(0)], "d", (0, 0, 0))
                 f.blocks[0].ins.insert(0, i)
                 got = i.out
             undefined[kind] = got
@@ -90,7 +91,7 @@ def _phis(f: Function, dom: Dominators[Block], written: dict[Block, dict[int, Ir
     live = live_sets(dom.graph, uses, writes).entering
     out: dict[Block, dict[int, Ins]] = {}
     for b, mask in zip(dom.order, merges(dom, writes, live), strict=True):
-        out[b] = {v: Ins("phi", [], f.kinds[v], {}, b.loc) for v in bits.of(mask)}
+        out[b] = {v: Ins(PHI, [], (f.kinds[v],), b.loc) for v in bits.of(mask)}
         b.phis += out[b].values()
         for phi in b.phis:
             phi.block = b

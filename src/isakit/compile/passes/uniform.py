@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from isakit.compile.ir import Block, Function, Ins, IrValue
-from isakit.compile.ops import OPS, OpUniformity
+from isakit.compile.ir import Block, Function, Ins, IrValue, OpUniformity
+from isakit.compile.ops import LD
 from isakit.flow.graph import reachable
 from isakit.flow.uniformity import Divergence
 
@@ -30,12 +30,12 @@ def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
         if isinstance(by, IrValue):
             yield from (b for b in branches.get(by, ()) if not b.uniform)
             for i in users.get(by, ()):
-                if OPS[i.op].uniformity is not OpUniformity.ALWAYS:
+                if i.op.uniformity is not OpUniformity.ALWAYS:
                     yield from i.outs
             return
         for b in divergence.apart(by):
             for i in b.ins:
-                if OPS[i.op].uniformity is OpUniformity.MEMORY:  # lanes may come here at different times
+                if i.op.uniformity is OpUniformity.MEMORY:  # lanes may come here at different times
                     yield i.out
         for b in divergence.meetings(by):
             for i in b.phis:
@@ -54,7 +54,7 @@ def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
 
 def _differs(i: Ins, apart: bool) -> bool:
     """Return whether results may differ between lanes with the same operands; `apart`: they may execute it apart."""
-    uniformity = OPS[i.op].uniformity
-    if i.op == "ld" and (i.attrs["space"] not in ("global", "shared") or i.attrs["volatile"]):
+    uniformity = i.op.uniformity
+    if i.op is LD and (LD.of(i).space not in ("global", "shared") or LD.of(i).volatile):
         return True
     return uniformity is OpUniformity.NEVER or (apart and uniformity is OpUniformity.MEMORY)

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.compile.ir import Block, Const, Function, Ins, IrValue
-from isakit.compile.ops import OPS
+from isakit.compile.ir import Block, Const, Effect, Function, Ins, IrValue, Operation
+from isakit.compile.ops import (
+    ADD,
+    ADDX,
+    DFMA,
+    DMUL,
+    FADD,
+    FMAD,
+    FMUL,
+    LD,
+    PNOT,
+    SUB,
+    SUBX,
+    DoubleProduct,
+    DoubleSum,
+    FloatProduct,
+    FloatSum,
+)
 from isakit.compile.passes.ssa import drop_unreachable, replace
 from isakit.compile.simplify import simplify
 from isakit.flow.dominators import Dominators
@@ -49,14 +65,13 @@ def _once(f: Function) -> bool:
         new: list[Ins] = []
         for i in b.ins:
             i.args = [final(a) for a in i.args]
-            if OPS[i.op].effect:
+            if i.op.effect is not Effect.NONE:
                 new.append(i)
                 continue
             changed |= _simplified(i, replaced, new)
             if i.out in replaced:
                 continue
-            key = (i.op, *((a.value, a.kind) if isinstance(a, Const) else a for a in i.args),
-                   *sorted((k, str(v)) for k, v in i.attrs.items()))  # fmt: skip
+            key = (i.op, i.attrs, *((a.value, a.kind) if isinstance(a, Const) else a for a in i.args))
             found = next((o for at, o in table.get(key, ()) if dom.dominates(at, b)), None)
             if found is not None:
                 replaced |= dict(zip(i.outs, found.outs, strict=True))
@@ -101,13 +116,13 @@ def _simplified(i: Ins, replaced: dict[IrValue, IrValue], new: list[Ins]) -> boo
         if isinstance(better, IrValue):
             replaced[i.out] = better
             break
-        i.op, i.args, i.attrs = better[0], list(better[1]), better[2]
+        i.become(better[0], list(better[1]))
     return changed
 
 
 def _straight_condition(b: Block) -> None:
     """A branch on a negation is the opposite branch."""
-    while b.term[1].ins is not None and b.term[1].ins.op == "pnot":
+    while b.term[1].ins is not None and b.term[1].ins.op is PNOT:
         _, p, inverted, yes, no = b.term
         b.term = ("branch", p.ins.args[0], not inverted, yes, no)
 
@@ -126,7 +141,7 @@ def _forget_decided(f: Function) -> None:
 
 def no_value_unused(f: Function) -> None:
     """Remove what nothing depends on; a sum whose carry is unused is a plain sum."""
-    roots = [i for b in f.blocks for i in b.ins if OPS[i.op].effect == "write" or i.attrs.get("volatile")]
+    roots = [i for b in f.blocks for i in b.ins if i.op.stays or (i.op is LD and LD.of(i).volatile)]
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
     needed = reachable(
         [*roots, *(v.ins for v in tests if v.ins is not None)], lambda i: [a.ins for a in i.args if a.ins is not None]
@@ -136,8 +151,8 @@ def no_value_unused(f: Function) -> None:
         b.phis = [i for i in b.phis if i in needed]
         b.ins = [i for i in b.ins if i in needed]
         for i in b.ins:
-            if i.op in ("addx", "subx") and i.outs[1] not in used:
-                i.op = i.op[:3]
+            if i.op in (ADDX, SUBX) and i.outs[1] not in used:
+                i.become(ADD if i.op is ADDX else SUB, i.args)
                 i.outs = i.outs[:1]
 
 
@@ -149,24 +164,28 @@ def products_contracted(f: Function) -> None:
     uses = count_uses(f)
     for b in f.blocks:
         for i in b.ins:
-            if i.op not in ("fadd", "dadd") or not i.attrs.get("loose"):
+            if not isinstance(i.attrs, FloatSum | DoubleSum) or not i.attrs.loose:
                 continue
             for k in (0, 1):
                 p = i.args[k].ins
-                if p is None or p.op != ("fmul" if i.op == "fadd" else "dmul") or not p.attrs.get("loose"):
+                if (
+                    p is None
+                    or p.op is not (FMUL if i.op is FADD else DMUL)
+                    or uses[i.args[k]] != 1
+                    or p.block is not b
+                ):
                     continue
-                if uses[i.args[k]] != 1 or p.block is not b:
-                    continue
-                own, other = ("neg1", "neg2") if k == 0 else ("neg2", "neg1")
-                neg = bool(p.attrs.get("neg")) != bool(i.attrs.get(own))
-                if i.op == "fadd":
-                    i.attrs = {"neg": neg, "negc": bool(i.attrs.get(other)), "sat": bool(i.attrs.get("sat"))}
-                    i.op = "fmad"
-                else:
-                    i.attrs = {"negp": neg, "negc": bool(i.attrs.get(other)), "rnd": i.attrs["rnd"]}
-                    i.op = "dfma"
-                i.args = [*p.args, i.args[1 - k]]
-                break
+                if isinstance(p.attrs, FloatProduct | DoubleProduct) and p.attrs.loose:
+                    i.become(_contracted(i.attrs, p.attrs, k), [*p.args, i.args[1 - k]])
+                    break
+
+
+def _contracted(total: FloatSum | DoubleSum, product: FloatProduct | DoubleProduct, k: int) -> Operation:
+    """Return a sum whose argument `k` is a product as one operation."""
+    own, other = (total.neg1, total.neg2) if k == 0 else (total.neg2, total.neg1)
+    if isinstance(total, FloatSum):
+        return FMAD(neg=product.neg != own, negc=other, sat=total.sat)
+    return DFMA(total.rnd, negp=product.neg != own, negc=other)
 
 
 def count_uses(f: Function) -> dict[IrValue, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Const, IrValue
+from isakit.compile.ops import ADD, AND, BAR, CMP, MUL16, PNOT, SEL, SHR
 from isakit.compile.ptx.syntax import Name, Number, Operand, PtxStatement, PtxVariable
 from isakit.compile.translate.memory import MemoryInstructions, Place
 
@@ -32,18 +33,18 @@ class Barriers(MemoryInstructions):
         """The threads of the block for which a predicate holds: each writes a byte, and all add them up."""
         *barrier, p = a[1:]
         number, op, at = self._barrier_number(tuple(barrier)), self.b.op, self._votes()
-        vote = op("sel", self.predicate(p), Const(1), Const(0))
+        vote = op(SEL, self.predicate(p), Const(1), Const(0))
         x, y, z = (self.special(Name(f"%tid.{axis}", p.pos)) for axis in "xyz")
         width, height, depth = (self.special(Name(f"%ntid.{axis}", p.pos)) for axis in "xyz")
-        thread = op("add", x, self._small_product(width, op("add", y, self._small_product(height, z))))
+        thread = op(ADD, x, self._small_product(width, op(ADD, y, self._small_product(height, z))))
         threads = self._small_product(width, self._small_product(height, depth))
         self._wait(number)  # the votes before these have been counted
         self.store(Place(thread, at, "shared"), "b8", vote)
-        self.store(Place(op("add", threads, op("and", thread, Const(3))), at, "shared"), "b8", Const(0))
+        self.store(Place(op(ADD, threads, op(AND, thread, Const(3))), at, "shared"), "b8", Const(0))
         self._wait(number)
         s = self._votes_counted(at, threads)
-        bytes_of = [op("and", op("shr", s, Const(8 * k)), Const(0xFF)) for k in range(4)]
-        self.write(a[0], op("add", op("add", *bytes_of[:2]), op("add", *bytes_of[2:])), "u32")
+        bytes_of = [op(AND, op(SHR, s, Const(8 * k)), Const(0xFF)) for k in range(4)]
+        self.write(a[0], op(ADD, op(ADD, *bytes_of[:2]), op(ADD, *bytes_of[2:])), "u32")
 
     def do_bar_pred(self, m: Mods, a: Args) -> None:
         """Whether a predicate holds for any thread of the block or for all: those that decide it write a word."""
@@ -51,14 +52,14 @@ class Barriers(MemoryInstructions):
         number, op, at = self._barrier_number(tuple(barrier)), self.b.op, self._votes()
         p = self.predicate(given)
         every = m["barop"] == "and"
-        where = op("sel", op("pnot", p) if every else p, Const(at), Const(at + 4))
+        where = op(SEL, op(PNOT, p) if every else p, Const(at), Const(at + 4))
         self._wait(number)  # the word has been read
         self.store(Place(Const(at), 0, "shared"), "b32", Const(0))
         self._wait(number)
         self.store(Place(where, 0, "shared"), "b32", Const(1))
         self._wait(number)
         word = self._load(Place(Const(at), 0, "shared"), "b32", "r", {"order": "volatile"})
-        self.write_predicate(a[0], op("cmp", word, Const(0), cond="e" if every else "lg", ty="u32"))
+        self.write_predicate(a[0], op(CMP(cond="e" if every else "lg", ty="u32"), word, Const(0)))
 
     def _barrier_number(self, a: Args) -> int:
         """The barrier an instruction names."""
@@ -73,7 +74,7 @@ class Barriers(MemoryInstructions):
         return k
 
     def _wait(self, number: int) -> None:
-        self.b.emit("bar", [], "", id=number)
+        self.b.emit(BAR(id=number), [], "")
         self.b.shared = {}
         self.function.barriers = max(self.function.barriers, number + 1)
 
@@ -84,7 +85,7 @@ class Barriers(MemoryInstructions):
 
     def _small_product(self, x: IrValue, y: IrValue) -> IrValue:
         """A product of sizes of a block, which has at most 512 threads."""
-        return self.b.op("mul16", x, y, s1=False, s2=False)
+        return self.b.op(MUL16(s1=False, s2=False), x, y)
 
     def _votes_counted(self, at: int, count: IrValue) -> IrValue:
         """The sum of the words that hold `count` bytes; four sums in one, of at most 128 each."""
@@ -96,9 +97,9 @@ class Barriers(MemoryInstructions):
         b.block.term = ("jump", loop)
         self.go(loop)
         word = self._load(Place(self.get(k), at, "shared"), "b32", "r", {"order": "volatile"})
-        self.put(total, b.op("add", self.get(total), word))
-        self.put(k, b.op("add", self.get(k), Const(4)))
-        more = b.op("cmp", self.get(k), self.get(end), cond="l", ty="u32")
+        self.put(total, b.op(ADD, self.get(total), word))
+        self.put(k, b.op(ADD, self.get(k), Const(4)))
+        more = b.op(CMP(cond="l", ty="u32"), self.get(k), self.get(end))
         b.block.term = ("branch", more, False, loop, after)
         self.go(after)
         return self.get(total)

@@ -7,6 +7,29 @@ from typing import Any
 from isakit.compile.builder import IrBuilder, words64
 from isakit.compile.ir import NOWHERE, Block, Const, Function, IrValue
 from isakit.compile.layout import VariableLayout
+from isakit.compile.ops import (
+    ADD,
+    ADDRESS,
+    AND,
+    CLOCK,
+    GENERIC,
+    NOT,
+    PACK,
+    PARAM,
+    PHYSID,
+    PNOT,
+    SAR,
+    SEL,
+    SEXT8,
+    SEXT16,
+    SHL,
+    SHR,
+    SUB,
+    TID,
+    WORD,
+    ZEXT8,
+    ZEXT16,
+)
 from isakit.compile.passes.spaces import TAGS
 from isakit.compile.ptx.numbers import float_bits
 from isakit.compile.ptx.syntax import (
@@ -32,6 +55,8 @@ Pair = tuple[IrValue, IrValue]
 HEADER = {"%ntid.x": 0x2, "%ntid.y": 0x4, "%ntid.z": 0x6, "%nctaid.x": 0x8, "%nctaid.y": 0xA, "%ctaid.x": 0xC,
           "%ctaid.y": 0xE, "%gridid": 0x0}  # fmt: skip
 """Special registers that are half words of the launch header in shared memory. Source: [tesla] 10."""
+
+_EXTENSIONS = {"u8": ZEXT8, "b8": ZEXT8, "s8": SEXT8, "u16": ZEXT16, "b16": ZEXT16, "f16": ZEXT16, "s16": SEXT16}
 
 
 class Unsupported(PtxSyntaxError):
@@ -127,7 +152,7 @@ class Base:
     def predicate(self, operand: Operand) -> IrValue:
         """A predicate."""
         if isinstance(operand, Inverted):
-            return self.b.op("pnot", self.predicate(operand.name))
+            return self.b.op(PNOT, self.predicate(operand.name))
         if isinstance(operand, Number):
             return Const(int(bool(operand.value)), "p")
         r = self.register(operand)
@@ -158,13 +183,13 @@ class Base:
         address = self.address_of(v, name)
         if v.space != "const":
             return address, Const(0)
-        return self.b.emit("generic", [address], "r", space="const").out, Const(TAGS["const"])
+        return self.b.emit(GENERIC(space="const"), [address], "r").out, Const(TAGS["const"])
 
     def _symbol_plus(self, operand: Address) -> Pair:
         if not isinstance(operand.base, Name) or not isinstance(operand.base.what, PtxVariable):
             raise self.refuse("the address of a variable was expected", operand)
         low, high = self._pointer_to(operand.base.what, operand.base)
-        return self.b.op("add", low, Const(operand.offset)), high
+        return self.b.op(ADD, low, Const(operand.offset)), high
 
     def _word_of(self, operand: Operand, r: PtxRegister, ty: str) -> IrValue:
         if r.type == "pred":
@@ -185,7 +210,7 @@ class Base:
 
     def choose64(self, p: IrValue, a: Pair, b: Pair) -> Pair:
         """A pair if a predicate holds, else another."""
-        return self.b.op("sel", p, a[0], b[0]), self.b.op("sel", p, a[1], b[1])
+        return self.b.op(SEL, p, a[0], b[0]), self.b.op(SEL, p, a[1], b[1])
 
     def literal(self, n: Number, ty: str) -> int:
         """The bits of a literal as a type of up to 32 bits."""
@@ -213,7 +238,7 @@ class Base:
                 return self._pointer_to(operand.what, operand)
             if not isinstance(operand.what, PtxRegister):
                 if operand.text in ("%clock64", "%globaltimer"):
-                    return self.b.emit("clock", [], "r").out, Const(0)
+                    return self.b.emit(CLOCK, [], "r").out, Const(0)
                 return self._number_of(operand) or self.special(operand), Const(0)
             r = operand.what
             if self.is_wide(r.type):
@@ -223,7 +248,7 @@ class Base:
                 if self.demoted:
                     return self.get(self.variable((r.index,), "r")), Const(0)
                 d = self.double(operand)
-                return self.b.op("word", d, i=0), self.b.op("word", d, i=1)
+                return self.b.op(WORD(i=0), d), self.b.op(WORD(i=1), d)
             raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
         raise self.refuse("a 64-bit register or a constant was expected", operand)
 
@@ -231,47 +256,47 @@ class Base:
         """An f64."""
         if isinstance(operand, Number):
             bits = float_bits(operand if operand.real else Number(float(operand.value), operand.pos, -1), 8)
-            return self.b.op("pack", *words64(bits))
+            return self.b.op(PACK, *words64(bits))
         r = self.register(operand)
         if r.type == "f64" and self.is_double("f64"):
             return self.get(self.variable((r.index,), "d"))
         if self.is_wide(r.type):
-            return self.b.op("pack", *self.pair(operand))
+            return self.b.op(PACK, *self.pair(operand))
         raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
 
     def special(self, name: Name) -> IrValue:
         """A special register."""
         text, b = name.text, self.b
         if text in HEADER:
-            return b.op("param", offset=HEADER[text], mode="u16")
+            return b.op(PARAM(offset=HEADER[text], mode="u16"))
         if text == "%tid.x":
-            return b.op("zext16", b.op("tid"))
+            return b.op(ZEXT16, b.op(TID))
         if text == "%tid.y":
-            return b.op("and", b.op("shr", b.op("tid"), Const(16)), Const(0x3FF))
+            return b.op(AND, b.op(SHR, b.op(TID), Const(16)), Const(0x3FF))
         if text == "%tid.z":
-            return b.op("shr", b.op("tid"), Const(26))
+            return b.op(SHR, b.op(TID), Const(26))
         if text in ("%ctaid.z", "%tid.w", "%ctaid.w"):
             return Const(0)
         if text in ("%nctaid.z", "%ntid.w", "%nctaid.w"):
             return Const(1)
         if text in ("%clock", "%clock_lo"):
-            return b.emit("clock", [], "r").out
+            return b.emit(CLOCK, [], "r").out
         if text == "WARP_SZ":
             return Const(32)
         if text == "%laneid" or text.startswith("%lanemask_"):
-            lane = b.op("and", b.op("physid"), Const(31))
-            one = b.op("shl", Const(1), lane)
+            lane = b.op(AND, b.op(PHYSID), Const(31))
+            one = b.op(SHL, Const(1), lane)
             masks = {"%laneid": lambda: lane, "%lanemask_eq": lambda: one,
-                     "%lanemask_lt": lambda: b.op("sub", one, Const(1)),
-                     "%lanemask_le": lambda: b.op("not", b.op("shl", Const(0xFFFF_FFFE), lane)),
-                     "%lanemask_gt": lambda: b.op("shl", Const(0xFFFF_FFFE), lane),
-                     "%lanemask_ge": lambda: b.op("shl", Const(0xFFFF_FFFF), lane)}  # fmt: skip
+                     "%lanemask_lt": lambda: b.op(SUB, one, Const(1)),
+                     "%lanemask_le": lambda: b.op(NOT, b.op(SHL, Const(0xFFFF_FFFE), lane)),
+                     "%lanemask_gt": lambda: b.op(SHL, Const(0xFFFF_FFFE), lane),
+                     "%lanemask_ge": lambda: b.op(SHL, Const(0xFFFF_FFFF), lane)}  # fmt: skip
             if text in masks:
                 return masks[text]()
         if text == "%warpid":
-            return b.op("and", b.op("shr", b.op("physid"), Const(8)), Const(0xFF))
+            return b.op(AND, b.op(SHR, b.op(PHYSID), Const(8)), Const(0xFF))
         if text == "%smid":
-            return b.op("and", b.op("shr", b.op("physid"), Const(16)), Const(0xFF))
+            return b.op(AND, b.op(SHR, b.op(PHYSID), Const(16)), Const(0xFF))
         if text[0] == "%" and name.what is None:
             raise self.refuse(f"the special register `{text}` is not supported", name)
         raise self.refuse(f"`{text}` is not declared", name)
@@ -291,7 +316,7 @@ class Base:
         got = self.layout.address(v)
         if isinstance(got, int):
             return Const(got)
-        return self.b.op("address", name=got)
+        return self.b.op(ADDRESS(name=got))
 
     def _textures(self) -> list[str]:
         """The textures of the module; in a register each is its number, from 1 on."""
@@ -300,9 +325,8 @@ class Base:
     # --- results ----------------------------------------------------------------------------------------------------
     def extend(self, value: IrValue, ty: str) -> IrValue:
         """A value of a type of up to 32 bits with clean upper bits."""
-        name = {"u8": "zext8", "b8": "zext8", "s8": "sext8", "u16": "zext16", "b16": "zext16", "f16": "zext16",
-                "s16": "sext16"}.get(ty)  # fmt: skip
-        return self.b.op(name, value) if name else value
+        extension = _EXTENSIONS.get(ty)
+        return self.b.op(extension, value) if extension else value
 
     def write(self, operand: Operand, value: IrValue, ty: str, loose: bool = False) -> None:
         """Write a result of up to 32 bits. `loose`: the register may be wider than the type."""
@@ -317,7 +341,7 @@ class Base:
         if have > want:
             value = self.extend(value, ty)
         if self.is_wide(r.type):
-            high = self.b.op("sar", value, Const(31)) if ty[0] == "s" else Const(0)
+            high = self.b.op(SAR, value, Const(31)) if ty[0] == "s" else Const(0)
             self.put(self.variable((r.index, 0), "r"), value)
             self.put(self.variable((r.index, 1), "r"), high)
             return
@@ -341,7 +365,7 @@ class Base:
             if self.demoted:
                 self.put(self.variable((r.index,), "r"), value[0])
             else:
-                self.write_double(operand, self.b.op("pack", *value))
+                self.write_double(operand, self.b.op(PACK, *value))
         else:
             raise self.refuse(f"`{r.name}` has type .{r.type}, the result has 64 bits", operand)
 
@@ -351,7 +375,7 @@ class Base:
         if r.type == "f64" and self.is_double("f64"):
             self.put(self.variable((r.index,), "d"), value)
         elif self.is_wide(r.type):
-            self.write_pair(operand, (self.b.op("word", value, i=0), self.b.op("word", value, i=1)))
+            self.write_pair(operand, (self.b.op(WORD(i=0), value), self.b.op(WORD(i=1), value)))
         else:
             raise self.refuse(f"`{r.name}` has type .{r.type}, the result is .f64", operand)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from isakit.compile.builder import words64
 from isakit.compile.ir import Const, IrValue
+from isakit.compile.ops import ADD, AND, CMP, MINU, NOT, OR, PAND, POR, PXOR, SAR, SEL, SEXT8, SHL, SHR, SUB, XOR, ZEXT8
 from isakit.compile.ptx.syntax import Operand
 from isakit.compile.translate.base import Base, Pair
 
@@ -15,6 +16,10 @@ SELECTORS = {"f4e": 0x6543_5432_4321_3210, "b4e": 0x0123_7012_6701_5670, "rc8": 
 """Modes of `prmt`: the selectors of bytes for 0 to 3, 16 bits each from the lowest on."""
 
 
+LOGIC = {"and": AND, "or": OR, "xor": XOR}
+PREDICATE_LOGIC = {"and": PAND, "or": POR, "xor": PXOR}
+
+
 class BitInstructions(Base):
     """Instructions that work on bits."""
 
@@ -23,19 +28,19 @@ class BitInstructions(Base):
         assert self.at is not None
         op, ty = self.at.opcode.split(".")[0], m["t"]
         if ty == "pred":
-            self.write_predicate(a[0], self.b.op("p" + op, self.predicate(a[1]), self.predicate(a[2])))
+            self.write_predicate(a[0], self.b.op(PREDICATE_LOGIC[op], self.predicate(a[1]), self.predicate(a[2])))
         elif ty == "b64":
             x, y = self.pair(a[1]), self.pair(a[2])
-            self.write_pair(a[0], (self.b.op(op, x[0], y[0]), self.b.op(op, x[1], y[1])))
+            self.write_pair(a[0], (self.b.op(LOGIC[op], x[0], y[0]), self.b.op(LOGIC[op], x[1], y[1])))
         else:
-            self.write(a[0], self.b.op(op, self.word(a[1], ty), self.word(a[2], ty)), ty)
+            self.write(a[0], self.b.op(LOGIC[op], self.word(a[1], ty), self.word(a[2], ty)), ty)
 
     def do_shl(self, m: Mods, a: Args) -> None:
         ty, n = m["bits"], self.word(a[2], "u32")
         if ty == "b64":
             self.write_pair(a[0], self.shift_left(self.pair(a[1]), n))
         else:
-            self.write(a[0], self.b.op("shl", self.word(a[1], ty), n), ty)
+            self.write(a[0], self.b.op(SHL, self.word(a[1], ty), n), ty)
 
     def do_shr(self, m: Mods, a: Args) -> None:
         ty, n = m["t"], self.word(a[2], "u32")
@@ -43,7 +48,7 @@ class BitInstructions(Base):
         if self.is_wide(ty):
             self.write_pair(a[0], self.shift_right(self.pair(a[1]), n, sign))
         else:
-            self.write(a[0], self.b.op("sar" if sign else "shr", self.clean(a[1], ty), n), ty)
+            self.write(a[0], self.b.op(SAR if sign else SHR, self.clean(a[1], ty), n), ty)
 
     def shift_left(self, x: Pair, n: IrValue) -> Pair:
         """A pair shifted left; from 64 places on nothing is left."""
@@ -53,35 +58,35 @@ class BitInstructions(Base):
             if v == 0:
                 return x
             if v >= 32:
-                return Const(0), op("shl", x[0], Const(v - 32))
-            return op("shl", x[0], n), op("or", op("shl", x[1], n), op("shr", x[0], Const(32 - v)))
-        near = op("or", op("shl", x[1], n), op("shr", x[0], op("sub", Const(32), n)))
-        return op("shl", x[0], n), op("or", near, op("shl", x[0], op("sub", n, Const(32))))
+                return Const(0), op(SHL, x[0], Const(v - 32))
+            return op(SHL, x[0], n), op(OR, op(SHL, x[1], n), op(SHR, x[0], Const(32 - v)))
+        near = op(OR, op(SHL, x[1], n), op(SHR, x[0], op(SUB, Const(32), n)))
+        return op(SHL, x[0], n), op(OR, near, op(SHL, x[0], op(SUB, n, Const(32))))
 
     def shift_right(self, x: Pair, n: IrValue, sign: bool) -> Pair:
         """A pair shifted right."""
         op = self.b.op
-        high = "sar" if sign else "shr"
+        high = SAR if sign else SHR
         if isinstance(n, Const):
             v = n.value
             if v == 0:
                 return x
             if v >= 32:
-                return op(high, x[1], Const(v - 32)), op("sar", x[1], Const(31)) if sign else Const(0)
-            return op("or", op("shr", x[0], n), op("shl", x[1], Const(32 - v))), op(high, x[1], n)
-        near = op("or", op("shr", x[0], n), op("shl", x[1], op("sub", Const(32), n)))
-        far = op(high, x[1], op("sub", n, Const(32)))
+                return op(high, x[1], Const(v - 32)), op(SAR, x[1], Const(31)) if sign else Const(0)
+            return op(OR, op(SHR, x[0], n), op(SHL, x[1], Const(32 - v))), op(high, x[1], n)
+        near = op(OR, op(SHR, x[0], n), op(SHL, x[1], op(SUB, Const(32), n)))
+        far = op(high, x[1], op(SUB, n, Const(32)))
         if sign:
-            p = op("cmp", n, Const(32), cond="ge", ty="u32")
-            return op("sel", p, far, near), op(high, x[1], n)
-        return op("or", near, far), op(high, x[1], n)
+            p = op(CMP(cond="ge", ty="u32"), n, Const(32))
+            return op(SEL, p, far, near), op(high, x[1], n)
+        return op(OR, near, far), op(high, x[1], n)
 
     # --- bit fields, which these chips do not have ------------------------------------------------------------------
     def do_shf(self, m: Mods, a: Args) -> None:
         op = self.b.op
         x = self.word(a[1], "b32"), self.word(a[2], "b32")
         n = self.word(a[3], "u32")
-        n = op("and", n, Const(31)) if m["mode"] == "wrap" else op("minu", n, Const(32))
+        n = op(AND, n, Const(31)) if m["mode"] == "wrap" else op(MINU, n, Const(32))
         v = self.shift_left(x, n)[1] if m["dir"] == "l" else self.shift_right(x, n, False)[0]
         self.write(a[0], v, "b32")
 
@@ -89,24 +94,24 @@ class BitInstructions(Base):
         words = self.pair(a[1]) if m["b3264"] == "b64" else (self.word(a[1], "b32"),)
         total: IrValue = Const(0)
         for w in words:
-            total = self.b.op("add", total, self.count_bits(w))
+            total = self.b.op(ADD, total, self.count_bits(w))
         self.write(a[0], total, "u32", loose=True)
 
     def count_bits(self, x: IrValue) -> IrValue:
         """The number of bits that are set."""
         op = self.b.op
-        x = op("sub", x, op("and", op("shr", x, Const(1)), Const(0x5555_5555)))
-        x = op("add", op("and", x, Const(0x3333_3333)), op("and", op("shr", x, Const(2)), Const(0x3333_3333)))
-        x = op("and", op("add", x, op("shr", x, Const(4))), Const(0x0F0F_0F0F))
-        x = op("add", x, op("shr", x, Const(8)))
-        return op("and", op("add", x, op("shr", x, Const(16))), Const(0x3F))
+        x = op(SUB, x, op(AND, op(SHR, x, Const(1)), Const(0x5555_5555)))
+        x = op(ADD, op(AND, x, Const(0x3333_3333)), op(AND, op(SHR, x, Const(2)), Const(0x3333_3333)))
+        x = op(AND, op(ADD, x, op(SHR, x, Const(4))), Const(0x0F0F_0F0F))
+        x = op(ADD, x, op(SHR, x, Const(8)))
+        return op(AND, op(ADD, x, op(SHR, x, Const(16))), Const(0x3F))
 
     def leading(self, x: IrValue) -> IrValue:
         """The number of zeros before the first bit that is set: smear it, count the rest."""
         op = self.b.op
         for n in (1, 2, 4, 8, 16):
-            x = op("or", x, op("shr", x, Const(n)))
-        return self.count_bits(op("not", x))
+            x = op(OR, x, op(SHR, x, Const(n)))
+        return self.count_bits(op(NOT, x))
 
     def do_clz(self, m: Mods, a: Args) -> None:
         if m["b3264"] == "b32":
@@ -117,16 +122,16 @@ class BitInstructions(Base):
     def leading64(self, words: tuple[IrValue, ...]) -> IrValue:
         """The number of zeros before the first bit of a pair that is set."""
         low, high = words
-        none = self.b.op("cmp", high, Const(0), cond="e", ty="u32")
-        return self.b.op("sel", none, self.b.op("add", self.leading(low), Const(32)), self.leading(high))
+        none = self.b.op(CMP(cond="e", ty="u32"), high, Const(0))
+        return self.b.op(SEL, none, self.b.op(ADD, self.leading(low), Const(32)), self.leading(high))
 
     def reversed(self, x: IrValue) -> IrValue:
         """The bits in the opposite order."""
         op = self.b.op
         for n, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF)):
-            up = op("shl", op("and", x, Const(mask)), Const(n))
-            x = op("or", op("and", op("shr", x, Const(n)), Const(mask)), up)
-        return op("or", op("shr", x, Const(16)), op("shl", x, Const(16)))
+            up = op(SHL, op(AND, x, Const(mask)), Const(n))
+            x = op(OR, op(AND, op(SHR, x, Const(n)), Const(mask)), up)
+        return op(OR, op(SHR, x, Const(16)), op(SHL, x, Const(16)))
 
     def do_brev(self, m: Mods, a: Args) -> None:
         if m["b3264"] == "b64":
@@ -141,22 +146,22 @@ class BitInstructions(Base):
         wide = self.is_wide(ty)
         words = self.pair(a[1]) if wide else (self.word(a[1], ty),)
         if ty[0] == "s":
-            sign = op("sar", words[-1], Const(31))
-            words = tuple(op("xor", w, sign) for w in words)
+            sign = op(SAR, words[-1], Const(31))
+            words = tuple(op(XOR, w, sign) for w in words)
         n = self.leading64(words) if wide else self.leading(words[0])
-        none = op("cmp", op("or", *words) if wide else words[0], Const(0), cond="e", ty="u32")
-        found = n if m["shiftamt"] else op("sub", Const(63 if wide else 31), n)
-        self.write(a[0], op("sel", none, Const(0xFFFF_FFFF), found), "u32")
+        none = op(CMP(cond="e", ty="u32"), op(OR, *words) if wide else words[0], Const(0))
+        found = n if m["shiftamt"] else op(SUB, Const(63 if wide else 31), n)
+        self.write(a[0], op(SEL, none, Const(0xFFFF_FFFF), found), "u32")
 
     def _field(self, position: Operand, length: Operand) -> Pair:
         """Position and length of a bit field, which are bytes."""
-        return (self.b.op("and", self.word(position, "u32"), Const(0xFF)),
-                self.b.op("and", self.word(length, "u32"), Const(0xFF)))  # fmt: skip
+        return (self.b.op(AND, self.word(position, "u32"), Const(0xFF)),
+                self.b.op(AND, self.word(length, "u32"), Const(0xFF)))  # fmt: skip
 
     def _field_end(self, position: IrValue, length: IrValue, last: int) -> IrValue:
         """The highest bit of a field that is in the register: those beyond it are copies of its sign."""
-        end = self.b.op("sub", self.b.op("add", position, length), Const(1))
-        return self.b.op("minu", end, Const(last))
+        end = self.b.op(SUB, self.b.op(ADD, position, length), Const(1))
+        return self.b.op(MINU, end, Const(last))
 
     def do_bfe(self, m: Mods, a: Args) -> None:
         ty = m["bfe"]
@@ -167,15 +172,15 @@ class BitInstructions(Base):
         x = self.word(a[1], ty)
         pos, length = self._field(a[2], a[3])
         if ty == "u32":
-            self.write(a[0], op("and", op("shr", x, pos), self.ones(length)), ty)
+            self.write(a[0], op(AND, op(SHR, x, pos), self.ones(length)), ty)
             return
         top = self._field_end(pos, length, 31)
-        none = op("cmp", length, Const(0), cond="e", ty="u32")
-        sign = op("sar", op("shl", x, op("sub", Const(31), top)), Const(31))
+        none = op(CMP(cond="e", ty="u32"), length, Const(0))
+        sign = op(SAR, op(SHL, x, op(SUB, Const(31), top)), Const(31))
         field_mask = self.ones(length)
-        body = op("and", op("sar", x, pos), field_mask)
-        v = op("or", body, op("and", sign, op("not", field_mask)))
-        self.write(a[0], op("sel", none, Const(0), v), ty)
+        body = op(AND, op(SAR, x, pos), field_mask)
+        v = op(OR, body, op(AND, sign, op(NOT, field_mask)))
+        self.write(a[0], op(SEL, none, Const(0), v), ty)
 
     def _bfe64(self, ty: str, a: Args) -> None:
         op = self.b.op
@@ -183,22 +188,22 @@ class BitInstructions(Base):
         pos, length = self._field(a[2], a[3])
         mask = self.ones64(length)
         moved = self.shift_right(x, pos, ty[0] == "s")
-        body = op("and", moved[0], mask[0]), op("and", moved[1], mask[1])
+        body = op(AND, moved[0], mask[0]), op(AND, moved[1], mask[1])
         if ty[0] == "s":
             top = self._field_end(pos, length, 63)
-            sign = op("sar", self.shift_left(x, op("sub", Const(63), top))[1], Const(31))
-            sign = op("sel", op("cmp", length, Const(0), cond="e", ty="u32"), Const(0), sign)
-            body = tuple(op("or", v, op("and", sign, op("not", k))) for v, k in zip(body, mask, strict=True))
+            sign = op(SAR, self.shift_left(x, op(SUB, Const(63), top))[1], Const(31))
+            sign = op(SEL, op(CMP(cond="e", ty="u32"), length, Const(0)), Const(0), sign)
+            body = tuple(op(OR, v, op(AND, sign, op(NOT, k))) for v, k in zip(body, mask, strict=True))
         self.write_pair(a[0], (body[0], body[1]))
 
     def ones(self, n: IrValue) -> IrValue:
         """That many low bits set."""
-        return self.b.op("not", self.b.op("shl", Const(0xFFFF_FFFF), n))
+        return self.b.op(NOT, self.b.op(SHL, Const(0xFFFF_FFFF), n))
 
     def ones64(self, n: IrValue) -> Pair:
         """That many low bits of a pair set."""
         low, high = self.shift_left(words64(-1), n)
-        return self.b.op("not", low), self.b.op("not", high)
+        return self.b.op(NOT, low), self.b.op(NOT, high)
 
     def do_bfi(self, m: Mods, a: Args) -> None:
         op = self.b.op
@@ -207,32 +212,31 @@ class BitInstructions(Base):
             x, y = self.pair(a[1]), self.pair(a[2])
             mask, moved = self.shift_left(self.ones64(length), pos), self.shift_left(x, pos)
             low, high = (
-                op("or", op("and", v, k), op("and", old, op("not", k)))
-                for v, k, old in zip(moved, mask, y, strict=True)
+                op(OR, op(AND, v, k), op(AND, old, op(NOT, k))) for v, k, old in zip(moved, mask, y, strict=True)
             )
             self.write_pair(a[0], (low, high))
             return
         x32, y32 = self.word(a[1], "b32"), self.word(a[2], "b32")
-        bits = op("shl", self.ones(length), pos)
-        v = op("or", op("and", op("shl", x32, pos), bits), op("and", y32, op("not", bits)))
+        bits = op(SHL, self.ones(length), pos)
+        v = op(OR, op(AND, op(SHL, x32, pos), bits), op(AND, y32, op(NOT, bits)))
         self.write(a[0], v, "b32")
 
     def do_prmt(self, m: Mods, a: Args) -> None:
         op = self.b.op
         x, y, s = self.word(a[1], "b32"), self.word(a[2], "b32"), self.word(a[3], "b32")
         if m["mode"]:  # the two low bits choose one of four selectors
-            place = op("shl", op("and", s, Const(3)), Const(4))
+            place = op(SHL, op(AND, s, Const(3)), Const(4))
             s = self.shift_right(words64(SELECTORS[m["mode"]]), place, False)[0]
         out: IrValue = Const(0)
         for k in range(4):
-            code = op("and", op("shr", s, Const(4 * k)), Const(15))
-            pick = op("and", code, Const(7))
-            p = op("cmp", pick, Const(4), cond="ge", ty="u32")
-            source = op("sel", p, y, x)
-            byte = op("zext8", op("shr", source, op("shl", op("and", pick, Const(3)), Const(3))))
-            q = op("cmp", op("and", code, Const(8)), Const(0), cond="lg", ty="u32")
-            byte = op("sel", q, op("zext8", op("sar", op("sext8", byte), Const(7))), byte)
-            out = op("or", out, op("shl", byte, Const(8 * k)))
+            code = op(AND, op(SHR, s, Const(4 * k)), Const(15))
+            pick = op(AND, code, Const(7))
+            p = op(CMP(cond="ge", ty="u32"), pick, Const(4))
+            source = op(SEL, p, y, x)
+            byte = op(ZEXT8, op(SHR, source, op(SHL, op(AND, pick, Const(3)), Const(3))))
+            q = op(CMP(cond="lg", ty="u32"), op(AND, code, Const(8)), Const(0))
+            byte = op(SEL, q, op(ZEXT8, op(SAR, op(SEXT8, byte), Const(7))), byte)
+            out = op(OR, out, op(SHL, byte, Const(8 * k)))
         self.write(a[0], out, "b32")
 
     def do_lop3(self, m: Mods, a: Args) -> None:
@@ -243,7 +247,7 @@ class BitInstructions(Base):
         out: IrValue = Const(0)
         for k in range(8):
             if table.value >> k & 1:
-                term = x if k & 4 else op("not", x)
-                term = op("and", term, y if k & 2 else op("not", y))
-                out = op("or", out, op("and", term, z if k & 1 else op("not", z)))
+                term = x if k & 4 else op(NOT, x)
+                term = op(AND, term, y if k & 2 else op(NOT, y))
+                out = op(OR, out, op(AND, term, z if k & 1 else op(NOT, z)))
         self.write(a[0], out, "b32")

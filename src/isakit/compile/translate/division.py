@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from isakit.compile.builder import words64
 from isakit.compile.ir import Const, IrValue
+from isakit.compile.ops import ABS, ADD, AND, CMP, CVT, FMUL, MASK, MUL, NOT, OR, RCP, SAR, SEL, SHL, SHR, SUB, XOR
 from isakit.compile.ptx.syntax import Operand
 from isakit.compile.translate.base import Base, Pair
 
@@ -39,12 +40,12 @@ class Division(Base):
         if sign and v >> 31 == 0 and v & v - 1 == 0 and v:
             return self._signed_power(x, v, remainder)
         if not sign and v and v & v - 1 == 0:
-            return op("and", x, Const(v - 1)) if remainder else op("shr", x, Const(v.bit_length() - 1))
+            return op(AND, x, Const(v - 1)) if remainder else op(SHR, x, Const(v.bit_length() - 1))
         if not sign:
             return self._unsigned(x, y, y, remainder)
-        q = self._unsigned(op("abs", x), op("abs", y), None, remainder)
-        s = op("sar", x if remainder else op("xor", x, y), Const(31))
-        signed = op("sub", op("xor", q, s), s)
+        q = self._unsigned(op(ABS, x), op(ABS, y), None, remainder)
+        s = op(SAR, x if remainder else op(XOR, x, y), Const(31))
+        signed = op(SUB, op(XOR, q, s), s)
         return self._or_all_ones(signed, y, x if remainder else None)
 
     def _signed_power(self, x: IrValue, v: int, remainder: bool) -> IrValue:
@@ -52,33 +53,32 @@ class Division(Base):
         op, n = self.b.op, v.bit_length() - 1
         if n == 0:
             return Const(0) if remainder else x
-        bias = op("shr", op("sar", x, Const(31)), Const(32 - n))
-        rounded = op("add", x, bias)
+        bias = op(SHR, op(SAR, x, Const(31)), Const(32 - n))
+        rounded = op(ADD, x, bias)
         if remainder:
-            return op("sub", x, op("and", rounded, Const(-v)))
-        return op("sar", rounded, Const(n))
+            return op(SUB, x, op(AND, rounded, Const(-v)))
+        return op(SAR, rounded, Const(n))
 
     def _or_all_ones(self, q: IrValue, y: IrValue, x: IrValue | None) -> IrValue:
         if isinstance(y, Const) and y.value:
             return q
-        zero = self.b.op("cmp", y, Const(0), cond="e", ty="u32")
-        return self.b.op("sel", zero, Const(0xFFFF_FFFF), q)
+        zero = self.b.op(CMP(cond="e", ty="u32"), y, Const(0))
+        return self.b.op(SEL, zero, Const(0xFFFF_FFFF), q)
 
     def _unsigned(self, x: IrValue, y: IrValue, divisor: IrValue | None, remainder: bool) -> IrValue:
         op = self.b.op
-        to_float = {"to": "f32", "from": "u32", "rnd": "rz"}
-        guess = op("rcp", op("cvt", y, kinds="r", to="f32", **{"from": "u32", "rnd": "rn"}))
-        guess = op("add", guess, Const(0xFFFF_FFFE))
+        guess = op(RCP, op(CVT(to="f32", source="u32", rnd="rn"), y, kinds="r"))
+        guess = op(ADD, guess, Const(0xFFFF_FFFE))
 
         def quotient(n: IrValue) -> IrValue:
-            f = op("fmul", op("cvt", n, kinds="r", **to_float), guess, rz=True)
-            return op("cvt", f, kinds="r", to="u32", **{"from": "f32", "rnd": "rzi"})
+            f = op(FMUL(rz=True), op(CVT(to="f32", source="u32", rnd="rz"), n, kinds="r"), guess)
+            return op(CVT(to="u32", source="f32", rnd="rzi"), f, kinds="r")
 
         q = quotient(x)
-        q = op("add", q, quotient(op("sub", x, op("mul", q, y))))
-        rest = op("sub", x, op("mul", q, y))
-        more = op("mask", op("cmp", rest, y, cond="ge", ty="u32"))
-        out = op("sub", rest, op("and", y, more)) if remainder else op("sub", q, more)
+        q = op(ADD, q, quotient(op(SUB, x, op(MUL, q, y))))
+        rest = op(SUB, x, op(MUL, q, y))
+        more = op(MASK, op(CMP(cond="ge", ty="u32"), rest, y))
+        out = op(SUB, rest, op(AND, y, more)) if remainder else op(SUB, q, more)
         return out if divisor is None else self._or_all_ones(out, divisor, None)
 
     # --- 64 bits: one bit at a time ---------------------------------------------------------------------------------
@@ -90,14 +90,14 @@ class Division(Base):
             if v and v & v - 1 == 0:
                 if remainder:
                     low, high = words64(v - 1)
-                    return op("and", x[0], low), op("and", x[1], high)
+                    return op(AND, x[0], low), op(AND, x[1], high)
                 return self.shift_right(x, Const(v.bit_length() - 1), False)  # type: ignore[attr-defined]
         s: IrValue = Const(0)
         if sign:
-            sx, sy = op("sar", x[1], Const(31)), op("sar", y[1], Const(31))
-            s = sx if remainder else op("xor", sx, sy)
-            x = b.sub64((op("xor", x[0], sx), op("xor", x[1], sx)), (sx, sx))
-            y = b.sub64((op("xor", y[0], sy), op("xor", y[1], sy)), (sy, sy))
+            sx, sy = op(SAR, x[1], Const(31)), op(SAR, y[1], Const(31))
+            s = sx if remainder else op(XOR, sx, sy)
+            x = b.sub64((op(XOR, x[0], sx), op(XOR, x[1], sx)), (sx, sx))
+            y = b.sub64((op(XOR, y[0], sy), op(XOR, y[1], sy)), (sy, sy))
         q, r = (self.fresh(), self.fresh()), (self.fresh(), self.fresh())
         count, divisor, signs = self.fresh(), (self.fresh(), self.fresh()), self.fresh()
         for k in (0, 1):
@@ -112,27 +112,27 @@ class Division(Base):
         q0, q1, r0, r1 = self.get(q[0]), self.get(q[1]), self.get(r[0]), self.get(r[1])
         y0, y1 = self.get(divisor[0]), self.get(divisor[1])
         # the bit that leaves the remainder counts too: it is then certainly not less than the divisor
-        out_bit = op("sar", r1, Const(31))
-        r1 = op("or", op("shl", r1, Const(1)), op("shr", r0, Const(31)))
-        r0 = op("or", op("shl", r0, Const(1)), op("shr", q1, Const(31)))
-        q1 = op("or", op("shl", q1, Const(1)), op("shr", q0, Const(31)))
-        q0 = op("shl", q0, Const(1))
-        less = op("mask", b.less64((r0, r1), (y0, y1), False, False))
-        take = op("or", op("not", less), out_bit)
-        r0, r1 = b.sub64((r0, r1), (op("and", y0, take), op("and", y1, take)))
-        self.put(q[0], op("sub", q0, take))
+        out_bit = op(SAR, r1, Const(31))
+        r1 = op(OR, op(SHL, r1, Const(1)), op(SHR, r0, Const(31)))
+        r0 = op(OR, op(SHL, r0, Const(1)), op(SHR, q1, Const(31)))
+        q1 = op(OR, op(SHL, q1, Const(1)), op(SHR, q0, Const(31)))
+        q0 = op(SHL, q0, Const(1))
+        less = op(MASK, b.less64((r0, r1), (y0, y1), False, False))
+        take = op(OR, op(NOT, less), out_bit)
+        r0, r1 = b.sub64((r0, r1), (op(AND, y0, take), op(AND, y1, take)))
+        self.put(q[0], op(SUB, q0, take))
         self.put(q[1], q1)
         self.put(r[0], r0)
         self.put(r[1], r1)
-        left = op("sub", self.get(count), Const(1))
+        left = op(SUB, self.get(count), Const(1))
         self.put(count, left)
         self.get(signs)
-        again = op("cmp", left, Const(0), cond="lg", ty="u32")
+        again = op(CMP(cond="lg", ty="u32"), left, Const(0))
         b.block.term = ("branch", again, False, loop, done)
         b.block.uniform = True
         self.go(done)
         out = (self.get(r[0]), self.get(r[1])) if remainder else (self.get(q[0]), self.get(q[1]))
         if sign:
             m = self.get(signs)
-            out = b.sub64((op("xor", out[0], m), op("xor", out[1], m)), (m, m))
+            out = b.sub64((op(XOR, out[0], m), op(XOR, out[1], m)), (m, m))
         return out

@@ -8,7 +8,44 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isakit.compile.builder import words64
-from isakit.compile.ir import Const, IrValue
+from isakit.compile.ir import Const, IrValue, PlainOp
+from isakit.compile.ops import (
+    AND,
+    CMP,
+    CMPF,
+    COS,
+    CVT,
+    DADD,
+    DFMA,
+    DMAX,
+    DMIN,
+    DMUL,
+    EX2,
+    FADD,
+    FMAD,
+    FMAX,
+    FMIN,
+    FMUL,
+    LG2,
+    MASK,
+    MAXS,
+    MINS,
+    MINU,
+    OR,
+    PACK,
+    PAND,
+    PNOT,
+    POR,
+    RCP,
+    RSQRT,
+    SAR,
+    SEL,
+    SHL,
+    SIN,
+    SUB,
+    WORD,
+    XOR,
+)
 from isakit.compile.ptx.syntax import SIZES, Operand
 from isakit.compile.translate.base import Pair
 from isakit.compile.translate.exact import ROUNDINGS, Exact
@@ -57,50 +94,48 @@ class Floats(Exact):
         ty = m["flt"]
         if self._directed_single(m):
             x, y = self._wide_operands(a[1], a[2])
-            v = self.b.op("dadd", x, y, neg2=minus, rnd=m["rnd"])
+            v = self.b.op(DADD(neg2=minus, rnd=m["rnd"]), x, y)
             self._finish(m, a[0], self.narrowed(v, m["rnd"]))
             return
         single = self.single(m)
         rz = self._rounding(m, single)
         if single:
-            v = self.b.op("fadd", self.word(a[1], ty), self.word(a[2], ty), neg2=minus, sat=bool(m["sat"]), rz=rz,
-                          loose=not m["rnd"])  # fmt: skip
+            v = self.b.op(FADD(neg2=minus, sat=bool(m["sat"]), rz=rz, loose=not m["rnd"]), self.word(a[1], ty), self.word(a[2], ty))  # fmt: skip
             self.write(a[0], v, "f32" if ty == "f32" else "f64")
             return
-        v = self.b.op("dadd", self.double(a[1]), self.double(a[2]), neg2=minus, rnd=m["rnd"] or "rn",
-                      loose=not m["rnd"])  # fmt: skip
+        v = self.b.op(DADD(neg2=minus, rnd=m["rnd"] or "rn", loose=not m["rnd"]), self.double(a[1]), self.double(a[2]))  # fmt: skip
         self.write_double(a[0], v)
 
     def do_mul_flt(self, m: Mods, a: Args) -> None:
         ty = m["flt"]
         if self._directed_single(m):
-            product = self.b.op("dmul", *self._wide_operands(a[1], a[2]), rnd="rn")
+            product = self.b.op(DMUL(rnd="rn"), *self._wide_operands(a[1], a[2]))
             self._finish(m, a[0], self.narrowed(product, m["rnd"]))
             return
         single = self.single(m)
         rz = self._rounding(m, single)
         if not single:
-            v = self.b.op("dmul", self.double(a[1]), self.double(a[2]), rnd=m["rnd"] or "rn", loose=not m["rnd"])
+            v = self.b.op(DMUL(rnd=m["rnd"] or "rn", loose=not m["rnd"]), self.double(a[1]), self.double(a[2]))
             self.write_double(a[0], v)
             return
         x, y = self.word(a[1], ty), self.word(a[2], ty)
         if m["sat"] and not self.target.vote:  # a product saturates from GT200 on; elsewhere a conversion does it
-            v = self.b.op("cvt", self.b.op("fmul", x, y, rz=rz), kinds="r", to="f32", **{"from": "f32"}, sat=True)
+            v = self.b.op(CVT(to="f32", source="f32", sat=True), self.b.op(FMUL(rz=rz), x, y), kinds="r")
         else:
-            v = self.b.op("fmul", x, y, rz=rz, sat=bool(m["sat"]), loose=not m["rnd"] and not m["sat"])
+            v = self.b.op(FMUL(rz=rz, sat=bool(m["sat"]), loose=not m["rnd"] and not m["sat"]), x, y)
         self.write(a[0], v, ty)
 
     def do_mad_flt(self, m: Mods, a: Args) -> None:
         ty = m["flt"]
         if not self.single(m):
-            v = self.b.op("dfma", self.double(a[1]), self.double(a[2]), self.double(a[3]), rnd=m["rnd"] or "rn")
+            v = self.b.op(DFMA(rnd=m["rnd"] or "rn"), self.double(a[1]), self.double(a[2]), self.double(a[3]))
             self.write_double(a[0], v)
             return
         if m["rnd"] and ty == "f32" and self.module.version >= (2, 0) and not self._old_target():
             self.do_fma(m, a)
             return
         x, y, z = (self.word(o, ty) for o in a[1:4])
-        self.write(a[0], self.b.op("fmad", x, y, z, sat=bool(m["sat"])), ty)
+        self.write(a[0], self.b.op(FMAD(sat=bool(m["sat"])), x, y, z), ty)
 
     def _old_target(self) -> bool:
         return self.module.target in ("sm_10", "sm_11", "sm_12", "sm_13", "compute_10", "compute_11", "compute_12",
@@ -117,70 +152,70 @@ class Floats(Exact):
                 notes=("compile for gt200, or with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
         x, y, z = self._wide_operands(*a[1:4])
-        self._finish(m, a[0], self.round_once(self.b.op("dmul", x, y, rnd="rn"), z, m["rnd"]))
+        self._finish(m, a[0], self.round_once(self.b.op(DMUL(rnd="rn"), x, y), z, m["rnd"]))
 
     # --- one operand ------------------------------------------------------------------------------------------------
     def do_abs_flt(self, m: Mods, a: Args) -> None:
-        self._float_sign(m, a, abs=True)
+        self._float_sign(m, a, absolute=True)
 
     def do_neg_flt(self, m: Mods, a: Args) -> None:
-        self._float_sign(m, a, neg=True)
+        self._float_sign(m, a)
 
-    def _float_sign(self, m: Mods, a: Args, **what: bool) -> None:
+    def _float_sign(self, m: Mods, a: Args, absolute: bool = False) -> None:
         if self.single(m):
-            v = self.b.op("cvt", self.word(a[1], "f32"), kinds="r", to="f32", **{"from": "f32"}, **what)
+            v = self.b.op(
+                CVT(to="f32", source="f32", abs=absolute, neg=not absolute), self.word(a[1], "f32"), kinds="r"
+            )
             self.write(a[0], v, m["flt"])
         else:
-            v = self.b.op("cvt", self.double(a[1]), kinds="d", to="f64", **{"from": "f64"}, **what)
+            v = self.b.op(CVT(to="f64", source="f64", abs=absolute, neg=not absolute), self.double(a[1]), kinds="d")
             self.write_double(a[0], v)
 
     def do_min_flt(self, m: Mods, a: Args) -> None:
-        self._extreme_float("min", m, a)
+        self._extreme_float(FMIN, DMIN, m, a)
 
     def do_max_flt(self, m: Mods, a: Args) -> None:
-        self._extreme_float("max", m, a)
+        self._extreme_float(FMAX, DMAX, m, a)
 
-    def _extreme_float(self, op: str, m: Mods, a: Args) -> None:
+    def _extreme_float(self, single: PlainOp, double: PlainOp, m: Mods, a: Args) -> None:
         if self.single(m):
-            self.write(a[0], self.b.op("f" + op, self.word(a[1], "f32"), self.word(a[2], "f32")), m["flt"])
+            self.write(a[0], self.b.op(single, self.word(a[1], "f32"), self.word(a[2], "f32")), m["flt"])
         else:
-            self.write_double(a[0], self.b.op("d" + op, self.double(a[1]), self.double(a[2])))
+            self.write_double(a[0], self.b.op(double, self.double(a[1]), self.double(a[2])))
 
     def do_copysign(self, m: Mods, a: Args) -> None:
         op = self.b.op
         if m["flt"] == "f32" or self.demoted:
-            s = op("and", self.word(a[1], "f32"), Const(0x8000_0000))
-            self.write(a[0], op("or", op("and", self.word(a[2], "f32"), Const(0x7FFF_FFFF)), s), m["flt"])
+            s = op(AND, self.word(a[1], "f32"), Const(0x8000_0000))
+            self.write(a[0], op(OR, op(AND, self.word(a[2], "f32"), Const(0x7FFF_FFFF)), s), m["flt"])
             return
-        s = op("and", op("word", self.double(a[1]), i=1), Const(0x8000_0000))
+        s = op(AND, op(WORD(i=1), self.double(a[1])), Const(0x8000_0000))
         y = self.double(a[2])
-        self.write_double(
-            a[0], op("pack", op("word", y, i=0), op("or", op("and", op("word", y, i=1), Const(0x7FFF_FFFF)), s))
-        )
+        self.write_double(a[0], op(PACK, op(WORD(i=0), y), op(OR, op(AND, op(WORD(i=1), y), Const(0x7FFF_FFFF)), s)))
 
     def do_testp(self, m: Mods, a: Args) -> None:
         op = self.b.op
         if m["flt"] == "f64" and not self.demoted:
             d = self.double(a[1])
-            low, high = op("word", d, i=0), op("and", op("word", d, i=1), Const(0x7FFF_FFFF))
-            rest: IrValue = op("cmp", low, Const(0), cond="lg", ty="u32")
+            low, high = op(WORD(i=0), d), op(AND, op(WORD(i=1), d), Const(0x7FFF_FFFF))
+            rest: IrValue = op(CMP(cond="lg", ty="u32"), low, Const(0))
             infinite, smallest = 0x7FF0_0000, 0x0010_0000
         else:
-            high = op("and", self.word(a[1], "f32"), Const(0x7FFF_FFFF))
+            high = op(AND, self.word(a[1], "f32"), Const(0x7FFF_FFFF))
             rest = Const(0, "p")
             infinite, smallest = 0x7F80_0000, 0x0080_0000
 
         def cmp(c: str, v: int) -> IrValue:
-            return op("cmp", high, Const(v), cond=c, ty="u32")
+            return op(CMP(cond=c, ty="u32"), high, Const(v))
 
         finite = cmp("l", infinite)
-        infinity = op("pand", cmp("e", infinite), op("pnot", rest))
-        number = op("por", finite, infinity)
+        infinity = op(PAND, cmp("e", infinite), op(PNOT, rest))
+        number = op(POR, finite, infinity)
         kind = m["class"]
-        nonzero = op("por", cmp("lg", 0), rest)
-        values = {"finite": finite, "infinite": infinity, "number": number, "notanumber": op("pnot", number),
-                  "normal": op("pand", finite, cmp("ge", smallest)),
-                  "subnormal": op("pand", cmp("l", smallest), nonzero)}  # fmt: skip
+        nonzero = op(POR, cmp("lg", 0), rest)
+        values = {"finite": finite, "infinite": infinity, "number": number, "notanumber": op(PNOT, number),
+                  "normal": op(PAND, finite, cmp("ge", smallest)),
+                  "subnormal": op(PAND, cmp("l", smallest), nonzero)}  # fmt: skip
         self.write_predicate(a[0], values[kind])
 
     # --- reciprocals, roots, transcendentals ------------------------------------------------------------------------
@@ -199,18 +234,18 @@ class Floats(Exact):
 
     def _finish(self, m: Mods, operand: Operand, v: IrValue) -> None:
         if m.get("sat"):
-            v = self.b.op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
+            v = self.b.op(CVT(to="f32", source="f32", sat=True), v, kinds="r")
         self.write(operand, v, m.get("flt", "f32"))
 
     def do_rcp(self, m: Mods, a: Args) -> None:
         if self.single(m):
             x = self.word(a[1], "f32")
             if self._approximate(m):
-                self._finish(m, a[0], self.b.op("rcp", x))
+                self._finish(m, a[0], self.b.op(RCP, x))
             else:
                 self._finish(m, a[0], self.exact_quotient(Const(0x3F80_0000), x, self._how(m)))
             return
-        one = self.b.op("pack", Const(0), Const(0x3FF0_0000))
+        one = self.b.op(PACK, Const(0), Const(0x3FF0_0000))
         self.write_double(a[0], self.divide_double(one, self.double(a[1]), self._how(m)))
 
     def do_div_flt(self, m: Mods, a: Args) -> None:
@@ -220,13 +255,13 @@ class Floats(Exact):
             return
         x, y = self.word(a[1], "f32"), self.word(a[2], "f32")
         if m["approx"] == "full":
-            big = op("cmpf", y, Const(LARGE), cond="g", abs1=True)
-            x = op("sel", big, op("fmul", x, Const(QUARTER)), x)
-            y = op("sel", big, op("fmul", y, Const(QUARTER)), y)
+            big = op(CMPF(cond="g", abs1=True), y, Const(LARGE))
+            x = op(SEL, big, op(FMUL(), x, Const(QUARTER)), x)
+            y = op(SEL, big, op(FMUL(), y, Const(QUARTER)), y)
         elif not self._approximate(m):
             self._finish(m, a[0], self.exact_quotient(x, y, self._how(m)))
             return
-        self._finish(m, a[0], op("fmul", x, op("rcp", y)))
+        self._finish(m, a[0], op(FMUL(), x, op(RCP, y)))
 
     def do_sqrt(self, m: Mods, a: Args) -> None:
         if not self.single(m):
@@ -234,7 +269,7 @@ class Floats(Exact):
             return
         x = self.word(a[1], "f32")
         if self._approximate(m):
-            self._finish(m, a[0], self.b.op("rcp", self.b.op("rsqrt", x)))
+            self._finish(m, a[0], self.b.op(RCP, self.b.op(RSQRT, x)))
         else:
             self._finish(m, a[0], self.exact_root(x, self._how(m)))
 
@@ -242,25 +277,25 @@ class Floats(Exact):
         if not self.single(m):
             self.write_double(a[0], self.inverse_root_double(self.double(a[1])))
             return
-        self._finish(m, a[0], self.b.op("rsqrt", self.word(a[1], "f32")))
+        self._finish(m, a[0], self.b.op(RSQRT, self.word(a[1], "f32")))
 
     def do_sfu_sin(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op("sin", self.word(a[1], "f32")))
+        self._finish(m, a[0], self.b.op(SIN, self.word(a[1], "f32")))
 
     def do_sfu_cos(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op("cos", self.word(a[1], "f32")))
+        self._finish(m, a[0], self.b.op(COS, self.word(a[1], "f32")))
 
     def do_sfu_lg2(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op("lg2", self.word(a[1], "f32")))
+        self._finish(m, a[0], self.b.op(LG2, self.word(a[1], "f32")))
 
     def do_sfu_ex2(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op("ex2", self.word(a[1], "f32")))
+        self._finish(m, a[0], self.b.op(EX2, self.word(a[1], "f32")))
 
     def do_frc(self, m: Mods, a: Args) -> None:
         """PTX 1.0: x - floor(x)."""
         x = self.word(a[1], "f32")
-        floor = self.b.op("cvt", x, kinds="r", to="f32", **{"from": "f32"}, rnd="rmi")
-        self._finish(m, a[0], self.b.op("fadd", x, floor, neg2=True, sat=False, rz=False))
+        floor = self.b.op(CVT(to="f32", source="f32", rnd="rmi"), x, kinds="r")
+        self._finish(m, a[0], self.b.op(FADD(neg2=True, sat=False, rz=False), x, floor))
 
     # --- conversions ------------------------------------------------------------------------------------------------
     def do_cvt(self, m: Mods, a: Args) -> None:
@@ -293,9 +328,9 @@ class Floats(Exact):
             return
         v = self.extend(self.word(a[1], source), source)
         if to in ("u64", "s64"):
-            high = op("sar", v, Const(31)) if source[0] == "s" else Const(0)
+            high = op(SAR, v, Const(31)) if source[0] == "s" else Const(0)
             if sat and to[0] == "u" and source[0] == "s":
-                v, high = op("maxs", v, Const(0)), Const(0)
+                v, high = op(MAXS, v, Const(0)), Const(0)
             self.write_pair(a[0], (v, high))
             return
         if sat:
@@ -306,22 +341,22 @@ class Floats(Exact):
 
     def _other_sign(self, x: Pair, to: str) -> Pair:
         """A 64-bit integer clamped to the range of the type with the other sign."""
-        high = self.b.op("cmp", x[1], Const(0), cond="l", ty="s32")
+        high = self.b.op(CMP(cond="l", ty="s32"), x[1], Const(0))
         return self.choose64(high, words64(0) if to[0] == "u" else words64((1 << 63) - 1), x)
 
     def _clamp64(self, x: Pair, to: str, sign: bool) -> IrValue:
         """A 64-bit integer clamped to the range of a type of up to 32 bits: first to 32 bits, then to the type."""
         op = self.b.op
         if not sign:
-            word = op("sel", op("cmp", x[1], Const(0), cond="lg", ty="u32"), Const(0xFFFF_FFFF), x[0])
+            word = op(SEL, op(CMP(cond="lg", ty="u32"), x[1], Const(0)), Const(0xFFFF_FFFF), x[0])
             return self.clamp(word, to, False)
-        below = op("cmp", x[1], Const(0), cond="l", ty="s32")
+        below = op(CMP(cond="l", ty="s32"), x[1], Const(0))
         if to[0] == "u":
-            word = op("sel", op("cmp", x[1], Const(0), cond="lg", ty="u32"), Const(0xFFFF_FFFF), x[0])
-            return self.clamp(op("sel", below, Const(0), word), to, False)
-        fits = op("cmp", x[1], op("sar", x[0], Const(31)), cond="e", ty="u32")
-        end = op("sel", below, Const(0x8000_0000), Const(0x7FFF_FFFF))
-        return self.clamp(op("sel", fits, x[0], end), to, True)
+            word = op(SEL, op(CMP(cond="lg", ty="u32"), x[1], Const(0)), Const(0xFFFF_FFFF), x[0])
+            return self.clamp(op(SEL, below, Const(0), word), to, False)
+        fits = op(CMP(cond="e", ty="u32"), x[1], op(SAR, x[0], Const(31)))
+        end = op(SEL, below, Const(0x8000_0000), Const(0x7FFF_FFFF))
+        return self.clamp(op(SEL, fits, x[0], end), to, True)
 
     def clamp(self, v: IrValue, to: str, sign: bool) -> IrValue:
         """An integer clamped to the range of a type."""
@@ -329,26 +364,25 @@ class Floats(Exact):
         if to[0] == "u":
             top = (1 << bits) - 1
             if sign:
-                v = op("maxs", v, Const(0))
-            return op("minu", v, Const(top)) if bits < 32 else v
+                v = op(MAXS, v, Const(0))
+            return op(MINU, v, Const(top)) if bits < 32 else v
         top = (1 << bits - 1) - 1
         if not sign:
-            return op("minu", v, Const(top))
-        return op("maxs", op("mins", v, Const(top)), Const(~top)) if bits < 32 else v
+            return op(MINU, v, Const(top))
+        return op(MAXS, op(MINS, v, Const(top)), Const(~top)) if bits < 32 else v
 
     def _float_to_float(self, to: str, source: str, rnd: str, sat: bool, a: Args, written: str) -> None:
         wide = [t == "f64" and self.is_double(t) for t in (to, source)]
         x = self.double(a[1]) if wide[1] else self.word(a[1], source)
-        attrs = {"to": to, "from": source, "rnd": rnd}
         if "f64" in (to, source) and (to, source) not in (("f64", "f32"), ("f32", "f64"), ("f64", "f64")):
             raise self.refuse(f"conversions from .{source} to .{to} are not supported")
         if sat and "f64" in (to, source):
             if to == "f64":
                 raise self.refuse("saturating conversions to f64 are not supported")
-            v = self.b.op("cvt", x, kinds="r", **attrs)
-            v = self.b.op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
+            v = self.b.op(CVT(to=to, source=source, rnd=rnd), x, kinds="r")
+            v = self.b.op(CVT(to="f32", source="f32", sat=True), v, kinds="r")
         else:
-            v = self.b.op("cvt", x, kinds="d" if wide[0] else "r", **attrs, sat=sat)
+            v = self.b.op(CVT(to=to, source=source, rnd=rnd, sat=sat), x, kinds="d" if wide[0] else "r")
         if wide[0]:
             self.write_double(a[0], v)
         else:
@@ -361,30 +395,25 @@ class Floats(Exact):
             if source in ("u64", "s64"):
                 raise self.refuse(f"conversions from .{source} to .{to} are not supported")
             # the chip's own conversion to f16 loses bits: through f32, which holds every value f16 rounds from
-            v = op("cvt", self.extend(self.word(a[1], source), source), kinds="r", to="f32",
-                   **{"from": source[0] + "32"}, rnd="rz")  # fmt: skip
+            v = op(CVT(to="f32", source=source[0] + "32", rnd="rz"), self.extend(self.word(a[1], source), source), kinds="r")  # fmt: skip
             raise self.refuse(f"conversions from .{source} to .f16 are not supported")
         if source in ("u64", "s64"):
             if self.target.fp64:
                 v = op(
-                    "cvt",
-                    op("pack", *self.pair(a[1])),
+                    CVT(to=to, source=source, rnd=rnd),
+                    op(PACK, *self.pair(a[1])),
                     kinds="d" if double else "r",
-                    to=to,
-                    **{"from": source},
-                    rnd=rnd,
                 )
             else:
                 v = self._wide_to_float(source, rnd, a)
         else:
             x = self.extend(self.word(a[1], source), source)
-            v = op("cvt", x, kinds="d" if double else "r", to=to, **{"from": source[0] + "32"}, rnd=rnd,
-                   sat=sat and not double)  # fmt: skip
+            v = op(CVT(to=to, source=source[0] + "32", rnd=rnd, sat=sat and not double), x, kinds="d" if double else "r")  # fmt: skip
         if double:
             self.write_double(a[0], v)
         else:
             if sat and source in ("u64", "s64"):
-                v = op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, sat=True)
+                v = op(CVT(to="f32", source="f32", sat=True), v, kinds="r")
             self.write(a[0], v, written)
 
     def _wide_to_float(self, source: str, rnd: str, a: Args) -> IrValue:
@@ -395,25 +424,25 @@ class Floats(Exact):
         low, high = self.pair(a[1])
         sign: IrValue = Const(0)
         if source == "s64":
-            sign = op("sar", high, Const(31))
-            low, high = self.b.sub64((op("xor", low, sign), op("xor", high, sign)), (sign, sign))
+            sign = op(SAR, high, Const(31))
+            low, high = self.b.sub64((op(XOR, low, sign), op(XOR, high, sign)), (sign, sign))
         zeros = self.leading(high)
         top = self.shift_left((low, high), zeros)
-        lost = op("mask", op("cmp", top[0], Const(0), cond="lg", ty="u32"))
+        lost = op(MASK, op(CMP(cond="lg", ty="u32"), top[0], Const(0)))
         # with 32 bits kept and 24 wanted, a bit that says "something follows" makes the second rounding right
-        word = op("or", top[1], op("and", lost, Const(1)))
-        word = op("sel", op("cmp", zeros, Const(32), cond="e", ty="u32"), low, word)
-        f = op("cvt", word, kinds="r", to="f32", **{"from": "u32"}, rnd=rnd)
-        scale = op("shl", op("sub", Const(127 + 32), zeros), Const(23))
-        f = op("fmul", f, scale, rz=False, sat=False)
-        return op("or", f, op("and", sign, Const(0x8000_0000)))
+        word = op(OR, top[1], op(AND, lost, Const(1)))
+        word = op(SEL, op(CMP(cond="e", ty="u32"), zeros, Const(32)), low, word)
+        f = op(CVT(to="f32", source="u32", rnd=rnd), word, kinds="r")
+        scale = op(SHL, op(SUB, Const(127 + 32), zeros), Const(23))
+        f = op(FMUL(rz=False, sat=False), f, scale)
+        return op(OR, f, op(AND, sign, Const(0x8000_0000)))
 
     def _float_to_integer(self, to: str, source: str, rnd: str, a: Args) -> None:
         op = self.b.op
         double = source == "f64" and self.is_double(source)
         x = self.double(a[1]) if double else self.word(a[1], source)
         if source == "f16":
-            x = op("cvt", x, kinds="r", to="f32", **{"from": "f16"})
+            x = op(CVT(to="f32", source="f16"), x, kinds="r")
             source = "f32"
         if not rnd.endswith("i"):
             rnd += "i"
@@ -421,10 +450,10 @@ class Floats(Exact):
             if not self.target.fp64:
                 self.write_pair(a[0], self._float_to_wide(x, to, rnd))
                 return
-            v = op("cvt", x, kinds="d", to=to, **{"from": source}, rnd=rnd)
-            self.write_pair(a[0], (op("word", v, i=0), op("word", v, i=1)))
+            v = op(CVT(to=to, source=source, rnd=rnd), x, kinds="d")
+            self.write_pair(a[0], (op(WORD(i=0), v), op(WORD(i=1), v)))
             return
-        v = op("cvt", x, kinds="r", to=to[0] + "32", **{"from": source}, rnd=rnd)
+        v = op(CVT(to=to[0] + "32", source=source, rnd=rnd), x, kinds="r")
         if SIZES[to] < 4:
             v = self.clamp(v, to, to[0] == "s")
         self.write(a[0], v, to, loose=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from isakit.compile.ir import Block, Const, Function
 from isakit.compile.layout import VariableLayout
+from isakit.compile.ops import BRKPT, CMP, FENCE, OR, PMEVENT, PNOT, POR, SHL, SHR, TRAP, VOTE, ZEXT16
 from isakit.compile.ptx import grammar
 from isakit.compile.ptx.syntax import (
     SIZES,
@@ -65,18 +66,18 @@ class Translator(Integer, Floats, Barriers):
         op = self.b.op
         if ty == "b32" and isinstance(a[1], Vector) and len(a[1].items) == 2:
             x, y = (self.word(i, "b16") for i in a[1].items)
-            self.write(a[0], op("or", op("zext16", x), op("shl", y, Const(16))), ty)
+            self.write(a[0], op(OR, op(ZEXT16, x), op(SHL, y, Const(16))), ty)
         elif ty == "b32" and isinstance(a[0], Vector) and len(a[0].items) == 2:
             x = self.word(a[1], ty)
             self.write(a[0].items[0], x, "b16")
-            self.write(a[0].items[1], op("shr", x, Const(16)), "b16")
+            self.write(a[0].items[1], op(SHR, x, Const(16)), "b16")
         else:
             raise self.refuse("moves of vectors are supported between 16 and 32, and 32 and 64 bits")
 
     # --- synchronisation --------------------------------------------------------------------------------------------
     def do_membar(self, m: Mods, a: Args) -> None:
         """Memory is accessed in the order of the program; the compiler must only keep that order."""
-        self.b.emit("fence", [], "")
+        self.b.emit(FENCE, [], "")
         self.b.shared = {}
 
     do_fence = do_membar
@@ -86,25 +87,25 @@ class Translator(Integer, Floats, Barriers):
             raise self.refuse(f"{self.target.variant} has no votes", notes=("gt200, gt215 and mcp77 have",))
         p = self.predicate(a[1])
         if m["vote"] == "uni":
-            q = self.b.op("pnot", p)
-            every, none = (self.b.emit("vote", [x], "p", kind="all").out for x in (p, q))
-            self.write_predicate(a[0], self.b.op("por", every, none))
+            q = self.b.op(PNOT, p)
+            every, none = (self.b.emit(VOTE(kind="all"), [x], "p").out for x in (p, q))
+            self.write_predicate(a[0], self.b.op(POR, every, none))
         else:
-            self.write_predicate(a[0], self.b.emit("vote", [p], "p", kind=m["vote"]).out)
+            self.write_predicate(a[0], self.b.emit(VOTE(kind=m["vote"]), [p], "p").out)
 
     def do_ballot(self, m: Mods, a: Args) -> None:
         raise self.refuse("these chips cannot gather a predicate of all lanes into a register")
 
     def do_trap(self, m: Mods, a: Args) -> None:
-        self.b.emit("trap", [], "")
+        self.b.emit(TRAP, [], "")
 
     def do_brkpt(self, m: Mods, a: Args) -> None:
-        self.b.emit("brkpt", [], "")
+        self.b.emit(BRKPT, [], "")
 
     def do_pmevent(self, m: Mods, a: Args) -> None:
         if not isinstance(a[0], Number) or not 0 <= int(a[0].value) < 16:
             raise self.refuse("performance events are 0 to 15", a[0])
-        self.b.emit("pmevent", [], "", id=int(a[0].value))
+        self.b.emit(PMEVENT(id=int(a[0].value)), [], "")
 
     def do_nanosleep(self, m: Mods, a: Args) -> None:
         """Sleeping is a hint."""
@@ -134,7 +135,7 @@ class Translator(Integer, Floats, Barriers):
                 self.b.block.term = ("jump", block)
                 break
             after = self.new_block()
-            p = self.b.op("cmp", self.get(keep), Const(k), cond="e", ty="u32")
+            p = self.b.op(CMP(cond="e", ty="u32"), self.get(keep), Const(k))
             self.b.block.term = ("branch", p, False, block, after)
             self.go(after)
         self.go(self.new_block())
@@ -185,13 +186,13 @@ class Translator(Integer, Floats, Barriers):
         for f in possible:
             here, following = self.new_block(), self.new_block()
             number = Const(self.module.number_of(f.name))
-            p = self.b.op("cmp", self.get(keep), number, cond="e", ty="u32")
+            p = self.b.op(CMP(cond="e", ty="u32"), self.get(keep), number)
             self.b.block.term = ("branch", p, False, here, following)
             self.go(here)
             self._inline(f, pointer, given, results)
             self.b.block.term = ("jump", after)
             self.go(following)
-        self.b.emit("trap", [], "")  # no function
+        self.b.emit(TRAP, [], "")  # no function
         self.b.block.term = ("jump", after)
         self.go(after)
 
@@ -336,7 +337,7 @@ class Translator(Integer, Floats, Barriers):
             p = self.predicate(s.guard)
             after, block = self.new_block(), self.new_block()
             if s.inverted:
-                p = self.b.op("pnot", p)
+                p = self.b.op(PNOT, p)
             if key in ("exit", "ret"):
                 self.b.block.term = ("branch", p, False, block, after)
                 self.go(block)
@@ -367,7 +368,7 @@ class Translator(Integer, Floats, Barriers):
             return False
         p = self.predicate(s.guard)
         if s.inverted:
-            p = self.b.op("pnot", p)
+            p = self.b.op(PNOT, p)
         after = self.new_block()
         self.b.block.term = ("branch", p, False, target, after)
         self.b.block.uniform = s.opcode == "bra.uni"

@@ -3,10 +3,43 @@
 from __future__ import annotations
 
 from isakit.compile.builder import words64
-from isakit.compile.ir import Const, IrValue
+from isakit.compile.ir import Const, IrValue, PlainOp
+from isakit.compile.ops import (
+    ABS,
+    ADC,
+    ADD,
+    ADDSAT,
+    ADDX,
+    AND,
+    CMP,
+    CMPD,
+    CMPF,
+    MASK,
+    MAXS,
+    MAXU,
+    MINS,
+    MINU,
+    MUL,
+    MUL16,
+    MUL24,
+    MULHS,
+    MULHU,
+    NOT,
+    PACK,
+    PNOT,
+    SAD,
+    SAR,
+    SEL,
+    SHR,
+    SLCTF,
+    SUB,
+    SUBSAT,
+    WORD,
+    XOR,
+)
 from isakit.compile.ptx.syntax import SIZES, Both, Operand
 from isakit.compile.translate.base import Pair
-from isakit.compile.translate.bits import BitInstructions
+from isakit.compile.translate.bits import PREDICATE_LOGIC, BitInstructions
 from isakit.compile.translate.division import Division
 
 CONDITIONS = {"eq": "e", "ne": "lg", "lt": "l", "le": "le", "gt": "g", "ge": "ge", "lo": "l", "ls": "le", "hi": "g",
@@ -21,26 +54,26 @@ Args = tuple[Operand, ...]
 class Integer(Division, BitInstructions):
     """Arithmetic, comparison and selection."""
 
-    def binary(self, op: str, m: Mods, a: Args) -> None:
+    def binary(self, op: PlainOp, m: Mods, a: Args) -> None:
         """An operation whose low bits depend on low bits only."""
         ty = m["int"]
         self.write(a[0], self.b.op(op, self.word(a[1], ty), self.word(a[2], ty)), ty)
 
     # --- addition ---------------------------------------------------------------------------------------------------
     def do_add_int(self, m: Mods, a: Args) -> None:
-        self._sum("add", m, a)
+        self._sum(ADD, m, a)
 
     def do_sub_int(self, m: Mods, a: Args) -> None:
-        self._sum("sub", m, a)
+        self._sum(SUB, m, a)
 
-    def _sum(self, op: str, m: Mods, a: Args) -> None:
+    def _sum(self, op: PlainOp, m: Mods, a: Args) -> None:
         ty = m["int"]
         if m["sat"]:
             if ty != "s32":
                 raise self.refuse("`.sat` is for .s32")
-            op += "sat"
+            op = ADDSAT if op is ADD else SUBSAT
         if self.is_wide(ty):
-            f = self.b.add64 if op == "add" else self.b.sub64
+            f = self.b.add64 if op is ADD else self.b.sub64
             self.write_pair(a[0], f(self.pair(a[1]), self.pair(a[2])))
         else:
             self.binary(op, m, a)
@@ -61,10 +94,10 @@ class Integer(Division, BitInstructions):
 
     def do_subc(self, m: Mods, a: Args) -> None:
         # CC.CF holds the borrow; the carry of a subtraction is its opposite.
-        self._difference(m["addt"], a, self.b.op("xor", self._carry(), Const(1)), keep=bool(m["cc"]))
+        self._difference(m["addt"], a, self.b.op(XOR, self._carry(), Const(1)), keep=bool(m["cc"]))
 
     def _difference(self, ty: str, a: Args, carry: IrValue, keep: bool = True) -> None:
-        y = tuple(self.b.op("not", v) for v in self._words(a[2], ty))
+        y = tuple(self.b.op(NOT, v) for v in self._words(a[2], ty))
         self._chain(ty, a[0], self._words(a[1], ty), y, carry, keep, borrows=True)
 
     def do_mad_cc(self, m: Mods, a: Args) -> None:
@@ -98,17 +131,17 @@ class Integer(Division, BitInstructions):
         for p, q in zip(x, y, strict=True):
             if flag is None:
                 if isinstance(carry, Const) and carry.value == 0:
-                    total, flag = self.b.both("addx", p, q)
+                    total, flag = self.b.both(ADDX, p, q)
                 else:
-                    _, flag = self.b.both("addx", self.b.op("and", carry, Const(1)), Const(0xFFFF_FFFF))
-                    total, flag = self.b.both("adc", p, q, flag)
+                    _, flag = self.b.both(ADDX, self.b.op(AND, carry, Const(1)), Const(0xFFFF_FFFF))
+                    total, flag = self.b.both(ADC, p, q, flag)
             else:
-                total, flag = self.b.both("adc", p, q, flag)
+                total, flag = self.b.both(ADC, p, q, flag)
             out.append(total)
         assert flag is not None
         if keep:
-            bit = self.b.both("adc", Const(0), Const(0), flag)[0]
-            self.put(self.variable(("cc",), "r"), self.b.op("xor", bit, Const(1)) if borrows else bit)
+            bit = self.b.both(ADC, Const(0), Const(0), flag)[0]
+            self.put(self.variable(("cc",), "r"), self.b.op(XOR, bit, Const(1)) if borrows else bit)
         if len(out) == 2:
             self.write_pair(to, (out[0], out[1]))
         else:
@@ -129,7 +162,7 @@ class Integer(Division, BitInstructions):
         to = ty[0] + "32" if wide else ty
         if m["sat"] and (ty != "s32" or part != "hi"):
             raise self.refuse("`.sat` is for `mad.hi.sat.s32`")
-        self.write(a[0], self.b.op("addsat" if m["sat"] else "add", product, self.word(a[3], to)), to)
+        self.write(a[0], self.b.op(ADDSAT if m["sat"] else ADD, product, self.word(a[3], to)), to)
 
     def _store_product(self, operand: Operand, product: IrValue | Pair, ty: str, part: str) -> None:
         if isinstance(product, tuple):
@@ -141,14 +174,14 @@ class Integer(Division, BitInstructions):
         """The part of a product that is asked for."""
         sign = ty[0] == "s"
         if ty in ("u16", "s16"):
-            full = self.b.op("mul16", self.word(a, ty), self.word(b, ty), s1=sign, s2=sign)
-            return self.b.op("sar" if sign else "shr", full, Const(16)) if part == "hi" else full
+            full = self.b.op(MUL16(s1=sign, s2=sign), self.word(a, ty), self.word(b, ty))
+            return self.b.op(SAR if sign else SHR, full, Const(16)) if part == "hi" else full
         if ty in ("u32", "s32"):
             x, y = self.word(a, ty), self.word(b, ty)
             if part == "lo":
-                return self.b.op("mul", x, y)
-            high = self.b.op("mulhs" if sign else "mulhu", x, y)
-            return high if part == "hi" else (self.b.op("mul", x, y), high)
+                return self.b.op(MUL, x, y)
+            high = self.b.op(MULHS if sign else MULHU, x, y)
+            return high if part == "hi" else (self.b.op(MUL, x, y), high)
         x64, y64 = self.pair(a), self.pair(b)
         if part == "wide":
             raise self.refuse("there are no products of 128 bits")
@@ -162,36 +195,36 @@ class Integer(Division, BitInstructions):
                 v = q[0].value | q[1].value << 32
                 if v and v & v - 1 == 0:
                     return self.shift_left(p, Const(v.bit_length() - 1))
-        cross = op("add", op("mul", x[0], y[1]), op("mul", x[1], y[0]))
-        return op("mul", x[0], y[0]), op("add", op("mulhu", x[0], y[0]), cross)
+        cross = op(ADD, op(MUL, x[0], y[1]), op(MUL, x[1], y[0]))
+        return op(MUL, x[0], y[0]), op(ADD, op(MULHU, x[0], y[0]), cross)
 
     def high64(self, x: Pair, y: Pair, sign: bool) -> Pair:
         """The high 64 bits of a product."""
         op, both = self.b.op, self.b.both
-        middle, c1 = both("addx", op("mul", x[0], y[1]), op("mulhu", x[0], y[0]))
-        h1 = both("adc", op("mulhu", x[0], y[1]), Const(0), c1)[0]
-        middle, c2 = both("addx", op("mul", x[1], y[0]), middle)
-        h1, c3 = both("adc", op("mulhu", x[1], y[0]), h1, c2)
-        top = both("adc", Const(0), Const(0), c3)[0]
-        low, c4 = both("addx", op("mul", x[1], y[1]), h1)
-        out: Pair = low, both("adc", op("mulhu", x[1], y[1]), top, c4)[0]
+        middle, c1 = both(ADDX, op(MUL, x[0], y[1]), op(MULHU, x[0], y[0]))
+        h1 = both(ADC, op(MULHU, x[0], y[1]), Const(0), c1)[0]
+        middle, c2 = both(ADDX, op(MUL, x[1], y[0]), middle)
+        h1, c3 = both(ADC, op(MULHU, x[1], y[0]), h1, c2)
+        top = both(ADC, Const(0), Const(0), c3)[0]
+        low, c4 = both(ADDX, op(MUL, x[1], y[1]), h1)
+        out: Pair = low, both(ADC, op(MULHU, x[1], y[1]), top, c4)[0]
         if sign:
             for p, q in ((x, y), (y, x)):
-                m = op("sar", p[1], Const(31))
-                out = self.b.sub64(out, (op("and", q[0], m), op("and", q[1], m)))
+                m = op(SAR, p[1], Const(31))
+                out = self.b.sub64(out, (op(AND, q[0], m), op(AND, q[1], m)))
         return out
 
     def do_mul24(self, m: Mods, a: Args) -> None:
         ty = m["t"]
-        v = self.b.op("mul24", self.word(a[1], ty), self.word(a[2], ty), sign=ty[0] == "s", high=m["half"] == "hi")
+        v = self.b.op(MUL24(sign=ty[0] == "s", high=m["half"] == "hi"), self.word(a[1], ty), self.word(a[2], ty))
         self.write(a[0], v, ty)
 
     def do_mad24(self, m: Mods, a: Args) -> None:
         ty = m["t"]
-        v = self.b.op("mul24", self.word(a[1], ty), self.word(a[2], ty), sign=ty[0] == "s", high=m["half"] == "hi")
+        v = self.b.op(MUL24(sign=ty[0] == "s", high=m["half"] == "hi"), self.word(a[1], ty), self.word(a[2], ty))
         if m["sat"] and (ty != "s32" or m["half"] != "hi"):
             raise self.refuse("`.sat` is for `mad24.hi.sat.s32`")
-        self.write(a[0], self.b.op("addsat" if m["sat"] else "add", v, self.word(a[3], ty)), ty)
+        self.write(a[0], self.b.op(ADDSAT if m["sat"] else ADD, v, self.word(a[3], ty)), ty)
 
     def do_sad(self, m: Mods, a: Args) -> None:
         ty = m["int"]
@@ -201,61 +234,61 @@ class Integer(Division, BitInstructions):
             apart = self.choose64(less, self.b.sub64(y, x), self.b.sub64(x, y))
             self.write_pair(a[0], self.b.add64(apart, self.pair(a[3])))
             return
-        v = self.b.op("sad", self.clean(a[1], ty), self.clean(a[2], ty), self.word(a[3], ty), s=ty[0] == "s")
+        v = self.b.op(SAD(s=ty[0] == "s"), self.clean(a[1], ty), self.clean(a[2], ty), self.word(a[3], ty))
         self.write(a[0], v, ty)
 
     # --- one operand ------------------------------------------------------------------------------------------------
     def do_abs_int(self, m: Mods, a: Args) -> None:
         ty = m["t"]
         if not self.is_wide(ty):
-            self.write(a[0], self.b.op("abs", self.clean(a[1], ty)), ty)
+            self.write(a[0], self.b.op(ABS, self.clean(a[1], ty)), ty)
             return
         x = self.pair(a[1])
-        s = self.b.op("sar", x[1], Const(31))
-        self.write_pair(a[0], self.b.sub64((self.b.op("xor", x[0], s), self.b.op("xor", x[1], s)), (s, s)))
+        s = self.b.op(SAR, x[1], Const(31))
+        self.write_pair(a[0], self.b.sub64((self.b.op(XOR, x[0], s), self.b.op(XOR, x[1], s)), (s, s)))
 
     def do_neg_int(self, m: Mods, a: Args) -> None:
         ty = m["t"]
         if self.is_wide(ty):
             self.write_pair(a[0], self.b.sub64(words64(0), self.pair(a[1])))
         else:
-            self.write(a[0], self.b.op("sub", Const(0), self.word(a[1], ty)), ty)
+            self.write(a[0], self.b.op(SUB, Const(0), self.word(a[1], ty)), ty)
 
     def do_not(self, m: Mods, a: Args) -> None:
         ty = m["t"]
         if ty == "pred":
-            self.write_predicate(a[0], self.b.op("pnot", self.predicate(a[1])))
+            self.write_predicate(a[0], self.b.op(PNOT, self.predicate(a[1])))
         elif ty == "b64":
             x = self.pair(a[1])
-            self.write_pair(a[0], (self.b.op("not", x[0]), self.b.op("not", x[1])))
+            self.write_pair(a[0], (self.b.op(NOT, x[0]), self.b.op(NOT, x[1])))
         else:
-            self.write(a[0], self.b.op("not", self.word(a[1], ty)), ty)
+            self.write(a[0], self.b.op(NOT, self.word(a[1], ty)), ty)
 
     def do_cnot(self, m: Mods, a: Args) -> None:
         ty = m["bits"]
         if ty == "b64":
             p = self.b.same64(self.pair(a[1]), words64(0))
-            self.write_pair(a[0], (self.b.op("sel", p, Const(1), Const(0)), Const(0)))
+            self.write_pair(a[0], (self.b.op(SEL, p, Const(1), Const(0)), Const(0)))
         else:
-            p = self.b.op("cmp", self.clean(a[1], ty), Const(0), cond="e", ty="u32")
-            self.write(a[0], self.b.op("sel", p, Const(1), Const(0)), ty)
+            p = self.b.op(CMP(cond="e", ty="u32"), self.clean(a[1], ty), Const(0))
+            self.write(a[0], self.b.op(SEL, p, Const(1), Const(0)), ty)
 
     # --- minimum, comparison, selection -----------------------------------------------------------------------------
     def do_min_int(self, m: Mods, a: Args) -> None:
-        self._extreme("min", m["int"], a)
+        self._extreme(MINS, MINU, m["int"], a)
 
     def do_max_int(self, m: Mods, a: Args) -> None:
-        self._extreme("max", m["int"], a)
+        self._extreme(MAXS, MAXU, m["int"], a)
 
-    def _extreme(self, op: str, ty: str, a: Args) -> None:
+    def _extreme(self, with_sign: PlainOp, without: PlainOp, ty: str, a: Args) -> None:
         if self.is_wide(ty):
             x, y = self.pair(a[1]), self.pair(a[2])
             less = self.b.less64(x, y, ty[0] == "s", False)
-            if op == "max":
+            if with_sign is MAXS:
                 x, y = y, x
-            self.write_pair(a[0], (self.b.op("sel", less, x[0], y[0]), self.b.op("sel", less, x[1], y[1])))
+            self.write_pair(a[0], (self.b.op(SEL, less, x[0], y[0]), self.b.op(SEL, less, x[1], y[1])))
             return
-        v = self.b.op(op + ty[0], self.clean(a[1], ty), self.clean(a[2], ty))
+        v = self.b.op(with_sign if ty[0] == "s" else without, self.clean(a[1], ty), self.clean(a[2], ty))
         self.write(a[0], v, ty)
 
     def compare(self, m: Mods, a: Operand, b: Operand) -> IrValue:
@@ -265,12 +298,12 @@ class Integer(Division, BitInstructions):
         if ty == "f32" or (ty == "f64" and self.demoted):
             if name in ("lo", "ls", "hi", "hs"):
                 raise self.refuse(f"`.{name}` compares unsigned integers")
-            return self.b.op("cmpf", self.word(a, "f32"), self.word(b, "f32"), cond=cond)
+            return self.b.op(CMPF(cond=cond), self.word(a, "f32"), self.word(b, "f32"))
         if ty == "f64":
             self.is_double(ty)
             if name in ("lo", "ls", "hi", "hs"):
                 raise self.refuse(f"`.{name}` compares unsigned integers")
-            return self.b.op("cmpd", self.double(a), self.double(b), cond=cond)
+            return self.b.op(CMPD(cond=cond), self.double(a), self.double(b))
         if cond not in ("e", "lg", "l", "le", "g", "ge"):
             raise self.refuse(f"`.{name}` compares floats")
         sign = ty[0] == "s" and name not in ("lo", "ls", "hi", "hs")
@@ -282,15 +315,15 @@ class Integer(Division, BitInstructions):
                 x, y = y, x
             return self.b.less64(x, y, sign, cond in ("le", "ge"))
         ty = ty if sign or ty[0] != "s" else "u" + ty[1:]
-        return self.b.op("cmp", self.clean(a, ty), self.clean(b, ty), cond=cond, ty="s32" if sign else "u32")
+        return self.b.op(CMP(cond=cond, ty="s32" if sign else "u32"), self.clean(a, ty), self.clean(b, ty))
 
     def do_setp(self, m: Mods, a: Args) -> None:
         p = self.compare(m, a[1], a[2])
-        q = self.b.op("pnot", p) if isinstance(a[0], Both) else None
+        q = self.b.op(PNOT, p) if isinstance(a[0], Both) else None
         if m.get("bool"):
             c = self.predicate(a[3])
-            p = self.b.op("p" + m["bool"], p, c)
-            q = self.b.op("p" + m["bool"], q, c) if q else None
+            p = self.b.op(PREDICATE_LOGIC[m["bool"]], p, c)
+            q = self.b.op(PREDICATE_LOGIC[m["bool"]], q, c) if q else None
         if isinstance(a[0], Both):
             assert q is not None
             self.write_predicate(a[0].first, p)
@@ -301,8 +334,8 @@ class Integer(Division, BitInstructions):
     def do_set(self, m: Mods, a: Args) -> None:
         p = self.compare(m, a[1], a[2])
         if m.get("bool"):
-            p = self.b.op("p" + m["bool"], p, self.predicate(a[3]))
-        v = self.b.op("sel", p, Const(0x3F80_0000), Const(0)) if m["sett"] == "f32" else self.b.op("mask", p)
+            p = self.b.op(PREDICATE_LOGIC[m["bool"]], p, self.predicate(a[3]))
+        v = self.b.op(SEL, p, Const(0x3F80_0000), Const(0)) if m["sett"] == "f32" else self.b.op(MASK, p)
         self.write(a[0], v, m["sett"])
 
     def do_selp(self, m: Mods, a: Args) -> None:
@@ -315,26 +348,26 @@ class Integer(Division, BitInstructions):
                 self.pair(a[1]) if ty != "f64" else self._halves(a[1]),
                 (self.pair(a[2]) if ty != "f64" else self._halves(a[2])),
             )
-            v = op("sel", p, x[0], y[0]), op("sel", p, x[1], y[1])
+            v = op(SEL, p, x[0], y[0]), op(SEL, p, x[1], y[1])
             if ty == "f64":
-                self.write_double(a[0], op("pack", *v))
+                self.write_double(a[0], op(PACK, *v))
             else:
                 self.write_pair(a[0], v)
             return
-        self.write(a[0], op("sel", p, self.word(a[1], ty), self.word(a[2], ty)), ty)
+        self.write(a[0], op(SEL, p, self.word(a[1], ty), self.word(a[2], ty)), ty)
 
     def _halves(self, operand: Operand) -> Pair:
         d = self.double(operand)
-        return self.b.op("word", d, i=0), self.b.op("word", d, i=1)
+        return self.b.op(WORD(i=0), d), self.b.op(WORD(i=1), d)
 
     def do_slct(self, m: Mods, a: Args) -> None:
         ty, op = m["sel"], self.b.op
         if m["t"] == "f32":
             c = self.word(a[3], "f32")
             if SIZES[ty] <= 4 or (ty == "f64" and self.demoted):
-                self.write(a[0], op("slctf", self.word(a[1], ty), self.word(a[2], ty), c), ty)
+                self.write(a[0], op(SLCTF, self.word(a[1], ty), self.word(a[2], ty), c), ty)
                 return
-            p = op("cmpf", c, Const(0), cond="ge")
+            p = op(CMPF(cond="ge"), c, Const(0))
         else:
-            p = op("cmp", self.word(a[3], "s32"), Const(0), cond="ge", ty="s32")
+            p = op(CMP(cond="ge", ty="s32"), self.word(a[3], "s32"), Const(0))
         self._choose(p, ty, a)

@@ -6,6 +6,40 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 from isakit.compile.ir import Const, IrValue
+from isakit.compile.ops import (
+    ADD,
+    AND,
+    ATOM,
+    CMP,
+    CVT,
+    FADD,
+    FMAX,
+    FMUL,
+    GENERIC,
+    LD,
+    LDC,
+    MAXS,
+    MAXU,
+    MINS,
+    MINU,
+    OR,
+    PACK,
+    PACK4,
+    PARAM,
+    POR,
+    RCP,
+    SEL,
+    SEXT8,
+    SHL,
+    SHR,
+    ST,
+    SUB,
+    TEX,
+    WORD,
+    XOR,
+    ZEXT8,
+    ZEXT16,
+)
 from isakit.compile.passes.spaces import TAGS
 from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, PtxRegister, PtxVariable, Vector
 from isakit.compile.translate.base import Base
@@ -17,6 +51,7 @@ Args = tuple[Operand, ...]
 
 COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3, "cube": 3}
 """Elements of the vector of coordinates that count; arrays have the layer in front."""
+_ATOMIC = {"add": ADD, "and": AND, "or": OR, "xor": XOR, "mins": MINS, "minu": MINU, "maxs": MAXS, "maxu": MAXU}
 SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
 """What `texsize` answers, by the component it is in."""
 
@@ -109,10 +144,10 @@ class MemoryInstructions(Base):
         volatile = bool(m.get("order")) and m["order"] != "weak"
         if space == "const":
             if isinstance(base, Const):
-                return self.b.op("ldc", base, kinds=kinds, offset=offset, ty=ty, space="const")
+                return self.b.op(LDC(space="const", offset=offset, ty=ty, volatile=False), base, kinds=kinds)
             space = "generic const"  # a pointer to constants may be one to a buffer that a kernel was given
         args = [base] if tag is None else [base, tag]
-        return self.b.emit("ld", args, kinds, space=space or "generic", offset=offset, ty=ty, volatile=volatile).out
+        return self.b.emit(LD(space=space or "generic", offset=offset, ty=ty, volatile=volatile), args, kinds).out
 
     def _load_words(self, items: tuple[Operand, ...], ty: str, place: Place, m: Mods, result: str) -> None:
         """Load elements of up to 32 bits into registers of type `result`.
@@ -124,7 +159,7 @@ class MemoryInstructions(Base):
         total = count * SIZES[ty]
         if count > 1 and space == "global" and total in (8, 16) and SIZES[ty] == 4:
             v = self._load(place, "b64" if total == 8 else "b128", "d" if total == 8 else "q", m)
-            values = [self.b.op("word", v, i=i) for i in range(count)]
+            values = [self.b.op(WORD(i=i), v) for i in range(count)]
         elif count > 1 and space == "global" and SIZES[ty] < 4 and total in (4, 8):
             values = self._packed(ty, place, count, m)
         else:
@@ -137,13 +172,13 @@ class MemoryInstructions(Base):
         op, bits = self.b.op, 8 * SIZES[ty]
         if count * bits == 64:
             v = self._load(place, "b64", "d", m)
-            words = [op("word", v, i=0), op("word", v, i=1)]
+            words = [op(WORD(i=0), v), op(WORD(i=1), v)]
         else:
             words = [self._load(place, "b32", "r", m)]
         out: list[IrValue] = []
         for k in range(count):
             at = k * bits
-            w = op("shr", words[at // 32], Const(at % 32))
+            w = op(SHR, words[at // 32], Const(at % 32))
             out.append(self.extend(w, ty))
         return out
 
@@ -152,19 +187,19 @@ class MemoryInstructions(Base):
         count = len(items)
         if count == 2 and place.space == "global":
             q = self._load(place, "b128", "q", m)
-            words = [op("word", q, i=i) for i in range(4)]
+            words = [op(WORD(i=i), q) for i in range(4)]
         else:
             words = list[IrValue]()
             for k in range(count):
                 if place.space in ("global", "local", "generic", ""):
                     v = self._load(place.plus(8 * k), "b64", "d", m)
-                    words += [op("word", v, i=0), op("word", v, i=1)]
+                    words += [op(WORD(i=0), v), op(WORD(i=1), v)]
                 else:
                     words += [self._load(place.plus(8 * k + 4 * i), "b32", "r", m) for i in (0, 1)]
         for k, item in enumerate(items):
             pair = words[2 * k], words[2 * k + 1]
             if ty == "f64" and self.is_double(ty):
-                self.write_double(item, op("pack", *pair))
+                self.write_double(item, op(PACK, *pair))
             else:
                 self.write_pair(item, pair)
 
@@ -189,7 +224,7 @@ class MemoryInstructions(Base):
             elif SIZES[ty] == 8:
                 pair = self.param_word(v, at, "b32"), self.param_word(v, at + 4, "b32")
                 if ty == "f64" and self.is_double(ty):
-                    self.write_double(item, self.b.op("pack", *pair))
+                    self.write_double(item, self.b.op(PACK, *pair))
                 else:
                     self.write_pair(item, pair)
             else:
@@ -200,20 +235,20 @@ class MemoryInstructions(Base):
         op = self.b.op
         offset = self.layout.params.get(v.name) if v in self.entry.params else None
         mode = {1: "s8" if ty[0] == "s" else "u8", 2: "s16" if ty[0] == "s" else "u16"}.get(SIZES[ty], "b32")
-        to = {"to": v.pointee} if v.pointee and mode == "b32" and at == 0 else {}
+        to = v.pointee if v.pointee and mode == "b32" and at == 0 else ""
         if offset is not None:
             at += PARAM_BASE + offset
             if at % SIZES[ty]:
                 raise self.refuse("parameters are read at multiples of their size")
             if mode == "s8":
-                return op("sext8", op("param", offset=at, mode="u8"))
-            return op("param", offset=at, mode=mode, **to)
+                return op(SEXT8, op(PARAM(offset=at, mode="u8")))
+            return op(PARAM(offset=at, mode=mode, to=to))
         address = self.kept.get((v.unique, v.pos))
         if address is not None:
             w = self._load(Place(Const(address + at // 4 * 4), 0, "local"), "b32", "r", {})
         else:
             w = self.get(self.variable(("param", v.unique, v.pos, at // 4, self.frame), "r"))
-        return self.extend(op("shr", w, Const(at % 4 * 8)), ty)
+        return self.extend(op(SHR, w, Const(at % 4 * 8)), ty)
 
     frame = 0
     """Which inlined call is being translated; 0 for the kernel itself."""
@@ -226,7 +261,7 @@ class MemoryInstructions(Base):
                 raise self.refuse(f"`{v.name}` has {v.size} bytes", operand)
             if SIZES[ty] == 8:
                 pair = self.pair(item) if ty != "f64" or self.demoted else (
-                    self.b.op("word", self.double(item), i=0), self.b.op("word", self.double(item), i=1))  # fmt: skip
+                    self.b.op(WORD(i=0), self.double(item)), self.b.op(WORD(i=1), self.double(item)))  # fmt: skip
                 for i in (0, 1):
                     self.put(self.variable(("param", v.unique, v.pos, at // 4 + i, self.frame), "r"), pair[i])
                 continue
@@ -235,8 +270,8 @@ class MemoryInstructions(Base):
             if SIZES[ty] < 4:
                 op, mask = self.b.op, (1 << 8 * SIZES[ty]) - 1
                 place = Const(at % 4 * 8)
-                old = op("and", self.get(slot), Const(~(mask << place.value)))
-                value = op("or", old, op("shl", op("and", value, Const(mask)), place))
+                old = op(AND, self.get(slot), Const(~(mask << place.value)))
+                value = op(OR, old, op(SHL, op(AND, value, Const(mask)), place))
             self.put(slot, value)
 
     # --- store ------------------------------------------------------------------------------------------------------
@@ -260,8 +295,7 @@ class MemoryInstructions(Base):
         """Store a value that has the size of its type."""
         base, offset, space, tag = place
         args = [base, v] if tag is None else [base, v, tag]
-        self.b.emit("st", args, "", space=space or "generic", offset=offset, ty=ty)
-        self.b.shared = {k: v for k, v in self.b.shared.items() if k[0] not in ("ld",)}
+        self.b.emit(ST(space=space or "generic", offset=offset, ty=ty), args, "")
 
     def _store_words(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
         op, count, size, space = self.b.op, len(items), min(SIZES[ty], 4), place.space
@@ -272,12 +306,12 @@ class MemoryInstructions(Base):
             for start in range(0, count, 4 // size):
                 w: IrValue = Const(0)
                 for k in range(4 // size):
-                    part = op("zext8" if size == 1 else "zext16", values[start + k])
-                    w = op("or", w, op("shl", part, Const(8 * size * k)))
+                    part = op(ZEXT8 if size == 1 else ZEXT16, values[start + k])
+                    w = op(OR, w, op(SHL, part, Const(8 * size * k)))
                 words.append(w)
             values, size, count, at = words, 4, len(words), "b32"
         if count > 1 and space == "global" and size == 4:
-            v = op("pack", *values) if count == 2 else op("pack4", *values)
+            v = op(PACK, *values) if count == 2 else op(PACK4, *values)
             self.store(place, "b64" if count == 2 else "b128", v)
             return
         for k, v in enumerate(values):
@@ -285,15 +319,15 @@ class MemoryInstructions(Base):
 
     def _store_wide(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
         op, space = self.b.op, place.space
-        values = [self.double(i) if ty == "f64" else op("pack", *self.pair(i)) for i in items]
+        values = [self.double(i) if ty == "f64" else op(PACK, *self.pair(i)) for i in items]
         if len(values) == 2 and space == "global":
-            words = [op("word", v, i=i) for v in values for i in (0, 1)]
-            self.store(place, "b128", op("pack4", *words))
+            words = [op(WORD(i=i), v) for v in values for i in (0, 1)]
+            self.store(place, "b128", op(PACK4, *words))
             return
         for k, v in enumerate(values):
             if space == "shared":
                 for i in (0, 1):
-                    self.store(place.plus(8 * k + 4 * i), "b32", op("word", v, i=i))
+                    self.store(place.plus(8 * k + 4 * i), "b32", op(WORD(i=i), v))
             else:
                 self.store(place.plus(8 * k), "b64", v)
 
@@ -302,7 +336,7 @@ class MemoryInstructions(Base):
         """A generic address is the address in its space, and above it the number of the space if there is room."""
         wide, space = m["addr"] == "u64", m["ptr"]
         v = self.pair(a[1])[0] if wide else self.word(a[1], "u32")
-        generic = v if m["to"] else self.b.emit("generic", [v], "r", space=space).out
+        generic = v if m["to"] else self.b.emit(GENERIC(space=space), [v], "r").out
         if wide:
             self.write_pair(a[0], (generic, Const(0 if m["to"] and space != "const" else TAGS[space])))
         else:
@@ -313,7 +347,7 @@ class MemoryInstructions(Base):
         if not self.is_wide(r.type):
             raise self.refuse("these chips have no generic addresses to ask about; ones of 64 bits say their space")
         tag, op = self.pair(a[1])[1], self.b.op
-        self.write_predicate(a[0], op("cmp", tag, Const(TAGS[m["ptr"]]), cond="e", ty="u32"))
+        self.write_predicate(a[0], op(CMP(cond="e", ty="u32"), tag, Const(TAGS[m["ptr"]])))
 
     def do_prefetch(self, m: Mods, a: Args) -> None:
         """These chips cache no global memory: nothing to do."""
@@ -348,22 +382,21 @@ class MemoryInstructions(Base):
         if SIZES[ty] == 8:
             if ty == "f64" or op not in ("add", "exch", "cas") or space == "shared" or not self.target.wide_atomics:
                 raise self.refuse(f"{self.target.variant} has no atomic .{op} on .{ty} in .{space or 'generic'}")
-            values = [self.b.op("pack", *self.pair(o)) for o in a[1:]]
+            values = [self.b.op(PACK, *self.pair(o)) for o in a[1:]]
         else:
             values = [self.word(o, ty) for o in a[1:]]
         if space == "shared":
             old = self._locked(base, offset, lambda old: self._apply(op, ty, old, values))
         elif ty == "f32":
             old = self._swapped(base, offset, space, lambda old: self.b.op(
-                "fadd", old, values[0], neg2=False, sat=False, rz=False))  # fmt: skip
+                FADD(neg2=False, sat=False, rz=False), old, values[0]))  # fmt: skip
         else:
             kind = "u64" if SIZES[ty] == 8 else "s32" if ty == "s32" and op in ("min", "max") else "u32"
-            old = self.b.emit("atom", [base, *values], "d" if SIZES[ty] == 8 else "r", op=op, ty=kind,
-                              space=space or "generic", offset=offset).out  # fmt: skip
+            old = self.b.emit(ATOM(op=op, ty=kind, space=space or "generic", offset=offset), [base, *values], "d" if SIZES[ty] == 8 else "r").out  # fmt: skip
         self.b.shared = {}
         if result is not None:
             if SIZES[ty] == 8:
-                self.write_pair(result, (self.b.op("word", old, i=0), self.b.op("word", old, i=1)))
+                self.write_pair(result, (self.b.op(WORD(i=0), old), self.b.op(WORD(i=1), old)))
             else:
                 self.write(result, old, ty)
 
@@ -371,19 +404,19 @@ class MemoryInstructions(Base):
         """What an atomic operation makes of a word."""
         b, v = self.b.op, values[0]
         if op == "cas":
-            return b("sel", b("cmp", old, v, cond="e", ty="u32"), values[1], old)
+            return b(SEL, b(CMP(cond="e", ty="u32"), old, v), values[1], old)
         if op == "exch":
             return v
         if op == "inc":
-            return b("sel", b("cmp", old, v, cond="ge", ty="u32"), Const(0), b("add", old, Const(1)))
+            return b(SEL, b(CMP(cond="ge", ty="u32"), old, v), Const(0), b(ADD, old, Const(1)))
         if op == "dec":
-            zero, above = b("cmp", old, Const(0), cond="e", ty="u32"), b("cmp", old, v, cond="g", ty="u32")
-            return b("sel", b("por", zero, above), v, b("sub", old, Const(1)))
-        if op == "add" and ty == "f32":
-            return b("fadd", old, v, neg2=False, sat=False, rz=False)
+            zero, above = b(CMP(cond="e", ty="u32"), old, Const(0)), b(CMP(cond="g", ty="u32"), old, v)
+            return b(SEL, b(POR, zero, above), v, b(SUB, old, Const(1)))
+        if op is ADD and ty == "f32":
+            return b(FADD(neg2=False, sat=False, rz=False), old, v)
         if op in ("min", "max"):
             op += ty[0]
-        return b(op, old, v)
+        return b(_ATOMIC[op], old, v)
 
     def _locked(self, base: IrValue, offset: int, change: Callable[[IrValue], IrValue]) -> IrValue:
         """A word of shared memory changed under its lock: lanes that do not get the lock try again."""
@@ -394,14 +427,14 @@ class MemoryInstructions(Base):
         b = self.b
         b.block.term = ("jump", loop)
         self.go(loop)
-        i = b.emit("ld", [self.get(keep)], "rp", space="lock", offset=offset, ty="b32", volatile=True)
+        i = b.emit(LD(space="lock", offset=offset, ty="b32", volatile=True), [self.get(keep)], "rp")
         self.put(result, i.outs[0])
         got = self.fresh("p")
         self.put(got, i.outs[1])
         b.block.term = ("branch", i.outs[1], False, own, done)
         self.go(own)
         new = change(self.get(result))
-        b.emit("st", [self.get(keep), new], "", space="unlock", offset=offset, ty="b32")
+        b.emit(ST(space="unlock", offset=offset, ty="b32"), [self.get(keep), new], "")
         b.block.term = ("jump", done)
         self.go(done)
         self.get(result)
@@ -414,15 +447,14 @@ class MemoryInstructions(Base):
         keep, seen = self.fresh(), self.fresh()
         b = self.b
         self.put(keep, base)
-        self.put(seen, b.emit("ld", [base], "r", space=space or "generic", offset=offset, ty="b32", volatile=True).out)
+        self.put(seen, b.emit(LD(space=space or "generic", offset=offset, ty="b32", volatile=True), [base], "r").out)
         loop, after = self.new_block(), self.new_block()
         b.block.term = ("jump", loop)
         self.go(loop)
         old = self.get(seen)
-        got = b.emit("atom", [self.get(keep), old, change(old)], "r", op="cas", ty="u32", space=space or "generic",
-                     offset=offset).out  # fmt: skip
+        got = b.emit(ATOM(op="cas", ty="u32", space=space or "generic", offset=offset), [self.get(keep), old, change(old)], "r").out  # fmt: skip
         self.put(seen, got)
-        b.block.term = ("branch", b.op("cmp", got, old, cond="e", ty="u32"), False, after, loop)
+        b.block.term = ("branch", b.op(CMP(cond="e", ty="u32"), got, old), False, after, loop)
         self.go(after)
         return self.get(seen)
 
@@ -465,8 +497,8 @@ class MemoryInstructions(Base):
         """What an instruction of the texture unit answers, of the texture that an address names or a register means."""
         base = address.base
         if not isinstance(base, Name) or not isinstance(base.what, PtxRegister):
-            i = self.b.emit("tex", values, "q", texture=self._texture(address), how=how, cube=cube)
-            return [self.b.op("word", i.out, i=k) for k in wanted]
+            i = self.b.emit(TEX(texture=self._texture(address), how=how, cube=cube), values, "q")
+            return [self.b.op(WORD(i=k), i.out) for k in wanted]
         number = self.pair(base)[0] if self.is_wide(base.what.type) else self.word(base, "u32")
         possible = self._textures()
         if not possible:
@@ -479,12 +511,12 @@ class MemoryInstructions(Base):
             following = self.new_block()
             if k < len(possible) - 1:
                 here = self.new_block()
-                p = self.b.op("cmp", self.get(keep), Const(k + 1), cond="e", ty="u32")
+                p = self.b.op(CMP(cond="e", ty="u32"), self.get(keep), Const(k + 1))
                 self.b.block.term = ("branch", p, False, here, following)
                 self.go(here)
-            i = self.b.emit("tex", [self.get(v) for v in given], "q", texture=name, how=how, cube=cube)
+            i = self.b.emit(TEX(texture=name, how=how, cube=cube), [self.get(v) for v in given], "q")
             for variable, n in zip(results, wanted, strict=True):
-                self.put(variable, self.b.op("word", i.out, i=n))
+                self.put(variable, self.b.op(WORD(i=n), i.out))
             self.b.block.term = ("jump", after)
             self.go(following if k < len(possible) - 1 else after)
         return [self.get(variable) for variable in results]
@@ -502,9 +534,9 @@ class MemoryInstructions(Base):
     def _on_the_cube(self, direction: list[IrValue]) -> list[IrValue]:
         """A direction scaled to the surface of the cube, which the texture unit expects. Source: [graphics] 2.4."""
         op = self.b.op
-        x, y, z = (op("cvt", v, kinds="r", to="f32", **{"from": "f32"}, abs=True) for v in direction)
-        scale = op("rcp", op("fmax", op("fmax", x, y), z))
-        return [op("fmul", v, scale) for v in direction]
+        x, y, z = (op(CVT(to="f32", source="f32", abs=True), v, kinds="r") for v in direction)
+        scale = op(RCP, op(FMAX, op(FMAX, x, y), z))
+        return [op(FMUL(), v, scale) for v in direction]
 
     def do_txq(self, m: Mods, a: Args) -> None:
         if m["query"] not in SIZE_QUERIES:
