@@ -11,12 +11,8 @@ from isakit.compile.check import verify
 from isakit.compile.ir import Function
 from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
-from isakit.compile.lower.branches import branches_join, short_blocks_are_guarded
-from isakit.compile.lower.emit import Emitter, MachineCode, OutOfConstantsError
 from isakit.compile.lower.form import MFunction
-from isakit.compile.lower.literals import literals_have_registers
-from isakit.compile.lower.select import Selector
-from isakit.compile.lower.tidy import blocks_do_something, exits_ride_on_stores, jumps_become_neighbours
+from isakit.compile.lower.tidy import blocks_do_something, lay_out_blocks
 from isakit.compile.passes.addresses import addresses_have_registers
 from isakit.compile.passes.conditions import predicates_are_tests
 from isakit.compile.passes.edges import edges_have_room
@@ -27,7 +23,11 @@ from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
 from isakit.compile.ptx.parser import parse
 from isakit.compile.ptx.syntax import SIZES, Initial, PtxFunction, PtxModule, PtxSyntaxError, PtxVariable
-from isakit.compile.target import CompileTarget, target
+from isakit.compile.tesla.branches import branches_join, short_blocks_are_guarded
+from isakit.compile.tesla.emit import Emitter, MachineCode, OutOfConstantsError, fuse_exits_into_stores
+from isakit.compile.tesla.literals import literals_have_registers
+from isakit.compile.tesla.selection import TeslaSelection
+from isakit.compile.tesla.target import TeslaTarget, target
 from isakit.compile.translate import translate
 from isakit.description import (
     ConstantSegment,
@@ -163,7 +163,7 @@ def compile_ptx(
 def compile_entry(
     ptx: PtxModule,
     entry: PtxFunction,
-    chip: CompileTarget,
+    chip: TeslaTarget,
     bank: ConstantBank,
     textures: list[str],
     max_registers: int = 0,
@@ -206,7 +206,7 @@ def _machine_code(
     ptx: PtxModule,
     entry: PtxFunction,
     f: Function,
-    chip: CompileTarget,
+    chip: TeslaTarget,
     textures: list[str],
     max_registers: int,
     watch: Watch | None,
@@ -218,7 +218,7 @@ def _machine_code(
     _, divergent = divergent_values(f)
     local = -(-f.local // 4) * 4
     for moved in ("", "most", "all"):
-        m = Selector(f, chip, divergent).run()
+        m = TeslaSelection(f, chip, divergent).run()
         if watch:
             watch("selected", m.dump())
         short_blocks_are_guarded(m)
@@ -234,8 +234,8 @@ def _machine_code(
                 entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
             ) from None
         blocks_do_something(m)
-        jumps_become_neighbours(m)
-        exits_ride_on_stores(m)
+        lay_out_blocks(m)
+        fuse_exits_into_stores(m)
         if watch:
             watch("allocated", m.dump())
         try:

@@ -1,36 +1,61 @@
-"""What the chips can do that matters to the compiler."""
+"""What the compiler needs to know of a machine: registers, what values are kept in, rules of selection, spills.
+
+A target is an object of this kind beside its rules; passes, selection and allocation ask it and know no machine.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from isakit.arch.tesla.tesla import tesla
+if TYPE_CHECKING:
+    from isakit.compile.ir import Loc
+    from isakit.compile.lower.form import MIns, VReg
+    from isakit.compile.lower.rules import Rules
 
 
-@dataclass(frozen=True)
-class CompileTarget:
-    """A variant: `features` are those of its records.
+@dataclass(frozen=True, eq=False)
+class RegisterClass:
+    """Registers that some values may be in.
 
-    Source: [tesla] 1.
+    Attributes:
+        file: what holds the registers, numbered in its smallest ones; classes of one file share them.
+        first, count: the registers of the class.
+        align: what the first register of a value is a multiple of; None: the number of registers of the value.
+        halves: of how many registers, from 0 on, the halves have names.
+        holder: the class whose registers keep what finds none here; None: memory does.
     """
 
-    variant: str
-    fp64: bool
-    vote: bool
-    atomics: bool
-    wide_atomics: bool
-    locks: bool
-    load_shared: bool
+    name: str
+    file: str
+    first: int
+    count: int
+    align: int | None = None
+    halves: int = 0
+    holder: RegisterClass | None = None
 
-    registers = 124
-    """The registers a kernel may use: those above read 0, and $r124 is named for that. Source: [tesla] 2.1."""
-    conditions = 4
-    addresses = 4
-    """$a1 to $a4. Source: [tesla] 2.5."""
+    def __repr__(self) -> str:
+        return self.name
 
 
-def target(variant: str | None = None) -> CompileTarget:
-    """The target for a variant (default: the one with the most instructions)."""
-    name = tesla.variant(variant or tesla.default_variant or "gt200").name
-    late = name in ("gt200", "gt215", "mcp77")
-    return CompileTarget(name, name == "gt200", late, name != "g80", name == "gt200", late, name != "g80")
+class Target(ABC):
+    """A machine that code is made for.
+
+    Attributes:
+        kinds: kind of a value to the class and the number of registers that hold it.
+        general: the class whose registers a limit counts.
+        rules: the rules of selection.
+    """
+
+    kinds: dict[str, tuple[RegisterClass, int]]
+    general: RegisterClass
+    rules: Rules[Any]
+
+    @abstractmethod
+    def reload(self, v: VReg, holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
+        """Return what gets a register from `holder`, or from byte `at` of the memory of spilled registers."""
+
+    @abstractmethod
+    def save(self, v: VReg, units: list[int], holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
+        """Return what keeps some registers of a value in `holder`, or from byte `at` of that memory on."""

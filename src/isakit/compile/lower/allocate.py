@@ -1,17 +1,15 @@
 """Registers for virtual registers: copies are merged where nothing stands against it, the rest is coloured.
 
-Pairs and quads need aligned neighbours, halves only exist of $r0 to $r63, $c has four and $a four registers. What
-finds no register is kept elsewhere: general registers in local memory, the others in general registers.
+The class of a virtual register says which registers it may get and what they share; what finds none is kept elsewhere,
+in memory or in a register of the class that holds for it.
 """
 
 from __future__ import annotations
 
-from isakit.compile.ir import NOWHERE
-from isakit.compile.lower.form import SINK, FixedNumber, MBlock, MemoryPlace, MFunction, MIns, OperandReg, VReg
+from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, OperandReg, VReg
 from isakit.compile.lower.liveness import BlockLiveness
-from isakit.compile.target import CompileTarget
+from isakit.compile.target import Target
 
-HALVES = 64
 ROUNDS = 60
 
 
@@ -26,7 +24,8 @@ class Interference:
         self.live = BlockLiveness(m)
         owner = self.live.owner
         self.near: list[set[int]] = [set() for _ in owner]
-        self.file = [v.file for v, _ in owner]
+        self.file = [v.cls.file for v, _ in owner]
+        self.files = sorted(set(self.file))
         self.used: set[VReg] = set()
         for b in m.blocks:
             self._block(b)
@@ -37,7 +36,7 @@ class Interference:
                 self.near[u].discard(u)
 
     def _by_file(self, units: set[int]) -> dict[str, set[int]]:
-        out: dict[str, set[int]] = {"r": set(), "a": set(), "c": set()}
+        out: dict[str, set[int]] = {file: set() for file in self.files}
         for u in units:
             out[self.file[u]].add(u)
         return out
@@ -52,13 +51,13 @@ class Interference:
             copied = -1
             if i.moves and defs:
                 src = i.copied()[1]
-                if src.v.file == defs[0].v.file:
+                if src.v.cls.file == defs[0].v.cls.file:
                     copied = first[src.v] + src.unit
             for r in defs:
                 used.add(r.v)
-                others = live[r.v.file]
+                others = live[r.v.cls.file]
                 if len(defs) > 1:  # results of one instruction are written together
-                    others = others.union(*(self.live.units(d) for d in defs if d.v.file == r.v.file))
+                    others = others.union(*(self.live.units(d) for d in defs if d.v.cls.file == r.v.cls.file))
                 base = first[r.v] + r.unit
                 for n in range(base, base + r.count):
                     own = near[n]
@@ -68,19 +67,18 @@ class Interference:
                             near[u].add(n)
             for r in defs:
                 if not r.half and not self.live.keeps(i, r):
-                    live[r.v.file].difference_update(self.live.units(r))
+                    live[r.v.cls.file].difference_update(self.live.units(r))
             for r in i.uses():
                 used.add(r.v)
                 start = first[r.v] + r.unit
-                live[r.v.file].update(range(start, start + r.count))
+                live[r.v.cls.file].update(range(start, start + r.count))
 
 
 class Allocation:
     """One attempt: merge copies, colour, or say what to keep elsewhere."""
 
-    def __init__(self, m: MFunction, target: CompileTarget, limit: int) -> None:
-        self.m, self.target = m, target
-        self.limits = {"r": limit, "a": target.addresses, "c": target.conditions}
+    def __init__(self, m: MFunction, target: Target, limit: int) -> None:
+        self.m, self.target, self.limit = m, target, limit
         self.graph = Interference(m)
         self.first = self.graph.live.first
         self.parent: dict[VReg, VReg] = {}
@@ -95,13 +93,13 @@ class Allocation:
 
     def merge(self) -> None:
         """Merge the two ends of copies that do not interfere."""
-        near, first, owner = self.graph.near, self.first, self.graph.live.owner
+        near, first = self.graph.near, self.first
         for b in self._by_weight():
             for i in b.ins:
                 if not i.moves:
                     continue
                 dst, src = i.copied()
-                if dst.v.file != src.v.file:
+                if dst.v.cls is not src.v.cls:
                     continue
                 a, c = self.find(dst.v), self.find(src.v)
                 if a is c:
@@ -125,7 +123,6 @@ class Allocation:
                 c.low |= a.low
                 for h in self.hints.pop(a, []):
                     self.hints.setdefault(c, []).append(h)
-        del owner
 
     def _by_weight(self) -> list[MBlock]:
         """Blocks in order of how often they run, as far as the nesting of loops tells."""
@@ -169,15 +166,18 @@ class Allocation:
         if v.fixed:
             assert v.color is not None
             return v.color
-        start, limit = (1, self.limits["a"] + 1) if v.file == "a" else (0, self.limits[v.file])
+        cls, align = v.cls, v.cls.align or v.size
+        start, limit = cls.first, cls.first + cls.count
+        if cls is self.target.general:
+            limit = min(limit, self.limit)
         if v.low:
-            limit = min(limit, HALVES)
+            limit = min(limit, cls.halves)
 
         def free(c: int) -> bool:
             return (
                 start <= c
                 and c + v.size <= limit
-                and c % v.size == 0
+                and c % align == 0
                 and not any(t >> c + k & 1 for k, t in enumerate(taken))
             )
 
@@ -197,7 +197,7 @@ class Allocation:
         for v in self.m.vregs:
             c = self.colors.get(self.find(v))
             v.color = c
-            if c is not None and v.file == "r" and v in self.graph.used:
+            if c is not None and v.cls is self.target.general and v in self.graph.used:
                 highest = max(highest, c + v.size)
         for b in self.m.blocks:
             kept: list[MIns] = []
@@ -206,7 +206,7 @@ class Allocation:
                     dst, src = i.copied()
                     assert dst.v.color is not None
                     assert src.v.color is not None
-                    if dst.v.file == src.v.file and dst.v.color + dst.unit == src.v.color + src.unit:
+                    if dst.v.cls.file == src.v.cls.file and dst.v.color + dst.unit == src.v.color + src.unit:
                         continue
                 kept.append(i)
             b.ins = kept
@@ -230,9 +230,9 @@ def loop_depths(m: MFunction) -> dict[MBlock, int]:
     return out
 
 
-def allocate(m: MFunction, target: CompileTarget, limit: int = 0) -> None:
+def allocate(m: MFunction, target: Target, limit: int = 0) -> None:
     """Registers for everything. Raises OutOfRegistersError."""
-    limit = min(limit or target.registers, target.registers)
+    limit = limit or target.general.count
     for _ in range(ROUNDS):
         attempt = Allocation(m, target, limit)
         attempt.merge()
@@ -240,11 +240,11 @@ def allocate(m: MFunction, target: CompileTarget, limit: int = 0) -> None:
         if not failed:
             attempt.finish()
             return
-        _spill(m, attempt, failed)
+        _spill(m, target, attempt, failed)
     raise OutOfRegistersError
 
 
-def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
+def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]) -> None:
     """Keep registers elsewhere: of those that are in the way the ones that cost least."""
     depth = loop_depths(m)
     cost: dict[VReg, float] = {}
@@ -260,7 +260,7 @@ def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
         for k in range(v.size):
             for u in near[first[v] + k]:
                 w = attempt.find(owner[u][0])
-                if w.spillable and not w.fixed and w.file == v.file:
+                if w.spillable and not w.fixed and w.cls.file == v.cls.file:
                     rivals.add(w)
         rivals -= chosen
         if not rivals:
@@ -274,18 +274,18 @@ def _spill(m: MFunction, attempt: Allocation, failed: list[VReg]) -> None:
 
         chosen.add(min(rivals, key=price))
     for root in chosen:
-        _keep_elsewhere(m, {v for v in m.vregs if attempt.find(v) is root}, root)
+        _keep_elsewhere(m, target, {v for v in m.vregs if attempt.find(v) is root}, root)
 
 
-def _keep_elsewhere(m: MFunction, group: set[VReg], root: VReg) -> None:
+def _keep_elsewhere(m: MFunction, target: Target, group: set[VReg], root: VReg) -> None:
     """Load before every use and save after every write."""
     home = 0
     holder: VReg | None = None
-    if root.file == "r":
+    if root.cls.holder is None:
         home = -(-m.spilled // 4) * 4
         m.spilled = home + 4 * root.size
     else:
-        holder = m.vreg("r")
+        holder = m.vreg(root.cls.holder)
     for b in m.blocks:
         out: list[MIns] = []
         for i in b.ins:
@@ -293,7 +293,7 @@ def _keep_elsewhere(m: MFunction, group: set[VReg], root: VReg) -> None:
             if not mine:
                 out.append(i)
                 continue
-            t = m.vreg(root.file, root.size)
+            t = m.vreg(root.cls, root.size)
             t.spillable = False
             t.low = any(v.low for v in mine)
             t.true, t.false = next(iter(mine)).true, next(iter(mine)).false
@@ -301,53 +301,19 @@ def _keep_elsewhere(m: MFunction, group: set[VReg], root: VReg) -> None:
             writes = [r for r in i.defs() if r.v in group]
             partial = bool(writes) and (i.guard is not None or any(r.count < root.size for r in writes))
             if reads or partial:
-                out += _restore(t, holder, home, i.loc)
+                out += target.reload(t, holder, home, i.loc)
             _rename(i, group, t)
             out.append(i)
             if writes:
-                out += _save(t, holder, home, i.loc, writes)
+                units = sorted({r.unit + k for r in writes for k in range(r.count)})
+                out += target.save(t, units, holder, home, i.loc)
         if b.cond is not None and b.cond[0] in group:
-            t = m.vreg(root.file)
+            t = m.vreg(root.cls)
             t.spillable = False
             t.true, t.false = b.cond[0].true, b.cond[0].false
-            out += _restore(t, holder, home, b.loc)
+            out += target.reload(t, holder, home, b.loc)
             b.cond = t, b.cond[1], b.cond[2]
         b.ins = out
-
-
-def _restore(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int] = NOWHERE) -> list[MIns]:
-    if t.file == "c":
-        assert holder is not None
-        return [MIns("mov_c", {"cdst": OperandReg(t), "src1": OperandReg(holder)}, ("cdst",), loc)]
-    if t.file == "a":
-        assert holder is not None
-        return [
-            MIns("shl_a", {"adst": OperandReg(t), "src1": OperandReg(holder), "count": FixedNumber(0)}, ("adst",), loc)
-        ]
-    return [
-        MIns(
-            "ld_l",
-            {"ty": "b32", "dst": OperandReg(t, k), "src": MemoryPlace("l", None, home + 4 * k, "spill")},
-            loc=loc,
-        )
-        for k in range(t.size)
-    ]
-
-
-def _save(t: VReg, holder: VReg | None, home: int, loc: tuple[int, int, int], writes: list[OperandReg]) -> list[MIns]:
-    if t.file in "ca":
-        assert holder is not None
-        return [MIns("mov_from", {"dst": OperandReg(holder), "src": OperandReg(t)}, loc=loc)]
-    units = sorted({r.unit + k for r in writes for k in range(r.count)})
-    return [
-        MIns(
-            "st_l",
-            {"ty": "b32", "dst": MemoryPlace("l", None, home + 4 * k, "spill"), "src": OperandReg(t, k)},
-            (),
-            loc,
-        )
-        for k in units
-    ]
 
 
 def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
@@ -361,5 +327,3 @@ def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
     i.ops = {k: new(o) for k, o in i.ops.items()}
     if i.guard is not None and i.guard[0] in group:
         i.guard = t, i.guard[1]
-    if i.moves and i.op != "add_a" and (type(i.ops["src1"]) is not OperandReg or i.ops["dst"] == SINK):
-        i.moves = False

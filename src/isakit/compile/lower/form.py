@@ -7,21 +7,23 @@ encoding them is left to the records.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from isakit.compile.ir import NOWHERE, Loc
+from isakit.compile.target import RegisterClass
 
 
 class VReg:
-    """A virtual register: `file` r, a or c; `size` registers side by side; `low`: halves of it are named.
+    """A virtual register: `size` registers of a class side by side; `low`: halves of it are named.
 
     Attributes: `color` (the register it got), `true` and `false` (tests of a condition register), `defs` (writes).
     """
 
-    __slots__ = ("color", "defs", "false", "file", "fixed", "low", "number", "size", "spillable", "true")
+    __slots__ = ("cls", "color", "defs", "false", "fixed", "low", "number", "size", "spillable", "true")
 
-    def __init__(self, file: str, number: int, size: int = 1) -> None:
-        self.file, self.number, self.size = file, number, size
+    def __init__(self, cls: RegisterClass, number: int, size: int = 1) -> None:
+        self.cls, self.number, self.size = cls, number, size
         self.color: int | None = None
         self.low = False
         self.fixed = False
@@ -30,7 +32,7 @@ class VReg:
         self.defs = 0
 
     def __repr__(self) -> str:
-        return f"{self.file}{self.number}" + ("" if self.size == 1 else f"x{self.size}")
+        return f"{self.cls}{self.number}" + ("" if self.size == 1 else f"x{self.size}")
 
 
 class OperandReg:
@@ -103,24 +105,41 @@ SINK = "#"
 Operand = Any
 
 
+@dataclass(frozen=True, eq=False)
+class MachineOp:
+    """A machine instruction of a target: one row of its table.
+
+    Attributes:
+        mnemonic: its name in the instruction set; an operand `name` takes its place.
+        results: names of operands that are written.
+        copies: names of the operands (to, from) of an instruction that can be a plain copy.
+        guarded: it can be executed under a condition.
+    """
+
+    mnemonic: str
+    results: tuple[str, ...]
+    guarded: bool
+    copies: tuple[str, str] = ("dst", "src1")
+
+    def __repr__(self) -> str:
+        return self.mnemonic
+
+
 class MIns:
     """A machine instruction.
 
     Attributes:
-        op: mnemonic. `ops`: operands by name; strings are words of the instruction (types, conditions, rounding).
+        ops: operands by name; strings are words of the instruction (types, conditions, rounding).
         guard: (condition register, test), None for always.
         target: the block a branch goes to.
-        results: names of operands that are written.
         moves: the instruction is a plain copy of one register.
         literal: an immediate form exists for a literal source.
     """
 
-    __slots__ = ("guard", "literal", "loc", "moves", "op", "ops", "results", "tail", "target", "tied")
+    __slots__ = ("guard", "literal", "loc", "moves", "op", "ops", "tail", "target", "tied")
 
-    def __init__(
-        self, op: str, ops: dict[str, Operand], results: tuple[str, ...] = ("dst",), loc: Loc = NOWHERE
-    ) -> None:
-        self.op, self.ops, self.results, self.loc = op, ops, results, loc
+    def __init__(self, op: MachineOp, ops: dict[str, Operand], loc: Loc = NOWHERE) -> None:
+        self.op, self.ops, self.loc = op, ops, loc
         self.guard: tuple[VReg, str] | None = None
         self.target: MBlock | None = None
         self.moves = False
@@ -130,16 +149,12 @@ class MIns:
 
     def copied(self) -> tuple[OperandReg, OperandReg]:
         """Where to and where from, of an instruction that `moves`."""
-        return (self.ops["adst"], self.ops["src"]) if self.op == "add_a" else (self.ops["dst"], self.ops["src1"])
-
-    def pooled(self, immediates: bool = True) -> list[str]:
-        """The names of operands that are literals in the pool; without `immediates`, of all literals that could be."""
-        immediate = self.op == "mov_i" or (immediates and self.literal and self.guard is None)
-        return [] if immediate else [name for name, o in self.ops.items() if type(o) is PooledLiteral]
+        to, source = self.op.copies
+        return self.ops[to], self.ops[source]
 
     def defs(self) -> Iterator[OperandReg]:
         """Registers written."""
-        for n in self.results:
+        for n in self.op.results:
             r = self.ops.get(n)
             if type(r) is OperandReg:
                 yield r
@@ -148,7 +163,7 @@ class MIns:
         """Registers read."""
         for n, r in self.ops.items():
             if type(r) is OperandReg:
-                if n not in self.results:
+                if n not in self.op.results:
                     yield r
             elif type(r) is MemoryPlace and r.base is not None:
                 yield r.base
@@ -194,9 +209,9 @@ class MFunction:
         self.spilled = 0
         self.registers = 0
 
-    def vreg(self, file: str = "r", size: int = 1) -> VReg:
-        """A new virtual register."""
-        v = VReg(file, len(self.vregs), size)
+    def vreg(self, cls: RegisterClass, size: int = 1) -> VReg:
+        """Return a new virtual register."""
+        v = VReg(cls, len(self.vregs), size)
         self.vregs.append(v)
         return v
 

@@ -1,10 +1,8 @@
-"""After these passes no block is empty without need, and the last instruction of the kernel ends it."""
+"""Takes out blocks that do nothing, and orders the others."""
 
 from __future__ import annotations
 
 from isakit.compile.lower.form import MBlock, MFunction
-
-PLAIN_ENDS = frozenset({"st_g", "st_s", "st_l", "red"})
 
 
 def blocks_do_something(m: MFunction) -> None:
@@ -54,8 +52,8 @@ def _append(m: MFunction, targets: set[MBlock]) -> None:
     m.connect()
 
 
-def jumps_become_neighbours(m: MFunction) -> None:
-    """A block that nothing falls into is moved after one that jumps there, where that saves the jump."""
+def lay_out_blocks(m: MFunction) -> None:
+    """Move blocks that nothing falls into after one that jumps there, where that saves the jump."""
     for y in list(m.blocks):
         if y.cond is not None or len(y.succs) != 1:
             continue
@@ -75,10 +73,3 @@ def _falls_into(b: MBlock, x: MBlock) -> bool:
 
 def _is_end(b: MBlock | None) -> bool:
     return b is None or (not b.succs and not b.ins)
-
-
-def exits_ride_on_stores(m: MFunction) -> None:
-    """A store may end the kernel itself."""
-    for b in m.blocks:
-        if not b.succs and b.ins and b.ins[-1].op in PLAIN_ENDS and b.ins[-1].guard is None:
-            b.ins[-1].tail = "exit"

@@ -47,7 +47,7 @@ from isakit.compile.ptx.syntax import (
     PtxVariable,
     Vector,
 )
-from isakit.compile.target import CompileTarget
+from isakit.compile.tesla.target import TeslaTarget
 from isakit.description import PARAM_BASE
 
 Pair = tuple[IrValue, IrValue]
@@ -66,7 +66,7 @@ class Unsupported(PtxSyntaxError):
 class Base:
     """Translation of one function: the state, and what every instruction needs."""
 
-    def __init__(self, module: PtxModule, entry: PtxFunction, target: CompileTarget, layout: VariableLayout) -> None:
+    def __init__(self, module: PtxModule, entry: PtxFunction, target: TeslaTarget, layout: VariableLayout) -> None:
         self.module, self.target, self.layout = module, target, layout
         self.entry: PtxFunction = entry
         self.function = Function(entry.name)

@@ -22,7 +22,7 @@ from isakit.compile.ptx.syntax import (
     PtxVariable,
     Vector,
 )
-from isakit.compile.target import CompileTarget
+from isakit.compile.tesla.target import TeslaTarget
 from isakit.compile.translate.barriers import VOTES, Barriers, reduces
 from isakit.compile.translate.base import Unsupported
 from isakit.compile.translate.floats import Floats
@@ -39,7 +39,7 @@ MAX_CALLS = 4096
 class Translator(Integer, Floats, Barriers):
     """One kernel."""
 
-    def __init__(self, module: PtxModule, entry: PtxFunction, target: CompileTarget, layout: VariableLayout) -> None:
+    def __init__(self, module: PtxModule, entry: PtxFunction, target: TeslaTarget, layout: VariableLayout) -> None:
         super().__init__(module, entry, target, layout)
         self.labels: dict[tuple[int, str], Block] = {}
         self.calls: list[str] = []
@@ -446,7 +446,7 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
     return sorted(out.values(), key=lambda v: order.get(v.unique, len(order)))
 
 
-def translate(module: PtxModule, entry: PtxFunction, target: CompileTarget, layout: VariableLayout) -> Function:
+def translate(module: PtxModule, entry: PtxFunction, target: TeslaTarget, layout: VariableLayout) -> Function:
     """A kernel as operations on variables. Raises PtxSyntaxError for what is wrong or not supported."""
     layout.place(used_variables(entry, module))
     return Translator(module, entry, target, layout).run()

@@ -6,12 +6,12 @@ them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
 
 from __future__ import annotations
 
-from isakit.compile.lower.form import MBlock, MFunction, MIns, VReg
+from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, PooledLiteral, VReg
+from isakit.compile.tesla import instructions as hw
 from isakit.flow.dominators import EXIT, Dominators, Exit, post_dominators
 from isakit.flow.graph import reachable
 from isakit.flow.loops import natural_loops
 
-UNGUARDED = frozenset({"bar", "trap", "joinat", "join", "vote", "ld_lock", "brkpt"})
 SHORT_DIVERGENT = 5
 SHORT_UNIFORM = 3
 
@@ -21,7 +21,7 @@ def _can_guard(b: MBlock, c: VReg, most: int) -> bool:
     if len(b.ins) > most:
         return False
     for i in b.ins:
-        if i.op in UNGUARDED or i.guard is not None or i.tail or "carry" in i.ops:
+        if not i.op.guarded or i.guard is not None or i.tail or "carry" in i.ops:
             return False
         if any(r.v is c for r in i.defs()):
             return False
@@ -43,7 +43,7 @@ def short_blocks_are_guarded(m: MFunction) -> None:
 
 
 def _only_copies(b: MBlock) -> bool:
-    return all(i.op in ("mov", "mov_i") and i.guard is None for i in b.ins)
+    return all(i.op in (hw.MOV, hw.MOV_IMMEDIATE) and i.guard is None for i in b.ins)
 
 
 def _guard(m: MFunction, a: MBlock) -> bool:
@@ -57,7 +57,7 @@ def _guard(m: MFunction, a: MBlock) -> bool:
         return x.preds == [a] and len(x.succs) == 1 and x.cond is None and x is not a
 
     def locked(x: MBlock) -> bool:
-        return any(i.op == "st_unlock" for i in x.ins)
+        return any(i.op is hw.ST_UNLOCK for i in x.ins)
 
     for x, other, t in ((yes, no, test), (no, yes, opposite)):
         if not side(x):
@@ -106,7 +106,7 @@ def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
     for i in x.ins:
         i.guard = c, test
         i.literal = False
-        if i.op == "mov_i":
+        if i.op is hw.MOV_IMMEDIATE:
             _literal_move(i)
     a.ins += x.ins
     x.ins = []
@@ -114,11 +114,9 @@ def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
 
 def _literal_move(i: MIns) -> None:
     """An immediate move has no condition: the constant comes from the pool."""
-    from isakit.compile.lower.form import MemoryPlace, PooledLiteral
-
     value = i.ops.pop("src1")
     assert isinstance(value, PooledLiteral)
-    i.op = "ld_c"
+    i.op = hw.LD_C
     i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": MemoryPlace("c1", None, value.value, "literal")}
 
 
@@ -202,8 +200,8 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
     for (head, stop), region in sorted(wanted.items(), key=lambda e: len(e[1])):
         sources = [p for p in stop.preds if p in region or p is head]
         others = [p for p in stop.preds if p not in sources]
-        join = MIns("join", {}, (), stop.ins[0].loc if stop.ins else stop.loc)
-        if others or any(i.op == "join" for i in stop.ins[:1]) or _loops_back(stop):
+        join = MIns(hw.JOIN, {}, stop.ins[0].loc if stop.ins else stop.loc)
+        if others or any(i.op is hw.JOIN for i in stop.ins[:1]) or _loops_back(stop):
             new = m.block(m.blocks.index(stop))
             new.loc = stop.loc
             for p in sources:
@@ -218,11 +216,11 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
         else:
             stop.ins.insert(0, join)
             place = stop
-        at = MIns("joinat", {}, (), head.loc)
+        at = MIns(hw.JOINAT, {}, head.loc)
         at.target = place
         # after a joinat of an inner region that is already there would be wrong: outer ones are pushed first
         k = len(head.ins)
-        while k and head.ins[k - 1].op == "joinat":
+        while k and head.ins[k - 1].op is hw.JOINAT:
             k -= 1
         head.ins.insert(k, at)
 

@@ -5,17 +5,15 @@ Source 1 of most instructions may be a word of shared memory, where parameters l
 
 from __future__ import annotations
 
-from isakit.compile.ir import Block, Const, Effect, Function, Ins, IrValue
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from isakit.compile.ir import AnyOp, Block, Const, Effect, Function, Ins, IrValue
 from isakit.compile.ops import (
-    ABS,
-    ADC,
     ADD,
-    ADDR,
     CMP,
-    COS,
     CVT,
-    EX2,
-    FMAD,
     LD,
     LDC,
     MASK,
@@ -23,17 +21,16 @@ from isakit.compile.ops import (
     MUL24,
     PARAM,
     SEL,
-    SEXT8,
     SEXT16,
-    SIN,
     SUB,
-    ZEXT8,
     ZEXT16,
+    FloatMad,
+    FloatProduct,
+    FloatSum,
     signed,
 )
 from isakit.compile.passes.values import count_uses
 from isakit.compile.simplify import memory_type, tells_zero
-from isakit.compile.target import CompileTarget
 
 SHORT_REACH = {"b32": 0x7C, "u16": 0x3E, "s16": 0x3E, "u8": 0x1F}
 """The largest offset a source in shared memory can have. Source: [tesla] 2.4."""
@@ -41,18 +38,31 @@ CONSTANT_REACH = 0x1FC
 FEW = 2
 """A word of constant memory that is read so often is read by the instructions that need it."""
 
-TWO = frozenset({"add", "addsat", "and", "or", "xor", "minu", "mins", "maxu", "maxs", "mul16", "mul24", "fadd", "fmul",
-                 "fmin", "fmax", "cmp", "cmpf", "sub", "addx", "adc", "subsat", "subx"})  # fmt: skip
-"""Operations of two operands whose first may lie in shared memory and whose second may be a constant."""
-COMMUTING = TWO - {"subsat", "subx"}
-"""Of those, the ones whose operands may be exchanged, if need be by another spelling."""
-FIRST = frozenset({"shl", "shr", "sar", "cvt", "zext8", "sext8", "zext16", "sext16", "not", "abs", "addr", "copy",
-                   "ex2", "sin", "cos"})  # fmt: skip
-"""Operations of one operand, which may lie in shared memory."""
-GUARDABLE = frozenset({"add", "sub", "and", "or", "xor", "shl", "shr", "sar", "fadd", "fmul", "fmad", "zext16",
-                       "sext16", "zext8", "sext8", "mul16", "mul24", "minu", "mins", "maxu", "maxs", "fmin", "fmax",
-                       "abs", "rcp", "rsqrt", "lg2", "not"})  # fmt: skip
-"""Operations that one instruction can do, so that a selection can do them under its condition."""
+
+class Folds(Enum):
+    """The operands of an operation that its instruction can have in memory."""
+
+    NOTHING = "none"
+    FIRST = "the one of an operation of one operand, in shared memory"
+    FIRST_WORD = "the same, if it is a whole word"
+    FIRST_HALF = "the same, if it is less than a word"
+    CONVERTED = "the same, as far as a conversion reads it"
+    PAIR = "one in shared memory, the other a constant: operands may change places, if need be by another spelling"
+    HALVES = "the same for factors of 16 bits"
+    ORDERED = "the first in shared memory, the second a constant"
+    CARRIED = "the second, a constant"
+    MAD = "a factor in shared memory, and one other operand a constant"
+    CHOICE = "values that are parameters"
+
+
+class OperandFacts(NamedTuple):
+    """What the instructions for an operation can do; `guardable`: one does it, so it can be done under a condition."""
+
+    folds: Folds
+    guardable: bool
+
+
+NO_FACTS = OperandFacts(Folds.NOTHING, False)
 
 
 class FoldingPlan:
@@ -68,8 +78,8 @@ class FoldingPlan:
         narrow: comparisons of 16 bits, whose operands need not be extended.
     """
 
-    def __init__(self, f: Function, target: CompileTarget) -> None:
-        self.f, self.target = f, target
+    def __init__(self, f: Function, facts: dict[AnyOp, OperandFacts]) -> None:
+        self.f, self.facts = f, facts
         self.uses = count_uses(f)
         self.folded: set[tuple[Ins, int]] = set()
         self.skipped: set[Ins] = set()
@@ -87,7 +97,11 @@ class FoldingPlan:
             for k, i in enumerate(b.ins):
                 self.place[i] = k
         for b in f.blocks:
-            self._fuse(b)
+            for i in b.ins:
+                self._fuse_product(i)
+                self._fuse_test(i)
+            for i in b.ins:
+                self._fuse_choice(i)
         for b in f.blocks:
             for i in b.ins:
                 if i not in self.skipped:
@@ -97,52 +111,53 @@ class FoldingPlan:
                 self.skipped.add(v.ins)
 
     # --- several operations in one instruction ----------------------------------------------------------------------
-    def _single(self, v: IrValue, b: Block) -> Ins | None:
+    def _single(self, v: IrValue, b: Block | None) -> Ins | None:
+        """Return the operation of a value that only one operation of its block reads."""
         i = v.ins
-        return (
-            i
-            if i is not None and i.block is b and self.uses[v] == 1 and i not in self.skipped and len(i.outs) == 1
-            else None
-        )
+        if i is None or i.block is not b or self.uses[v] != 1 or i in self.skipped or len(i.outs) != 1:
+            return None
+        return i
 
-    def _fuse(self, b: Block) -> None:
-        for i in b.ins:
-            if i.op in (ADD, SUB):
-                for k in (1, 0):
-                    p = self._single(i.args[k], b)
-                    if p is not None and self._product(p) and not isinstance(i.args[1 - k], Const):
-                        self.fused[i] = k, p
-                        self.skipped.add(p)
-                        break
-            elif i.op is CMP and isinstance(i.args[1], Const) and i.args[1].value == 0 and i.attrs.cond in ("e", "lg"):
-                p = i.args[0].ins
-                known = p is not None and p.block is b and p not in self.fused and tells_zero(p)
-                if p is not None and known and p not in self.skipped and p not in self.tested:
-                    self.tested[p] = i
-                    self.skipped.add(i)
-        for i in b.ins:
-            if i.op is SEL and i not in self.skipped:
-                for k in (1, 2):
-                    p = self._single(i.args[k], b)
-                    if p is None or p.op.name not in GUARDABLE or p in self.fused or p in self.tested:
-                        continue
-                    if (
-                        not getattr(p.attrs, "sat", False)
-                        and not self._reads_memory(p)
-                        and i.args[3 - k] is not i.args[k]
-                    ):
-                        self.delayed[i] = k, p
-                        self.skipped.add(p)
-                        break
+    def _fuse_product(self, i: Ins) -> None:
+        """Give a product of 16 bits with equal signs, or of 24 bits, to the sum that reads it."""
+        if i.op is not ADD and i.op is not SUB:
+            return
+        for k in (1, 0):
+            p = self._single(i.args[k], i.block)
+            if p is None or isinstance(i.args[1 - k], Const):
+                continue
+            if p.op is MUL24 or (p.op is MUL16 and MUL16.of(p).s1 == MUL16.of(p).s2):
+                self.fused[i] = k, p
+                self.skipped.add(p)
+                return
+
+    def _fuse_test(self, i: Ins) -> None:
+        """Give a comparison with 0 to the operation whose result is compared."""
+        if i.op is not CMP or not isinstance(i.args[1], Const) or i.args[1].value or CMP.of(i).cond not in ("e", "lg"):
+            return
+        p = i.args[0].ins
+        if p is None or p.block is not i.block or not tells_zero(p):
+            return
+        if p not in self.fused and p not in self.skipped and p not in self.tested:
+            self.tested[p] = i
+            self.skipped.add(i)
+
+    def _fuse_choice(self, i: Ins) -> None:
+        """Give an operation to the selection that reads it, to be done under the condition."""
+        if i.op is not SEL or i in self.skipped:
+            return
+        for k in (1, 2):
+            p = self._single(i.args[k], i.block)
+            if p is None or not self.facts.get(p.op, NO_FACTS).guardable or p in self.fused or p in self.tested:
+                continue
+            saturates = isinstance(p.attrs, FloatSum | FloatProduct | FloatMad) and p.attrs.sat
+            if not saturates and not self._reads_memory(p) and i.args[3 - k] is not i.args[k]:
+                self.delayed[i] = k, p
+                self.skipped.add(p)
+                return
 
     def _reads_memory(self, p: Ins) -> bool:
         return any(a.ins is not None and a.ins.op is LD for a in p.args)
-
-    @staticmethod
-    def _product(p: Ins) -> bool:
-        if p.op is MUL24:
-            return True
-        return p.op is MUL16 and bool(p.attrs.s1) == bool(p.attrs.s2)
 
     # --- operands in memory -----------------------------------------------------------------------------------------
     def shared(self, v: IrValue, at: Ins) -> bool:
@@ -151,31 +166,31 @@ class FoldingPlan:
         if i is None:
             return False
         if i.op is PARAM:
-            return i.attrs.offset <= SHORT_REACH[i.attrs.mode]
-        if i.op is not LD or i.attrs.space != "shared" or i.attrs.ty not in SHORT_REACH or i.attrs.volatile:
+            return PARAM.of(i).offset <= SHORT_REACH[PARAM.of(i).mode]
+        if i.op is not LD:
             return False
-        if self.uses[v] != 1 or i.block is not at.block or i.attrs.offset > SHORT_REACH[i.attrs.ty]:
+        space, offset, ty, volatile = LD.of(i)
+        if space != "shared" or ty not in SHORT_REACH or volatile:
             return False
-        if i.attrs.offset % {"b32": 4, "u8": 1}.get(i.attrs.ty, 2):
+        if self.uses[v] != 1 or i.block is not at.block or offset > SHORT_REACH[ty]:
+            return False
+        if offset % {"b32": 4, "u8": 1}.get(ty, 2):
             return False
         assert i.block is not None
         first, last = self.place[i], self.place[at]
         return not any(first < k < last for k in self.barriers[i.block])
 
     def constant(self, v: IrValue, at: Ins) -> bool:
-        """Whether a value can be read from a constant bank."""
+        """Return whether a value can be read from a constant bank."""
         if isinstance(v, Const):
             return True
         i = v.ins
-        if i is None or i.op is not LDC or i.attrs.ty != "b32" or i.attrs.offset > CONSTANT_REACH:
+        if i is None or i.op is not LDC:
             return False
-        if i.attrs.offset % 4:
+        _, offset, ty, _ = LDC.of(i)
+        if ty != "b32" or offset > CONSTANT_REACH or offset % 4:
             return False
         return isinstance(i.args[0], Const) or (self.uses[v] <= FEW and i.block is at.block)
-
-    @staticmethod
-    def _is_param(v: IrValue) -> bool:
-        return v.ins is not None and v.ins.op is PARAM
 
     def _indexed(self, v: IrValue) -> bool:
         return v.ins is not None and v.ins.op in (LD, LDC) and not isinstance(v.ins.args[0], Const)
@@ -194,31 +209,24 @@ class FoldingPlan:
             self.narrow.add(i)
             self._take(i, 0)
             self._take(i, 1)
-        elif i.op.name in TWO:
-            self._two(i, at)
-        elif i.op.name in FIRST or i.op is MASK:
-            if i.args and self.shared(i.args[0], at) and self._reads_width(i, i.args[0]):
+        else:
+            self._folded_operands(i, at, self.facts.get(i.op, NO_FACTS).folds)
+
+    def _folded_operands(self, i: Ins, at: Ins, folds: Folds) -> None:
+        if folds in (Folds.PAIR, Folds.HALVES, Folds.ORDERED, Folds.CARRIED):
+            self._pair(i, at, folds)
+        elif folds in _WIDTHS:
+            if self.shared(i.args[0], at) and _WIDTHS[folds](i, _mode(i.args[0])):
                 self._take(i, 0)
-        elif i.op is FMAD:
+        elif folds is Folds.MAD:
             self._fmad(i, at)
-        elif i.op is SEL:
+        elif folds is Folds.CHOICE:
             for k in (1, 2):
+                p = i.args[k].ins
                 if i in self.delayed and self.delayed[i][0] == k:
                     self._operands(self.delayed[i][1], i)
-                elif self.shared(i.args[k], at) and self._is_param(i.args[k]):
+                elif p is not None and p.op is PARAM and self.shared(i.args[k], at):
                     self._take(i, k)
-
-    def _reads_width(self, i: Ins, v: IrValue) -> bool:
-        """16-bit and 8-bit readers read what they need themselves."""
-        assert v.ins is not None
-        mode = memory_type(v.ins)
-        if i.op in (ZEXT16, SEXT16, ZEXT8, SEXT8):
-            return False if mode == "b32" else i.op.name[1:] != "ext8"
-        if i.op is CVT:
-            return i.attrs.source in ("f32", "u32", "s32") and mode == "b32"
-        if i.op in (ABS, ADDR, EX2, SIN, COS):
-            return mode == "b32"
-        return True
 
     def _compares_halves(self, i: Ins) -> bool:
         """Whether a comparison is one of two values that were extended from 16 bits for it alone.
@@ -227,7 +235,7 @@ class FoldingPlan:
         """
         if i.out in self.masked:
             return False
-        extension, low, high = (ZEXT16, 0, 0xFFFF) if i.attrs.ty == "u32" else (SEXT16, -0x8000, 0x7FFF)
+        extension, low, high = (ZEXT16, 0, 0xFFFF) if CMP.of(i).ty == "u32" else (SEXT16, -0x8000, 0x7FFF)
         a, b = i.args
         if a.ins is None or a.ins.op is not extension or self.uses[a] != 1 or a.ins in self.skipped:
             return False
@@ -235,12 +243,13 @@ class FoldingPlan:
             return low <= (signed(b.value) if low else b.value) <= high
         return b.ins is not None and b.ins.op is extension and self.uses[b] == 1 and b.ins not in self.skipped
 
-    def _two(self, i: Ins, at: Ins) -> None:
+    def _pair(self, i: Ins, at: Ins, folds: Folds) -> None:
+        """Fold most operands, and put a register first where only one is constant."""
         best: tuple[int, bool, bool, bool] | None = None
-        half = i.op is MUL16
-        for swap in (False, True) if i.op.name in COMMUTING and i.op is not ADC else (False,):
+        half = folds is Folds.HALVES
+        for swap in (False, True) if folds in (Folds.PAIR, Folds.HALVES) else (False,):
             a, b = (i.args[1], i.args[0]) if swap else (i.args[0], i.args[1])
-            s = self.shared(a, at) and (not half or self._mode(a) != "b32") and i.op not in (ADC,)
+            s = folds is not Folds.CARRIED and self.shared(a, at) and not (half and _mode(a) == "b32")
             c = self.constant(b, at) and (not half or isinstance(b, Const))
             if s and c and self._indexed(b):  # the one address register goes to shared memory
                 c = False
@@ -257,10 +266,6 @@ class FoldingPlan:
         if c:
             self._take(i, second)
 
-    def _mode(self, v: IrValue) -> str:
-        assert v.ins is not None
-        return memory_type(v.ins)
-
     def _fused_operands(self, i: Ins, at: Ins) -> None:
         """A sum with a product: source 1 of the product from shared memory, and one constant."""
         k, p = self.fused[i]
@@ -268,7 +273,7 @@ class FoldingPlan:
         swap = False
         for turn in (False, True):
             a = p.args[1] if turn else p.args[0]
-            if self.shared(a, at) and (not half or self._mode(a) != "b32"):
+            if self.shared(a, at) and (not half or _mode(a) != "b32"):
                 swap = turn
                 self._take(p, 1 if turn else 0)
                 break
@@ -304,3 +309,18 @@ class FoldingPlan:
             if self.constant(i.args[k], at) and not (s and self._indexed(i.args[k])):
                 self._take(i, k)
                 break
+
+
+def _mode(v: IrValue) -> str:
+    """Return how a word of shared memory is read."""
+    assert v.ins is not None
+    return memory_type(v.ins)
+
+
+_WIDTHS: dict[Folds, Callable[[Ins, str], bool]] = {
+    Folds.FIRST: lambda i, mode: True,
+    Folds.FIRST_WORD: lambda i, mode: mode == "b32",
+    Folds.FIRST_HALF: lambda i, mode: mode != "b32",
+    Folds.CONVERTED: lambda i, mode: mode == "b32" and CVT.of(i).source in ("f32", "u32", "s32"),
+}
+"""Whether an operation of one operand can read it from shared memory as it lies there."""

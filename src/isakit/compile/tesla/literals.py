@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from isakit.compile.lower.form import MFunction, MIns, OperandReg, PooledLiteral
+from isakit.compile.tesla import instructions as hw
+from isakit.compile.tesla.registers import GENERAL
 
 WORDS, HALVES = 96, 48
 """Literals that stay where they are: less than instructions reach, for those that turn out to fit no immediate form."""
@@ -20,17 +22,23 @@ def literals_have_registers(m: MFunction, everything: bool = False) -> None:
     for b in m.blocks:
         out: list[MIns] = []
         for i in b.ins:
-            for name in i.pooled(immediates=not everything):
+            for name in pooled(i, immediates=not everything):
                 literal: PooledLiteral = i.ops[name]
                 if (literal.value, literal.half) in kept:
                     continue
-                t = m.vreg("r")
+                t = m.vreg(GENERAL)
                 t.low = literal.half
-                out.append(MIns("mov_i", {"ty": "b32", "dst": OperandReg(t), "src1": PooledLiteral(literal.value)},
+                out.append(MIns(hw.MOV_IMMEDIATE, {"ty": "b32", "dst": OperandReg(t), "src1": PooledLiteral(literal.value)},
                                 loc=i.loc))  # fmt: skip
                 i.ops[name] = OperandReg(t, half="l" if literal.half else "")
             out.append(i)
         b.ins = out
+
+
+def pooled(i: MIns, immediates: bool = True) -> list[str]:
+    """Return the names of operands that are literals in the pool; without `immediates`, of all that could be."""
+    immediate = i.op is hw.MOV_IMMEDIATE or (immediates and i.literal and i.guard is None)
+    return [] if immediate else [name for name, o in i.ops.items() if type(o) is PooledLiteral]
 
 
 def _frequent(m: MFunction) -> set[tuple[int, bool]]:
@@ -38,7 +46,7 @@ def _frequent(m: MFunction) -> set[tuple[int, bool]]:
     counts: Counter[tuple[int, bool]] = Counter()
     for b in m.blocks:
         for i in b.ins:
-            counts.update((i.ops[name].value, i.ops[name].half) for name in i.pooled())
+            counts.update((i.ops[name].value, i.ops[name].half) for name in pooled(i))
     halves = [key for key, _ in counts.most_common() if key[1]][:HALVES]
     words = [key for key, _ in counts.most_common() if not key[1]][: WORDS - len(halves)]
     return {*halves, *words}

@@ -19,22 +19,12 @@ from isakit.compile.lower.form import (
     PooledLiteral,
     Zero,
 )
+from isakit.compile.tesla import instructions as hw
+from isakit.compile.tesla.literals import pooled
+from isakit.compile.tesla.registers import ADDRESS, GENERAL
 from isakit.errors import EncodeError
 from isakit.instruction_sets import Isa, isa
 
-MNEMONICS = {
-    "add_f32": "add", "mul_f32": "mul", "mad_f32": "add", "min_f32": "min", "max_f32": "max", "set_f32": "set",
-    "add_f64": "add", "mul_f64": "mul", "fma_f64": "fma", "min_f64": "min", "max_f64": "max", "set_f64": "set",
-    "mov_i": "mov", "mov_sr": "mov", "mov_c": "mov", "mov_from": "mov", "shl_a": "shl", "add_a": "add", "ld_g": "ld",
-    "ld_l": "ld", "ld_c": "ld", "ld_s": "ld", "ld_lock": "ld", "st_g": "st", "st_l": "st", "st_s": "st",
-    "st_unlock": "st", "atom": "ld",
-}  # fmt: skip
-ROUNDED = frozenset({"add_f32", "mul_f32"})
-"""Operations whose long form says how it rounds, and whose short form always rounds to nearest."""
-UNLOCK = 1 << 55
-"""The bit of `st s[]` that gives a lock back; its word is no operand. Source: [tesla] 7.1."""
-NO_JOIN = frozenset({"bar", "trap", "brkpt", "join", "ld_lock", "st_unlock", "vote", "mov_i"})
-"""Instructions that have no room for a join, or do more than one lane's work."""
 ZERO_REGISTER = 124
 HALVES = 0x40
 """Words of the pool that instructions reach that read half a word; those that read a whole one reach twice as many."""
@@ -91,10 +81,8 @@ class Emitter:
         """A register of the machine."""
         c = r.v.color
         assert c is not None, r
-        if r.v.file == "a":
-            return Register("a", c)
-        if r.v.file == "c":
-            return Register("c", c)
+        if r.v.cls is not GENERAL:
+            return Register(r.v.cls.file, c)
         if r.half:
             return Register("r", c + r.unit, 16, r.half)
         return Register("r", c + r.unit, WIDTHS[r.count])
@@ -131,16 +119,8 @@ class Emitter:
         ops = {k: self.operand(o, literal) for k, o in i.ops.items() if k != "name"}
         if i.guard is not None:
             condition = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
-            ops["pred" if i.op == "vote" else "guard"] = condition
-        if i.op in ("texauto", "texfetch", "texsize"):
-            return self._texture(i, ops)
-        if i.op == "bar":
-            ops |= {"inc": True, "wait": True, "count": 0xFFF}
-        elif i.op == "mov_sr":
-            ops["special"] = "$" + i.ops["special"]
-        elif i.op == "add_a" and i.ops.get("src") is None:
-            ops["src"] = Register("a", 0, text="0x0")
-        return ops
+            ops[_row(i).guard] = condition
+        return self._texture(i, ops) if _row(i).texture else ops
 
     def _texture(self, i: MIns, ops: dict[str, Any]) -> dict[str, Any]:
         base = i.ops["dst"].v.color
@@ -148,7 +128,7 @@ class Emitter:
         parts: list[Any] = []
         for k in range(4):
             parts.append(Register("r", base + mask.index(k)) if k in mask else Flag(SINK))
-        unit = self.textures.index(i.ops["name"])
+        unit = self.textures.index(i.ops["texture"])
         n = i.ops["sources"]
         sources = [Register("r", base + k) for k in range(n)]
         dst = Compound(tuple(parts), text=":".join(parts))
@@ -156,7 +136,7 @@ class Emitter:
         out: dict[str, Any] = {"live": "live", "dst": dst, "src": src}
         if i.ops.get("cube"):
             out["cube"] = True
-        elif i.op != "texsize":
+        elif i.op is not hw.TEXSIZE:
             out |= {"dx": 0, "dy": 0, "dz": 0}
         out |= {"texture": Register("t", unit), "sampler": Register("s", unit)}
         return out | ({"guard": ops["guard"]} if "guard" in ops else {})
@@ -164,28 +144,21 @@ class Emitter:
     # --- instructions -----------------------------------------------------------------------------------------------
     def build(self, i: MIns, at: int = 0, long: bool = False, tail: str = "") -> Instruction:
         """The instruction, in its short form where it has one unless `long`."""
-        name = i.ops.get("name") if i.op in ("add", "mad") else None
-        mnemonic = name or MNEMONICS.get(i.op, i.op)
-        raw = UNLOCK if i.op == "st_unlock" else 0
-        if i.op == "atom" and i.ops["op"] in ("exch", "cas"):
-            mnemonic = i.ops["op"]
-        literal = i.literal and i.guard is None and "cdst" not in i.ops and not tail
-        if i.op == "mov_i":
-            literal = True
+        row = _row(i)
+        mnemonic: str = i.ops.get("name", row.mnemonic)
+        literal = i.op is hw.MOV_IMMEDIATE or (i.literal and i.guard is None and "cdst" not in i.ops and not tail)
         for attempt in (literal, False):
             ops = self._operands(i, attempt)
-            if i.op in ROUNDED and "rounding" not in ops and (long or "guard" in ops or tail):
+            if row.rounded and "rounding" not in ops and (long or "guard" in ops or tail):
                 ops["rounding"] = "rn"
-            if mnemonic in ("exch", "cas"):
-                ops.pop("op")
             if tail:
                 ops["tail"] = tail
             try:
-                return self.isa.build(mnemonic, at=at, long=long, raw=raw, **ops)
+                return self.isa.build(mnemonic, at=at, long=long, raw=row.raw, **ops)
             except EncodeError:
-                if i.op in ROUNDED and "rounding" not in ops:
+                if row.rounded and "rounding" not in ops:
                     try:
-                        return self.isa.build(mnemonic, at=at, long=long, raw=raw, **ops, rounding="rn")
+                        return self.isa.build(mnemonic, at=at, long=long, raw=row.raw, **ops, rounding="rn")
                     except EncodeError:
                         if not attempt:
                             raise
@@ -198,7 +171,7 @@ class Emitter:
         ops: dict[str, Any] = {"target": target}
         if i.guard is not None:
             ops["guard"] = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
-        return self.isa.build(i.op, at=at, **ops)
+        return self.isa.build(i.op.mnemonic, at=at, **ops)
 
     def run(self) -> MachineCode:
         """Encode everything."""
@@ -213,7 +186,7 @@ class Emitter:
         # Instructions that read half a word of the pool reach its first part only, and `ld` all of it: the literals of
         # the former come first, those of the latter last.
         self.pool = Pool()
-        near = [i.ops[name] for i in items for name in i.pooled()]
+        near = [i.ops[name] for i in items for name in pooled(i)]
         for o in sorted(near, key=lambda o: not o.half):
             self.pool.place(o)
         try:
@@ -233,18 +206,18 @@ class Emitter:
                 long.append(None)
                 slots.append(Slot((2,)))
                 continue
-            if i.op == "end":
+            if i.op is hw.END:
                 one = self.isa.build("nop", tail="exit", guard=Condition(None, "never"))
-            elif i.op == "join":
+            elif i.op is hw.JOIN:
                 one = self.isa.build("nop", tail="join", guard=Condition(None, "never"))
             elif i.tail == "join":
                 one = self.build(i, long=True, tail="join")
-            elif i.op == "ret":
+            elif i.op is hw.RET:
                 guard = Condition(self.register(OperandReg(i.guard[0])), i.guard[1]) if i.guard else None
                 one = self.isa.build("ret", guard=guard)
             else:
                 one = self.build(i, tail=i.tail)
-            two = self.build(i, long=True, tail=i.tail) if one.units == 1 and i.op not in ("trap", "brkpt") else None
+            two = self.build(i, long=True, tail=i.tail) if one.units == 1 and i.op not in (hw.TRAP, hw.BRKPT) else None
             short.append(one)
             long.append(two)
             slots.append(Slot((1, 2) if two is not None else (2,), aligned=True))
@@ -280,7 +253,7 @@ class Emitter:
             last: dict[int, MIns | None] = {}
             gone: set[MIns] = set()
             for i in b.ins:
-                if i.op == "add_a" and i.guard is None and i.ops.get("src") is not None:
+                if i.op is hw.ADD_A and i.guard is None and type(i.ops["src"]) is OperandReg:
                     a = i.ops["src"].v.color
                     before = last.get(a)
                     if before is not None and i.ops["adst"].v.color == a and self._steps(before, i.ops["offset"].value):
@@ -289,10 +262,13 @@ class Emitter:
                         continue
                 places = [o for o in i.ops.values() if type(o) is MemoryPlace and o.base is not None]
                 for r in (*i.uses(), *i.defs()):
-                    if r.v.file == "a":
+                    if r.v.cls is ADDRESS:
                         alone = len(places) == 1 and places[0].base is not None and places[0].base.v is r.v
                         free = (
-                            i.guard is None and alone and not places[0].offset and i.op not in ("ld_lock", "st_unlock")
+                            i.guard is None
+                            and alone
+                            and not places[0].offset
+                            and i.op not in (hw.LD_LOCK, hw.ST_UNLOCK)
                         )
                         last[r.v.color or 0] = i if free else None
             b.ins = [i for i in b.ins if i not in gone]
@@ -311,7 +287,7 @@ class Emitter:
         for b in self.m.blocks:
             kept: list[MIns] = []
             for i in b.ins:
-                if kept and kept[-1].op == "join" and i.op not in NO_JOIN and not i.tail and i.target is None:
+                if kept and kept[-1].op is hw.JOIN and _row(i).joins and not i.tail and i.target is None:
                     try:
                         self.build(i, long=True, tail="join")
                     except EncodeError:
@@ -333,9 +309,21 @@ class Emitter:
             after = blocks[k + 1] if k + 1 < len(blocks) else None
             items += _ending(b, after)
         last = items[-1] if items else None
-        if last is None or ((last.op not in ("end", "bra") or last.guard is not None) and last.tail != "exit"):
-            items.append(MIns("end", {}, ()))
+        if last is None or ((last.op not in (hw.END, hw.BRA) or last.guard is not None) and last.tail != "exit"):
+            items.append(MIns(hw.END, {}))
         return items, starts
+
+
+def _row(i: MIns) -> hw.TeslaOp:
+    assert isinstance(i.op, hw.TeslaOp)
+    return i.op
+
+
+def fuse_exits_into_stores(m: MFunction) -> None:
+    """Let a store end the kernel where it is the last thing done."""
+    for b in m.blocks:
+        if not b.succs and b.ins and _row(b.ins[-1]).ends and b.ins[-1].guard is None:
+            b.ins[-1].tail = "exit"
 
 
 def _is_end(b: MBlock) -> bool:
@@ -345,18 +333,18 @@ def _is_end(b: MBlock) -> bool:
 
 def _ending(b: MBlock, after: MBlock | None) -> list[MIns]:
     def branch(target: MBlock, guard: object = None) -> MIns:
-        i = MIns("bra", {}, (), b.loc)
+        i = MIns(hw.BRA, {}, b.loc)
         i.target = target
         i.guard = guard  # type: ignore[assignment]
         return i
 
     def leave(guard: object) -> MIns:
-        i = MIns("ret", {}, (), b.loc)
+        i = MIns(hw.RET, {}, b.loc)
         i.guard = guard  # type: ignore[assignment]
         return i
 
     if not b.succs:
-        return [] if b.ins and b.ins[-1].tail == "exit" else [MIns("end", {}, (), b.loc)]
+        return [] if b.ins and b.ins[-1].tail == "exit" else [MIns(hw.END, {}, b.loc)]
     if b.cond is None:
         if b.succs[0] is after:
             return []
@@ -368,7 +356,7 @@ def _ending(b: MBlock, after: MBlock | None) -> list[MIns]:
         if _is_end(end) and end is not after:
             if other is after:
                 return [leave((c, leaving))]
-            return [branch(other, (c, going)), MIns("end", {}, (), b.loc)]  # a loop: one instruction each time round
+            return [branch(other, (c, going)), MIns(hw.END, {}, b.loc)]  # a loop: one instruction each time round
     if yes is after:
         return [branch(no, (c, opposite))]
     return [branch(yes, (c, test)), *([] if no is after else [branch(no)])]

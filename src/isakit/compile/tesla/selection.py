@@ -1,0 +1,225 @@
+"""What the rules for Tesla chips have in common: operands as the plan wants them, conditions, masks.
+
+Source: [tesla] 5 to 9; the sequences for products and shifts are those of NVIDIA's compiler in [corpus].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from isakit.compile.ir import AnyOp, Block, Const, Function, Ins, IrOp, IrValue
+from isakit.compile.lower.form import (
+    SINK,
+    ZERO,
+    FixedNumber,
+    MemoryPlace,
+    OperandReg,
+    PooledLiteral,
+    VReg,
+)
+from isakit.compile.lower.rules import Rules
+from isakit.compile.lower.select import Selection
+from isakit.compile.ops import LD, LDC, MASK, PARAM, SAR, SHR, WORD
+from isakit.compile.tesla import instructions as hw
+from isakit.compile.tesla.plan import FoldingPlan, Folds, OperandFacts
+from isakit.compile.tesla.registers import ADDRESS, GENERAL
+
+if TYPE_CHECKING:
+    from isakit.compile.tesla.target import TeslaTarget
+
+
+class TeslaSelection(Selection):
+    """Selection for one function.
+
+    Attributes: `plan` (what is folded where), `masks` (condition to the mask that its comparison makes on the way),
+    `words` (the words of a wide value that are read), `into` (where the next result goes instead of its own register).
+    """
+
+    def __init__(self, f: Function, target: TeslaTarget, divergent: set[Block]) -> None:
+        super().__init__(f, target, divergent)
+        self.target = target
+        self.plan = FoldingPlan(f, target.rules.facts)
+        self.constants: dict[int, VReg] = {}
+        self.into: VReg | None = None
+        self.masks: dict[IrValue, Ins] = {}
+        self.words: dict[IrValue, set[int]] = {}
+        for i in f.instructions():
+            if i.op is MASK and i.args[0].ins is not None and i.args[0].ins.block is i.block:
+                self.masks[i.args[0]] = i
+            elif i.op is WORD:
+                self.words.setdefault(i.args[0], set()).add(WORD.of(i).i)
+
+    def begin(self) -> None:
+        """Forget the registers of constants, which later blocks may be reached without."""
+        self.constants = {}
+
+    def taken_over(self, i: Ins) -> bool:
+        """Return whether the plan has given an operation to its readers."""
+        return i in self.plan.skipped
+
+    def copy(self, dst: VReg, src: VReg) -> None:
+        """Copy a whole register."""
+        if dst.cls is ADDRESS:
+            self.emit(hw.ADD_A, adst=OperandReg(dst), src=OperandReg(src), offset=FixedNumber(0)).moves = True
+            return
+        for k in range(dst.size):
+            self.emit(hw.MOV, ty="b32", dst=OperandReg(dst, k), src1=OperandReg(src, k)).moves = True
+
+    def load(self, dst: OperandReg, value: Const) -> None:
+        """Put a constant into a register."""
+        self.move(dst, literal(value))
+
+    # --- operands ---------------------------------------------------------------------------------------------------
+    def reg(self, v: IrValue, zero: bool = True) -> Any:
+        """Return a value in a register; 0 is the register that reads 0 where that is allowed."""
+        if isinstance(v, Const):
+            if v.value == 0 and zero:
+                return ZERO
+            got = self.constants.get(v.value)
+            if got is None:
+                got = self.m.vreg(GENERAL)
+                guard, self.guard = self.guard, None
+                self.emit(hw.MOV_IMMEDIATE, ty="b32", dst=OperandReg(got), src1=PooledLiteral(v.value))
+                self.guard = guard
+                self.constants[v.value] = got
+            return OperandReg(got)
+        r = self.vreg(v)
+        return OperandReg(r, 0, r.size)
+
+    def half(self, v: IrValue, high: bool = False) -> OperandReg:
+        """Return the low half of a value, or the half it was shifted from."""
+        if isinstance(v, Const):
+            r = self.reg(v, zero=False).v
+        else:
+            i = v.ins
+            shifted = i is not None and i.op in (SHR, SAR) and isinstance(i.args[1], Const) and i.args[1].value == 16
+            if i is not None and shifted and not high:
+                inner = i.args[0]
+                if not isinstance(inner, Const) and inner.ins not in self.plan.skipped:  # which has no register then
+                    r = self.vreg(inner)
+                    r.low = True
+                    return OperandReg(r, half="h")
+            r = self.vreg(v)
+        r.low = True
+        return OperandReg(r, half="h" if high and not isinstance(v, Const) else "l")
+
+    def source(self, i: Ins, k: int) -> Any:
+        """Return an argument: an operand in memory, a constant, or a register."""
+        v = i.args[k]
+        if (i, k) in self.plan.folded:
+            return literal(v) if isinstance(v, Const) else self.memory(v)
+        return self.reg(v)
+
+    def pair(self, i: Ins) -> tuple[Any, Any, bool]:
+        """Return the two operands in the order the plan wants, and whether they changed places."""
+        if i in self.plan.swapped:
+            return self.source(i, 1), self.source(i, 0), True
+        return self.source(i, 0), self.source(i, 1), False
+
+    def plain(self, a: Any) -> Any:
+        """Return a first source, which cannot be a constant."""
+        return self.reg(Const(a.value)) if isinstance(a, PooledLiteral) else a
+
+    def memory(self, v: IrValue) -> MemoryPlace:
+        """Return the operand that a folded load is."""
+        i = v.ins
+        assert i is not None
+        if i.op is PARAM:
+            return MemoryPlace("s", None, PARAM.of(i).offset, PARAM.of(i).mode)
+        base = self.address(i.args[0])
+        if i.op is LDC:
+            return MemoryPlace("c0", base, LDC.of(i).offset)
+        return MemoryPlace("s", base, LD.of(i).offset, LD.of(i).ty)
+
+    def address(self, v: IrValue) -> OperandReg | None:
+        """Return the address register of an access, None where its offset says it all."""
+        return None if isinstance(v, Const) else OperandReg(self.vreg(v))
+
+    def result(self, i: Ins, k: int = 0) -> OperandReg:
+        """Return where a result goes."""
+        if self.into is not None and k == 0:
+            r, self.into = self.into, None
+            return OperandReg(r)
+        r = self.vreg(i.outs[k])
+        return OperandReg(r, 0, r.size)
+
+    def temporary(self, size: int = 1) -> OperandReg:
+        """Return a register for an intermediate result."""
+        return OperandReg(self.m.vreg(GENERAL, size), 0, size)
+
+    def move(self, dst: OperandReg, src: Any) -> None:
+        """Copy a register, a constant or a word of shared memory."""
+        if isinstance(src, PooledLiteral):
+            self.emit(hw.MOV_IMMEDIATE, ty="b32", dst=dst, src1=src)
+            return
+        self.emit(hw.MOV, ty="b32", dst=dst, src1=src).moves = type(src) is OperandReg
+
+    # --- conditions -------------------------------------------------------------------------------------------------
+    def tested(self, i: Ins) -> dict[str, Any]:
+        """Return the results of an instruction that may say on the way if its result is 0, and be read for that only."""
+        t = self.plan.tested.get(i)
+        if t is None:
+            return {"dst": self.result(i)}
+        c = self.vreg(t.out)
+        if t.attrs[0] == "e":
+            c.true, c.false = "e", "lg"
+        return {"dst": SINK if self.plan.uses[i.out] == 1 else self.result(i), "cdst": OperandReg(c)}
+
+    def set(self, i: Ins, op: hw.TeslaOp, **ops: Any) -> None:
+        """Compare into a condition register, a mask, or both."""
+        m = self.masks.get(i.out)
+        dst: Any = SINK
+        cdst: OperandReg | None = OperandReg(self.vreg(i.out))
+        if m is not None and m not in self.plan.skipped:
+            dst = OperandReg(self.vreg(m.out))
+            if self.plan.uses[i.out] == 1:
+                cdst = None
+        self.emit(op, dst=dst, cdst=cdst, **ops)
+
+    def move_under(self, c: VReg, test: str, dst: OperandReg, src: Any) -> None:
+        """Copy under a condition; a constant comes from the pool."""
+        if isinstance(src, PooledLiteral):
+            self.emit(hw.LD_C, dst=dst, ty="b32", src=MemoryPlace("c1", None, src.value, "literal")).guard = c, test
+            return
+        m = self.emit(hw.MOV, ty="b32", dst=dst, src1=src)
+        m.moves = type(src) is OperandReg
+        m.guard = c, test
+
+
+def literal(v: Const) -> Any:
+    """Return the operand of a constant."""
+    return ZERO if v.value == 0 else PooledLiteral(v.value)
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+A = TypeVar("A", bound=tuple[Any, ...])
+Emit = Callable[[TeslaSelection, Ins, A], None]
+
+
+class TeslaRules(Rules[TeslaSelection]):
+    """The rules for Tesla chips, and what operands the instructions they choose can have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts: dict[AnyOp, OperandFacts] = {}
+
+
+RULES = TeslaRules()
+
+
+def rule(
+    *ops: IrOp[..., A],
+    when: Callable[[TeslaSelection, Ins], bool] | None = None,
+    priority: int = 0,
+    folds: Folds = Folds.NOTHING,
+    guardable: bool = False,
+) -> Callable[[Emit[A]], Emit[A]]:
+    """Return the decorator that makes a function the rule for some operations.
+
+    `folds`: the operands that may lie in memory; `guardable`: one instruction does it, so that a selection can have it
+    done under its condition.
+    """
+    for op in ops if folds is not Folds.NOTHING or guardable else ():
+        RULES.facts[op] = OperandFacts(folds, guardable)
+    return RULES.rule(*ops, when=when, priority=priority)
