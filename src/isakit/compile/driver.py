@@ -24,10 +24,11 @@ from isakit.compile.passes.values import no_value_unused, products_contracted, v
 from isakit.compile.ptx.parser import parse
 from isakit.compile.ptx.syntax import SIZES, Initial, PtxFunction, PtxModule, PtxSyntaxError, PtxVariable
 from isakit.compile.tesla.branches import branches_join, short_blocks_are_guarded
+from isakit.compile.tesla.chip import Chip, chip_of
 from isakit.compile.tesla.emit import Emitter, MachineCode, OutOfConstantsError, fuse_exits_into_stores
 from isakit.compile.tesla.literals import literals_have_registers
 from isakit.compile.tesla.selection import TeslaSelection
-from isakit.compile.tesla.target import TeslaTarget, target
+from isakit.compile.tesla.target import TESLA
 from isakit.compile.translate import translate
 from isakit.description import (
     ConstantSegment,
@@ -136,7 +137,7 @@ def compile_ptx(
     ptx = parse(text, path, origin)
     if ptx.errors:
         raise CompileError(ptx.errors)
-    chip = target(variant or variant_for(ptx))
+    chip = chip_of(variant or variant_for(ptx))
     bank = ConstantBank(ptx)
     out = Compiled(Module("ptx", "tesla", chip.variant, path if path != "<text>" else None), dict(ptx.failures))
     textures = [v.unique for v in ptx.variables.values() if v.space == "tex" or v.type == "texref"]
@@ -163,7 +164,7 @@ def compile_ptx(
 def compile_entry(
     ptx: PtxModule,
     entry: PtxFunction,
-    chip: TeslaTarget,
+    chip: Chip,
     bank: ConstantBank,
     textures: list[str],
     max_registers: int = 0,
@@ -206,7 +207,7 @@ def _machine_code(
     ptx: PtxModule,
     entry: PtxFunction,
     f: Function,
-    chip: TeslaTarget,
+    chip: Chip,
     textures: list[str],
     max_registers: int,
     watch: Watch | None,
@@ -218,7 +219,7 @@ def _machine_code(
     _, divergent = divergent_values(f)
     local = -(-f.local // 4) * 4
     for moved in ("", "most", "all"):
-        m = TeslaSelection(f, chip, divergent).run()
+        m = TeslaSelection(f, TESLA, chip, divergent).run()
         if watch:
             watch("selected", m.dump())
         short_blocks_are_guarded(m)
@@ -228,7 +229,7 @@ def _machine_code(
         if moved:
             literals_have_registers(m, everything=moved == "all")
         try:
-            allocate(m, chip, max_registers)
+            allocate(m, TESLA, max_registers)
         except OutOfRegistersError:
             raise PtxSyntaxError(
                 entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)

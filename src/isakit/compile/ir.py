@@ -1,9 +1,9 @@
 """The compiler's intermediate form: typed values, each defined once, in blocks.
 
 Kinds of values: `r` 32 bits, `d` 64 bits and `q` 128 bits in adjacent registers, `p` a predicate, `f` the carry of an
-addition, `a` an address. Vectors are named by type and number of elements, `f32x4`, `f16x2`; what a target keeps them in is
-its own affair. Values of 8 and 16 bits are `r` whose upper bits mean nothing; what needs them clean extends them first.
-64-bit integers are two `r`: an unused half is removed like any other dead value.
+addition, `a` an address. Vectors are named by type and number of elements, `f32x4`, `f16x2`. Which of them there are,
+and what they are kept in, a target says. Values of 8 and 16 bits are `r` whose upper bits mean nothing; what needs them
+clean extends them first. 64-bit integers are two `r`: an unused half is removed like any other dead value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
-A = TypeVar("A", bound=tuple[Any, ...])
+A = TypeVar("A", bound=tuple[Any, ...], covariant=True)
 Attrs = tuple[Any, ...]
 """The attributes of an operation: the record that its row names."""
 

@@ -246,10 +246,12 @@ def row(
 
 
 def plain(
-    name: str, args: str, outs: str, points_to: PointsTo, fold: Callable[..., int] | None = None, *,
+    name: str, args: str, outs: str, points_to: PointsTo, *, f1: Callable[[int], int] | None = None,
+    f2: Callable[[int, int], int] | None = None, f3: Callable[[int, int, int], int] | None = None,
     commutes: bool = False, flushes: bool = False, tests_zero: str = "",
 ) -> IrOp[[], NoAttributes]:  # fmt: skip
     """Return a new row of an operation that computes: its results depend on nothing but its arguments."""
+    fold = f1 or f2 or f3
     return row(name, args, outs, SAME, NONE, points_to, NoAttributes, fold, commutes=commutes, flushes=flushes,
                tests_zero=tests_zero)  # fmt: skip
 
@@ -264,6 +266,10 @@ def _shift(a: int, n: int, kind: str) -> int:
     if n >= 32:
         return -1 if kind == "sar" and a >> 31 else 0
     return a << n if kind == "shl" else a >> n if kind == "shr" else signed(a) >> n
+
+
+def _address(a: int, space: str) -> int:
+    return a
 
 
 def _saturated(v: int) -> int:
@@ -295,31 +301,31 @@ def _compare(a: int, b: int, cond: str, ty: str) -> int:
     return int(_COMPARE[cond](a, b))
 
 
-ADD = plain("add", "rr", "r", SUM, lambda a, b: a + b, commutes=True, tests_zero="always")
-SUB = plain("sub", "rr", "r", SUM, lambda a, b: a - b, tests_zero="always")
-ADDSAT = plain("addsat", "rr", "r", NUMBER, lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
-SUBSAT = plain("subsat", "rr", "r", NUMBER, lambda a, b: _saturated(signed(a) - signed(b)))
-MUL = plain("mul", "rr", "r", NUMBER, lambda a, b: a * b, commutes=True)
-MULHU = plain("mulhu", "rr", "r", NUMBER, lambda a, b: a * b >> 32, commutes=True)
-MULHS = plain("mulhs", "rr", "r", NUMBER, lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
+ADD = plain("add", "rr", "r", SUM, f2=lambda a, b: a + b, commutes=True, tests_zero="always")
+SUB = plain("sub", "rr", "r", SUM, f2=lambda a, b: a - b, tests_zero="always")
+ADDSAT = plain("addsat", "rr", "r", NUMBER, f2=lambda a, b: _saturated(signed(a) + signed(b)), commutes=True)
+SUBSAT = plain("subsat", "rr", "r", NUMBER, f2=lambda a, b: _saturated(signed(a) - signed(b)))
+MUL = plain("mul", "rr", "r", NUMBER, f2=lambda a, b: a * b, commutes=True)
+MULHU = plain("mulhu", "rr", "r", NUMBER, f2=lambda a, b: a * b >> 32, commutes=True)
+MULHS = plain("mulhs", "rr", "r", NUMBER, f2=lambda a, b: signed(a) * signed(b) >> 32, commutes=True)
 MUL16 = row("mul16", "rr", "r", SAME, NONE, NUMBER, Signs16, _mul16)
 MUL24 = row("mul24", "rr", "r", SAME, NONE, NUMBER, Product24, _mul24, commutes=True)
-AND = plain("and", "rr", "r", SUM, lambda a, b: a & b, commutes=True, tests_zero="always")
-OR = plain("or", "rr", "r", SUM, lambda a, b: a | b, commutes=True, tests_zero="always")
-XOR = plain("xor", "rr", "r", NUMBER, lambda a, b: a ^ b, commutes=True, tests_zero="always")
-NOT = plain("not", "r", "r", NUMBER, lambda a: ~a, tests_zero="always")
-SHL = plain("shl", "rr", "r", NUMBER, lambda a, b: _shift(a, b, "shl"), tests_zero="constant")
-SHR = plain("shr", "rr", "r", NUMBER, lambda a, b: _shift(a, b, "shr"), tests_zero="constant")
-SAR = plain("sar", "rr", "r", NUMBER, lambda a, b: _shift(a, b, "sar"), tests_zero="constant")
-MINU = plain("minu", "rr", "r", NUMBER, min, commutes=True)
-MAXU = plain("maxu", "rr", "r", NUMBER, max, commutes=True)
-MINS = plain("mins", "rr", "r", NUMBER, lambda a, b: min(signed(a), signed(b)), commutes=True)
-MAXS = plain("maxs", "rr", "r", NUMBER, lambda a, b: max(signed(a), signed(b)), commutes=True)
-ABS = plain("abs", "r", "r", NUMBER, lambda a: abs(signed(a)))
-SEXT8 = plain("sext8", "r", "r", NUMBER, lambda a: signed(a, 8))
-ZEXT8 = plain("zext8", "r", "r", NUMBER, lambda a: a & 0xFF)
-SEXT16 = plain("sext16", "r", "r", NUMBER, lambda a: signed(a, 16))
-ZEXT16 = plain("zext16", "r", "r", NUMBER, lambda a: a & 0xFFFF)
+AND = plain("and", "rr", "r", SUM, f2=lambda a, b: a & b, commutes=True, tests_zero="always")
+OR = plain("or", "rr", "r", SUM, f2=lambda a, b: a | b, commutes=True, tests_zero="always")
+XOR = plain("xor", "rr", "r", NUMBER, f2=lambda a, b: a ^ b, commutes=True, tests_zero="always")
+NOT = plain("not", "r", "r", NUMBER, f1=lambda a: ~a, tests_zero="always")
+SHL = plain("shl", "rr", "r", NUMBER, f2=lambda a, b: _shift(a, b, "shl"), tests_zero="constant")
+SHR = plain("shr", "rr", "r", NUMBER, f2=lambda a, b: _shift(a, b, "shr"), tests_zero="constant")
+SAR = plain("sar", "rr", "r", NUMBER, f2=lambda a, b: _shift(a, b, "sar"), tests_zero="constant")
+MINU = plain("minu", "rr", "r", NUMBER, f2=min, commutes=True)
+MAXU = plain("maxu", "rr", "r", NUMBER, f2=max, commutes=True)
+MINS = plain("mins", "rr", "r", NUMBER, f2=lambda a, b: min(signed(a), signed(b)), commutes=True)
+MAXS = plain("maxs", "rr", "r", NUMBER, f2=lambda a, b: max(signed(a), signed(b)), commutes=True)
+ABS = plain("abs", "r", "r", NUMBER, f1=lambda a: abs(signed(a)))
+SEXT8 = plain("sext8", "r", "r", NUMBER, f1=lambda a: signed(a, 8))
+ZEXT8 = plain("zext8", "r", "r", NUMBER, f1=lambda a: a & 0xFF)
+SEXT16 = plain("sext16", "r", "r", NUMBER, f1=lambda a: signed(a, 16))
+ZEXT16 = plain("zext16", "r", "r", NUMBER, f1=lambda a: a & 0xFFFF)
 SAD = row("sad", "rrr", "r", SAME, NONE, NUMBER, Signed, _sad)
 ADDX = plain("addx", "rr", "rf", SUM, commutes=True)
 SUBX = plain("subx", "rr", "rf", SUM)
@@ -327,12 +333,12 @@ ADC = plain("adc", "rrf", "rf", SUM)
 CMP = row("cmp", "rr", "p", SAME, NONE, NUMBER, Compare, _compare)
 CMPF = row("cmpf", "rr", "p", SAME, NONE, NUMBER, CompareFloat)
 CMPD = row("cmpd", "dd", "p", SAME, NONE, NUMBER, CompareDouble)
-PAND = plain("pand", "pp", "p", NUMBER, lambda a, b: a & b, commutes=True)
-POR = plain("por", "pp", "p", NUMBER, lambda a, b: a | b, commutes=True)
-PXOR = plain("pxor", "pp", "p", NUMBER, lambda a, b: a ^ b, commutes=True)
-PNOT = plain("pnot", "p", "p", NUMBER, lambda a: 1 - (a & 1))
-MASK = plain("mask", "p", "r", NUMBER, lambda a: -(a & 1))
-SEL = plain("sel", "prr", "r", CHOICE, lambda p, a, b: a if p & 1 else b)
+PAND = plain("pand", "pp", "p", NUMBER, f2=lambda a, b: a & b, commutes=True)
+POR = plain("por", "pp", "p", NUMBER, f2=lambda a, b: a | b, commutes=True)
+PXOR = plain("pxor", "pp", "p", NUMBER, f2=lambda a, b: a ^ b, commutes=True)
+PNOT = plain("pnot", "p", "p", NUMBER, f1=lambda a: 1 - (a & 1))
+MASK = plain("mask", "p", "r", NUMBER, f1=lambda a: -(a & 1))
+SEL = plain("sel", "prr", "r", CHOICE, f3=lambda p, a, b: a if p & 1 else b)
 FADD = row("fadd", "rr", "r", SAME, NONE, NUMBER, FloatSum, flushes=True)
 FMUL = row("fmul", "rr", "r", SAME, NONE, NUMBER, FloatProduct, flushes=True)
 FMAD = row("fmad", "rrr", "r", SAME, NONE, NUMBER, FloatMad, flushes=True)
@@ -354,14 +360,14 @@ DMAX = plain("dmax", "dd", "d", NUMBER)
 PACK = plain("pack", "rr", "d", CHOICE)
 PACK4 = plain("pack4", "rrrr", "q", CHOICE)
 WORD = row("word", "*", "r", SAME, NONE, CHOICE, Word)
-COPY = plain("copy", "r", "r", CHOICE, lambda a: a)
+COPY = plain("copy", "r", "r", CHOICE, f1=lambda a: a)
 PHI = plain("phi", "*", "*", CHOICE)
 ADDR = row("addr", "r", "a", SAME, NONE, NUMBER, AddressShift)
 STEP = row("step", "a", "a", SAME, NONE, NUMBER, AddressStep)
 PARAM = row("param", "", "r", SAME, NONE, PointsTo.OUTSIDE, Parameter)
 TID = row("tid", "", "r", NEVER, NONE, NUMBER, NoAttributes)
 ADDRESS = row("address", "", "r", SAME, NONE, PointsTo.NAMED, Symbol)
-GENERIC = row("generic", "r", "r", SAME, NONE, PointsTo.NAMED, Space, lambda a, space: a)
+GENERIC = row("generic", "r", "r", SAME, NONE, PointsTo.NAMED, Space, _address)
 LDC = row("ldc", "*", "*", SAME, NONE, PointsTo.OUTSIDE, Load)
 CLOCK = row("clock", "", "r", NEVER, STAYS, NUMBER, NoAttributes)
 PHYSID = row("physid", "", "r", NEVER, NONE, NUMBER, NoAttributes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, OperandReg, VReg
 from isakit.compile.lower.liveness import BlockLiveness
-from isakit.compile.target import Target
+from isakit.compile.lower.target import Target
 
 ROUNDS = 60
 

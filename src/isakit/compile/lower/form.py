@@ -11,7 +11,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from isakit.compile.ir import NOWHERE, Loc
-from isakit.compile.target import RegisterClass
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterClass:
+    """Registers that some values may be in.
+
+    Attributes:
+        file: what holds the registers, numbered in its smallest ones; classes of one file share them.
+        first, count: the registers of the class.
+        align: what the first register of a value is a multiple of; None: the number of registers of the value.
+        halves: of how many registers, from 0 on, the halves have names.
+        holder: the class whose registers keep what finds none here; None: memory does.
+    """
+
+    name: str
+    file: str
+    first: int
+    count: int
+    align: int | None = None
+    halves: int = 0
+    holder: RegisterClass | None = None
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 class VReg:

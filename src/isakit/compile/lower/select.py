@@ -7,7 +7,7 @@ from typing import Any
 
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.lower.form import MachineOp, MBlock, MFunction, MIns, OperandReg, VReg
-from isakit.compile.target import Target
+from isakit.compile.lower.target import Target
 from isakit.flow.graph import FlowGraph
 
 
@@ -35,7 +35,7 @@ class Selection(ABC):
     def load(self, dst: OperandReg, value: Const) -> None:
         """Put a constant into a register."""
 
-    def begin(self) -> None:
+    def begin(self) -> None:  # noqa: B027  (most targets have nothing to prepare)
         """Prepare for a new block."""
 
     def taken_over(self, i: Ins) -> bool:

@@ -164,7 +164,7 @@ def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
     if not isinstance(i.attrs, Load | Store) or i.attrs.space not in ("const", "shared"):
         return [i]
     if i.op is LD and i.attrs.space == "const":
-        i.become(LDC(*i.attrs._replace(volatile=False)), i.args)
+        i.become(Operation(LDC, i.attrs._replace(volatile=False)), i.args)
     if i.attrs.ty != "b64":
         return [i]
     out: list[Ins] = []

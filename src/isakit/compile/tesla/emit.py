@@ -254,7 +254,7 @@ class Emitter:
             gone: set[MIns] = set()
             for i in b.ins:
                 if i.op is hw.ADD_A and i.guard is None and type(i.ops["src"]) is OperandReg:
-                    a = i.ops["src"].v.color
+                    a = i.ops["src"].v.color or 0
                     before = last.get(a)
                     if before is not None and i.ops["adst"].v.color == a and self._steps(before, i.ops["offset"].value):
                         gone.add(i)

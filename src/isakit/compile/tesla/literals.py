@@ -28,8 +28,8 @@ def literals_have_registers(m: MFunction, everything: bool = False) -> None:
                     continue
                 t = m.vreg(GENERAL)
                 t.low = literal.half
-                out.append(MIns(hw.MOV_IMMEDIATE, {"ty": "b32", "dst": OperandReg(t), "src1": PooledLiteral(literal.value)},
-                                loc=i.loc))  # fmt: skip
+                ops = {"ty": "b32", "dst": OperandReg(t), "src1": PooledLiteral(literal.value)}
+                out.append(MIns(hw.MOV_IMMEDIATE, ops, i.loc))
                 i.ops[name] = OperandReg(t, half="l" if literal.half else "")
             out.append(i)
         b.ins = out

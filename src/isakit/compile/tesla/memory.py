@@ -116,7 +116,7 @@ def load_shared(s: TeslaSelection, dst: OperandReg, ty: str, base: OperandReg | 
     """Load from shared memory: as a source where the offset is short, else by an instruction G80 does not have."""
     mode = "u8" if ty == "s8" else ty
     if offset > SHORT_REACH[mode] or offset % _SIZES[mode]:
-        if s.target.load_shared and offset % _SIZES[mode] == 0 and ty != "s8":
+        if s.chip.load_shared and offset % _SIZES[mode] == 0 and ty != "s8":
             s.emit(hw.LD_S, dst=dst, ty=mode, src=MemoryPlace("s", base, offset))
             return
         base, offset = _moved(s, base, offset), 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isakit.compile.target import RegisterClass
+from isakit.compile.lower.form import RegisterClass
 
 GENERAL = RegisterClass("r", "r", 0, 124, halves=64)
 """The registers a kernel may use: those above read 0, and $r124 is named for that. Source: [tesla] 2.1."""

@@ -6,7 +6,7 @@ Source: [tesla] 5 to 9; the sequences for products and shifts are those of NVIDI
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from isakit.compile.ir import AnyOp, Block, Const, Function, Ins, IrOp, IrValue
 from isakit.compile.lower.form import (
@@ -20,13 +20,12 @@ from isakit.compile.lower.form import (
 )
 from isakit.compile.lower.rules import Rules
 from isakit.compile.lower.select import Selection
+from isakit.compile.lower.target import Target
 from isakit.compile.ops import LD, LDC, MASK, PARAM, SAR, SHR, WORD
 from isakit.compile.tesla import instructions as hw
+from isakit.compile.tesla.chip import Chip
 from isakit.compile.tesla.plan import FoldingPlan, Folds, OperandFacts
 from isakit.compile.tesla.registers import ADDRESS, GENERAL
-
-if TYPE_CHECKING:
-    from isakit.compile.tesla.target import TeslaTarget
 
 
 class TeslaSelection(Selection):
@@ -36,10 +35,10 @@ class TeslaSelection(Selection):
     `words` (the words of a wide value that are read), `into` (where the next result goes instead of its own register).
     """
 
-    def __init__(self, f: Function, target: TeslaTarget, divergent: set[Block]) -> None:
+    def __init__(self, f: Function, target: Target, chip: Chip, divergent: set[Block]) -> None:
         super().__init__(f, target, divergent)
-        self.target = target
-        self.plan = FoldingPlan(f, target.rules.facts)
+        self.chip = chip
+        self.plan = FoldingPlan(f, RULES.facts)
         self.constants: dict[int, VReg] = {}
         self.into: VReg | None = None
         self.masks: dict[IrValue, Ins] = {}
@@ -157,7 +156,7 @@ class TeslaSelection(Selection):
 
     # --- conditions -------------------------------------------------------------------------------------------------
     def tested(self, i: Ins) -> dict[str, Any]:
-        """Return the results of an instruction that may say on the way if its result is 0, and be read for that only."""
+        """Return the operands for results of an instruction that may also, or only, tell whether its result is 0."""
         t = self.plan.tested.get(i)
         if t is None:
             return {"dst": self.result(i)}

@@ -47,7 +47,7 @@ from isakit.compile.ptx.syntax import (
     PtxVariable,
     Vector,
 )
-from isakit.compile.tesla.target import TeslaTarget
+from isakit.compile.tesla.chip import Chip
 from isakit.description import PARAM_BASE
 
 Pair = tuple[IrValue, IrValue]
@@ -66,8 +66,8 @@ class Unsupported(PtxSyntaxError):
 class Base:
     """Translation of one function: the state, and what every instruction needs."""
 
-    def __init__(self, module: PtxModule, entry: PtxFunction, target: TeslaTarget, layout: VariableLayout) -> None:
-        self.module, self.target, self.layout = module, target, layout
+    def __init__(self, module: PtxModule, entry: PtxFunction, chip: Chip, layout: VariableLayout) -> None:
+        self.module, self.chip, self.layout = module, chip, layout
         self.entry: PtxFunction = entry
         self.function = Function(entry.name)
         self.b = IrBuilder(self.function, self.function.block())
@@ -129,9 +129,9 @@ class Base:
         """Whether values of a type are f64 in registers."""
         if ty != "f64" or self.demoted:
             return False
-        if not self.target.fp64:
+        if not self.chip.fp64:
             raise self.refuse(
-                f"`f64` needs a chip with double precision, {self.target.variant} has none",
+                f"`f64` needs a chip with double precision, {self.chip.variant} has none",
                 notes=("compile for gt200, or with `.target ..., map_f64_to_f32`",),
             )
         return True

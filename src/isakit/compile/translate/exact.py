@@ -92,7 +92,7 @@ class Exact(Base):
         """A correctly rounded quotient of f32."""
         op = self.b.op
         x, y = self.flushed(x), self.flushed(y)
-        exact = self._quotient_by_double(x, y, rnd) if self.target.fp64 else self._quotient_in_integers(x, y, rnd)
+        exact = self._quotient_by_double(x, y, rnd) if self.chip.fp64 else self._quotient_in_integers(x, y, rnd)
         # where x or y is 0, infinite or a NaN, y counts as 1 with its sign unless it is the one that is special
         ax, ay = op(AND, x, Const(0x7FFF_FFFF)), op(AND, y, Const(0x7FFF_FFFF))
         unit = op(OR, op(AND, y, Const(SIGN)), Const(0x3F80_0000))
@@ -175,7 +175,7 @@ class Exact(Base):
         """A correctly rounded square root of f32."""
         op = self.b.op
         x = self.flushed(x)
-        exact = self._root_by_double(x, rnd) if self.target.fp64 else self._root_in_integers(x, rnd)
+        exact = self._root_by_double(x, rnd) if self.chip.fp64 else self._root_in_integers(x, rnd)
         return op(SEL, self._normal(x), exact, op(RCP, op(RSQRT, x)))
 
     def _root_by_double(self, x: IrValue, rnd: str) -> IrValue:
@@ -307,7 +307,7 @@ class Exact(Base):
         regular = op(PNOT, op(POR, op(POR, zx, bx), op(POR, zy, by)))
         low = op(SEL, regular, low, op(WORD(i=0), special))
         high = op(SEL, regular, high, op(WORD(i=1), special))
-        small = op(PAND, regular, op(CMP(cond="l", ty="s32"), op(ADD, op(SHR, floor[1], Const(20)), shift), Const(1)))  # fmt: skip
+        small = op(PAND, regular, op(CMP(cond="l", ty="s32"), op(ADD, op(SHR, floor[1], Const(20)), shift), Const(1)))
         return self._denormal((low, high), small, floor, inexact, shift, sign, rnd)
 
     def _largest(self, sign: IrValue, rnd: str) -> Pair:

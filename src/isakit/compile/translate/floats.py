@@ -71,14 +71,14 @@ class Floats(Exact):
         rnd = m.get("rnd", "")
         if single and rnd not in allowed:
             raise self.refuse(
-                f"{self.target.variant} cannot round f32 sums and products with .{rnd}",
+                f"{self.chip.variant} cannot round f32 sums and products with .{rnd}",
                 notes=("gt200 does it in double precision",),
             )
         return rnd == "rz"
 
     def _directed_single(self, m: Mods) -> bool:
         """Whether an f32 sum or product rounds up or down, which only double precision can do."""
-        return m.get("rnd", "") in ("rm", "rp") and self.single(m) and self.target.fp64
+        return m.get("rnd", "") in ("rm", "rp") and self.single(m) and self.chip.fp64
 
     def _wide_operands(self, *operands: Operand) -> list[IrValue]:
         return [self.widened(self.flushed(self.word(o, "f32"))) for o in operands]
@@ -100,10 +100,14 @@ class Floats(Exact):
         single = self.single(m)
         rz = self._rounding(m, single)
         if single:
-            v = self.b.op(FADD(neg2=minus, sat=bool(m["sat"]), rz=rz, loose=not m["rnd"]), self.word(a[1], ty), self.word(a[2], ty))  # fmt: skip
+            v = self.b.op(
+                FADD(neg2=minus, sat=bool(m["sat"]), rz=rz, loose=not m["rnd"]),
+                self.word(a[1], ty),
+                self.word(a[2], ty),
+            )
             self.write(a[0], v, "f32" if ty == "f32" else "f64")
             return
-        v = self.b.op(DADD(neg2=minus, rnd=m["rnd"] or "rn", loose=not m["rnd"]), self.double(a[1]), self.double(a[2]))  # fmt: skip
+        v = self.b.op(DADD(neg2=minus, rnd=m["rnd"] or "rn", loose=not m["rnd"]), self.double(a[1]), self.double(a[2]))
         self.write_double(a[0], v)
 
     def do_mul_flt(self, m: Mods, a: Args) -> None:
@@ -119,7 +123,7 @@ class Floats(Exact):
             self.write_double(a[0], v)
             return
         x, y = self.word(a[1], ty), self.word(a[2], ty)
-        if m["sat"] and not self.target.vote:  # a product saturates from GT200 on; elsewhere a conversion does it
+        if m["sat"] and not self.chip.vote:  # a product saturates from GT200 on; elsewhere a conversion does it
             v = self.b.op(CVT(to="f32", source="f32", sat=True), self.b.op(FMUL(rz=rz), x, y), kinds="r")
         else:
             v = self.b.op(FMUL(rz=rz, sat=bool(m["sat"]), loose=not m["rnd"] and not m["sat"]), x, y)
@@ -146,9 +150,9 @@ class Floats(Exact):
         if m["flt"] == "f64":
             self.do_mad_flt(m, a)
             return
-        if not self.target.fp64:
+        if not self.chip.fp64:
             raise self.refuse(
-                f"`fma.{m['rnd']}.f32` came with sm_20; {self.target.variant} has neither it nor double precision",
+                f"`fma.{m['rnd']}.f32` came with sm_20; {self.chip.variant} has neither it nor double precision",
                 notes=("compile for gt200, or with contraction off (clang: -ffp-contract=off, NVRTC: -fmad=false)",),
             )
         x, y, z = self._wide_operands(*a[1:4])
@@ -395,10 +399,14 @@ class Floats(Exact):
             if source in ("u64", "s64"):
                 raise self.refuse(f"conversions from .{source} to .{to} are not supported")
             # the chip's own conversion to f16 loses bits: through f32, which holds every value f16 rounds from
-            v = op(CVT(to="f32", source=source[0] + "32", rnd="rz"), self.extend(self.word(a[1], source), source), kinds="r")  # fmt: skip
+            v = op(
+                CVT(to="f32", source=source[0] + "32", rnd="rz"),
+                self.extend(self.word(a[1], source), source),
+                kinds="r",
+            )
             raise self.refuse(f"conversions from .{source} to .f16 are not supported")
         if source in ("u64", "s64"):
-            if self.target.fp64:
+            if self.chip.fp64:
                 v = op(
                     CVT(to=to, source=source, rnd=rnd),
                     op(PACK, *self.pair(a[1])),
@@ -408,7 +416,9 @@ class Floats(Exact):
                 v = self._wide_to_float(source, rnd, a)
         else:
             x = self.extend(self.word(a[1], source), source)
-            v = op(CVT(to=to, source=source[0] + "32", rnd=rnd, sat=sat and not double), x, kinds="d" if double else "r")  # fmt: skip
+            v = op(
+                CVT(to=to, source=source[0] + "32", rnd=rnd, sat=sat and not double), x, kinds="d" if double else "r"
+            )
         if double:
             self.write_double(a[0], v)
         else:
@@ -447,7 +457,7 @@ class Floats(Exact):
         if not rnd.endswith("i"):
             rnd += "i"
         if to in ("u64", "s64"):
-            if not self.target.fp64:
+            if not self.chip.fp64:
                 self.write_pair(a[0], self._float_to_wide(x, to, rnd))
                 return
             v = op(CVT(to=to, source=source, rnd=rnd), x, kinds="d")

@@ -22,7 +22,7 @@ from isakit.compile.ptx.syntax import (
     PtxVariable,
     Vector,
 )
-from isakit.compile.tesla.target import TeslaTarget
+from isakit.compile.tesla.chip import Chip
 from isakit.compile.translate.barriers import VOTES, Barriers, reduces
 from isakit.compile.translate.base import Unsupported
 from isakit.compile.translate.floats import Floats
@@ -39,8 +39,8 @@ MAX_CALLS = 4096
 class Translator(Integer, Floats, Barriers):
     """One kernel."""
 
-    def __init__(self, module: PtxModule, entry: PtxFunction, target: TeslaTarget, layout: VariableLayout) -> None:
-        super().__init__(module, entry, target, layout)
+    def __init__(self, module: PtxModule, entry: PtxFunction, chip: Chip, layout: VariableLayout) -> None:
+        super().__init__(module, entry, chip, layout)
         self.labels: dict[tuple[int, str], Block] = {}
         self.calls: list[str] = []
         self.inlined = 0
@@ -83,8 +83,8 @@ class Translator(Integer, Floats, Barriers):
     do_fence = do_membar
 
     def do_vote(self, m: Mods, a: Args) -> None:
-        if not self.target.vote:
-            raise self.refuse(f"{self.target.variant} has no votes", notes=("gt200, gt215 and mcp77 have",))
+        if not self.chip.vote:
+            raise self.refuse(f"{self.chip.variant} has no votes", notes=("gt200, gt215 and mcp77 have",))
         p = self.predicate(a[1])
         if m["vote"] == "uni":
             q = self.b.op(PNOT, p)
@@ -446,7 +446,7 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
     return sorted(out.values(), key=lambda v: order.get(v.unique, len(order)))
 
 
-def translate(module: PtxModule, entry: PtxFunction, target: TeslaTarget, layout: VariableLayout) -> Function:
+def translate(module: PtxModule, entry: PtxFunction, chip: Chip, layout: VariableLayout) -> Function:
     """A kernel as operations on variables. Raises PtxSyntaxError for what is wrong or not supported."""
     layout.place(used_variables(entry, module))
-    return Translator(module, entry, target, layout).run()
+    return Translator(module, entry, chip, layout).run()

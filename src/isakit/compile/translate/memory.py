@@ -372,16 +372,16 @@ class MemoryInstructions(Base):
         # PTX 1.x spells exch and the logic operations with any 32-bit type
         if ty not in self._TYPES[op].split() and not (ty in ("u32", "s32", "b32") and "32" in self._TYPES[op]):
             raise self.refuse(f"there is no atomic .{op} on .{ty}")
-        if not self.target.atomics:
+        if not self.chip.atomics:
             raise self.refuse("g80 has no atomics", notes=("compile for g84 or later",))
-        if space == "shared" and not self.target.locks:
-            raise self.refuse(f"{self.target.variant} has no atomics in shared memory")
+        if space == "shared" and not self.chip.locks:
+            raise self.refuse(f"{self.chip.variant} has no atomics in shared memory")
         if (op == "cas") != (len(a) == 3):
             raise self.refuse("`cas` takes two values, others take one")
         base, offset, space, _ = self.place(a[0], space)
         if SIZES[ty] == 8:
-            if ty == "f64" or op not in ("add", "exch", "cas") or space == "shared" or not self.target.wide_atomics:
-                raise self.refuse(f"{self.target.variant} has no atomic .{op} on .{ty} in .{space or 'generic'}")
+            if ty == "f64" or op not in ("add", "exch", "cas") or space == "shared" or not self.chip.wide_atomics:
+                raise self.refuse(f"{self.chip.variant} has no atomic .{op} on .{ty} in .{space or 'generic'}")
             values = [self.b.op(PACK, *self.pair(o)) for o in a[1:]]
         else:
             values = [self.word(o, ty) for o in a[1:]]
@@ -392,7 +392,8 @@ class MemoryInstructions(Base):
                 FADD(neg2=False, sat=False, rz=False), old, values[0]))  # fmt: skip
         else:
             kind = "u64" if SIZES[ty] == 8 else "s32" if ty == "s32" and op in ("min", "max") else "u32"
-            old = self.b.emit(ATOM(op=op, ty=kind, space=space or "generic", offset=offset), [base, *values], "d" if SIZES[ty] == 8 else "r").out  # fmt: skip
+            atom = ATOM(op=op, ty=kind, space=space or "generic", offset=offset)
+            old = self.b.emit(atom, [base, *values], "d" if SIZES[ty] == 8 else "r").out
         self.b.shared = {}
         if result is not None:
             if SIZES[ty] == 8:
@@ -452,7 +453,8 @@ class MemoryInstructions(Base):
         b.block.term = ("jump", loop)
         self.go(loop)
         old = self.get(seen)
-        got = b.emit(ATOM(op="cas", ty="u32", space=space or "generic", offset=offset), [self.get(keep), old, change(old)], "r").out  # fmt: skip
+        swap = ATOM(op="cas", ty="u32", space=space or "generic", offset=offset)
+        got = b.emit(swap, [self.get(keep), old, change(old)], "r").out
         self.put(seen, got)
         b.block.term = ("branch", b.op(CMP(cond="e", ty="u32"), got, old), False, after, loop)
         self.go(after)
