@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import mmap
 
-_ATTEMPTS = 3
+_GENERATIONS = (0, 1, 2, 2)
+"""What is collected, one after the other: looking through all objects of a large process takes a second."""
 
 
 def close_mapping(pages: mmap.mmap) -> None:
@@ -14,10 +15,10 @@ def close_mapping(pages: mmap.mmap) -> None:
     What has worked on it refers to itself and may hold views until garbage is collected. Views that somebody else still
     holds keep the mapping as long as they live.
     """
-    for _ in range(_ATTEMPTS):  # a collection that is under way in another thread lets `collect` do nothing
+    for generation in _GENERATIONS:  # a collection that is under way in another thread lets `collect` do nothing
         try:
             pages.close()
         except BufferError:
-            gc.collect()
+            gc.collect(generation)
         else:
             return

@@ -167,6 +167,7 @@ class Session:
 
     def close(self) -> None:
         """Give the memory back."""
+        del self.device.heap  # which refers to the device: without that circle nothing waits for the collector
         self.device = cast(Any, None)
         self.heap = self.pinned = cast(Any, None)
         self.modules.clear()
