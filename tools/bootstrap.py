@@ -44,7 +44,8 @@ def ensure(*extras: str, locked: bool = False) -> Path:
         if locked and not set(extras) <= done and (named := requirements()) is not None:
             print(f"== installing {named.relative_to(ROOT)} into {VENV.name}", flush=True)
             pip = [*_pip(), "install", "--quiet", "--disable-pip-version-check"]
-            _run([*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(named)])
+            # The file is complete. With dependencies pip would look for `name[extra]` again, and take a newer one.
+            _run([*pip, "--no-deps", "--require-hashes", "--only-binary", ":all:", "--requirement", str(named)])
             _run([*pip, "--no-deps", "--no-build-isolation", "--editable", "."])
             done = {"", *LOCKED}
             _stamp(done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 from isakit.debug import loopback
 from isakit.debug.gdb.packets import PacketError, PacketReader, packet
@@ -70,7 +71,8 @@ class _Conversation:
         what, content = event
         if what == "packet" and content is not None:
             if self._acknowledges:
-                self._send(b"+")
+                with suppress(_Gone):  # a client may ask for the end and not wait for it
+                    self._send(b"+")
             reply = answer(content)
             if self._is_gone:
                 raise _Gone
