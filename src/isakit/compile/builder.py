@@ -20,6 +20,7 @@ from isakit.compile.ir import (
 )
 from isakit.compile.ops import ADC, ADD, ADDX, CMP, NOT, OR, PAND, POR, SUBX, XOR
 from isakit.compile.simplify import simplify
+from isakit.compile.vector_ops import result_kinds
 
 
 class IrBuilder:
@@ -56,7 +57,8 @@ class IrBuilder:
         key = (op, attrs, *((a.value, a.kind) if isinstance(a, Const) else a for a in args))
         old = self.shared.get(key)
         if old is None:
-            old = self.emit(Operation(op, attrs), args, kinds or op.outs)
+            kinds = kinds or (result_kinds(op, tuple(a.kind for a in args), attrs) if "*" in op.outs else op.outs)
+            old = self.emit(Operation(op, attrs), args, kinds)
             if op.effect is Effect.NONE:
                 self.shared[key] = old
         return old.outs[0]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue, NoAttributes
 from isakit.compile.ops import PHI
+from isakit.compile.vector_ops import TYPED, KindError
 
 
 class BrokenForm(Exception):
@@ -58,5 +59,11 @@ def _kinds(i: Ins, bad: Callable[[object], BrokenForm]) -> None:
     got, made = tuple(a.kind for a in i.args), tuple(o.kind for o in i.outs)
     if (i.op.args != ("*",) and i.op.args != got) or (i.op.outs != ("*",) and i.op.outs[: len(made)] != made):
         raise bad(f"{i}: {' '.join(got)}, not {' '.join(i.op.args)}")
+    typed = TYPED.get(i.op)
+    try:
+        if typed is not None and typed(got, i.attrs) != made:
+            raise bad(f"{i}: results of kinds {' '.join(made)}")
+    except KindError as e:
+        raise bad(f"{i}: {e}") from None
     if i.op is PHI and any(a.kind != i.out.kind for a in i.args):
         raise bad(f"{i}: mixed kinds")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from isakit.compile.ir import Block, Const, Function, Ins, IrValue
+from isakit.compile.ir import NOWHERE, Block, Const, Function, Ins, IrValue
 from isakit.compile.ops import PACK, PHI
+from isakit.compile.vector_ops import ELEMENTS, JOIN, count, element
 from isakit.flow.bits import BitNumbers
 from isakit.flow.dominators import Dominators
 from isakit.flow.graph import reachable
@@ -41,10 +42,12 @@ def values_defined_once(f: Function) -> None:
     def nothing(kind: str) -> IrValue:
         got = undefined.get(kind)
         if got is None:
-            if kind in "rp":
+            if kind in ("r", "p", *ELEMENTS):
                 got = Const(0, kind)
             else:
-                i = Ins(PACK, [Const(0), Const(0)], "d", (0, 0, 0))
+                of = "r" if kind == "d" else element(kind)
+                zeros: list[IrValue] = [Const(0, of)] * (2 if kind == "d" else count(kind))
+                i = Ins(PACK if kind == "d" else JOIN, zeros, (kind,), NOWHERE)
                 f.blocks[0].ins.insert(0, i)
                 got = i.out
             undefined[kind] = got

@@ -1,0 +1,95 @@
+"""The interface of a shader: what stands between its code and everything outside of it.
+
+The code names inputs, uniforms, samplers and outputs by `name`; everything else about them stands here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ShaderInput:
+    """An attribute of a vertex program, or an interpolated value of a fragment program.
+
+    Attributes:
+        name: the name of the parameter (vertex) and in the code.
+        semantic: upper-case with its number, as `TEXCOORD0`, `COLOR0`, `POSITION`; empty: none. Fragment programs have
+            TEXCOORD0 to 9, COLOR0, COLOR1, FOG, and WPOS (position of the pixel: x, y, z, 1/w), FACE (f32: 1 at the
+            front, -1 at the back), SPRITECOORD.
+        components: as declared, whether the code reads them or not.
+        type: `f32` or `f16`.
+        array: number of elements.
+        centroid: interpolated at the centre of the covered samples.
+    """
+
+    name: str
+    semantic: str
+    components: int
+    type: str = "f32"
+    array: int = 1
+    centroid: bool = False
+
+
+@dataclass(frozen=True)
+class ShaderUniform:
+    """A uniform of the default buffer; a matrix is an array of its stored rows.
+
+    Attributes:
+        type: `f32`, `f16` or `s32`.
+        array: number of elements, rows of all matrices together.
+        semantic: as of an input.
+    """
+
+    name: str
+    components: int
+    type: str = "f32"
+    array: int = 1
+    semantic: str = ""
+
+
+@dataclass(frozen=True)
+class ShaderSampler:
+    """A sampler. `kind` is `2d` or `cube`; `unit` None: the next free one."""
+
+    name: str
+    kind: str = "2d"
+    unit: int | None = None
+    array: int = 1
+
+
+@dataclass(frozen=True)
+class ShaderOutput:
+    """An output.
+
+    Attributes:
+        semantic: vertex programs have POSITION, COLOR0, COLOR1, FOG, TEXCOORD0 to 9, PSIZE, CLP0 to 7; fragment
+            programs COLOR0 and DEPTH.
+        components: as declared.
+        type: `f32` or `f16`.
+    """
+
+    name: str
+    semantic: str
+    components: int
+    type: str = "f32"
+
+
+@dataclass
+class ShaderInterface:
+    """What a shader needs and gives.
+
+    Attributes:
+        stage: `vertex` or `fragment`.
+        target: how the colour of a fragment program leaves it: `f16x4`, `f32x4` and such, or `u8x4` for the colour of
+            the tile itself (o0).
+        keep_unused: parameters that the code does not use stay in the file.
+    """
+
+    stage: str
+    inputs: list[ShaderInput] = field(default_factory=list[ShaderInput])
+    uniforms: list[ShaderUniform] = field(default_factory=list[ShaderUniform])
+    samplers: list[ShaderSampler] = field(default_factory=list[ShaderSampler])
+    outputs: list[ShaderOutput] = field(default_factory=list[ShaderOutput])
+    target: str = "f16x4"
+    keep_unused: bool = False
