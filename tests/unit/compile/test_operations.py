@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from isakit.compile import ops
+from isakit.compile import ops, vector_ops
 from isakit.compile.check import BrokenForm, verify
 from isakit.compile.ir import (
     NOWHERE,
@@ -25,6 +25,7 @@ from isakit.compile.lower.rules import Rules
 from isakit.compile.ops import ADD, CLOCK, CMP, LD, OPS, PARAM, PHYSID, ST, TID, Compare
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import no_value_unused, values_computed_once
+from isakit.compile.vector_ops import TYPED
 from isakit.errors import DefinitionError
 
 ROW: Any = ops.row
@@ -181,4 +182,4 @@ def test_an_operation_without_a_rule_is_an_error_that_names_it() -> None:
 
 def test_every_row_of_the_table_is_in_it_under_its_own_name() -> None:
     assert all(isinstance(op, IrOp) and op.name == name for name, op in OPS.items())
-    assert all(getattr(ops, name.upper()) is op for name, op in OPS.items())
+    assert all(getattr(vector_ops if op in TYPED else ops, name.upper()) is op for name, op in OPS.items())
