@@ -9,7 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError, UnknownIsaError
-from isakit.registry import VARIANTS, instruction_set
+from isakit.registry import VARIANTS
+from isakit.spec.isa import instruction_set
 
 if TYPE_CHECKING:
     from isakit.asm import Program

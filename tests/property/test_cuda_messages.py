@@ -15,9 +15,12 @@ import pytest
 
 from isakit.errors import IsakitError
 from isakit.hosts.cuda.device_facts import card
-from isakit.hosts.cuda.dispatch import ANSWER, HEADER, ProtocolError, answer
+from isakit.hosts.cuda.dispatch import ANSWER, HEADER, answer
+from isakit.hosts.cuda.handler_table import ProtocolError
+from isakit.hosts.cuda.objects import LaunchRequest
+from isakit.hosts.cuda.process_device import DeviceOptions
 from isakit.hosts.cuda.server import Connection
-from isakit.hosts.cuda.session import DeviceOptions, LaunchRequest, Session
+from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import by_number, fingerprint, functions
 from isakit.runtime import LoadedKernel
 from support.clients import cuda_build

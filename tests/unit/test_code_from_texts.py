@@ -23,7 +23,7 @@ CHOSEN = "the user's own command line names the program"
 PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("analysis/picture.py", "run"): (1, "Graphviz, for a graph whose texts are quoted"),
     ("analysis/uniformity.py", "import_module"): (1, OWN_NAME),
-    ("cli/__init__.py", "exec"): (1, "of nothing: it only takes the time until a signal is seen"),
+    ("cli/interrupts.py", "exec"): (1, "of nothing: it only takes the time until a signal is seen"),
     ("cli/__init__.py", "import_module"): (1, OWN_NAME),
     ("cli/app.py", "import_module"): (1, OWN_NAME),
     ("cli/schema_.py", "import_module"): (1, OWN_NAME),
@@ -58,7 +58,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("machine/snapshot.py", "Unpickler.load"): (1, OWN_SNAPSHOT),
     ("machine/snapshot.py", "pickle.loads"): (1, OWN_SNAPSHOT),
     ("processes.py", "Popen"): (1, "this Python, with the package's own program that cleans up"),
-    ("registry.py", "import_module"): (1, OWN_NAME),
+    ("spec/isa.py", "import_module"): (1, OWN_NAME),
     ("sandbox.py", "CDLL"): (1, "the C library of the process"),
     ("sandbox.py", "execvp"): (1, "the command that `launcher` was given by this package"),
     ("web/tabs.py", "create_subprocess_exec"): (1, "this Python, with the package's own worker"),

@@ -6,9 +6,7 @@ import errno
 import io
 import sys
 
-TYPE_CHECKING = False  # as in `typing`: nothing is imported before interrupts have a handler
-if TYPE_CHECKING:
-    from typing import NoReturn
+from isakit.cli.interrupts import interrupted
 
 
 def main() -> None:
@@ -19,18 +17,6 @@ def main() -> None:
         interrupted()
     finally:
         _let_go()
-
-
-def interrupted() -> NoReturn:
-    """Say that the user ended the program, and leave."""
-    import signal
-
-    # What Python compiles for modules remembers that it was interrupted, and would end the process by the signal.
-    exec("")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would interrupt this
-    sys.stderr.write("interrupted\n")
-    sys.stderr.flush()
-    sys.exit(130)
 
 
 def _let_go() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from isakit.cli import interrupted
 from isakit.cli.common import printable
+from isakit.cli.interrupts import interrupted
 from isakit.errors import AsmError, IsakitError, MachineFault, UnknownIsaError, did_you_mean
 
 BAD_INPUT, USAGE, FAULT = 1, 2, 3

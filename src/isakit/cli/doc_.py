@@ -63,7 +63,8 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
     from isakit.docsgen.find import find_pages, known_names, records_named, search
     from isakit.docsgen.overview import isa_page
     from isakit.instruction_sets import isa
-    from isakit.registry import VARIANTS, instruction_set
+    from isakit.registry import VARIANTS
+    from isakit.spec.isa import instruction_set
 
     isas = [isa(isa_name).records] if isa_name else [instruction_set(n) for n in VARIANTS]
     if word is not None:

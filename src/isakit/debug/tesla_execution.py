@@ -62,7 +62,7 @@ class TeslaExecution(Execution):
 
     @staticmethod
     def _blocks_wait(launch: Launch) -> bool:
-        from isakit.machine.tesla.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.analysis.kernel_steps import NotCompiled
         from isakit.machine.tesla.analysis.known_flow import may_wait_for_blocks
 
         try:
@@ -75,7 +75,7 @@ class TeslaExecution(Execution):
 
         reason = unusable() if type(self.machine) is Machine else "it is a graphics stage"
         if reason is None:
-            from isakit.machine.tesla.analysis.control_flow import NotCompiled
+            from isakit.machine.tesla.analysis.kernel_steps import NotCompiled
             from isakit.machine.tesla.compiled.launch.probed_run import ProbedRun
 
             try:

@@ -12,7 +12,8 @@ from isakit.docsgen.effects import faults_page
 from isakit.docsgen.find import find_pages, known_names
 from isakit.docsgen.instruction import instruction_page
 from isakit.docsgen.overview import assembler_page, index_page, isa_page, mnemonics_page, registers_page
-from isakit.registry import VARIANTS, instruction_set
+from isakit.registry import VARIANTS
+from isakit.spec.isa import instruction_set
 
 __all__ = ["find_pages", "instruction_page", "isa_page", "known_names", "write"]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from isakit.asm.directives import DIRECTIVES, TYPES
 from isakit.formats.gxp_directives import GXP_DIRECTIVES
-from isakit.registry import VARIANTS, instruction_set
+from isakit.registry import VARIANTS
 from isakit.spec import InstructionSet
+from isakit.spec.isa import instruction_set
 
 
 def summary(text: str) -> str:

@@ -132,7 +132,7 @@ class StageEngine:
         """
         if self.name != "llvm":
             return None
-        from isakit.machine.tesla.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.analysis.kernel_steps import NotCompiled
         from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
 
         launch = answered(launch, choices)

@@ -87,7 +87,7 @@ class Compiling:
     eager: bool
 
     def __call__(self, launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
-        from isakit.machine.tesla.analysis.control_flow import NotCompiled
+        from isakit.machine.tesla.analysis.kernel_steps import NotCompiled
 
         try:
             if self.eager or (_worth_compiling(launch) and _usable()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -12,7 +13,7 @@ from typing import Any
 from isakit.errors import DefinitionError, UnknownIsaError
 from isakit.lean import cached_property, dataclass
 from isakit.object_cache import content_key, read_object, write_object
-from isakit.registry import VARIANTS, instruction_set
+from isakit.registry import VARIANTS
 from isakit.spec.lint import KnownForms, check_record
 from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context
@@ -346,3 +347,14 @@ class View:
     def available(self, form: Form) -> bool:
         """Whether the context has the form at all."""
         return self.context.has(form.needs)
+
+
+def instruction_set(name: str) -> InstructionSet:
+    """Return the records of an instruction set by its name. Raises UnknownIsaError."""
+    if name not in VARIANTS:
+        raise UnknownIsaError(f"there is no instruction set {name!r}; there are {', '.join(VARIANTS)}")
+    try:
+        module = importlib.import_module(f"isakit.arch.{name}")
+    except ModuleNotFoundError as e:
+        raise UnknownIsaError(f"this installation has no instruction set {name!r}") from e
+    return getattr(module, name)

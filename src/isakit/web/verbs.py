@@ -244,7 +244,8 @@ class Workbench:
     def manual(self, asked: Asked) -> dict[str, Any]:
         """Pages of the manual by name, or what has a word in it."""
         from isakit.docsgen.find import find_pages, search
-        from isakit.registry import VARIANTS, instruction_set
+        from isakit.registry import VARIANTS
+        from isakit.spec.isa import instruction_set
 
         name = asked.text("isa", "")
         isas = [instruction_set(n) for n in ([name] if name else VARIANTS)]

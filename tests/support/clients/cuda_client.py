@@ -8,7 +8,8 @@ from typing import Any
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.dispatch import ANSWER, answer
 from isakit.hosts.cuda.handlers.copies import IN_SYMBOL, ON_HOST
-from isakit.hosts.cuda.session import DeviceOptions, Session
+from isakit.hosts.cuda.process_device import DeviceOptions
+from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import fingerprint, functions
 
 TIGHT = (1 << 64) - 1

@@ -14,7 +14,8 @@ import isakit
 from isakit.engine.llvm import LoadedCode, host, object_code
 from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices, Machine
-from isakit.machine.tesla.analysis.control_flow import Flow, Step
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import Step
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.interpreter import library
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, generate, kernel_of

@@ -9,7 +9,8 @@ import isakit
 from isakit import docsgen
 from isakit.docsgen.figures import rates, usage
 from isakit.docsgen.find import search
-from isakit.registry import VARIANTS, instruction_set
+from isakit.registry import VARIANTS
+from isakit.spec.isa import instruction_set
 
 FIGURES = json.loads((Path(docsgen.__file__).parent / "figures.json").read_text(encoding="utf-8"))
 

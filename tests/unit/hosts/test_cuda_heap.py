@@ -12,7 +12,8 @@ from isakit.description import GlobalVariable, Module, Relocation
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.heap import SLACK, Heap
-from isakit.hosts.cuda.session import DeviceOptions, Session
+from isakit.hosts.cuda.process_device import DeviceOptions
+from isakit.hosts.cuda.session import Session
 from isakit.programs.needs import module_of
 
 STEP = 1 << 22

@@ -18,7 +18,8 @@ from isakit.hosts.cuda import program
 from isakit.hosts.cuda import run as cuda_run
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.modules import FAT_CONTAINER, ProgramModule
-from isakit.hosts.cuda.session import DeviceOptions, Session
+from isakit.hosts.cuda.process_device import DeviceOptions
+from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import functions
 from support.clients import cuda_build
 from support.clients.cuda_build import Entry, run

@@ -14,8 +14,9 @@ from isakit.hosts.cuda import dispatch
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.modules import WHOLE_FILE, ProgramModule
-from isakit.hosts.cuda.objects import CudaFunction
-from isakit.hosts.cuda.session import DeviceOptions, LaunchRequest, Session
+from isakit.hosts.cuda.objects import CudaFunction, LaunchRequest
+from isakit.hosts.cuda.process_device import DeviceOptions
+from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import functions
 from support.clients import cuda_build
 from support.clients.cuda_build import run

@@ -18,8 +18,8 @@ if not hasattr(os, "pidfd_open"):
 from isakit.hosts.cuda import server as servers
 from isakit.hosts.cuda.device_facts import card
 from isakit.hosts.cuda.dispatch import ANSWER, HEADER
+from isakit.hosts.cuda.process_device import DeviceOptions
 from isakit.hosts.cuda.server import CudaServer
-from isakit.hosts.cuda.session import DeviceOptions
 from isakit.hosts.cuda.table import fingerprint, functions
 from support.clients.leftovers import no_more_than, settled, until
 

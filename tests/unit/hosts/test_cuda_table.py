@@ -11,17 +11,17 @@ from isakit.errors import DefinitionError, IsakitError
 from isakit.hosts.cuda import table
 from isakit.hosts.cuda.codes import CudaError, errors
 from isakit.hosts.cuda.device_facts import CARDS, attribute, card, properties
-from isakit.hosts.cuda.dispatch import handlers
 from isakit.hosts.cuda.generate import PAGE, c_files, page
+from isakit.hosts.cuda.handlers import registered_handlers
 from isakit.machine.tesla.chips import CHIPS
 
 
 def test_every_message_has_a_handler() -> None:
-    assert len(handlers()) == sum(f.kind in ("call", "wire") for f in table.functions().values())
+    assert len(registered_handlers()) == sum(f.kind in ("call", "wire") for f in table.functions().values())
 
 
 def test_handlers_take_what_the_table_says() -> None:
-    for name, function in handlers().items():
+    for name, function in registered_handlers().items():
         f = table.functions()[name]
         wanted = 1 + len(f.sent) + (f.tail is not None)
         code = function.__code__

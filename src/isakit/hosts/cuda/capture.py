@@ -10,19 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from isakit.errors import IsakitError, MachineFault
+from isakit.hosts.cuda.objects import LaunchRequest, TextureReference
+from isakit.hosts.cuda.process_device import ProcessDevice
 from isakit.machine.tesla import LinearWindow, Stats
 from isakit.runtime import LoadedKernel
-
-if TYPE_CHECKING:
-    from isakit.hosts.cuda.session import LaunchRequest, Session
 
 FORMAT = 1
 KIND = "cuda"
@@ -62,10 +61,17 @@ class LaunchRecorder:
             path.write_bytes(zlib.compress(data, 1))
         return name
 
-    def record(self, session: Session, kernel: LoadedKernel, launch: LaunchRequest, run: Callable[[], Stats]) -> Stats:
-        """Run a launch and write down what went in and came out."""
-        before = dict(self._pieces(session))
-        entry = self._inputs(session, kernel, launch, before)
+    def record(
+        self,
+        process: ProcessDevice,
+        kernel: LoadedKernel,
+        launch: LaunchRequest,
+        textures: Mapping[str, TextureReference | None],
+        run: Callable[[], Stats],
+    ) -> Stats:
+        """Run a launch and write its inputs and outputs; `textures` are those of the kernel, by name."""
+        before = dict(self._pieces(process))
+        entry = self._inputs(process, kernel, launch, textures, before)
         key = blob_name(json.dumps(entry, sort_keys=True).encode())
         if key in self._seen:
             return run()
@@ -77,7 +83,7 @@ class LaunchRecorder:
             fault = e.kind
             raise
         finally:
-            after = dict(self._pieces(session))
+            after = dict(self._pieces(process))
             entry["after"] = {str(a): n for a, n in after.items() if before.get(a) != n}
             entry["after"] |= {str(a): "" for a in before.keys() - after.keys()}  # zero again
             entry["fault"], entry["instructions"] = fault, stats.instructions
@@ -87,42 +93,47 @@ class LaunchRecorder:
             path.write_text(json.dumps(entry, indent=1) + "\n", "utf-8")
         return stats
 
-    def _pieces(self, session: Session) -> Iterator[tuple[int, str]]:
+    def _pieces(self, process: ProcessDevice) -> Iterator[tuple[int, str]]:
         """(address, blob) of all memory that is not zero."""
-        memory = session.device.memory.memory.bytes
-        for start, end in session.used_memory():
+        memory = process.device.memory.memory.bytes
+        for start, end in process.used_memory():
             for at in range(start, end, PIECE):
                 piece = memory[at : min(at + PIECE, end)]
                 if np.any(piece):
                     yield at, self.blob(piece.tobytes())
 
     def _inputs(
-        self, session: Session, kernel: LoadedKernel, launch: LaunchRequest, before: dict[int, str]
+        self,
+        process: ProcessDevice,
+        kernel: LoadedKernel,
+        launch: LaunchRequest,
+        textures: Mapping[str, TextureReference | None],
+        before: dict[int, str],
     ) -> dict[str, Any]:
-        windows = {n: w for n, w in session.device.windows.items() if n != 14 and isinstance(w, LinearWindow)}
+        windows = {n: w for n, w in process.device.windows.items() if n != 14 and isinstance(w, LinearWindow)}
         return {
             "kernel": launch.function.name,
             "module": self.blob(launch.function.module.placed),
-            "chip": session.device.chip,
+            "chip": process.device.chip,
             "grid": launch.grid[:2],
             "block": launch.block,
             "shared": launch.shared,
             "params": launch.params.hex(),
             "constants": {str(bank): self.blob(bytes(data)) for bank, data in kernel.constants.items()},
             "windows": {str(n): [w.base, w.size] for n, w in windows.items()},
-            "textures": self._textures(session, kernel, launch),
-            "unbound": session.device.texturing.unbound,
-            **({} if session.device.limits else {"limits": False}),
-            "ranges": [[a, n] for a, n in session.device.memory.allocations.items()],
+            "textures": _described(textures),
+            "unbound": process.device.texturing.unbound,
+            **({} if process.device.limits else {"limits": False}),
+            "ranges": [[a, n] for a, n in process.device.memory.allocations.items()],
             "memory": {str(a): name for a, name in before.items()},
         }
 
-    @staticmethod
-    def _textures(session: Session, kernel: LoadedKernel, launch: LaunchRequest) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for name in kernel.samplers:
-            reference = session.bound_texture(launch.function.module, name)
-            if reference is not None and reference.binding is not None:
-                binding = {k: v for k, v in vars(reference.binding).items() if k != "array"}
-                out[name] = {"binding": binding, "state": asdict(reference.state)}
-        return out
+
+def _described(textures: Mapping[str, TextureReference | None]) -> dict[str, Any]:
+    """Return the bindings and states of the texture references that are bound, by name."""
+    out: dict[str, Any] = {}
+    for name, reference in textures.items():
+        if reference is not None and reference.binding is not None:
+            binding = {k: v for k, v in vars(reference.binding).items() if k != "array"}
+            out[name] = {"binding": binding, "state": asdict(reference.state)}
+    return out

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
-from isakit.errors import DefinitionError, IsakitError, described_bug
+from isakit.errors import described_bug
 from isakit.hosts.cuda.codes import CudaError
+from isakit.hosts.cuda.handler_table import Handler, ProtocolError
+from isakit.hosts.cuda.handlers import registered_handlers
 from isakit.hosts.cuda.session import Session
-from isakit.hosts.cuda.table import DriverFunction, DriverParameter, by_number, functions
+from isakit.hosts.cuda.table import DriverFunction, DriverParameter, by_number
 
 HEADER = struct.Struct("<II")
 """Of a request: the number of its function, and the bytes that follow."""
@@ -20,51 +22,16 @@ LONGEST = 1 << 28
 """Bytes of the longest message; the largest are modules."""
 _LONGEST_TEXT = 1 << 16
 
-Handler = Callable[..., Any]
-_handlers: dict[str, Handler] = {}
 
-
-class ProtocolError(IsakitError):
-    """A message that is none: the connection it came from is closed."""
-
-
-def handler(*names: str) -> Callable[[Handler], Handler]:
-    """Let a function answer the messages of these names. It takes the session and the parameters of the table."""
-
-    def register(function: Handler) -> Handler:
-        for name in names:
-            found = functions().get(name)
-            if found is None or found.kind not in ("call", "wire"):
-                raise DefinitionError(f"{name} is no message of the table")
-            if name in _handlers:
-                raise DefinitionError(f"{name} has two handlers")
-            _handlers[name] = function
-        return function
-
-    return register
-
-
-class Gone(Exception):
-    """The process a kernel runs for has ended; its result is not needed."""
-
-
-@cache
-def handlers() -> dict[str, Handler]:
-    """All handlers by the name of their function. Raises DefinitionError where one is missing."""
-    import isakit.hosts.cuda.handlers as chapters  # these register themselves
-
-    del chapters
-    wanted = {f.name for f in functions().values() if f.kind in ("call", "wire")}
-    if missing := wanted - _handlers.keys():
-        raise DefinitionError(f"no handler for {', '.join(sorted(missing))}")
-    return _handlers
+class ClientExited(Exception):
+    """The process that a kernel runs for has ended; its result is not needed."""
 
 
 @cache
 def _layout(number: int) -> tuple[DriverFunction, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
     f = by_number()[number]
     sent = f.sent
-    return f, struct.Struct(f"<{len(sent)}Q"), tuple(_meaning(p) for p in sent), handlers()[f.name]
+    return f, struct.Struct(f"<{len(sent)}Q"), tuple(_meaning(p) for p in sent), registered_handlers()[f.name]
 
 
 def _meaning(p: DriverParameter) -> Callable[[int], Any] | None:
@@ -146,7 +113,7 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
         if interface == "runtime" and session.thread not in session.users and "without device" not in f.marks:
             session.users.add(session.thread)
         back = packed(f, handle(session, *arguments))
-    except (ProtocolError, Gone):
+    except (ProtocolError, ClientExited):
         raise
     except CudaError as e:
         code = e.code(interface)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from isakit.errors import CompileError, FormatError, IsakitError
 from isakit.formats import Module, parse_fatbin, read_elf_cubin, read_text_cubin, write_elf_cubin
@@ -13,12 +12,10 @@ from isakit.formats.elf import ELF_MAGIC
 from isakit.formats.fatbin import LARGEST_UNPACKED
 from isakit.formats.lz4 import unpack_block
 from isakit.hosts.cuda.codes import CudaError
+from isakit.hosts.cuda.process_device import ProcessDevice
 from isakit.lean import cached_property
 from isakit.registry import VARIANT_TO_ARCH
 from isakit.runtime import LoadedKernel, LoadedModule
-
-if TYPE_CHECKING:
-    from isakit.hosts.cuda.session import Session
 
 FAT_CONTAINER, OLD_LIST, WHOLE_FILE = 1, 2, 3
 """Kinds of images the library sends: a container, the entries of an old description packed one after the other, or
@@ -50,8 +47,8 @@ class ProgramModule:
     had to say).
     """
 
-    def __init__(self, session: Session, kind: int, image: bytes) -> None:
-        self.session, self.kind, self.image = session, kind, image
+    def __init__(self, device: ProcessDevice, kind: int, image: bytes) -> None:
+        self.device, self.kind, self.image = device, kind, image
         self.arch = 0
         self.placed = b""
         self.registers = 0
@@ -111,13 +108,13 @@ class ProgramModule:
                 self._loaded = self._load()
             except CudaError as e:
                 self._failed = e
-                self.session.options.tell(f"a module of the program cannot be used: {e.why}")
+                self.device.options.tell(f"a module of the program cannot be used: {e.why}")
                 raise
         return self._loaded
 
     def _load(self) -> LoadedModule:
         """The newest machine code the device can run, else compiled PTX."""
-        capability = 10 + self.session.card.capability
+        capability = 10 + self.device.card.capability
         fitting = [c for c in self.candidates if c.kind in _MACHINE_CODE and c.arch <= capability]
         try:
             if fitting:
@@ -129,7 +126,7 @@ class ProgramModule:
             else:
                 image = self._compiled()
                 self.placed = write_elf_cubin(image)
-            return self.session.place(image)
+            return self.device.place(image)
         except CudaError:
             raise
         except (FormatError, IsakitError) as e:
@@ -149,7 +146,7 @@ class ProgramModule:
     def _compiled_text(self, text: str) -> Module:
         from isakit.compile import compile_ptx
 
-        chip = self.session.card.chip
+        chip = self.device.card.chip
         try:
             compiled = compile_ptx(text, chip, path="ptx", max_registers=self.registers)
         except CompileError as e:
@@ -162,7 +159,7 @@ class ProgramModule:
             for name, k in compiled.module.kernels.items()
         )
         for name, diagnostics in compiled.failures.items():
-            self.session.options.tell(f"{name} cannot be compiled: {diagnostics[0].message}")
+            self.device.options.tell(f"{name} cannot be compiled: {diagnostics[0].message}")
         return compiled.module
 
     def unload(self) -> None:
@@ -184,7 +181,7 @@ class ProgramModule:
             return buffer.address, buffer.nbytes
         if name in module.symbols:
             bank, offset, size = module.symbols[name]
-            return self.session.bank_address(module, bank) + offset, size
+            return self.device.bank_address(module, bank) + offset, size
         raise CudaError("cudaErrorInvalidSymbol", f"no variable {name}")
 
     def texture_names(self) -> set[str]:

@@ -151,6 +151,17 @@ class CudaFunction:
         return self.module.kernel(self.name)
 
 
+@dataclass
+class LaunchRequest:
+    """A launch a program asks for."""
+
+    function: CudaFunction
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    params: bytes
+
+
 @dataclass(frozen=True)
 class DeviceVariable:
     """A variable the program has registered."""
@@ -191,8 +202,8 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What the chip has for a texture reference in a state with a binding."""
+class BoundTextureView:
+    """The texture and sampler of a texture reference, made from one binding and one state."""
 
     binding: Binding
     state: TextureState
@@ -214,4 +225,4 @@ class TextureReference:
     state: TextureState = field(default_factory=TextureState)
     binding: Binding | None = None
     offset: int = 0
-    shown: Shown | None = None
+    shown: BoundTextureView | None = None

@@ -45,8 +45,8 @@ def run(
         child = signals.start(lambda: programs.start(found, arguments, program_end.fileno(), environment))
         try:
             gc.disable()  # nothing of what is imported here ever goes; looking for it takes time
+            from isakit.hosts.cuda.process_device import DeviceOptions
             from isakit.hosts.cuda.server import CudaServer
-            from isakit.hosts.cuda.session import DeviceOptions
 
             gc.freeze()
             gc.enable()

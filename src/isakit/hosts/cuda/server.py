@@ -17,8 +17,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, Gone, ProtocolError, answer
-from isakit.hosts.cuda.session import DeviceOptions, Session
+from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, ClientExited, answer
+from isakit.hosts.cuda.handler_table import ProtocolError
+from isakit.hosts.cuda.process_device import DeviceOptions
+from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
 from isakit.hosts.program_signals import NOTICE_SECONDS
@@ -227,7 +229,7 @@ class CudaServer:
                         return
         except ProtocolError as e:
             self._refuse(connection, e)
-        except (Gone, OSError):
+        except (ClientExited, OSError):
             self.drop(connection)
 
     def _refuse(self, connection: Connection, e: ProtocolError) -> None:
@@ -260,6 +262,6 @@ class CudaServer:
             s.setblocking(False)
 
     def _still_there(self, done: int, total: int) -> None:
-        """Called now and then while a kernel runs. Raises Gone when its process has ended."""
+        """Called now and then while a kernel runs. Raises ClientExited when its process has ended."""
         if self._current is not None and self._current.ended:
-            raise Gone
+            raise ClientExited

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import mmap
-import os
-import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
-from isakit.formats import Module
 from isakit.hosts.cuda.codes import CudaError
-from isakit.hosts.cuda.device_facts import Card, Version
-from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
+from isakit.hosts.cuda.device_facts import Version
 from isakit.hosts.cuda.modules import ProgramModule
 from isakit.hosts.cuda.objects import (
     Array,
     Binding,
+    BoundTextureView,
     CudaContext,
     CudaFunction,
     DeviceVariable,
     Handles,
-    Shown,
+    LaunchRequest,
     TextureReference,
 )
+from isakit.hosts.cuda.process_device import DeviceOptions, ProcessDevice
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
-from isakit.hosts.mappings import close_mapping
 from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Stats
-from isakit.runtime import Buffer, Device, LoadedKernel, LoadedModule
+from isakit.runtime import LoadedKernel
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import LaunchRecorder
-
-_HEAP = 0x1_0000
-_RANGES = {8: (WINDOW, 0xE000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3FF0_0000)}
-"""By the bytes of a pointer: the part of the device's address space that the program sees, and where memory of the host
-that kernels can see begins and ends in it. A program of 32 bits has four gigabytes for everything."""
 
 _LIFTED = " (--no-limits starts it all the same)"
 _SHAPES = 64
@@ -50,86 +40,29 @@ _RUNTIMES: Mapping[str, Version] = {
 }  # fmt: skip
 
 
-def tell(line: str) -> None:
-    """A line for the user. What the program says in it cannot control a terminal."""
-    plain = "".join(c if c.isprintable() else "?" for c in line)
-    print(f"isakit: {plain}", file=sys.stderr, flush=True)
-
-
 def _configuration(why: str, driver: int | None = None) -> CudaError:
     return CudaError("cudaErrorInvalidConfiguration", why, driver)
 
 
-@dataclass(frozen=True)
-class DeviceOptions:
-    """What the command line says about the device.
+class Session(ProcessDevice):
+    """The state of one connection: its device and what the program has handles for. Handlers change it.
 
-    Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
-    `fill` (value of memory never written), `version` (of CUDA, where it cannot be told from the program), `trace`,
-    `blocking` (a launch reports its own fault), `limits` (the card refuses blocks that are too large for it), `tell`
-    (writes a line for the user).
-    """
-
-    card: Card
-    engine: str = "auto"
-    tier: str = "auto"
-    threads: int | None = None
-    strict: bool = False
-    fill: int = 0
-    version: Version | None = None
-    trace: bool = False
-    blocking: bool = False
-    limits: bool = True
-    tell: Callable[[str], None] = tell
-
-
-@dataclass
-class LaunchRequest:
-    """A launch a program asks for."""
-
-    function: CudaFunction
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared: int
-    params: bytes
-
-
-class ProgramDevice(Device):
-    """A device whose memory is divided by a heap: what a module needs comes from there, too."""
-
-    heap: Heap
-
-    def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
-        """Zeroed memory of the heap. Raises LaunchError for a given address."""
-        if address is not None:
-            raise LaunchError("the heap says where memory lies")
-        start = self.heap.alloc(max(nbytes, 1))
-        self.view(start, nbytes)[:] = 0
-        return self.buffer(start, nbytes)
-
-
-class Session:
-    """The state of one connection. Handlers change it; everything a program can break is in here.
-
-    Attributes: `file` (descriptor of the memory file), `device`, `heap` (what cudaMalloc divides), `pinned` (memory of
-    the host that kernels can see), `handles`, `modules`,
-    `lost` (why the device cannot be used any more), `late` (an error the next answer reports).
+    Attributes: `handles`, `modules`, `lost` (why the device cannot be used any more), `late` (an error the next answer
+    reports).
     """
 
     def __init__(
         self, options: DeviceOptions, statistics: Statistics | None = None, recorder: LaunchRecorder | None = None
     ) -> None:
-        self.options, self.card, self.process = options, options.card, 0
+        super().__init__(options)
+        self.process = 0
         self.statistics = statistics or Statistics()
-        self.file = memory_file()
-        self.pages = mmap.mmap(self.file, WINDOW)
         self.handles = Handles()
         self.modules: list[ProgramModule] = []
         self.functions: list[CudaFunction] = []
         self.variables: list[DeviceVariable] = []
         self.textures: list[TextureReference] = []
         self.runtime = ""
-        self.pointer = 8  # bytes
         self.thread = 0
         self.users: set[int] = set()  # threads that have used the runtime
         self.stacks: dict[int, list[int]] = {}
@@ -138,45 +71,16 @@ class Session:
         self.lost: CudaError | None = None
         self.late: CudaError | None = None
         self.recorder = recorder
-        self._banks: dict[tuple[int, int], int] = {}
         self._own_context = 0
-        self._start_device()
-
-    def _start_device(self) -> None:
-        o = self.options
-        self.device = ProgramDevice(
-            o.card.chip,
-            engine=cast(Any, o.engine),
-            tier=cast(Any, o.tier),
-            threads=o.threads,
-            limits=o.limits,
-            memory=self.pages,
-        )
-        if not o.strict:  # as on a chip, which reads zeros where nothing is bound
-            self.device.texturing = replace(self.device.texturing, unbound="zero")
-        self.window, pinned, end = _RANGES[self.pointer]
-        limit = min(pinned, _HEAP + o.card.memory)
-        self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
-        self.pinned = Heap(self.device, self.pages, pinned, end, strict=o.strict, fill=o.fill)
-
-    def set_pointer(self, nbytes: int) -> None:
-        """The program's pointers have so many bytes; it has just begun."""
-        if nbytes != self.pointer:
-            self.pointer = nbytes
-            self._start_device()
 
     def close(self) -> None:
         """Give the memory back."""
-        del self.device.heap  # which refers to the device: without that circle nothing waits for the collector
-        self.device = cast(Any, None)
-        self.heap = self.pinned = cast(Any, None)
         self.modules.clear()
         self.functions.clear()
         self.variables.clear()
         self.textures.clear()
         self.handles = Handles()
-        close_mapping(self.pages)
-        os.close(self.file)
+        self.release()
 
     def reset(self) -> None:
         """Destroy what the process has on the device. Handles of modules and functions stay valid."""
@@ -191,10 +95,8 @@ class Session:
                 stack[:] = [c for c in stack if c != self._own_context]
             self._own_context = 0
         self.users.clear()
-        self._banks.clear()
         self.lost = self.late = None
-        self.pages.madvise(mmap.MADV_REMOVE, 0, WINDOW)
-        self._start_device()
+        self.restart()
 
     # --- versions ---------------------------------------------------------------------------------------------------
     @property
@@ -214,34 +116,6 @@ class Session:
     def named_version(self) -> Version:
         """The newest version of CUDA behind the name of the library the program asks for."""
         return _RUNTIMES.get(self.runtime, (4, 2))
-
-    # --- modules ----------------------------------------------------------------------------------------------------
-    def place(self, image: Module) -> LoadedModule:
-        """Put a module on the device."""
-        return self.device.load(image)
-
-    def bank_address(self, module: LoadedModule, bank: int) -> int:
-        """Where the constants of a bank lie in the device's memory: like on a chip, copies reach them there."""
-        key = id(module), bank
-        found = self._banks.get(key)
-        if found is None:
-            content = module.constants[bank]
-            size = max(len(content), 1)
-            found = self._banks[key] = self.heap.alloc(size)
-            self.device.write(found, bytes(content))
-            view = self.memory(found, size)
-            for kernel in module.values():
-                if bank in kernel.constants and kernel.constants[bank] is content:
-                    kernel.constants[bank] = cast(Any, view)
-        return found
-
-    def memory(self, address: int, nbytes: int) -> memoryview:
-        """Bytes of the device's memory."""
-        return memoryview(self.pages)[address : address + nbytes]
-
-    def used_memory(self) -> list[tuple[int, int]]:
-        """(start, end) of all memory that may hold something."""
-        return [*self.heap.used_ranges(), *self.pinned.used_ranges()]
 
     # --- what handles mean ------------------------------------------------------------------------------------------
     @staticmethod
@@ -342,7 +216,11 @@ class Session:
             constants = {bank: bytes(content) for bank, content in kernel.constants.items()}
             return self.device.execute(prepared.repeated(launch.params, constants))
 
-        return run() if self.recorder is None else self.recorder.record(self, kernel, launch, run)
+        if self.recorder is None:
+            return run()
+        module = launch.function.module
+        bound = {name: self.bound_texture(module, name) for name in kernel.samplers}
+        return self.recorder.record(self, kernel, launch, bound, run)
 
     def _lose(self, why: str) -> None:
         """A kernel has faulted: the process can do nothing more with the device, as on a chip."""
@@ -392,12 +270,12 @@ class Session:
                 shown = self._shown(reference, reference.binding)
                 kernel.bind(name, shown.texture, shown.sampler)
 
-    def _shown(self, reference: TextureReference, binding: Binding) -> Shown:
+    def _shown(self, reference: TextureReference, binding: Binding) -> BoundTextureView:
         found, state = reference.shown, reference.state
         if found is None or found.binding is not binding or found.state is not state:
             check_state(state)
             texture = texture_over(self.device.memory.memory.bytes, binding, state)
-            found = reference.shown = Shown(binding, state, texture, sampler_of(state))
+            found = reference.shown = BoundTextureView(binding, state, texture, sampler_of(state))
         return found
 
     def bound_texture(self, module: ProgramModule, name: str) -> TextureReference | None:

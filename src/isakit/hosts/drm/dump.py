@@ -22,9 +22,9 @@ class Dump:
         folder.mkdir(parents=True, exist_ok=True)
         self._written: set[str] = set()
 
-    def after_draw(self, engine: Engine3D, number: str) -> None:
-        """The programs, textures and constants of a draw, and what its first target holds now."""
-        drawing = engine.drawing
+    def after_draw(self, engine: Engine3D, frame: int, draw: int, mode: str, fragments: int) -> None:
+        """Write the programs, textures and constants of a draw, and the content of its first target after it."""
+        drawing, number = engine.drawing, f"{frame:03}-{draw:03}"
         for kind, start, texts in drawing.programs.listings():
             name = f"{kind}-{start:05x}-{abs(hash(tuple(texts))) & 0xFFFF_FFFF:08x}.s"
             self._text(name, f".program {kind}\n" + "\n".join(texts) + "\n")

@@ -6,6 +6,7 @@ import errno
 import struct
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from isakit.hosts.drm.capture import Recorder
@@ -147,7 +148,8 @@ class Client:
             return -errno.ENOSPC
         number = next(n for n in range(1, MOST_CHANNELS + 1) if n not in self.channels)
         made = Channel(self.memory, self.chip, self.report, self.settings, self.classes)
-        made.engine3d.drawing.dump = self.dump
+        if self.dump is not None:
+            made.engine3d.drawing.on_draw = partial(self.dump.after_draw, made.engine3d)
         self.channels[number] = made
         notifier = self.memory.allocate(0x1000, 1, GART)
         if self.recorder is not None:

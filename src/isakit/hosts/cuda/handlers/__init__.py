@@ -1,5 +1,6 @@
-"""What the messages do, by the chapters of the interfaces."""
+"""The handlers of all messages, one module for each chapter of the interfaces."""
 
+from isakit.hosts.cuda.handler_table import registered_handlers
 from isakit.hosts.cuda.handlers import (
     arrays,
     connection,
@@ -12,6 +13,15 @@ from isakit.hosts.cuda.handlers import (
     texture_references,
 )
 
-ALL = (arrays, connection, copies, devices, driver, kernels, memory, streams, texture_references)
-
-__all__ = ["ALL"]
+__all__ = [
+    "arrays",
+    "connection",
+    "copies",
+    "devices",
+    "driver",
+    "kernels",
+    "memory",
+    "registered_handlers",
+    "streams",
+    "texture_references",
+]

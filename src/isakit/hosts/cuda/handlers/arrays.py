@@ -6,7 +6,7 @@ import struct
 from typing import Any, cast
 
 from isakit.hosts.cuda.codes import CudaError, invalid
-from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.objects import FLOAT, SIGNED, UNSIGNED, Array, ChannelFormat
 from isakit.hosts.cuda.session import Session
 

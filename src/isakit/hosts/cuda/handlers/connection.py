@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.hosts.cuda.codes import CudaError
-from isakit.hosts.cuda.dispatch import ProtocolError, handler
+from isakit.hosts.cuda.handler_table import ProtocolError, handler
 from isakit.hosts.cuda.modules import FAT_CONTAINER, WHOLE_FILE, ProgramModule
 from isakit.hosts.cuda.objects import CudaFunction, DeviceVariable, TextureReference
 from isakit.hosts.cuda.session import Session

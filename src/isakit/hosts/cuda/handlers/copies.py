@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.hosts.cuda.codes import CudaError, invalid
-from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.streams import known_stream
 from isakit.hosts.cuda.objects import Array
 from isakit.hosts.cuda.session import Session

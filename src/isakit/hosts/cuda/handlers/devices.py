@@ -6,7 +6,7 @@ import struct
 
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.device_facts import attribute, properties
-from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.session import Session
 
 _BUS = "0000:01:00.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from isakit.hosts.cuda.codes import CudaError, invalid
-from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.devices import only
 from isakit.hosts.cuda.modules import ProgramModule
 from isakit.hosts.cuda.objects import CudaContext, CudaFunction

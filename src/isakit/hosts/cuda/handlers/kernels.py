@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 
 from isakit.hosts.cuda.codes import CudaError, invalid
-from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.streams import known_stream
-from isakit.hosts.cuda.objects import CudaFunction, TextureReference
-from isakit.hosts.cuda.session import LaunchRequest, Session
+from isakit.hosts.cuda.objects import CudaFunction, LaunchRequest, TextureReference
+from isakit.hosts.cuda.session import Session
 from isakit.machine.tesla.occupancy import occupancy as held
 from isakit.runtime import LoadedKernel
 

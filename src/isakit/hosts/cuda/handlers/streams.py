@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from isakit.hosts.cuda.codes import CudaError, invalid
-from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.objects import CudaEvent, CudaStream
 from isakit.hosts.cuda.session import Session
 

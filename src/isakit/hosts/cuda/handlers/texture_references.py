@@ -6,7 +6,7 @@ import struct
 from dataclasses import replace
 
 from isakit.hosts.cuda.codes import CudaError, invalid
-from isakit.hosts.cuda.dispatch import handler
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.arrays import channel_named, format_code
 from isakit.hosts.cuda.objects import Array, Binding, ChannelFormat, TextureReference
 from isakit.hosts.cuda.session import Session

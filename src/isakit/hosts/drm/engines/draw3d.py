@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,15 +22,11 @@ from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.texture_bindings import Bound
 from isakit.hosts.drm.engine import signed
 from isakit.hosts.drm.engines import images
-from isakit.hosts.drm.engines.draw_state3d import ResultMap
+from isakit.hosts.drm.engines.draw_state3d import ResultMap, State3D
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenDepth, color_image, depth_image
 from isakit.hosts.drm.engines.programs import Programs
 from isakit.hosts.drm.engines.stream_output import StreamOutput
 from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, AttributeFormat, Inline, constant, from_memory
-
-if TYPE_CHECKING:
-    from isakit.hosts.drm.dump import Dump
-    from isakit.hosts.drm.engines.eng3d import Engine3D
 
 P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, int], None]
@@ -97,7 +93,7 @@ class Batch:
 class Drawing:
     """Draws for one 3D engine. `frame` and `draws` number what has been drawn."""
 
-    def __init__(self, engine: Engine3D) -> None:
+    def __init__(self, engine: State3D) -> None:
         self.engine = engine
         self.programs = Programs(engine.memory, engine.chip)
         self.images = images.Images(engine.memory, engine.chip.class_3d == G80)
@@ -105,7 +101,6 @@ class Drawing:
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
         self.on_draw: OnDraw | None = None
-        self.dump: Dump | None = None
 
     def use(self, kind: type[P]) -> P:
         """Draw with a pipeline of some kind from now on."""
@@ -347,8 +342,6 @@ class Drawing:
         )  # fmt: skip
         opened.close()
         self._count(batch, stats, geometry is not None)
-        if self.dump is not None:
-            self.dump.after_draw(e, f"{self.frame:03}-{self.draws:03}")
         if self.on_draw is not None:
             self.on_draw(self.frame, self.draws, batch.mode, stats.fragments)
 

@@ -17,7 +17,13 @@ from isakit.graphics.draw_state import (
     Stencil,
     Viewport,
 )
-from isakit.hosts.drm.engine import Engine, derived, number
+from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.chips import CardChip
+from isakit.hosts.drm.engine import Engine, derived, number, signed
+from isakit.hosts.drm.engines.shared import ConstantBuffers
+from isakit.hosts.drm.engines.vertex_input import Current
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import ENG3D
 from isakit.hosts.drm.tables.values import BLEND_EQUATION, BLEND_FACTOR, COMPARE, STENCIL_OP
 
@@ -27,6 +33,10 @@ LOGIC = (
 )  # fmt: skip
 POLYGON_MODES = {0x1B00: "point", 0x1B01: "line", 0x1B02: "fill"}
 VIEWPORTS = 16
+COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES", "GP_PRIMITIVES_OUT",
+            "TRANSFORM_FEEDBACK", "GENERATED_PRIMITIVES", "RAST_PRIMITIVES_PRECLIP", "RAST_PRIMITIVES_POSTCLIP",
+            "FP_PIXELS")  # fmt: skip
+"""Names of the counters, in the order of COUNTER_SELECT of QUERY_GET."""
 TARGETS = 8
 SAMPLES = {
     1: (((4, 4), (12, 12)), ((0, 0), (1, 0)), 2, 1),
@@ -55,7 +65,39 @@ class ResultMap:
 
 
 class State3D(Engine):
-    """The part of the 3D engine that turns registers into state."""
+    """The state of a 3D engine, and the settings of a draw derived from its registers.
+
+    Attributes: `counters` by name; `samples` that passed since they were reset, while they were counted; `current`
+    attributes; `constants`; `textures` and `samplers` (stage and slot -> entry of the table); `stream_offsets` and
+    `stream_written` (bytes and primitives of stream output so far), `stream_full` (some did not fit).
+    """
+
+    table = ENG3D
+
+    def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:
+        super().__init__(memory, report)
+        self.chip, self.settings = chip, settings
+        self.constants = ConstantBuffers(memory)
+        self.current = Current()
+        self.textures: dict[tuple[int, int], int] = {}
+        self.samplers: dict[tuple[int, int], int] = {}
+        self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
+        self.samples = 0
+        self.point_size_word: int | None = None
+        self.stream_offsets = [0] * 4
+        self.stream_full = False
+        self.stream_written = 0
+
+    def add_to_counters(self, **more: int) -> None:
+        """Add to the counters that are enabled."""
+        enabled = self.get("COUNTER_ENABLE")
+        for name, n in more.items():
+            if enabled & self.table.bits("COUNTER_ENABLE", name).mask:
+                self.counters[name] += n
+
+    def vertex_base(self) -> int:
+        """Return what is added to every index."""
+        return signed(self.get("VB_ELEMENT_BASE"))
 
     def _compare(self, name: str) -> str:
         word = self.get(name)

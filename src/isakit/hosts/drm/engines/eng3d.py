@@ -14,15 +14,13 @@ from isakit.errors import NotModelled
 from isakit.hosts.drm import conditions
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
-from isakit.hosts.drm.engine import action, number, signed
+from isakit.hosts.drm.engine import action, number
 from isakit.hosts.drm.engines.draw3d import Batch, Drawing
-from isakit.hosts.drm.engines.draw_state3d import State3D
+from isakit.hosts.drm.engines.draw_state3d import COUNTERS, State3D
 from isakit.hosts.drm.engines.framebuffer import OpenColor, OpenDepth, color_image, depth_image
-from isakit.hosts.drm.engines.shared import ConstantBuffers, bind, halves
-from isakit.hosts.drm.engines.vertex_input import Current
+from isakit.hosts.drm.engines.shared import bind, halves
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
-from isakit.hosts.drm.tables import ENG3D
 from isakit.hosts.drm.tables.method import Word
 
 PRIMITIVES = (
@@ -33,35 +31,14 @@ SYNC = 1
 """The mode of QUERY_GET that waits."""
 MOST_VERTICES = 1 << 24
 """Vertices of one draw; more are refused."""
-COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES", "GP_PRIMITIVES_OUT",
-            "TRANSFORM_FEEDBACK", "GENERATED_PRIMITIVES", "RAST_PRIMITIVES_PRECLIP", "RAST_PRIMITIVES_POSTCLIP",
-            "FP_PIXELS")  # fmt: skip
-"""By COUNTER_SELECT of QUERY_GET."""
 
 
 class Engine3D(State3D):
-    """The 3D engine of a channel.
-
-    Attributes: `counters` by name; `samples` that passed since they were reset, while they were counted; `current`
-    attributes; `constants`.
-    """
-
-    table = ENG3D
+    """The 3D engine of a channel."""
 
     def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:
-        super().__init__(memory, report)
-        self.chip, self.settings = chip, settings
-        self.constants = ConstantBuffers(memory)
-        self.current = Current()
-        self.textures: dict[tuple[int, int], int] = {}
-        self.samplers: dict[tuple[int, int], int] = {}
-        self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
-        self.samples = 0
+        super().__init__(memory, report, chip, settings)
         self.drawing = Drawing(self)
-        self.point_size_word: int | None = None
-        self.stream_offsets = [0] * 4
-        self.stream_full = False
-        self.stream_written = 0
         self._batch: Batch | None = None
         self._instance = 0
         self._narrow: tuple[int, int, int] | None = None
@@ -205,13 +182,6 @@ class Engine3D(State3D):
         """A stream output buffer begins."""
         self.stream_offsets[i & 3] = 0
         self.stream_written = 0
-
-    def add_to_counters(self, **more: int) -> None:
-        """Count what a draw did, with the counters that are enabled."""
-        enabled = self.get("COUNTER_ENABLE")
-        for name, n in more.items():
-            if enabled & self.table.bits("COUNTER_ENABLE", name).mask:
-                self.counters[name] += n
 
     def _allowed(self) -> bool:
         return conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS"))
@@ -371,10 +341,6 @@ class Engine3D(State3D):
     def not_there(self, word: Word, index: int) -> None:
         """Methods that are known and not modelled."""
         self.report.missing("drawing by the D3D methods, clip identifiers or attributes of other types")
-
-    def vertex_base(self) -> int:
-        """What is added to indices."""
-        return signed(self.get("VB_ELEMENT_BASE"))
 
 
 __all__ = ["Engine3D", "number"]

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from isakit.graphics.vertices import Vertices
-from isakit.hosts.drm.engines.draw_state3d import ResultMap
-
-if TYPE_CHECKING:
-    from isakit.hosts.drm.engines.eng3d import Engine3D
+from isakit.hosts.drm.engines.draw_state3d import ResultMap, State3D
 
 BUFFERS = 4
 
@@ -23,7 +18,7 @@ class StreamOutput:
     words each, one buffer after another.
     """
 
-    def __init__(self, engine: Engine3D) -> None:
+    def __init__(self, engine: State3D) -> None:
         self.engine = engine
 
     def _words(self, result: ResultMap) -> list[int]:

@@ -2,102 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cache
-from typing import NamedTuple
-
 from isakit.arch.tesla import requests as request
-from isakit.errors import IsakitError
 from isakit.lean import cached_property
+from isakit.machine.tesla.analysis.kernel_steps import (
+    CLOCKS,
+    CONTROLS,
+    HOST,
+    NotCompiled,
+    Place,
+    Sample,
+    Step,
+    StepMeaning,
+    fixed_number,
+    guard_of,
+    is_lowered,
+    is_sampled,
+    meaning_of,
+    registers_read,
+    sample_of,
+)
 from isakit.machine.tesla.analysis.liveness import KernelLiveness, StepBlocks
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.kernel_code import Code, Op
-from isakit.sem.requests import covered
-from isakit.sem.semantics import bind_control, trace_of
-from isakit.sem.trace import Effect, Trace
-from isakit.sem.value import INTEGER_MEANING, Value, postorder, uniform_number
-from isakit.spec.record import Form
+from isakit.sem.semantics import trace_of
+from isakit.sem.value import uniform_number
 
-Place = tuple[str, int]
-"""A register: file and number."""
-
-HOST, LOWERED = False, True
-"""Whether compiled code does what is asked for, or the host does it for the warps that ask: `launch.host_assist`."""
-SAMPLED = "tex", "texel", "visible"
-"""Values that compiled code takes from the texture unit's functions, as far as there are some for the launch."""
-CONTROLS = covered(
-    "compiled code",
-    request.REQUESTS.controls,
-    {
-        **dict.fromkeys(request.REQUESTS.controls.values(), LOWERED),
-        **dict.fromkeys((request.EMIT, request.RESTART), HOST),
-    },
-)
-VALUES = covered(
-    "compiled code",
-    request.REQUESTS.values,
-    {
-        **dict.fromkeys(
-            (request.LANE, request.QUAD, request.SPECIAL_REGISTER, request.VOTE, request.MP_FLAG, request.TRY_LOCK),
-            LOWERED,
-        ),
-        **dict.fromkeys((request.TEX, request.TEXEL, request.VISIBLE, request.INTERP), HOST),
-    },
-)
-CLOCKS = (1, 4, 5, 6, 7)
-"""Special registers that count: $clock, $pm0 to $pm3."""
 MAX_INSTRUCTIONS = 20_000
-
-
-class NotCompiled(IsakitError):
-    """Something in the kernel that compiled code does not do; the reference engine runs it."""
-
-
-@dataclass(eq=False)
-class Step:
-    """One instruction of the kernel.
-
-    `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
-    address of a direct control transfer, `control` the name of its control action. The host executes a `served` one; a
-    `sampled` one only for warps whose question the texture unit's compiled functions do not answer.
-    `once`: executing it a second time could be noticed. `leaves`: the lanes that execute it do not go on after it.
-    `parks`: where lanes may be told to go on by an entry that it
-    pushes.
-    """
-
-    op: Op
-    word: int
-    trace: Trace | None
-    guard: Value | None = None
-    control: str = ""
-    served: bool = False
-    sampled: bool = False
-    once: bool = False
-    leaves: bool = False
-    target: int | None = None
-    parks: frozenset[int] = frozenset()
-    reads: set[Place] = field(default_factory=set[Place])
-    writes: set[Place] = field(default_factory=set[Place])
-    successors: list[int] = field(default_factory=list[int])
-
-    @property
-    def pc(self) -> int:
-        """Byte address."""
-        return self.op.pc
-
-    @property
-    def transfers(self) -> bool:
-        """The stack may say who goes on."""
-        return self.op.join or self.op.exit or self.leaves or self.control == "quadpop"
-
-    def asks(self, name: str) -> bool:
-        """Whether it asks for a value of the machine."""
-        return self.trace is not None and any(n.attr[0] == name for n in _meaning(self.trace).machine)
-
-    @property
-    def conditional(self) -> bool:
-        """Only some lanes may execute it."""
-        return self.guard is not None or self.op.never
 
 
 class Flow:
@@ -153,10 +83,10 @@ class Flow:
         if op.error is not None or op.missing is not None or i is None or i.form is None:
             return Step(op, 0, None)
         trace = trace_of(i.form, i.word)
-        meaning = _meaning(trace)
+        meaning = meaning_of(trace)
         step = Step(op, i.word, trace)
         if "guard" in i.form.control and not op.never:
-            step.guard = _guard(i.form, i.word)
+            step.guard = guard_of(i.form, i.word)
         requests = list(meaning.requests)
         if requests:
             if len(requests) > 1 or requests[0].name not in CONTROLS:
@@ -169,8 +99,8 @@ class Flow:
                 step.target = uniform_number(requests[0].args[0], i.word)
         if not meaning.plain:
             return Step(op, 0, None)
-        asked = [n for n in meaning.machine if not _lowered(n, i.word)]
-        step.sampled = not step.served and bool(asked) and all(_is_sampled(n) for n in asked)
+        asked = [n for n in meaning.machine if not is_lowered(n, i.word)]
+        step.sampled = not step.served and bool(asked) and all(is_sampled(n) for n in asked)
         step.served |= bool(asked)
         step.once = meaning.once
         if (step.once or step.served) and op.join and self.choices.join == "after":
@@ -194,9 +124,9 @@ class Flow:
         return frozenset({target} if step.control in ("prebrk", "joinat", "preret") else ())
 
     @staticmethod
-    def _places(step: Step, meaning: _Meaning) -> None:
+    def _places(step: Step, meaning: StepMeaning) -> None:
         dropped = step.op.dropped and not step.control  # it does nothing at all
-        for n in (*(() if dropped else meaning.reads), *(() if step.guard is None else _reads_of(step.guard))):
+        for n in (*(() if dropped else meaning.reads), *(() if step.guard is None else registers_read(step.guard))):
             if not n.args[0].uniform:
                 raise NotCompiled(f"a register numbered by a lane value at {step.pc:#x}")
             step.reads.add((n.attr, uniform_number(n.args[0], step.word)))
@@ -241,11 +171,13 @@ class Flow:
     @cached_property
     def blocks(self) -> StepBlocks:
         """The basic blocks."""
-        return StepBlocks(self)
+        return StepBlocks(self.entry, self.order, self.steps, self.leaders)
 
     @cached_property
     def _liveness(self) -> KernelLiveness:
-        return KernelLiveness(self)
+        return KernelLiveness(
+            self.blocks, self.resumable, self.places, self.results, inactive_lanes_are_seen=self.has_quads
+        )
 
     @property
     def waiting(self) -> dict[int, frozenset[int]]:
@@ -299,7 +231,7 @@ class Flow:
             n.attr[0] == "quad" or (n.attr[0] == "tex" and dict(n.attr[1])["quads"])
             for s in self.steps.values()
             if s.trace is not None
-            for n in _meaning(s.trace).machine
+            for n in meaning_of(s.trace).machine
         )
 
     @cached_property
@@ -314,7 +246,7 @@ class Flow:
             n.attr[0] == "sr" and dict(n.attr[1])["n"] in CLOCKS
             for s in self.steps.values()
             if s.trace is not None
-            for n in _meaning(s.trace).machine
+            for n in meaning_of(s.trace).machine
         )
 
     @cached_property
@@ -365,16 +297,16 @@ class Flow:
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
         """What the sampled instructions ask the texture unit."""
-        return tuple(_sample(s) for s in self.steps.values() if s.sampled)
+        return tuple(sample_of(s) for s in self.steps.values() if s.sampled)
 
     @cached_property
     def varyings(self) -> set[tuple[int, bool, bool]]:
         """(word, flat, centroid) of the inputs that compiled code reads."""
         out: set[tuple[int, bool, bool]] = set()
         for s in self.steps.values():
-            for n in _meaning(s.trace).machine if s.trace is not None and not s.served else ():
+            for n in meaning_of(s.trace).machine if s.trace is not None and not s.served else ():
                 if n.attr[0] == "interp":
-                    facts, address = dict(n.attr[1]), _fixed(n.args[0], s.word)
+                    facts, address = dict(n.attr[1]), fixed_number(n.args[0], s.word)
                     if address is not None:
                         out.add((address >> 2, facts["flat"], facts["centroid"]))
         return out
@@ -383,103 +315,3 @@ class Flow:
     def has_atomics(self) -> bool:
         """Whether the order of blocks can be seen in results."""
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())
-
-
-@dataclass(frozen=True)
-class _Meaning:
-    """What `Step` needs of a trace, which many instructions share.
-
-    `plain`: memory accesses of known spaces and values of the machine that are known, no trap; `once`: as in `Step`.
-    """
-
-    reads: tuple[Value, ...]
-    writes: tuple[Effect, ...]
-    requests: tuple[Effect, ...]
-    machine: tuple[Value, ...]
-    plain: bool
-    once: bool
-
-
-@cache
-def _meaning(trace: Trace) -> _Meaning:
-    nodes = trace.values()
-    machine = tuple(n for n in nodes if n.op == "machine")
-    memory = trace.of_kind("load", "store", "atomic")
-    plain = not trace.of_kind("trap") and all(e.name in _SPACES for e in memory)
-    return _Meaning(
-        tuple(n for n in nodes if n.op == "read"),
-        tuple(trace.of_kind("write")),
-        tuple(trace.of_kind("control")),
-        machine,
-        plain and all(n.attr[0] in VALUES for n in machine),
-        bool(trace.of_kind("store", "atomic")) or any(n.attr[0] == "lock" for n in machine),
-    )
-
-
-_guards: dict[tuple[Form, int], Value | None] = {}
-
-
-def _guard(form: Form, word: int) -> Value | None:
-    """The condition of an instruction, None where it always holds; made once for words with the same static bits."""
-    part = form.parts.get("guard")
-    key = form, 0 if part is None else part.static_word(word)
-    if key not in _guards:
-        guard = bind_control(form, "guard", word)
-        holds = guard.holds() if guard is not None else None
-        _guards[key] = None if holds is None or holds.op == "const" else holds
-    return _guards[key]
-
-
-@cache
-def _reads_of(value: Value) -> tuple[Value, ...]:
-    """The registers a value depends on."""
-    return tuple(n for n in postorder(value, set()) if n.op == "read")
-
-
-def _lowered(n: Value, word: int) -> bool:
-    """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
-    return VALUES[n.attr[0]] is LOWERED or (n.attr[0] == "interp" and _fixed(n.args[0], word) is not None)
-
-
-def _is_sampled(n: Value) -> bool:
-    """Whether a value comes from the texture unit, which compiled functions may stand for."""
-    return n.attr[0] in SAMPLED and (n.attr[0] != "tex" or all(a.uniform for a in n.args[:5]))
-
-
-class Sample(NamedTuple):
-    """A question to the texture unit, at an address: texture, sampler, texel offsets, number of sources, facts."""
-
-    pc: int
-    texture: int
-    sampler: int
-    offsets: tuple[int, int, int]
-    sources: int
-    op: str
-    cube: bool
-    quads: bool
-    mask: int
-
-
-def _sample(step: Step) -> Sample:
-    assert step.trace is not None
-    n = next(n for n in _meaning(step.trace).machine if n.attr[0] == "tex")
-    facts = dict(n.attr[1])
-    texture, sampler, *shift = (uniform_number(a, step.word) for a in n.args[:5])
-    dx, dy, dz = (d - ((d >> 31) << 32) for d in shift)
-    kind = (facts[name] for name in ("op", "cube", "quads", "mask"))
-    return Sample(step.pc, texture, sampler, (dx, dy, dz), len(n.args) - 5, *kind)
-
-
-def _fixed(v: Value, word: int) -> int | None:
-    """The number a value is in an instruction word if it depends on nothing else; $a0 is 0."""
-    if v.uniform:
-        return uniform_number(v, word)
-    if v.op == "read":
-        return 0 if v.attr == "a" and v.args[0].uniform and uniform_number(v.args[0], word) == 0 else None
-    args = [_fixed(a, word) for a in v.args]
-    if v.op not in INTEGER_MEANING or any(a is None for a in args):
-        return None
-    return INTEGER_MEANING[v.op](v.width, [a.width for a in v.args], v.attr, [a for a in args if a is not None])
-
-
-_SPACES = {"s", "l", "a", "p", "o", *(f"c{i}" for i in range(16)), *(f"g{i}" for i in range(16))}

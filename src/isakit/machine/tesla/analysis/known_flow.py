@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from isakit.engine.llvm.fingerprint import fingerprint
-from isakit.machine.tesla.analysis.control_flow import Flow, Place, Sample
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import Place, Sample
 from isakit.machine.tesla.analysis.racing_accesses import WarpOrder, literals_of, warp_order
 from isakit.machine.tesla.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.choices import Choices

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from isakit.flow.dataflow import solve
-from isakit.machine.tesla.analysis.control_flow import Flow, Step
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import Step
 from isakit.sem.value import Value, mask, signed, uniform_number
 
 

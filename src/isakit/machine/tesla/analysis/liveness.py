@@ -6,17 +6,15 @@ hundreds of addresses at which lanes may wait.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from isakit.flow.bits import BitNumbers
 from isakit.flow.blocks import basic_blocks
 from isakit.flow.dataflow import solve
 from isakit.flow.graph import FlowGraph
 from isakit.flow.liveness import live_sets, uses_and_kills
-
-if TYPE_CHECKING:
-    from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.kernel_steps import Place, Step
 
 
 class StepBlocks:
@@ -26,12 +24,10 @@ class StepBlocks:
     by number); `last` (the one that decides how to go on).
     """
 
-    def __init__(self, flow: Flow) -> None:
-        bodies = basic_blocks(flow.order, lambda pc: flow.steps[pc].successors, flow.leaders)
-        found = {body[0]: [flow.steps[pc] for pc in body] for body in bodies}
-        self.graph = FlowGraph(
-            [flow.entry, *found], lambda pc: [n for n in found[pc][-1].successors if n in flow.steps]
-        )
+    def __init__(self, entry: int, order: Sequence[int], steps: Mapping[int, Step], leaders: set[int]) -> None:
+        bodies = basic_blocks(order, lambda pc: steps[pc].successors, leaders)
+        found = {body[0]: [steps[pc] for pc in body] for body in bodies}
+        self.graph = FlowGraph([entry, *found], lambda pc: [n for n in found[pc][-1].successors if n in steps])
         self.steps: list[list[Step]] = [found[pc] for pc in self.graph.nodes]
         self.last: list[Step] = [body[-1] for body in self.steps]
 
@@ -39,14 +35,26 @@ class StepBlocks:
 class KernelLiveness:
     """The solution for one kernel.
 
+    `resumable`: addresses a warp may be told to continue at; `places`: the registers the kernel names; `results`: those
+    that are read when it has ended; `inactive_lanes_are_seen`: a write ends no life, since other lanes keep the value.
+
     Attributes: `waiting[pc]` (resumable addresses at which lanes may wait while the instruction at pc is executed),
     `live[pc]` (registers that may still be read before it, for any lane).
     """
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow, self.blocks = flow, flow.blocks
-        self._addresses = BitNumbers(sorted(flow.resumable))
-        self._parks = [self._addresses.mask(s.parks & flow.resumable) for s in self.blocks.last]
+    def __init__(
+        self,
+        blocks: StepBlocks,
+        resumable: set[int],
+        places: set[Place],
+        results: frozenset[Place],
+        *,
+        inactive_lanes_are_seen: bool,
+    ) -> None:
+        self.blocks, self._places, self._results = blocks, places, results
+        self._keeps = inactive_lanes_are_seen
+        self._addresses = BitNumbers(sorted(resumable))
+        self._parks = [self._addresses.mask(s.parks & resumable) for s in self.blocks.last]
         waiting = self._solve_waiting()
 
         @cache
@@ -85,16 +93,16 @@ class KernelLiveness:
         The lanes that the stack may tell to go on are nodes of their own, one for each set of addresses: blocks that
         end in the same way share its edges.
         """
-        flow, blocks = self.flow, self.blocks
-        places = BitNumbers(flow.places | flow.results)
-        results, everything = places.mask(flow.results), places.mask(flow.places)
+        blocks = self.blocks
+        places = BitNumbers(self._places | self._results)
+        results, everything = places.mask(self._results), places.mask(self._places)
 
         def facts(s: Step) -> tuple[int, int]:
             if s.trace is None:
                 return everything, -1
-            return places.mask(s.reads) | results, 0 if flow.has_quads else places.mask(s.writes)
+            return places.mask(s.reads) | results, 0 if self._keeps else places.mask(s.writes)
 
-        of = {pc: facts(s) for pc, s in flow.steps.items()}
+        of = {s.pc: facts(s) for body in blocks.steps for s in body}
         transfers = dict.fromkeys(bits for bits, s in zip(behind, blocks.last, strict=True) if s.transfers)
         resumed = {bits: -1 - k for k, bits in enumerate(transfers)}
         targets = {node: list(self._addresses.of(bits)) for bits, node in resumed.items()}

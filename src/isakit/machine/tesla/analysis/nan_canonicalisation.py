@@ -16,7 +16,8 @@ from isakit.flow.bits import BitNumbers
 from isakit.flow.dataflow import Transfer, gen_kill, solve
 from isakit.flow.graph import FlowGraph
 from isakit.flow.liveness import live_sets
-from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import Place, Step
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value, postorder, uniform_number
 

@@ -23,7 +23,8 @@ import numpy as np
 from isakit.arch.tesla.tesla import COMPUTE
 from isakit.engine.protocol import Array
 from isakit.lean import cached_property
-from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Step
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import NotCompiled, Step
 from isakit.machine.tesla.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.analysis.thread_values import (
     HEADER,

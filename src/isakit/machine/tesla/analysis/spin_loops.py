@@ -6,7 +6,8 @@ every round is like the one before until memory (or `$clock`) has changed.
 
 from __future__ import annotations
 
-from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import Place, Step
 
 LONGEST = 64
 """Instructions of the longest loop that is looked at."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
-from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import Place, Step
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value, mask, uniform_number
 

@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 
 from isakit.flow.bits import BitNumbers
 from isakit.flow.dataflow import solve
-from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.machine.tesla.analysis.kernel_steps import Place, Step
 from isakit.sem.trace import Trace
 
 

@@ -1,0 +1,43 @@
+"""The handlers of messages, which register themselves here under the names of the table of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from isakit.errors import DefinitionError, IsakitError
+from isakit.hosts.cuda.table import functions
+
+Handler = Callable[..., Any]
+_handlers: dict[str, Handler] = {}
+
+
+class ProtocolError(IsakitError):
+    """A malformed message; the connection it came from is closed."""
+
+
+def handler(*names: str) -> Callable[[Handler], Handler]:
+    """Register a function as the handler of these messages. It takes the session and the parameters of the table.
+
+    Raises DefinitionError for a name that is not a message of the table, or has a handler already.
+    """
+
+    def register(function: Handler) -> Handler:
+        for name in names:
+            found = functions().get(name)
+            if found is None or found.kind not in ("call", "wire"):
+                raise DefinitionError(f"{name} is not a message of the table")
+            if name in _handlers:
+                raise DefinitionError(f"{name} has two handlers")
+            _handlers[name] = function
+        return function
+
+    return register
+
+
+def registered_handlers() -> Mapping[str, Handler]:
+    """Return the registered handlers by the name of their message. Raises DefinitionError where one is missing."""
+    wanted = {f.name for f in functions().values() if f.kind in ("call", "wire")}
+    if missing := wanted - _handlers.keys():
+        raise DefinitionError(f"no handler for {', '.join(sorted(missing))}")
+    return _handlers

@@ -1,0 +1,145 @@
+"""The device of one process of a program: its chip, its memory as a file that the process maps, its heaps."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from isakit.errors import LaunchError
+from isakit.formats import Module
+from isakit.hosts.cuda.device_facts import Card, Version
+from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
+from isakit.hosts.mappings import close_mapping
+from isakit.runtime import Buffer, Device, LoadedModule
+
+_HEAP = 0x1_0000
+_RANGES = {8: (WINDOW, 0xE000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3FF0_0000)}
+"""By the bytes of a pointer: the part of the device's address space that the program sees, and where memory of the host
+that kernels can see begins and ends in it. A program of 32 bits has four gigabytes for everything."""
+
+
+def tell(line: str) -> None:
+    """Write a line for the user to standard error; control characters of the program are replaced."""
+    plain = "".join(c if c.isprintable() else "?" for c in line)
+    print(f"isakit: {plain}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class DeviceOptions:
+    """What the command line says about the device.
+
+    Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
+    `fill` (value of memory never written), `version` (of CUDA, where it cannot be told from the program), `trace`,
+    `blocking` (a launch reports its own fault), `limits` (the card refuses blocks that are too large for it), `tell`
+    (writes a line for the user).
+    """
+
+    card: Card
+    engine: str = "auto"
+    tier: str = "auto"
+    threads: int | None = None
+    strict: bool = False
+    fill: int = 0
+    version: Version | None = None
+    trace: bool = False
+    blocking: bool = False
+    limits: bool = True
+    tell: Callable[[str], None] = tell
+
+
+class ProgramDevice(Device):
+    """A device whose memory is divided by a heap: what a module needs comes from there, too."""
+
+    heap: Heap
+
+    def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
+        """Zeroed memory of the heap. Raises LaunchError for a given address."""
+        if address is not None:
+            raise LaunchError("the heap says where memory lies")
+        start = self.heap.alloc(max(nbytes, 1))
+        self.view(start, nbytes)[:] = 0
+        return self.buffer(start, nbytes)
+
+
+class ProcessDevice:
+    """The device as one process has it. `restart` gives it a new one.
+
+    Attributes: `file` (descriptor of the memory file), `pages` (its mapping), `pointer` (bytes of the program's
+    pointers), `device`, `heap` (what cudaMalloc divides), `pinned` (memory of the host that kernels can see).
+    """
+
+    def __init__(self, options: DeviceOptions) -> None:
+        self.options, self.card = options, options.card
+        self.file = memory_file()
+        self.pages = mmap.mmap(self.file, WINDOW)
+        self.pointer = 8
+        self._banks: dict[tuple[int, int], int] = {}
+        self._start_device()
+
+    def _start_device(self) -> None:
+        o = self.options
+        self.device = ProgramDevice(
+            o.card.chip,
+            engine=cast(Any, o.engine),
+            tier=cast(Any, o.tier),
+            threads=o.threads,
+            limits=o.limits,
+            memory=self.pages,
+        )
+        if not o.strict:  # as on a chip, which reads zeros where nothing is bound
+            self.device.texturing = replace(self.device.texturing, unbound="zero")
+        self.window, pinned, end = _RANGES[self.pointer]
+        limit = min(pinned, _HEAP + o.card.memory)
+        self.heap = self.device.heap = Heap(self.device, self.pages, _HEAP, limit, strict=o.strict, fill=o.fill)
+        self.pinned = Heap(self.device, self.pages, pinned, end, strict=o.strict, fill=o.fill)
+
+    def set_pointer(self, nbytes: int) -> None:
+        """The program's pointers have so many bytes; it has just begun."""
+        if nbytes != self.pointer:
+            self.pointer = nbytes
+            self._start_device()
+
+    def restart(self) -> None:
+        """Replace the device by a new one, with empty memory."""
+        self._banks.clear()
+        self.pages.madvise(mmap.MADV_REMOVE, 0, WINDOW)
+        self._start_device()
+
+    def release(self) -> None:
+        """Give the memory back; the device cannot be used after that."""
+        del self.device.heap  # which refers to the device: without that circle nothing waits for the collector
+        self.device = cast(Any, None)
+        self.heap = self.pinned = cast(Any, None)
+        close_mapping(self.pages)
+        os.close(self.file)
+
+    def place(self, image: Module) -> LoadedModule:
+        """Put a module on the device."""
+        return self.device.load(image)
+
+    def bank_address(self, module: LoadedModule, bank: int) -> int:
+        """Where the constants of a bank lie in the device's memory: like on a chip, copies reach them there."""
+        key = id(module), bank
+        found = self._banks.get(key)
+        if found is None:
+            content = module.constants[bank]
+            size = max(len(content), 1)
+            found = self._banks[key] = self.heap.alloc(size)
+            self.device.write(found, bytes(content))
+            view = self.memory(found, size)
+            for kernel in module.values():
+                if bank in kernel.constants and kernel.constants[bank] is content:
+                    kernel.constants[bank] = cast(Any, view)
+        return found
+
+    def memory(self, address: int, nbytes: int) -> memoryview:
+        """Bytes of the device's memory."""
+        return memoryview(self.pages)[address : address + nbytes]
+
+    def used_memory(self) -> list[tuple[int, int]]:
+        """(start, end) of all memory that may hold something."""
+        return [*self.heap.used_ranges(), *self.pinned.used_ranges()]
