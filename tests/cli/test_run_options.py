@@ -8,8 +8,7 @@ from unittest.mock import patch
 import pytest
 
 import isakit
-from isakit.formats.gxp import FragmentVaryings, GxpFile
-from isakit.formats.gxp_write import write_gxp
+from isakit.formats.gxp import FragmentVaryings, GxpFile, write_gxp
 from isakit.vuc import Core
 from support.clients.command_line import run
 

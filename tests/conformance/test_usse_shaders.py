@@ -14,8 +14,7 @@ import pytest
 
 import isakit
 from isakit import usse
-from isakit.formats.gxp import parse_gxp
-from isakit.formats.gxp_write import write_gxp
+from isakit.formats.gxp import parse_gxp, write_gxp
 from isakit.programs import write_like
 
 LANES = 512

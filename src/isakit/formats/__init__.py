@@ -45,9 +45,9 @@ if TYPE_CHECKING:
         VertexVaryings,
         parse_gxp,
         read_gxp,
+        write_gxp,
     )
     from isakit.formats.gxp_build import GxpBuilder
-    from isakit.formats.gxp_write import write_gxp
     from isakit.formats.raw import parse_hex, read_hex, read_raw, replace_hex, write_hex, write_raw
     from isakit.formats.shader import Shader
     from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc, recognise_vuc, replaced
@@ -133,10 +133,9 @@ __getattr__, __dir__ = lazy(
         "isakit.formats.gxp": """
             AttributeDescriptor FragmentVaryings GxpContainer GxpDependentSampler
             GxpFile GxpLiteral GxpParameter GxpUniformBuffer
-            VertexVaryings parse_gxp read_gxp
+            VertexVaryings parse_gxp read_gxp write_gxp
         """,
         "isakit.formats.gxp_build": "GxpBuilder",
-        "isakit.formats.gxp_write": "write_gxp",
         "isakit.formats.raw": "parse_hex read_hex read_raw replace_hex write_hex write_raw",
         "isakit.formats.shader": "Shader",
         "isakit.formats.vuc_image": "VucImage pack_vuc pack_words parse_vuc read_vuc recognise_vuc replaced",

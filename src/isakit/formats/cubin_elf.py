@@ -139,20 +139,20 @@ class _Reader:
             binding=_BINDINGS.get(symbol.bind, "global") if symbol else "global",
         )
         for record in records:
-            texture = self.texture(record, nvinfo.IMAGE_SLOT, 8)
+            texture = self.texture(record, nvinfo.IMAGE_SLOT)
             if texture is None:
                 kernel.info.append(record)
             else:
-                kernel.samplers.append(TextureSlot(texture.name, int.from_bytes(record.data[4:], "little")))
-        for limit in nvinfo.take(kernel.info, nvinfo.MAX_THREADS, 12):
-            kernel.max_threads = tuple(int.from_bytes(limit[i : i + 4], "little") for i in (0, 4, 8))
+                kernel.samplers.append(TextureSlot(texture.name, nvinfo.said(record)["unit"]))
+        for limit in nvinfo.take(kernel.info, nvinfo.MAX_THREADS):
+            kernel.max_threads = limit["size"]
         return kernel
 
-    def texture(self, record: InfoRecord, attribute: int, size: int) -> ElfSymbol | None:
+    def texture(self, record: InfoRecord, attribute: int) -> ElfSymbol | None:
         """The texture a record of that attribute talks about; None when it is another record or a damaged one."""
-        if record.attribute != attribute or len(record.data) != size:
+        if not nvinfo.says(record, attribute):
             return None
-        index = int.from_bytes(record.data[:4], "little")
+        index: int = nvinfo.said(record)["symbol"]
         symbols = self.elf.symbols
         return symbols[index] if index < len(symbols) and symbols[index].type == STT_TEXTURE else None
 
@@ -197,11 +197,11 @@ class _Reader:
     def textures(self, module: Module) -> None:
         sizes: dict[str, tuple[int, ...]] = {}
         for record in self.records(".nv.info"):
-            texture = self.texture(record, nvinfo.IMAGE_SIZE, 16)
+            texture = self.texture(record, nvinfo.IMAGE_SIZE)
             if texture is None or texture.name in sizes:
                 module.info.append(record)
             else:
-                sizes[texture.name] = tuple(int.from_bytes(record.data[i : i + 4], "little") for i in (4, 8, 12))
+                sizes[texture.name] = nvinfo.said(record)["size"]
         for s in self.elf.symbols:
             if s.type == STT_TEXTURE:
                 module.samplers.append(TextureSlot(s.name, None, sizes.get(s.name, ())))

@@ -142,14 +142,13 @@ class _Editor:
         for name, unit in edit.units.items():
             numbers = [k for k, s in enumerate(self.symbols) if s == name]
             for k, r in enumerate(records):
-                if r.attribute == nvinfo.IMAGE_SLOT and int.from_bytes(r.data[:4], "little") in numbers:
-                    records[k] = InfoRecord(r.form, r.attribute, r.data[:4] + unit.to_bytes(4, "little"))
+                if nvinfo.says(r, nvinfo.IMAGE_SLOT) and nvinfo.said(r)["symbol"] in numbers:
+                    records[k] = nvinfo.note(r.attribute, {**nvinfo.said(r), "unit": unit})
         others = [k for k, r in enumerate(records) if r in kernel.info]
         for number, record in edit.info.items():
             records[others[number]] = record
         if edit.max_threads is not None:
-            limit = struct.pack("<III", *(*edit.max_threads, 1, 1)[:3])
-            wanted = InfoRecord(nvinfo.FORM_SIZED, nvinfo.MAX_THREADS, limit)
+            wanted = nvinfo.note(nvinfo.MAX_THREADS, {"size": (*edit.max_threads, 1, 1)[:3]})
             if not any(r.attribute == nvinfo.MAX_THREADS for r in records):
                 records.append(wanted)
             records = [wanted if r.attribute == nvinfo.MAX_THREADS else r for r in records]
@@ -162,15 +161,16 @@ class _Editor:
     def params(self, kernel: Kernel, records: list[InfoRecord], params: list[Param], area: int) -> list[InfoRecord]:
         """The records with other parameters; those that stay keep their bytes."""
         wanted = nvinfo.param_records(params, area, self.path)
-        by_index = {r.data[4:6]: r for r in wanted if r.attribute == nvinfo.KPARAM_INFO}
+        by_index = {nvinfo.said(r)["index"]: r for r in wanted if r.attribute == nvinfo.KPARAM_INFO}
         old = list(zip(kernel.params, range(len(kernel.params)), strict=True))
         same = {i for p, i in old if i < len(params) and (params[i].offset, params[i].size) == (p.offset, p.size)}
         out: list[InfoRecord] = []
         for r in records:
-            if r.attribute == nvinfo.KPARAM_INFO and len(r.data) == 12:
-                new = by_index.pop(r.data[4:6], None)
+            if nvinfo.says(r, nvinfo.KPARAM_INFO):
+                index = nvinfo.said(r)["index"]
+                new = by_index.pop(index, None)
                 if new is not None:
-                    out.append(r if int.from_bytes(r.data[4:6], "little") in same else _like(r, new))
+                    out.append(r if index in same else _like(r, new))
             elif r.attribute == nvinfo.SMEM_PARAM_SIZE:
                 out.append(InfoRecord(r.form, r.attribute, area.to_bytes(2, "little")))
             elif r.attribute == nvinfo.SMEM_PARAM_OFFSETS:
@@ -179,7 +179,7 @@ class _Editor:
                 out.append(r)
         # The records of new parameters stand before those of the others, as the last parameter comes first.
         at = next((k for k, r in enumerate(out) if r.attribute == nvinfo.KPARAM_INFO), 0)
-        out[at:at] = sorted(by_index.values(), key=lambda r: r.data[4:6], reverse=True)
+        out[at:at] = [by_index[index] for index in sorted(by_index, reverse=True)]
         if not any(r.attribute == nvinfo.SMEM_PARAM_SIZE for r in out):
             out.append(wanted[-1])
         return out
@@ -196,5 +196,5 @@ class _Editor:
 
 def _like(old: InfoRecord, new: InfoRecord) -> InfoRecord:
     """The new offset and size of a parameter, with the bits of the old record that say something else."""
-    packed = int.from_bytes(old.data[8:], "little") & 0x3FFFF | int.from_bytes(new.data[8:], "little") & ~0x3FFFF
-    return InfoRecord(old.form, old.attribute, old.data[:6] + new.data[6:8] + packed.to_bytes(4, "little"))
+    place = nvinfo.said(new)
+    return nvinfo.note(old.attribute, {**nvinfo.said(old), "offset": place["offset"], "size": place["size"]})

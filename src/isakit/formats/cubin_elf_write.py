@@ -14,7 +14,6 @@ from isakit import line_table
 from isakit.description import (
     ExtraSection,
     GlobalVariable,
-    InfoRecord,
     Kernel,
     Module,
     Relocation,
@@ -196,11 +195,9 @@ class _Writer:
             self.add(_Section(name, SHT_PROGBITS, data, len(data), _ALLOC, 0, text, 4))
         records = nvinfo.param_records(kernel.params, kernel.param_bytes, self.module.path)
         for s in kernel.samplers:
-            slot = struct.pack("<II", self.number(s.name), s.unit or 0)
-            records.append(InfoRecord(nvinfo.FORM_SIZED, nvinfo.IMAGE_SLOT, slot))
+            records.append(nvinfo.note(nvinfo.IMAGE_SLOT, {"symbol": self.number(s.name), "unit": s.unit or 0}))
         if kernel.max_threads:
-            limit = struct.pack("<III", *(*kernel.max_threads, 1, 1)[:3])
-            records.append(InfoRecord(nvinfo.FORM_SIZED, nvinfo.MAX_THREADS, limit))
+            records.append(nvinfo.note(nvinfo.MAX_THREADS, {"size": (*kernel.max_threads, 1, 1)[:3]}))
         data = nvinfo.pack_records([*records, *kernel.info])
         if data:
             self.add(_Section(f".nv.info.{kernel.name}", SHT_PROGBITS, data, len(data), 0, 0, text))
@@ -234,7 +231,7 @@ class _Writer:
 
     def image_sizes(self) -> None:
         records = [
-            InfoRecord(nvinfo.FORM_SIZED, nvinfo.IMAGE_SIZE, struct.pack("<4I", self.number(s.name), *s.sizes))
+            nvinfo.note(nvinfo.IMAGE_SIZE, {"symbol": self.number(s.name), "size": s.sizes})
             for s in self.module.samplers
             if len(s.sizes) == 3
         ]

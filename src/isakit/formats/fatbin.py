@@ -8,11 +8,11 @@ has the device code without its containers.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from isakit.errors import FormatError
+from isakit.formats.layout import Layout
 
 MAGIC = 0xBA55ED50
 OLD_MAGIC = 0x1EE55A01
@@ -25,6 +25,46 @@ LARGEST_UNPACKED = 1 << 26
 """Bytes that come out of all packed entries of a file at most."""
 
 _MAX_ENTRIES = 1 << 16
+
+
+@dataclass(frozen=True)
+class FatHeader:
+    """What a container begins with: bytes of this header, and of all entries."""
+
+    magic: int
+    version: int
+    header_size: int
+    size: int
+
+
+@dataclass(frozen=True)
+class FatEntryHeader:
+    """What an entry begins with: bytes of this header and of what follows it, of which a packed one uses `packed_size`.
+
+    `name` counts from the header on. What older toolkits leave out is 0.
+    """
+
+    kind: int
+    version: int
+    header_size: int
+    size: int
+    packed_size: int = 0
+    arch: int = 0
+    name: int = 0
+    name_size: int = 0
+    flags: int = 0
+    unpacked_size: int = 0
+
+
+HEADER = Layout("u32 magic;  u16 version, header_size;  u64 size;", FatHeader)
+ENTRY = Layout(
+    """
+    u16 kind, version;  u32 header_size;  u64 size;  u32 packed_size;  u64 :64;  u32 arch, name, name_size;  u64 flags;
+    u64 :64, unpacked_size;
+    """,
+    FatEntryHeader,
+)
+_SMALLEST_ENTRY = ENTRY.fields["packed_size"].at
 
 
 @dataclass(frozen=True)
@@ -55,37 +95,29 @@ def parse_fatbin(data: bytes, start: int = 0, path: str | None = None) -> tuple[
 
     Raises FormatError when it does not fit the data.
     """
-    if len(data) - start < 16:
+    if len(data) - start < HEADER.size:
         raise FormatError(path, start, "the file ends inside a fat binary header")
-    magic, _, header, length = struct.unpack_from("<IHHQ", data, start)
-    if magic != MAGIC or header < 16 or header + length > len(data) - start:
+    head = HEADER.read(data, start)
+    if head.magic != MAGIC or head.header_size < HEADER.size or head.header_size + head.size > len(data) - start:
         raise FormatError(path, start, "not a fat binary, or cut off")
     entries: list[FatEntry] = []
-    pos, end = start + header, start + header + length
-    while pos + 16 <= end:
-        kind, _, entry_header, size = struct.unpack_from("<HHIQ", data, pos)
-        if entry_header < 16 or entry_header + size > end - pos or len(entries) >= _MAX_ENTRIES:
+    pos, end = start + head.header_size, start + head.header_size + head.size
+    while pos + _SMALLEST_ENTRY <= end:
+        e = ENTRY.read(data, pos, _SMALLEST_ENTRY)
+        if not _SMALLEST_ENTRY <= e.header_size <= end - pos - e.size or len(entries) >= _MAX_ENTRIES:
             raise FormatError(path, pos, "a fat binary entry does not fit its container")
-        arch = _number(data, pos, entry_header, 0x1C, 4)
-        flags = _number(data, pos, entry_header, 0x28, 8)
-        packed_size = _number(data, pos, entry_header, 0x10, 4)
-        packing = next((how for bit, how in PACKINGS.items() if flags & bit), "")
-        unpacked = _number(data, pos, entry_header, 0x38, 8) if packing else 0
-        name = _name(data, pos, entry_header)
-        payload = packed_size if packing and 0 < packed_size <= size else size
-        label = KINDS.get(kind, f"kind {kind}")
-        entries.append(FatEntry(label, f"sm_{arch}", pos + entry_header, payload, packing, name, unpacked))
-        pos += entry_header + size
-    return entries, header + length
-
-
-def _number(data: bytes, start: int, header: int, at: int, size: int) -> int:
-    return int.from_bytes(data[start + at : start + at + size], "little") if at + size <= header else 0
-
-
-def _name(data: bytes, start: int, header: int) -> str:
-    at, length = _number(data, start, header, 0x20, 4), _number(data, start, header, 0x24, 4)
-    return data[start + at : start + at + length].decode("latin-1") if at and at + length <= header else ""
+        e = ENTRY.read(data, pos, e.header_size)
+        packing = next((how for bit, how in PACKINGS.items() if e.flags & bit), "")
+        payload = e.packed_size if packing and 0 < e.packed_size <= e.size else e.size
+        name = data[pos + e.name : pos + e.name + e.name_size] if e.name + e.name_size <= e.header_size else b""
+        entries.append(
+            FatEntry(
+                KINDS.get(e.kind, f"kind {e.kind}"), f"sm_{e.arch}", pos + e.header_size, payload, packing,
+                name.decode("latin-1") if e.name else "", e.unpacked_size if packing else 0,
+            )
+        )  # fmt: skip
+        pos += e.header_size + e.size
+    return entries, head.header_size + head.size
 
 
 def parse_old_fatbin(

@@ -1,20 +1,23 @@
 """GXP files: compiled shader programs for the PowerVR USSE, versions 1.4 and 1.5.
 
-`parse_gxp` reads every field and keeps the order of the parts and unexplained bytes, so that `write_gxp` (in
-`gxp_write`) writes the file back byte for byte, or with other programs and tables in it. Offsets in the file count from
-their own place. Source: [usse] 3; the sizes of header and varyings per version are measured on real files.
+`parse_gxp` reads every field and keeps the order of the parts and unexplained bytes, so that `write_gxp` writes the
+file back byte for byte, or with other programs and tables in it. Both follow the layouts declared here. Source: [usse]
+3; the sizes of header and varyings per version are measured on real files.
 """
 
 from __future__ import annotations
 
-import struct
 import warnings
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from isakit.description import Kernel, bytes_of, words_of
 from isakit.errors import FormatError, FormatWarning
 from isakit.formats.gxp_outputs import output_words, stored_output_words
+from isakit.formats.layout import Layout, Values
 from isakit.formats.shader import Shader
+
+T = TypeVar("T")
 
 MAGIC = b"GXP\0"
 FRAGMENT, DISCARD, DEPTH_REPLACE, NATIVE_COLOR = 1 << 0, 1 << 3, 1 << 4, 1 << 6
@@ -38,10 +41,9 @@ SEMANTICS = (
 TYPE_BYTES = (4, 2, 2, 4, 4, 2, 2, 1, 1, 4)
 """Bytes of a component by type number; those of an aggregate are registers."""
 
+NO_SOURCE = 15
+"""The source or texture coordinate of an input that has none."""
 _MAX_NAME = 4096
-# Two u32 and, from 1.5 on, the pointer to the sampler query table close the header.
-HEADER_SIZES = {(1, 4): 0x98, (1, 5): 0x9C}
-_MIN_HEADER = 0x98
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,32 @@ class AttributeDescriptor:
     size: int
     component_info: int
 
+    @property
+    def bits(self) -> InputBits:
+        """The named bits."""
+        return INPUT_BITS.read(INPUT.pack(vars(self)))
+
+
+@dataclass(frozen=True)
+class InputBits:
+    """The bits of an `AttributeDescriptor` by name, 0 for what is not said; `last_*` count from 0."""
+
+    coordinate: int = NO_SOURCE
+    centroid: int = 0
+    projection: int = 0
+    fetched: int = 0
+    source: int = NO_SOURCE
+    f32_color: int = 0
+    last_component: int = 0
+    last: int = 0
+    iterated: int = 0
+    type: int = 0
+    sprite: int = 0
+    unit: int = 0
+    last_word: int = 0
+    last_texel_word: int = 0
+    texel: int = 0
+
 
 @dataclass(frozen=True)
 class FragmentVaryings:
@@ -208,23 +236,74 @@ class GxpFile:
         return self.buffer_sizes[5]
 
 
-# The parts a header field points at: kind, place of the pointer, place of the count (0: no count), record layout.
-TABLES: tuple[tuple[str, int, int, str], ...] = (
-    ("parameters", 0x28, 0x24, "<iHBBIi"),
-    ("primary", 0x40, 0x3C, "<Q"),
-    ("secondary", 0x48, 0x44, "<Q"),
-    ("literals", 0x74, 0x70, "<II"),
-    ("uniform_buffers", 0x7C, 0x78, "<HHi"),
-    ("dependent_samplers", 0x84, 0x80, "<HH"),
-    ("texture_buffer_samplers", 0x8C, 0x88, "<HH"),
-    ("containers", 0x94, 0x90, "<HHHH"),
+# --- what lies where -------------------------------------------------------------------------------------------------
+HEADER = Layout("""
+    char magic[4];  u8 version[2];  u16 sdk_version;  u32 stored_size, binary_guid, source_guid, flags, buffer_flags;
+    u64 texunit_flags;
+    u32 parameters_count, *parameters, *varyings;
+    u16 primary_registers, secondary_registers;  u32 temp_registers;  u16 temp_registers_selective, phase_count;
+    u32 primary_count, *primary, secondary_count, *secondary, *secondary_end;
+    u32 buffer_sizes[6], *literal_buffer, compiler_version;
+    u32 literals_count, *literals, uniform_buffers_count, *uniform_buffers;
+    u32 dependent_samplers_count, *dependent_samplers, texture_buffer_samplers_count, *texture_buffer_samplers;
+    u32 containers_count, *containers, *sampler_query;
+""")
+HEADER_SIZES = {(1, 4): HEADER.fields["sampler_query"].at, (1, 5): HEADER.size}
+"""Bytes of the header by version."""
+_MIN_HEADER = min(HEADER_SIZES.values())
+
+PARAMETER = Layout("""
+    s32 *name;  u16 category:4, type:4, component_count:4, container_index:4;  u8 semantic, semantic_index;
+    u32 array_size;  s32 resource_index;
+""")
+VERTEX = Layout(
+    "u64 attribute_registers, untyped_registers;  u32 outputs1, outputs2, texcoord_pack;  u16 index_pa, instance_pa;",
+    VertexVaryings,
 )
-POINTERS = {kind: at for kind, at, _, _ in TABLES} | {"varyings": 0x2C, "literal_buffer": 0x68, "sampler_query": 0x98}
-HEADER_LAYOUT = "<4sBBHIIIII"
-VERTEX_LAYOUT = "<QQIIIHH"
-VERTEX_LAYOUT_14 = "<QQIII"
-FRAGMENT_LAYOUT = "<QBBBBHHI"
+FRAGMENT_HEAD = Layout("""
+    u64 unknown0;  u8 output_start, unknown9, output_type, output_components;  u16 inputs_count, unknown_e;
+    u32 *inputs;
+""")
+INPUT = Layout("u32 info, resource_index, size, component_info;", AttributeDescriptor)
+INPUT_BITS = Layout(
+    """
+    u32 coordinate:4, centroid:1, :3, projection:2, :1, fetched:1, source:4, :4, f32_color:1, :1, last_component:2, :1,
+        last:1, iterated:2, type:2, sprite:1, :1;
+    u32 unit;  u32 :4, last_word:2, last_texel_word:2, :24;  u32 :4, texel:2, :26;
+    """,
+    InputBits,
+)
+WORD = Layout("u64 word;")
+TABLES: dict[str, Layout[Any]] = {
+    "parameters": PARAMETER,
+    "primary": WORD,
+    "secondary": WORD,
+    "literals": Layout("u32 sa_offset, value;", GxpLiteral),
+    "uniform_buffers": Layout("u16 reside_buffer, ldst_base_offset;  s32 ldst_base_value;", GxpUniformBuffer),
+    "dependent_samplers": Layout("u16 resource, sa_offset;", GxpDependentSampler),
+    "texture_buffer_samplers": Layout("u16 resource, sa_offset;", GxpDependentSampler),
+    "containers": Layout("u16 index, unknown, base_sa_offset, size_in_words;", GxpContainer),
+}
+"""The records of every table that the header counts and points at."""
+_POINTED = [name for name, f in HEADER.fields.items() if f.is_pointer]
+_SCALARS = [name for name in HEADER.fields if name not in {"magic", *_POINTED, *(f"{kind}_count" for kind in TABLES)}]
 _QUERY_BYTES = 32
+
+ORDER = (
+    "header", "varyings", "inputs", "secondary", "phases", "primary", "literals", "literal_buffer",
+    "dependent_samplers", "texture_buffer_samplers", "containers", "uniform_buffers", "parameters", "sampler_query",
+)  # fmt: skip
+"""Order of the parts in a new file, the names of parameters after them; compilers used several orders."""
+
+
+def alignment(kind: str) -> int:
+    """Return the alignment of a part in bytes; 64-bit instructions are aligned to 4 only."""
+    return {"name": 1, "sampler_query": 2}.get(kind, 4)
+
+
+def vertex_bytes(version: tuple[int, int]) -> int:
+    """Return the size of the varyings of a vertex program: 1.4 has no registers for the numbers of vertex, instance."""
+    return VERTEX.size if version >= (1, 5) else VERTEX.fields["index_pa"].at
 
 
 def gxp_extent(data: bytes, start: int = 0) -> int | None:
@@ -281,28 +360,20 @@ class _Parser:
     def error(self, at: int, reason: str) -> FormatError:
         return FormatError(self.path, self.offset + at, reason)
 
-    def u32(self, at: int) -> int:
-        return int.from_bytes(self.data[at : at + 4], "little")
-
-    def u16(self, at: int) -> int:
-        return int.from_bytes(self.data[at : at + 2], "little")
-
-    def pointer(self, at: int) -> int | None:
-        return at + self.u32(at) if self.u32(at) else None
-
     def span(self, start: int, length: int, kind: str, index: int = 0) -> None:
         if not 0 <= start <= start + length <= self.size:
             raise self.error(min(max(start, 0), len(self.data)), f"{kind} ({length:#x} bytes) lies outside the file")
         self.spans.append((start, start + length, kind, index))
 
-    def table(self, kind: str, at: int, count_at: int, layout: str) -> list[tuple[int, ...]]:
-        start, count = self.pointer(at), self.u32(count_at)
+    def table(self, kind: str, record: Values, records: Layout[T], pointer_at: int) -> list[T]:
+        """Read the records that a record counts and points at; the pointer itself lies at `pointer_at`."""
+        start, count = record[kind], record[f"{kind}_count"]
         if start is None:
             if count:
-                raise self.error(at, f"{count} entries of {kind}, but no place for them")
+                raise self.error(pointer_at, f"{count} entries of {kind}, but no place for them")
             return []
-        self.span(start, count * struct.calcsize(layout), kind)
-        return list(struct.iter_unpack(layout, self.data[start : start + count * struct.calcsize(layout)]))
+        self.span(start, count * records.size, kind)
+        return records.array(self.data, start, count)
 
     def parse(self) -> GxpFile:
         data = self.data
@@ -311,86 +382,69 @@ class _Parser:
         version = (data[4], data[5])
         if version not in HEADER_SIZES:
             raise self.error(4, f"version {data[4]}.{data[5]} is not known")
-        self.size = self.u32(8)
+        self.size = int.from_bytes(data[8:12], "little")
         if not HEADER_SIZES[version] <= self.size <= len(data):
             raise self.error(8, f"the header says {self.size:#x} bytes, the file has {len(data):#x}")
-        gxp = GxpFile(version, self.u16(6))
-        (gxp.binary_guid, gxp.source_guid, gxp.flags, gxp.buffer_flags, gxp.texunit_flags) = struct.unpack_from(
-            "<IIIIQ", data, 0x0C
-        )
-        (gxp.primary_registers, gxp.secondary_registers, gxp.temp_registers, gxp.temp_registers_selective,
-         gxp.phase_count) = struct.unpack_from("<HHIHH", data, 0x30)  # fmt: skip
-        gxp.buffer_sizes = struct.unpack_from("<6I", data, 0x50)
-        gxp.compiler_version = self.u32(0x6C)
+        head = HEADER.read(data, 0, HEADER_SIZES[version])
+        gxp = GxpFile(**{name: head[name] for name in _SCALARS})
         self.spans.append((0, HEADER_SIZES[version], "header", 0))
-
-        rows = {kind: self.table(kind, at, count_at, layout) for kind, at, count_at, layout in TABLES}
-        gxp.primary = [w for (w,) in rows["primary"]]
-        gxp.secondary = [w for (w,) in rows["secondary"]]
-        if (self.pointer(0x4C) or 0) != (self.pointer(0x48) or 0) + 8 * len(gxp.secondary):
+        rows = {kind: self.table(kind, head, records, HEADER.fields[kind].at) for kind, records in TABLES.items()}
+        for kind, found in rows.items():
+            setattr(gxp, kind, [r["word"] for r in found] if TABLES[kind] is WORD else found)
+        if (head["secondary_end"] or 0) != (head["secondary"] or 0) + WORD.size * len(gxp.secondary):
             raise self.error(0x4C, "the end of the secondary program does not match its instruction count")
-        gxp.literals = [GxpLiteral(*r) for r in rows["literals"]]
-        gxp.uniform_buffers = [GxpUniformBuffer(*r) for r in rows["uniform_buffers"]]
-        gxp.dependent_samplers = [GxpDependentSampler(*r) for r in rows["dependent_samplers"]]
-        gxp.texture_buffer_samplers = [GxpDependentSampler(*r) for r in rows["texture_buffer_samplers"]]
-        gxp.containers = [GxpContainer(*r) for r in rows["containers"]]
-        self.parameters(gxp, rows["parameters"])
-        self.varyings(gxp)
-        literal_buffer = self.pointer(0x68)
-        if literal_buffer is not None:
-            self.span(literal_buffer, 4 * gxp.buffer_sizes[2], "literal_buffer")
-            gxp.literal_buffer = data[literal_buffer : literal_buffer + 4 * gxp.buffer_sizes[2]]
-        elif gxp.buffer_sizes[2]:
-            raise self.error(0x68, "a literal buffer without a place")
-        query = self.pointer(0x98) if version >= (1, 5) else None
+        gxp.parameters = self.parameters(rows["parameters"], head["parameters"])
+        gxp.varyings = self.varyings(gxp, head["varyings"])
+        self.rest(gxp, head)
+        self.arrange(gxp)
+        return gxp
+
+    def parameters(self, rows: list[Values], start: int) -> list[GxpParameter]:
+        names: dict[int, str] = {}
+        out: list[GxpParameter] = []
+        for index, row in enumerate(rows):
+            own = start + PARAMETER.size * index
+            place = row["name"]
+            if place is None:  # a uniform buffer may have no name
+                place, names[own] = own, ""
+            elif place not in names:
+                end = self.data.find(b"\0", place, min(place + _MAX_NAME, self.size)) if place >= 0 else -1
+                if end < 0:
+                    raise self.error(own, f"the name of parameter {index} lies outside the file")
+                self.span(place, end + 1 - place, "name", index)
+                names[place] = self.data[place:end].decode("latin-1")
+            row["name"] = names[place]
+            out.append(GxpParameter(**row))
+        return out
+
+    def varyings(self, gxp: GxpFile, start: int | None) -> VertexVaryings | FragmentVaryings | None:
+        if start is None:
+            return None
+        length = vertex_bytes(gxp.version) if gxp.stage == "vertex" else FRAGMENT_HEAD.size
+        self.span(start, length, "varyings")
+        if gxp.stage == "vertex":
+            return VERTEX.read(self.data, start, length)
+        head = FRAGMENT_HEAD.read(self.data, start)
+        inputs = self.table("inputs", head, INPUT, start + FRAGMENT_HEAD.fields["inputs"].at)
+        del head["inputs_count"]
+        head["inputs"] = tuple(inputs)
+        return FragmentVaryings(**head)
+
+    def rest(self, gxp: GxpFile, head: Values) -> None:
+        """Read the parts that are not tables of records: literals in memory and the query table."""
+        start, length = head["literal_buffer"], 4 * gxp.buffer_sizes[2]
+        if start is not None:
+            self.span(start, length, "literal_buffer")
+            gxp.literal_buffer = self.data[start : start + length]
+        elif length:
+            raise self.error(HEADER.fields["literal_buffer"].at, "a literal buffer without a place")
+        query = head["sampler_query"]
         if query is not None:
             # The table has no length: one u16 per texture unit, or less where another part begins before that.
             later = (s for s, *_ in self.spans if s > query)
             length = min(_QUERY_BYTES, min(later, default=self.size) - query, self.size - query)
             self.span(query, length - length % 2, "sampler_query")
-            gxp.sampler_query = tuple(words_of(data[query : query + length], 2))
-        self.arrange(gxp)
-        return gxp
-
-    def parameters(self, gxp: GxpFile, rows: list[tuple[int, ...]]) -> None:
-        start = self.pointer(0x28) or 0
-        names: dict[int, str] = {}
-        for index, (name_offset, packed, semantic, semantic_index, array_size, resource) in enumerate(rows):
-            at = start + 16 * index + name_offset
-            if not name_offset:  # a uniform buffer may have no name
-                names[at] = ""
-            elif at not in names:
-                end = self.data.find(b"\0", at, min(at + _MAX_NAME, self.size)) if at >= 0 else -1
-                if end < 0:
-                    raise self.error(start + 16 * index, f"the name of parameter {index} lies outside the file")
-                self.span(at, end + 1 - at, "name", index)
-                names[at] = self.data[at:end].decode("latin-1")
-            category, kind, components, container = (packed >> shift & 15 for shift in (0, 4, 8, 12))
-            gxp.parameters.append(
-                GxpParameter(
-                    names[at], category, kind, components, container, semantic, semantic_index, array_size, resource
-                )
-            )
-
-    def varyings(self, gxp: GxpFile) -> None:
-        start = self.pointer(0x2C)
-        if start is None:
-            return
-        if gxp.stage == "vertex":
-            layout = VERTEX_LAYOUT if gxp.version >= (1, 5) else VERTEX_LAYOUT_14
-            self.span(start, struct.calcsize(layout), "varyings")
-            gxp.varyings = VertexVaryings(*struct.unpack_from(layout, self.data, start))
-            return
-        self.span(start, struct.calcsize(FRAGMENT_LAYOUT), "varyings")
-        head, first, byte9, kind, width, count, unknown, place = struct.unpack_from(FRAGMENT_LAYOUT, self.data, start)
-        inputs: list[AttributeDescriptor] = []
-        if place:
-            at = start + 0x10 + place
-            self.span(at, 16 * count, "inputs")
-            inputs = [AttributeDescriptor(*r) for r in struct.iter_unpack("<4I", self.data[at : at + 16 * count])]
-        elif count:
-            raise self.error(start + 12, f"{count} varyings, but no place for them")
-        gxp.varyings = FragmentVaryings(head, first, byte9, kind, width, unknown, tuple(inputs))
+            gxp.sampler_query = tuple(words_of(self.data[query : query + length], 2))
 
     def arrange(self, gxp: GxpFile) -> None:
         """Turn the places of the parts into the order in which to write them, with the bytes between them."""
@@ -407,9 +461,134 @@ class _Parser:
             gxp.layout.append(GxpPiece(kind, index, self.data[end:start], start % alignment(kind) == 0))
             end, last = stop, kind
         gxp.tail, gxp.padding = self.data[end : self.size], self.data[self.size :]
-        gxp.stored_size = self.size
 
 
-def alignment(kind: str) -> int:
-    """Alignment of a part in bytes; 64-bit instructions are aligned to 4 only."""
-    return {"name": 1, "sampler_query": 2}.get(kind, 4)
+# --- writing ---------------------------------------------------------------------------------------------------------
+def write_gxp(gxp: GxpFile) -> bytes:
+    """Return the bytes of a GXP file, sizes and offsets computed anew; an unchanged file comes out as it was read.
+
+    Raises FormatError for values that do not fit their fields.
+    """
+    return _Writer(gxp).bytes()
+
+
+def standard_layout(gxp: GxpFile) -> list[GxpPiece]:
+    """Return the parts of a new file in their order."""
+    missing = {"inputs"} if not isinstance(gxp.varyings, FragmentVaryings) else set[str]()
+    missing |= {kind for kind in ("varyings", "phases") if not getattr(gxp, kind)}
+    if not gxp.sampler_query or gxp.version < (1, 5):
+        missing.add("sampler_query")
+    names: dict[str, int] = {}
+    for index, p in enumerate(gxp.parameters):
+        names.setdefault(p.name, index)
+    names.pop("", None)
+    return [GxpPiece(k) for k in ORDER if k not in missing] + [GxpPiece("name", index) for index in names.values()]
+
+
+class _Writer:
+    def __init__(self, gxp: GxpFile) -> None:
+        self.gxp, self.size = gxp, 0
+        if gxp.version not in HEADER_SIZES:
+            raise FormatError(None, 4, f"version {gxp.version} is not known")
+        if isinstance(gxp.varyings, VertexVaryings if gxp.stage == "fragment" else FragmentVaryings):
+            raise FormatError(None, 0, f"the varyings are not those of a {gxp.stage} program")
+        if 4 * gxp.buffer_sizes[2] != len(gxp.literal_buffer):
+            raise FormatError(None, 0x58, "the literal buffer does not have the size the header states")
+        self.places: dict[str, int] = {}
+        self.numbered: dict[int, int] = {}  # where the name of a parameter is
+        self.named: dict[str, int] = {}  # where a name is first
+
+    def bytes(self) -> bytes:
+        gxp, out = self.gxp, bytearray()
+        content = self.content()
+        for piece in self.pieces(content):
+            out += piece.gap
+            if piece.aligned:
+                out += bytes(-len(out) % alignment(piece.kind))
+            if piece.kind == "name":
+                name = gxp.parameters[piece.index].name
+                self.numbered[piece.index] = len(out)
+                self.named.setdefault(name, len(out))
+                out += _stored_name(name)
+            else:
+                self.places[piece.kind] = len(out)
+                out += content[piece.kind]
+        if self.places["header"]:
+            raise FormatError(None, 0, "the header is not the first part of the file")
+        out += gxp.tail
+        self.size = len(out)
+        for kind, data in self.content().items():  # now that all places are known
+            if kind in self.places:
+                out[self.places[kind] : self.places[kind] + len(data)] = data
+        return bytes(out) + (gxp.padding if self.size == gxp.stored_size else bytes(-self.size % 4))
+
+    def content(self) -> dict[str, bytes]:
+        """Return the bytes of every part this file has, without the offsets to parts that have no place yet."""
+        gxp, place = self.gxp, self.places.get
+        content = {"header": self.header()}
+        for kind, records in TABLES.items():
+            rows: list[Any] = getattr(gxp, kind)
+            if kind == "parameters":
+                content[kind] = b"".join(self.parameter(k, p) for k, p in enumerate(rows))
+            else:
+                values: list[Values] = [{"word": r} if records is WORD else vars(r) for r in rows]
+                content[kind] = b"".join(map(records.pack, values))
+        content["literal_buffer"] = gxp.literal_buffer
+        if gxp.phases:
+            content["phases"] = bytes_of(gxp.phases)
+        queried = gxp.sampler_query or any(p.kind == "sampler_query" for p in gxp.layout)
+        if queried and gxp.version >= (1, 5):
+            content["sampler_query"] = bytes_of(gxp.sampler_query, 2)
+        v = gxp.varyings
+        if isinstance(v, VertexVaryings):
+            content["varyings"] = VERTEX.pack(vars(v), size=vertex_bytes(gxp.version))
+        elif isinstance(v, FragmentVaryings):
+            head = {**vars(v), "inputs_count": len(v.inputs), "inputs": place("inputs")}
+            content["varyings"] = FRAGMENT_HEAD.pack(head, place("varyings", 0))
+            content["inputs"] = b"".join(INPUT.pack(vars(d)) for d in v.inputs)
+        return content
+
+    def header(self) -> bytes:
+        gxp = self.gxp
+        head: Values = {name: getattr(gxp, name) for name in _SCALARS}
+        head |= {"magic": MAGIC, "stored_size": self.size}
+        head |= {f"{kind}_count": len(getattr(gxp, kind)) for kind in TABLES}
+        head |= {name: self.places.get(name) for name in _POINTED}
+        if "secondary" in self.places:
+            head["secondary_end"] = self.places["secondary"] + WORD.size * len(gxp.secondary)
+        return HEADER.pack(head, 0, HEADER_SIZES[gxp.version])
+
+    def parameter(self, index: int, p: GxpParameter) -> bytes:
+        at = self.places.get("parameters", 0) + PARAMETER.size * index
+        place = self.numbered.get(index) or (self.named.get(p.name) if p.name else None)
+        return packed_parameter(p, at, place)
+
+    def pieces(self, content: dict[str, bytes]) -> list[GxpPiece]:
+        """Return the stored order without the parts that are gone, then the parts that are new."""
+        gxp, standard = self.gxp, standard_layout(self.gxp)
+        if not gxp.layout:
+            return standard
+        pieces = [p for p in gxp.layout if (p.index < len(gxp.parameters) if p.kind == "name" else p.kind in content)]
+        have = {p.kind for p in pieces}
+        if "phases" not in have and "phases" in content:
+            first = next((k for k, p in enumerate(pieces) if p.kind == "primary"), len(pieces))
+            pieces.insert(first, GxpPiece("phases"))
+            have.add("phases")
+        pieces += [p for p in standard if p.kind not in have | {"name"} and content[p.kind]]
+        stored = {gxp.parameters[p.index].name for p in pieces if p.kind == "name"}
+        return pieces + [p for p in standard if p.kind == "name" and gxp.parameters[p.index].name not in stored]
+
+
+def packed_parameter(p: GxpParameter, at: int = 0, name: int | None = None) -> bytes:
+    """Return a parameter record that stands at `at`, its name at `name`. Raises FormatError for what does not fit."""
+    try:
+        return PARAMETER.pack({**vars(p), "name": name}, at)
+    except FormatError as e:
+        raise FormatError(None, e.offset, f"parameter {p.name!r}: {e.reason}") from None
+
+
+def _stored_name(name: str) -> bytes:
+    try:
+        return name.encode("latin-1") + b"\0"
+    except UnicodeEncodeError:
+        raise FormatError(None, 0, f"parameter name {name!r} does not fit 8-bit characters") from None

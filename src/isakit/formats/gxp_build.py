@@ -32,9 +32,11 @@ from isakit.formats.gxp import (
     GxpPiece,
     GxpUniformBuffer,
     VertexVaryings,
+    packed_parameter,
+    standard_layout,
+    write_gxp,
 )
 from isakit.formats.gxp_outputs import HAS_POSITION, OUTPUT_BITS, TEXCOORD_CODES
-from isakit.formats.gxp_write import write_gxp
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -110,12 +112,7 @@ class GxpBuilder:
     # --- parameters --------------------------------------------------------------------------------------------------
     def parameter(self, p: GxpParameter) -> None:
         """Add a parameter record as it is."""
-        for value, bits in ((p.category, 4), (p.type, 4), (p.component_count, 4), (p.container_index, 4),
-                            (p.semantic, 8), (p.semantic_index, 8), (p.array_size, 32)):  # fmt: skip
-            if not 0 <= value < 1 << bits:
-                raise FormatError(None, 0, f"parameter {p.name!r}: {value} does not fit {bits} bits")
-        if not -(1 << 31) <= p.resource_index < 1 << 31:
-            raise FormatError(None, 0, f"parameter {p.name!r}: place {p.resource_index}")
+        packed_parameter(p)  # refuses what does not fit
         self._file.parameters.append(p)
 
     def attribute(
@@ -489,7 +486,7 @@ class GxpBuilder:
         gxp.buffer_sizes = (a, b, c, d, e, f)
 
     def _pieces(self, gxp: GxpFile) -> list[GxpPiece]:
-        pieces = rules.standard_layout(gxp)
+        pieces = standard_layout(gxp)
         if self._layout is not None:
             pieces = list[GxpPiece]()
             for kind in self._layout:
@@ -498,7 +495,7 @@ class GxpBuilder:
                         raise FormatError(None, 0, f"the layout has the name of parameter {m[1]}, which is not there")
                     pieces.append(GxpPiece("name", int(m[1])))
                 elif kind == "names":
-                    pieces += [p for p in rules.standard_layout(gxp) if p.kind == "name"]
+                    pieces += [p for p in standard_layout(gxp) if p.kind == "name"]
                 else:
                     pieces.append(GxpPiece(kind))
         out: list[GxpPiece] = []

@@ -19,7 +19,10 @@ from isakit.formats.gxp import (
     DEPTH_REPLACE,
     DISCARD,
     FRAGMENT,
+    INPUT,
+    INPUT_BITS,
     LITERAL_BUFFER,
+    NO_SOURCE,
     SAMPLER,
     SEMANTICS,
     TYPES,
@@ -29,11 +32,10 @@ from isakit.formats.gxp import (
     GxpContainer,
     GxpFile,
     GxpParameter,
-    GxpPiece,
+    InputBits,
     VertexVaryings,
 )
 from isakit.formats.gxp_outputs import output_words
-from isakit.formats.gxp_write import ORDER
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -129,14 +131,13 @@ def _doubled(part: Any, word: int) -> bool:
 # --- inputs of fragment programs -------------------------------------------------------------------------------------
 SOURCES = (*(f"texcoord{k}" for k in range(10)), "color0", "color1", "fog", "position")
 """What can be interpolated, by number."""
-NO_SOURCE = 15
 COORDINATES = ("kind0", "xy", "xyw", "xyz")
 """How a texel that is fetched before the program finds its coordinate; xyw and xyz divide by the last component, or are
 the direction of a cube map."""
-_ITERATED, _LAST, _FETCHED, _CENTROID, _F32_COLOR = 3 << 26, 1 << 25, 1 << 11, 1 << 4, 1 << 20
-_TYPE_BITS = {"f32": 0, "f16": 2 << 28, "c10": 1 << 28, "u8": 0}
-_TEXEL_BITS = {"native": 0, "f16": 2, "f32": 3}
+_TYPES = ("f32", "c10", "f16")
+_TEXELS = {"native": 0, "f16": 2, "f32": 3}
 _TEXEL_WORDS = {"native": 1, "f16": 2, "f32": 4}
+_COLORS = (SOURCES.index("color0"), SOURCES.index("color1"))
 
 
 @dataclass(frozen=True)
@@ -169,49 +170,39 @@ class InputFacts:
         return 0 if self.coordinate is None else _TEXEL_WORDS[self.texel]
 
     def descriptor(self, last: bool) -> AttributeDescriptor:
-        """The stored form; `last`: no interpolated value follows."""
-        info = (NO_SOURCE if self.source is None else self.source) << 12
-        info |= NO_SOURCE if self.coordinate is None else self.coordinate
-        size = 0
+        """Return the stored form; `last`: no interpolated value follows."""
+        bits = InputBits(centroid=self.centroid)
         if self.source is not None:
-            info |= (self.components - 1) << 22 | _ITERATED | (_LAST if last else 0) | _TYPE_BITS[self.type]
-            info |= _F32_COLOR if self.source in (10, 11) and self.type == "f32" else 0
-            size |= (self.iterated_words - 1) << 4
-        info |= _CENTROID if self.centroid else 0
+            bits = replace(
+                bits, source=self.source, last_component=self.components - 1, iterated=3, last=last,
+                type=_TYPES.index(self.type) if self.type != "u8" else 0, last_word=self.iterated_words - 1,
+                f32_color=self.source in _COLORS and self.type == "f32",
+            )  # fmt: skip
         if self.coordinate is not None:
-            info |= _FETCHED | self.projection << 8
-            size |= (self.texel_words - 1) << 6
-        texel = 0 if self.coordinate is None else _TEXEL_BITS[self.texel] << 4
-        return AttributeDescriptor(info, 0 if self.coordinate is None else self.unit, size, texel)
+            bits = replace(
+                bits, coordinate=self.coordinate, fetched=1, projection=self.projection, unit=self.unit,
+                texel=_TEXELS[self.texel], last_texel_word=self.texel_words - 1,
+            )  # fmt: skip
+        return INPUT.read(INPUT_BITS.pack(vars(bits)))
 
 
 def input_facts(d: AttributeDescriptor) -> InputFacts:
-    """The words for a stored input; `descriptor` of the result differs from `d` only where `d` is unusual."""
-    source, coordinate = d.info >> 12 & 15, d.info & 15
-    ty = "f32"
-    if d.info & 2 << 28:
-        ty = "f16"
-    elif d.info & 1 << 28:
-        ty = "c10"
-    elif source in (10, 11) and not d.info & _F32_COLOR:
-        ty = "u8"
-    return InputFacts(
-        source if source < len(SOURCES) else None,
-        (d.info >> 22 & 3) + 1 if source < len(SOURCES) else 4,
-        ty if source < len(SOURCES) else "f32",
-        bool(d.info & _CENTROID),
-        d.resource_index,
-        None if coordinate == NO_SOURCE else coordinate,
-        d.info >> 8 & 3 if coordinate != NO_SOURCE else 1,
-        {0: "native", 2: "f16", 3: "f32"}.get(d.component_info >> 4 & 3, "native")
-        if coordinate != NO_SOURCE
-        else "f16",
-    )
+    """Return the words for a stored input; `descriptor` of these differs from `d` only where `d` is unusual."""
+    bits, facts = d.bits, InputFacts(centroid=bool(d.bits.centroid), unit=d.resource_index)
+    if bits.source < len(SOURCES):
+        ty = "f16" if bits.type & 2 else _TYPES[bits.type]
+        if ty == "f32" and bits.source in _COLORS and not bits.f32_color:
+            ty = "u8"
+        facts = replace(facts, source=bits.source, components=bits.last_component + 1, type=ty)
+    if bits.coordinate != NO_SOURCE:
+        texel = next((name for name, code in _TEXELS.items() if code == bits.texel), "native")
+        facts = replace(facts, coordinate=bits.coordinate, projection=bits.projection, texel=texel)
+    return facts
 
 
 def last_iterated(inputs: tuple[AttributeDescriptor, ...]) -> int:
-    """Position of the last input that is interpolated, -1 where none is."""
-    return max((k for k, d in enumerate(inputs) if d.info >> 12 & 15 < len(SOURCES)), default=-1)
+    """Return the position of the last input that is interpolated, -1 where none is."""
+    return max((k for k, d in enumerate(inputs) if d.bits.source < len(SOURCES)), default=-1)
 
 
 # --- the file as it follows ------------------------------------------------------------------------------------------
@@ -275,8 +266,8 @@ def derived_varyings(gxp: GxpFile) -> VertexVaryings | FragmentVaryings:
 def _fetches(gxp: GxpFile) -> list[tuple[int, int]]:
     """(unit, sample format) of texels that are fetched before the program."""
     inputs = gxp.varyings.inputs if isinstance(gxp.varyings, FragmentVaryings) else ()
-    formats = {2: F16, 3: F32}
-    return [(d.resource_index, formats.get(d.component_info >> 4 & 3, NATIVE)) for d in inputs if d.info & 15 != 15]
+    formats = {_TEXELS["f16"]: F16, _TEXELS["f32"]: F32}
+    return [(b.unit, formats.get(b.texel, NATIVE)) for b in (d.bits for d in inputs) if b.coordinate != NO_SOURCE]
 
 
 def _flags(gxp: GxpFile, code: CodeFacts) -> int:
@@ -345,25 +336,6 @@ def sampled_as(gxp: GxpFile, code: CodeFacts, unit: int) -> int:
         if s.resource == 4 * unit and base + s.sa_offset in code.samples:
             return code.samples[base + s.sa_offset]
     return NATIVE
-
-
-def standard_layout(gxp: GxpFile) -> list[GxpPiece]:
-    """The order of the parts in a new file."""
-    pieces: list[GxpPiece] = []
-    for kind in ORDER:
-        if kind == "inputs" and not isinstance(gxp.varyings, FragmentVaryings):
-            continue
-        if kind in ("sampler_query", "phases") and not getattr(gxp, kind):
-            continue
-        if kind == "varyings" and gxp.varyings is None:
-            continue
-        pieces.append(GxpPiece(kind))
-    stored = {""}
-    for index, p in enumerate(gxp.parameters):
-        if p.name not in stored:
-            stored.add(p.name)
-            pieces.append(GxpPiece("name", index))
-    return pieces
 
 
 def type_number(name: str) -> int:

@@ -11,7 +11,7 @@ from isakit.asm.source import Place, Statement
 from isakit.codec import Stream, Token
 from isakit.errors import FormatError
 from isakit.formats import gxp_derive as rules
-from isakit.formats.gxp import GxpParameter, VertexVaryings
+from isakit.formats.gxp import ORDER, GxpParameter, VertexVaryings
 from isakit.formats.gxp_build import CONTAINER_NAMES, SIZE_NAMES, GxpBuilder
 from isakit.formats.gxp_listing import read_name
 
@@ -501,7 +501,7 @@ def _layout(b: GxpBuilder, a: Arguments) -> None:
     parts: list[str] = []
     while a.left:
         text = a.word("a part")
-        if text not in (*rules.ORDER, "names") and not re.fullmatch(r"name\d{1,6}", text):
+        if text not in (*ORDER, "names") and not re.fullmatch(r"name\d{1,6}", text):
             a.k -= 1
             raise a.bad(f"there is no part `{text}`")
         if text in parts:

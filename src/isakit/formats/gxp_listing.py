@@ -26,6 +26,7 @@ from isakit.formats.gxp import (
     GxpFile,
     GxpParameter,
     VertexVaryings,
+    standard_layout,
 )
 from isakit.formats.gxp_build import CONTAINER_NAMES, FLAG_NAMES, SIZE_NAMES, attribute_mask
 from isakit.formats.gxp_outputs import HAS_POSITION, OUTPUT_BITS, TEXCOORD_CODES, texcoord_code
@@ -251,7 +252,7 @@ def _layout(gxp: GxpFile) -> Iterator[str]:
     if not gxp.layout:
         return
     keys = [f"name{p.index}" if p.kind == "name" else p.kind for p in gxp.layout]
-    standard = [f"name{p.index}" if p.kind == "name" else p.kind for p in rules.standard_layout(gxp)]
+    standard = [f"name{p.index}" if p.kind == "name" else p.kind for p in standard_layout(gxp)]
     if keys != standard:
         names = [k for k in standard if re.fullmatch(r"name\d+", k)]
         at = keys.index(names[0]) if names and names[0] in keys else -1

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from isakit.description import InfoRecord, Param
 from isakit.errors import FormatError
+from isakit.formats.layout import Layout, Values
 
 FORM_NONE, FORM_BYTE, FORM_HALF, FORM_SIZED = 1, 2, 3, 4
 
@@ -32,8 +33,14 @@ ATTRIBUTES: dict[int, str] = {
 }  # fmt: skip
 """Names of attributes, for listings."""
 
-# KPARAM_INFO packs size << 18 over: space is shared memory (bit 17), bank 31 = none (bits 16:12), pointee data.
-_SMEM_PARAM = 0x3F000
+NOTES = {
+    IMAGE_SLOT: Layout("u32 symbol, unit;"),
+    MAX_THREADS: Layout("u32 size[3];"),
+    SMEM_PARAM_SIZE: Layout("u16 size;"),
+    IMAGE_SIZE: Layout("u32 symbol, size[3];"),
+    KPARAM_INFO: Layout("u32 unknown;  u16 index, offset;  u32 pointee:12, bank:5, shared:1, size:14;"),
+}
+"""What stands in the records of an attribute. A parameter lies in shared memory, bank 31 is none."""
 
 
 def parse_records(data: bytes, path: str | None = None, offset: int = 0) -> list[InfoRecord]:
@@ -68,28 +75,43 @@ def pack_records(records: Iterable[InfoRecord]) -> bytes:
     return b"".join(parts)
 
 
-def take(records: list[InfoRecord], attribute: int, size: int) -> list[bytes]:
-    """Remove the records of one attribute from the list and return their data, if all have that size.
+def note(attribute: int, values: Values) -> InfoRecord:
+    """Return the record that says these fields of `NOTES`. Raises FormatError for what does not fit."""
+    return InfoRecord(FORM_SIZED, attribute, NOTES[attribute].pack(values))
+
+
+def says(record: InfoRecord, attribute: int) -> bool:
+    """Return whether a record is one of that attribute and has the size of its layout."""
+    return record.attribute == attribute and len(record.data) == NOTES[attribute].size
+
+
+def said(record: InfoRecord) -> Values:
+    """Return the fields of a record by the names in `NOTES`."""
+    return NOTES[record.attribute].read(record.data)
+
+
+def take(records: list[InfoRecord], attribute: int) -> list[Values]:
+    """Remove the records of one attribute from the list and return what they say, if all have the size of its layout.
 
     Records of another size stay in the list: their layout is not known.
     """
     found = [r for r in records if r.attribute == attribute]
-    if any(len(r.data) != size for r in found):
+    if not all(says(r, attribute) for r in found):
         return []
     records[:] = [r for r in records if r.attribute != attribute]
-    return [r.data for r in found]
+    return [said(r) for r in found]
 
 
 def take_params(records: list[InfoRecord]) -> tuple[list[Param], int | None]:
     """Remove the parameter records; return the parameters in order and the size of the area in bytes."""
-    sizes = take(records, SMEM_PARAM_SIZE, 2)
-    area = int.from_bytes(sizes[-1], "little") if sizes else None
+    sizes = take(records, SMEM_PARAM_SIZE)
+    area = sizes[-1]["size"] if sizes else None
     kept = list(records)
-    found = sorted(struct.unpack("<IHHI", data)[1:] for data in take(records, KPARAM_INFO, 12))
-    if [index for index, _, _ in found] != list(range(len(found))):
+    found = sorted(take(records, KPARAM_INFO), key=lambda p: p["index"])
+    if [p["index"] for p in found] != list(range(len(found))):
         records[:] = kept  # not one parameter per index: stays as the file has it
         found = []
-    params = [Param("", offset, packed >> 18) for _, offset, packed in found]
+    params = [Param("", p["offset"], p["size"]) for p in found]
     lists = [r.data for r in records if r.attribute == SMEM_PARAM_OFFSETS]
     if len(lists) == 1 and len(lists[0]) % 4 == 0:
         # Says less than KPARAM_INFO; files of older compilers may have nothing else.
@@ -114,8 +136,8 @@ def param_records(params: Iterable[Param], area: int | None, path: str | None = 
     for index, p in reversed(list(enumerate(params))):
         if not (index < 1 << 16 and 0 <= p.offset < 1 << 16 and 0 <= p.size < 1 << 14):
             raise FormatError(path, 0, f"parameter {index}: offset {p.offset}, size {p.size} do not fit the record")
-        data = struct.pack("<IHHI", 0xFFFFFFFF, index, p.offset, p.size << 18 | _SMEM_PARAM)
-        out.append(InfoRecord(FORM_SIZED, KPARAM_INFO, data))
+        place = {"index": index, "offset": p.offset, "size": p.size, "shared": 1, "bank": 31, "pointee": 0}
+        out.append(note(KPARAM_INFO, {"unknown": 0xFFFFFFFF, **place}))
     if area is not None:
         if not 0 <= area < 1 << 16:
             raise FormatError(path, 0, f"{area} bytes of parameters do not fit the record")

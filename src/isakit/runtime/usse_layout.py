@@ -16,6 +16,7 @@ from isakit.formats.gxp import (
     ATTRIBUTE,
     DATA,
     LITERAL_BUFFER,
+    NO_SOURCE,
     SEMANTICS,
     TEXTURE_BUFFER,
     TYPES,
@@ -23,6 +24,7 @@ from isakit.formats.gxp import (
     AttributeDescriptor,
     GxpFile,
     GxpParameter,
+    InputBits,
     VertexVaryings,
 )
 from isakit.formats.gxp_outputs import TEXCOORD_CODES, texcoord_code
@@ -116,16 +118,15 @@ def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[ShaderInput
     out: list[ShaderInput] = []
     register = 0
     for number, d in enumerate(inputs):
-        source, coordinate = d.info >> 12 & 15, d.info & 15
-        if source != 15:
-            words = (d.size >> 4 & 3) + 1
-            components = (d.info >> 22 & 3) + 1
-            name, ty = _input_name(source, d, number), _input_type(source, d, number)
-            out.append(ShaderInput(name, register, words, components, ty))
+        bits = d.bits
+        if bits.source != NO_SOURCE:
+            words = bits.last_word + 1
+            name, ty = _input_name(bits, number), _input_type(bits, number)
+            out.append(ShaderInput(name, register, words, bits.last_component + 1, ty))
             register += words
-        if coordinate != 15:
-            words = (d.size >> 6 & 3) + 1
-            kind, texel = d.info >> 8 & 3, d.component_info >> 4 & 3
+        if bits.coordinate != NO_SOURCE:
+            words = bits.last_texel_word + 1
+            coordinate, kind, texel = bits.coordinate, bits.projection, bits.texel
             if kind not in _COORDINATES or texel not in _TEXELS or coordinate > 9:
                 raise NotModelled(f"the texel of input {number}", f"coordinate {coordinate}, kind {kind}, type {texel}")
             components, divisor = _COORDINATES[kind]
@@ -135,19 +136,20 @@ def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[ShaderInput
     return out
 
 
-def _input_name(source: int, d: AttributeDescriptor, number: int) -> str:
-    if d.info >> 30 & 1:
+def _input_name(bits: InputBits, number: int) -> str:
+    source = bits.source
+    if bits.sprite:
         return "spritecoord"
     if source > 13:
         raise NotModelled(f"input {number}", f"the source {source} is not known")
     return {10: "color0", 11: "color1", 12: "fog", 13: "position"}.get(source, f"texcoord{source}")
 
 
-def _input_type(source: int, d: AttributeDescriptor, number: int) -> str:
-    code = d.info >> 28 & 3
-    if code not in _INPUT_TYPES:
-        raise NotModelled(f"input {number}", f"the type {code} is not known")
-    return "u8" if not code and source in (10, 11) and not d.info & 0x100000 else _INPUT_TYPES[code]
+def _input_type(bits: InputBits, number: int) -> str:
+    if bits.type not in _INPUT_TYPES:
+        raise NotModelled(f"input {number}", f"the type {bits.type} is not known")
+    stored_as_bytes = not bits.type and bits.source in (10, 11) and not bits.f32_color
+    return "u8" if stored_as_bytes else _INPUT_TYPES[bits.type]
 
 
 def check(gxp: GxpFile, path: str | None) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from isakit.formats import fatbin, gxp
 from isakit.formats.elf import HEADERS, SECTIONS, SYMBOLS
+from isakit.formats.layout import Layout
 from isakit.hosts.drm import capture as drm
 
 Number = tuple[int, int]
@@ -26,8 +27,11 @@ _MOST = 64
 """Entries of a table whose numbers are listed."""
 
 
-def fields(layout: str | struct.Struct, at: int) -> Iterator[Number]:
+def fields(layout: str | struct.Struct | Layout[Any], at: int) -> Iterator[Number]:
     """The numbers of a record that begins somewhere."""
+    if isinstance(layout, Layout):
+        yield from ((at + f.at, f.form.size) for f in layout.fields.values())
+        return
     text = layout.format if isinstance(layout, struct.Struct) else layout
     count = ""
     for letter in text.lstrip("<"):
@@ -64,18 +68,16 @@ def _elf(data: bytes, start: int) -> Iterator[Number]:
 
 def _gxp(data: bytes, start: int) -> Iterator[Number]:
     """Header and the tables it points at."""
-    yield from fields(gxp.HEADER_LAYOUT, start)
-    yield from fields("<31I", start + 0x1C)
-    for _, at, count_at, layout in gxp.TABLES:
-        if len(data) < start + 0x9C:
-            return
-        offset, count = (int.from_bytes(data[start + k : start + k + 4], "little") for k in (at, count_at))
-        for k in range(min(count, _MOST)):
-            entry = start + at + offset + k * struct.calcsize(layout)
-            if entry + struct.calcsize(layout) <= len(data):
-                yield from fields(layout, entry)
-    pointer = start + gxp.POINTERS["varyings"]
-    yield from fields(gxp.VERTEX_LAYOUT, pointer + int.from_bytes(data[pointer : pointer + 4], "little"))
+    yield from fields(gxp.HEADER, start)
+    if len(data) < start + gxp.HEADER.size:
+        return
+    head = gxp.HEADER.read(data, start)
+    for kind, records in gxp.TABLES.items():
+        for k in range(min(head[f"{kind}_count"], _MOST)):
+            entry = (head[kind] or start) + k * records.size
+            if entry + records.size <= len(data):
+                yield from fields(records, entry)
+    yield from fields(gxp.VERTEX, head["varyings"] or start)
 
 
 def _fat(data: bytes, start: int) -> Iterator[Number]:

@@ -11,15 +11,15 @@ def entry(kind: int, payload: bytes, arch: int = 10, name: bytes = b"", flags: i
     size = len(payload)
     payload += bytes(-len(payload) % 8)
     header = 64 + (len(name) + 7) // 8 * 8
-    packed = struct.pack("<HHIQ", kind, 0x101, header, len(payload))
-    packed += struct.pack("<IIII", size if flags else 0, 0, 0, arch)
-    packed += struct.pack("<IIQQQ", 64 if name else 0, len(name), flags, 0, unpacked)
-    return packed + name + bytes(header - 64 - len(name)) + payload
+    head = fatbin.FatEntryHeader(
+        kind, 0x101, header, len(payload), size if flags else 0, arch, 64 if name else 0, len(name), flags, unpacked,
+    )  # fmt: skip
+    return fatbin.ENTRY.pack(vars(head)) + name + bytes(header - 64 - len(name)) + payload
 
 
 def container(*entries: bytes) -> bytes:
     body = b"".join(entries)
-    return struct.pack("<IHHQ", fatbin.MAGIC, 1, 16, len(body)) + body
+    return fatbin.HEADER.pack(vars(fatbin.FatHeader(fatbin.MAGIC, 1, 16, len(body)))) + body
 
 
 PTX = b".version 1.4\n.target sm_13\n.entry k ()\n{\n" + b"  bar.sync 0;\n" * 40 + b"  exit;\n}\n"
