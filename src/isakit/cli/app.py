@@ -43,11 +43,12 @@ COMMANDS = {
     "completion": "Write the script with which a shell completes commands.",
     "man": "Write the manual page of a command.",
     "web": "Open the workbench in the browser.",
+    "lsp": "Serve an editor: errors while typing, hover, completion, renaming.",
 }
 """Verbs and what they do, so that the overview loads none of them."""
 
-PLACES = {"web": "isakit.web.command"}
-"""Verbs whose module is not in this package, because it uses other verbs."""
+PLACES = {"web": "isakit.web.command", "lsp": "isakit.lsp.command"}
+"""Verbs whose module is not in this package, because it has a room of its own."""
 
 
 class LazyCommands(click.Group):

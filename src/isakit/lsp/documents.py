@@ -1,0 +1,188 @@
+"""A text as the language server sees it: what is wrong with it, and what stands at a place.
+
+Nothing here knows the protocol: lines count from 1 and columns from 0, both in characters.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from isakit.asm.directives import DIRECTIVES
+from isakit.asm.source import Statement
+from isakit.errors import AsmError, Diagnostic, IsakitError
+from isakit.instruction_sets import Isa, file_directives, isa, isa_of_text
+from isakit.lean import cached_property
+from isakit.lsp.names import NameTable
+
+if TYPE_CHECKING:
+    from isakit.asm import Program
+    from isakit.codec import Explanation, Instruction
+
+ASSEMBLY = {"isakit-tesla": "tesla", "isakit-vuc": "vuc", "isakit-usse": "usse"}
+"""Languages of editors that are assembly, to instruction sets."""
+LARGEST = 4_000_000
+"""Characters of the longest text that is looked at."""
+_SEPARATOR = re.compile(r";|:(?!:)")
+_FIRST = re.compile(r"(\([^()]*\)|\S+)\s+")
+
+
+class Completion(NamedTuple):
+    """A word that may stand at a place; `kind`: instruction, prefix, directive, register, word, or that of a name."""
+
+    word: str
+    kind: str
+    detail: str = ""
+
+
+class Hover(NamedTuple):
+    """Markdown about what stands in some columns of a line."""
+
+    text: str
+    column: int
+    width: int
+
+
+class Assembly:
+    """An assembly text, in the instruction set that it names, else in `isa_name`.
+
+    Attributes:
+        isa: what it is assembled for.
+        names: the names in it.
+    """
+
+    def __init__(self, text: str, path: str, isa_name: str = "tesla") -> None:
+        self._text, self._path = text[:LARGEST], path
+        self._is_whole = len(text) <= LARGEST
+        self._lines = self._text.split("\n")
+        self.names = NameTable(self._text)
+        self.isa = isa(isa_name)
+        with suppress(IsakitError):  # one that does not exist is reported when the text is assembled
+            self.isa = isa_of_text(self._text) or self.isa
+
+    @cached_property
+    def assembled(self) -> Program | AsmError:
+        """The program that the text stands for, or what is wrong with it. Takes some 30 ms per 1,000 lines."""
+        try:
+            return self.isa.assemble(self._text, path=self._path)
+        except AsmError as e:
+            return e
+        except IsakitError as e:
+            return AsmError([Diagnostic(1, 1, str(e))])
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is wrong with the text."""
+        if not self._is_whole:
+            return [Diagnostic(1, 1, f"a text of more than {LARGEST} characters is not looked at")]
+        return list(self.assembled.diagnostics) if isinstance(self.assembled, AsmError) else []
+
+    def hover(self, line: int, column: int) -> Hover | None:
+        """Return the bits of an instruction, or the use of a directive; None where neither stands."""
+        for s in self.names.statements.get(line, ()):
+            if s.text and s.column <= column <= s.column + len(s.text):
+                shown = self._directive(s) if s.text.startswith(".") else self._instruction(s)
+                return Hover(shown, s.column, len(s.text)) if shown else None
+        return None
+
+    def completions(self, line: int, column: int) -> list[Completion]:
+        """Return the words that may begin a statement, or those that may follow in one."""
+        before = self._lines[line - 1][:column] if 0 < line <= len(self._lines) else ""
+        vocabulary = _vocabulary(self.isa.name)
+        if _begins_statement(before, self.isa):
+            return [c for c in vocabulary if c.kind in ("instruction", "prefix", "directive")]
+        names = [Completion(d.name, d.kind, f"{d.kind} in line {d.place.line}") for d in self.names.visible(line)]
+        return names + [c for c in vocabulary if c.kind in ("register", "word")]
+
+    def _directive(self, s: Statement) -> str:
+        name = s.text.split(None, 1)[0]
+        directive = DIRECTIVES.get(name) or file_directives(self.isa.name).get(name)
+        return f"`{directive.usage}`\n\n{' '.join(directive.doc.split())}" if directive is not None else ""
+
+    def _instruction(self, s: Statement) -> str:
+        from isakit.docsgen.find import records_named
+        from isakit.docsgen.overview import summary
+
+        i = self._assembled_from(s)
+        if i is not None:
+            return _bits(i.explain())
+        for word in s.text.split():  # it does not assemble: at least its operation may be known
+            if found := records_named([self.isa.records], word):
+                return "\n\n".join(f"**{word}** ({r.name}): {summary(r.doc)}" for _, r in found)
+        return ""
+
+    def _assembled_from(self, s: Statement) -> Instruction | None:
+        """Return the instruction that a statement has become."""
+        if isinstance(self.assembled, AsmError):
+            return None
+        for part in self.assembled.parts or [self.assembled]:
+            here = sorted(a for a, line in part.source_lines.items() if line == s.line)
+            if here:
+                own = [x for x in self.names.statements[s.line] if x.text and not x.assigned and x.text[0] != "."]
+                return part.at(here[min(own.index(s), len(here) - 1)])
+        return None
+
+
+def compiled_diagnostics(text: str, language: str, path: str) -> list[Diagnostic]:
+    """Return what keeps a PTX text or the kernels of a Python text from being compiled. Neither is executed."""
+    from isakit.compile import compile_ptx
+    from isakit.compile.python import compile_text
+
+    try:
+        ptx, origin = (text, None) if language == "ptx" else (compile_text(text, path)[0], text)
+        return [d for d in compile_ptx(ptx, path=path, origin=origin).diagnostics if d.path == path]
+    except AsmError as e:
+        return [d for d in e.diagnostics if d.path == path]
+    except IsakitError as e:
+        return [Diagnostic(1, 1, str(e))]
+
+
+def _begins_statement(before: str, of: Isa) -> bool:
+    """Return whether what follows a part of a line is the first word of a statement, behind prefixes and guards."""
+    text = _SEPARATOR.split(before)[-1].lstrip()
+    while (m := _FIRST.match(text)) and (m[1] in of.records.prefixes or m[1].startswith("(")):
+        text = text[m.end() :]
+    return not any(c.isspace() for c in text)
+
+
+@cache
+def _vocabulary(isa_name: str) -> tuple[Completion, ...]:
+    """Return the words of an instruction set that are no names."""
+    from isakit.docsgen.find import records_named
+    from isakit.docsgen.overview import summary
+    from isakit.export.lexing import words_of
+
+    of = isa(isa_name)
+    mnemonics, words, registers = words_of(of)
+    directives = {**DIRECTIVES, **file_directives(isa_name)}
+    found: list[Completion] = []
+    for m in mnemonics:
+        records = records_named([of.records], m)
+        found.append(Completion(m, "instruction", summary(records[0][1].doc) if records else ""))
+    found += [Completion(p, "prefix") for p in of.records.prefixes]
+    found += [Completion(d.name, "directive", d.usage) for d in directives.values()]
+    found += [Completion(r, "register") for r in registers]
+    found += [Completion(w, "word") for w in words]
+    return tuple(found)
+
+
+def _bits(e: Explanation) -> str:
+    """Return the rows of an explanation as Markdown."""
+    from isakit.docsgen.overview import summary
+
+    head = " ".join(f"{w:0{e.word_digits}x}" for w in e.words)
+    rows = [f"| {r.bits} | {_cell(r.field)} | `{r.value:#x}` | {_cell(r.meaning)} |" for r in e.rows]
+    return "\n".join([
+        "```", f"{head}  {e.text}", "```", summary(e.doc), "",
+        f"*{e.name} ({e.form} form), {e.status}; {e.reference}*", "",
+        "| bits | field | value | meaning |", "|---|---|---|---|", *rows,
+    ])  # fmt: skip
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "\\<")
+
+
+__all__ = ["ASSEMBLY", "LARGEST", "Assembly", "Completion", "Hover", "compiled_diagnostics"]
