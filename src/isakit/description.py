@@ -61,7 +61,7 @@ class Param:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether the source says that this is an address."""
+        """True if the source says that this is an address."""
         return self.kind in ("ptr", "ptr64") or self.kind.endswith("*")
 
     @property
@@ -180,7 +180,7 @@ class Kernel:
 
     @property
     def params_known(self) -> bool:
-        """Whether `params` says what the arguments are; a kernel known to have none is one of those."""
+        """True if `params` describes the arguments; a kernel known to have none is one of those."""
         return bool(self.params) or self.param_bytes == 0
 
     @cached_property
@@ -265,7 +265,7 @@ class Module:
         return isa(self.isa, self.variant or None)
 
     def disassemble(self, kernel: Kernel, program_type: str | None = None) -> Program:
-        """The code of one of its kernels as a program of a type; the name of a kernel may be that of its type."""
+        """Disassemble one of its kernels as a program of a type; the name of a kernel may be that of its type."""
         instruction_set = self.instruction_set
         kind = program_type or (kernel.name if kernel.name in instruction_set.program_types else None)
         program = instruction_set.disassemble(kernel.code, kernel.address, kind)
@@ -282,7 +282,7 @@ class Module:
         return {s.name: (bank, s.offset, s.size) for bank, segs in self.constants.items() for s in segs if s.name}
 
     def address_table(self, addresses: Mapping[str, int], target: str = "c14") -> bytes:
-        """The bank of variable addresses, filled in for variables placed at `addresses`.
+        """Return the bank of variable addresses, filled in for variables placed at `addresses`.
 
         Raises KeyError for a symbol without an address.
         """
@@ -334,13 +334,13 @@ def bytes_of(words: Iterable[int], size: int = 4) -> bytes:
 
 
 def words_of_number(digits: str, size: int = 4) -> list[int]:
-    """The words of a hexadecimal number: one, but 16 digits are two words of 32 bits, the first word first."""
+    """Return the words of a hexadecimal number: one, but 16 digits are two words of 32 bits, the first word first."""
     parts = (digits[:8], digits[8:]) if size == 4 and len(digits) == 16 else (digits,)
     return [int(d, 16) for d in parts]
 
 
 def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegment]:
-    """A bank's content, and its names as ranges that reach up to the next name."""
+    """Return a bank's content, and its names as ranges that reach up to the next name."""
     out = [ConstantSegment(0, len(data), data)]
     cuts = sorted({*names.values(), len(data)})
     for name, offset in names.items():

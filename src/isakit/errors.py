@@ -13,7 +13,7 @@ _LONGEST_NAME = 40
 
 
 def did_you_mean(name: str, words: Iterable[str]) -> tuple[str, ...]:
-    """The note to a message about an unknown name that asks for the closest of `words`; no note if none is close.
+    """Suggest the closest of `words` for an unknown name, as a note to a message; no note if none is close.
 
     Names of more than 40 characters are not compared: that takes quadratic time.
     """

@@ -57,7 +57,7 @@ class Isa:
         return tuple(self.records.records)
 
     def decoder(self, program_type: str | None = None) -> Decoder:
-        """The decoder for a program type (default: the instruction set's own)."""
+        """Return the decoder for a program type (default: the instruction set's own)."""
         from isakit.codec import decoder
 
         if program_type == "compute" and program_type not in self.records.programs:
@@ -67,7 +67,7 @@ class Isa:
     def disassemble(
         self, data: bytes | bytearray | memoryview | Sequence[int], address: int = 0, program_type: str | None = None
     ) -> Program:
-        """The program in `data`: bytes, or ints (tesla: 32-bit words, vuc: instruction words, usse: 64-bit words).
+        """Disassemble `data`: bytes, or ints (tesla: 32-bit words, vuc: instruction words, usse: 64-bit words).
 
         Nothing is lost: words that are no instruction and bytes that fill no word are kept. `address` is the byte
         address of the first word. Raises UnknownIsaError for a program type the instruction set does not have,
@@ -88,7 +88,7 @@ class Isa:
         return Program(decoder, [int(w) for w in data], address)
 
     def assemble(self, text: str, program_type: str | None = None, path: str = "<text>") -> Program:
-        """The program a text stands for; `path` names the text in messages.
+        """Assemble a text; `path` names the text in messages.
 
         A text says with `.isa NAME VARIANT` what it is written for: that variant, where this instruction set was asked
         for without one. Raises AsmError, whose `diagnostics` are all errors of the text, and IsakitError for what is no
@@ -114,7 +114,7 @@ class Isa:
         raw: int = 0,
         **operands: Any,
     ) -> Instruction:
-        """An instruction from values: `isa.build("add", ty="b32", dst=Register("r", 0), src1=..., src2=...)`.
+        """Build an instruction from values: `isa.build("add", ty="b32", dst=Register("r", 0), src1=..., src2=...)`.
 
         Operands are named as in the syntax line of the manual. They are `isakit.Register`, `Immediate`, `Memory` and
         the like, words (`ty="b32"`), flags (`sat=True`), and ints or floats where a number stands; those left out or
@@ -136,7 +136,7 @@ class Isa:
         return builder.build(mnemonic, operands, at=at, long=long, raw=raw)
 
     def explain(self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None) -> Explanation:
-        """What every bit of one instruction means. Takes its words, as ints or hexadecimal text, or its text.
+        """Explain every bit of one instruction, given by its words, as ints or hexadecimal text, or by its text.
 
         Raises IsakitError for more than one instruction; `explain_all` takes those.
         """
@@ -168,7 +168,7 @@ class Isa:
 
 
 def _written_words(text: str, unit_bytes: int) -> list[int]:
-    """The words that a text is made of, in hexadecimal; none where it is assembly.
+    """Return the words that a text is made of, in hexadecimal; none if it is assembly.
 
     They may be in comments, as `cuobjdump` prints them, and two words of 32 bits may be one number of 16 digits.
     """
@@ -190,7 +190,7 @@ def file_directives(name: str) -> Mapping[str, Directive]:
 
 
 def isa(name: str, variant: str | None = None) -> Isa:
-    """An instruction set by name, in a variant (default: the one with the most instructions).
+    """Return an instruction set by name, in a variant (default: the one with the most instructions).
 
     Names are taken in any case. The name of a chip stands for its instruction set in that variant: `isa("sm_13")`.
     Raises UnknownIsaError, which lists the valid names.
@@ -217,7 +217,7 @@ def _of_chip(name: str) -> tuple[str, str]:
 
 
 def isa_of_text(text: str, name: str | None = None, variant: str | None = None) -> Isa | None:
-    """The instruction set a source text is to be assembled for: what is named, else what the text says, else None."""
+    """Return the instruction set for a source text: the one named, else the one the text declares, else None."""
     from isakit.asm import declared
 
     said = declared(text)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The content of a JSON text. Raises ValueError for what is none, brackets too deep to read among it."""
+    """Parse a JSON text. Raises ValueError for any other text, and for brackets too deep to read."""
     try:
         return json.loads(text)
     except RecursionError:

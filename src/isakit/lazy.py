@@ -51,7 +51,7 @@ IMPORT_SECONDS = 10.0
 
 
 def others_import() -> bool:
-    """Whether another thread is importing something."""
+    """Return true if another thread is importing something."""
     import threading
 
     bootstrap = sys.modules.get("_frozen_importlib") or sys.modules.get("importlib._bootstrap")

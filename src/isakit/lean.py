@@ -102,7 +102,7 @@ def _made(cls: type[Any], frozen: bool, eq: bool, repr: bool) -> type[Any]:
 
 
 def _own_fields(cls: type[Any]) -> tuple[dict[str, Field[Any]], Any]:
-    """The fields that are declared in `cls` itself, and the parameters that the standard decorator notes."""
+    """Return the fields that are declared in `cls` itself, and the parameters that the standard decorator notes."""
     annotations: dict[str, Any] = inspect.get_annotations(cls)
     if all(isinstance(a, str) and not _SPECIAL.match(a) for a in annotations.values()):
         return _plain_fields(cls, annotations)
@@ -120,7 +120,7 @@ def _own_fields(cls: type[Any]) -> tuple[dict[str, Field[Any]], Any]:
 
 @dataclasses.dataclass(init=False, repr=False, eq=False)
 class _Sample:
-    """What the standard decorator makes of a field, for `_plain_fields`."""
+    """A sample for `_plain_fields` of what the standard decorator makes of a field."""
 
     plain: int
 
@@ -129,7 +129,7 @@ _SPECIAL = re.compile(r"(\w+\.)?(ClassVar|InitVar|KW_ONLY)\b")
 
 
 def _plain_fields(cls: type[Any], annotations: dict[str, Any]) -> tuple[dict[str, Field[Any]], Any]:
-    """The same where no annotation means something special, without the standard decorator."""
+    """Return the same for annotations without a special meaning, without the standard decorator."""
     known: dict[str, Field[Any]] = {}
     sample: Any = dataclasses.fields(_Sample)[0]
     for name, kind in annotations.items():
@@ -183,7 +183,7 @@ def _init(cls: type[Any], fields: list[Field[Any]], frozen: bool) -> Callable[..
 
 
 def _values(names: list[str]) -> Callable[[Any], Any]:
-    """A function that gives the values of the fields."""
+    """Return a function that gives the values of the fields."""
     return attrgetter(*names) if names else lambda _: ()
 
 

@@ -1,4 +1,4 @@
-"""Which line of PTX and which line of the source an instruction comes from.
+"""The line table: the lines of PTX and of the source that instructions come from.
 
 The compiler makes the table, ELF cubins carry it in the section `.isakit.lines`, and `program.lines` has it for
 debuggers, profilers and listings.
@@ -52,12 +52,12 @@ class LineTable:
         return [a for a, _ in self.rows]
 
     def at(self, address: int) -> SourceLine | None:
-        """Where the instruction at an address comes from, None before the first row."""
+        """Return the source line of the instruction at an address, None before the first row."""
         k = bisect_right(self._addresses, address)
         return self.rows[k - 1][1] if k else None
 
     def addresses(self, line: int, path: str = "") -> list[int]:
-        """Where the code of a source line begins, each time it does; `path` may be the end of the file's name."""
+        """Return the addresses at which the code of a source line begins; `path` may be the end of the file's name."""
         out: list[int] = []
         last: SourceLine | None = None
         for address, where in self.rows:
@@ -76,7 +76,7 @@ class LineTable:
         return self.ptx.splitlines()
 
     def ptx_text(self, where: SourceLine) -> str:
-        """The line of PTX, with single blanks; "" if it is not known."""
+        """Return the line of PTX, with single blanks; "" if it is not known."""
         return " ".join(self._ptx_lines[where.ptx - 1].split()) if 0 < where.ptx <= len(self._ptx_lines) else ""
 
     @cached_property
@@ -84,7 +84,7 @@ class LineTable:
         return {}
 
     def source_text(self, where: SourceLine) -> str:
-        """The source line as its file has it now; "" if it cannot be read."""
+        """Return the source line as its file has it now; "" if it cannot be read."""
         if where.path not in self._sources:
             text = ""
             try:
@@ -119,7 +119,7 @@ def pack(tables: Mapping[str, LineTable]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, LineTable]:
-    """The opposite of `pack`; what is damaged gives no table."""
+    """Return the line tables that `pack` has packed; damaged data give no table."""
     try:
         content: Any = parse_json(data)
         paths, texts = [str(p) for p in content["paths"]], [str(t) for t in content["ptx"]]

@@ -46,7 +46,7 @@ class CacheWarning(UserWarning):
 
 
 def cache_folder() -> Path | None:
-    """Where objects are kept: $ISAKIT_CACHE, else the user's cache folder; None when caching is off."""
+    """Return the folder for objects: $ISAKIT_CACHE, else the user's cache folder; None when caching is off."""
     given = os.environ.get("ISAKIT_CACHE")
     if given in ("", "off", "0"):
         return None
@@ -62,7 +62,7 @@ def size_limit() -> int:
 
 
 def refusal(folder: Path) -> str | None:
-    """Why objects in a folder are not trusted, or None; a folder that does not exist is fine."""
+    """Return why objects in a folder are not trusted, or None; a folder that does not exist is fine."""
     try:
         found = os.lstat(folder)
     except FileNotFoundError:
@@ -131,11 +131,11 @@ class _Folder:
         self.close()
 
     def place(self, name: str) -> tuple[str | Path, dict[str, Any]]:
-        """What functions of `os` take for a name in it, and their keyword `dir_fd`."""
+        """Return the arguments of functions of `os` for a name in it: the path, and the keyword `dir_fd`."""
         return (self.path / name, {}) if self._descriptor is None else (name, {"dir_fd": self._descriptor})
 
     def names(self) -> list[str]:
-        """What is in it."""
+        """Return the names in it."""
         return os.listdir(self.path if self._descriptor is None else self._descriptor)
 
     def stat(self, name: str) -> os.stat_result:
@@ -172,7 +172,7 @@ class _Folder:
         os.utime(at, **place)
 
     def made(self, name: str) -> _Folder:
-        """A folder in it, for the user alone whatever the umask is."""
+        """Make a folder in it, for the user alone whatever the umask is."""
         at, place = self.place(name)
         with suppress(FileExistsError):
             os.mkdir(at, 0o700, **place)
@@ -191,7 +191,7 @@ def _tell(folder: Path, reason: str) -> None:
 
 
 def _folder(kind: str, make: bool = False) -> _Folder:
-    """The folder of a kind of objects. Raises OSError where there is none, or none that is trusted."""
+    """Open the folder of a kind of objects. Raises OSError if there is none, or none that is trusted."""
     base = cache_folder()
     if base is None:
         raise FileNotFoundError
@@ -206,7 +206,7 @@ def _folder(kind: str, make: bool = False) -> _Folder:
 
 
 def read_object(kind: str, key: str) -> bytes | None:
-    """The object of a kind (a folder name) with a key (a file name), or None where there is none to be trusted."""
+    """Return the object of a kind (a folder name) with a key (a file name), None if there is none to be trusted."""
     try:
         with _folder(kind) as folder:
             return _read(folder, key)
@@ -215,7 +215,7 @@ def read_object(kind: str, key: str) -> bytes | None:
 
 
 def _read(folder: _Folder, key: str) -> bytes | None:
-    """The content of an object; one that is damaged is removed. Raises OSError where it cannot be read."""
+    """Read an object; a damaged one is removed. Raises OSError if it cannot be read."""
     with folder.open(key, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)) as f:
         found = os.fstat(f.fileno())
         if not stat.S_ISREG(found.st_mode) or _foreign(found) is not None:
@@ -230,7 +230,7 @@ def _read(folder: _Folder, key: str) -> bytes | None:
 
 
 def _checked(path: Path, f: BinaryIO, size: int) -> bytes | None:
-    """What an object holds, if it is whole and under its own name; what says another length is not read."""
+    """Return the content of an object if it is whole and under its own name; one of another length is not read."""
     if not HEADER_BYTES <= size <= HEADER_BYTES + max(DEFAULT_LIMIT, size_limit()):
         return None
     head = f.read(HEADER_BYTES)
@@ -269,7 +269,7 @@ def write_object(kind: str, key: str, data: bytes) -> None:
 
 
 def keys(kind: str, suffix: str = "") -> list[str]:
-    """The keys of a kind that end in `suffix`, in order."""
+    """Return the keys of a kind that end in `suffix`, in order."""
     try:
         with _folder(kind) as folder:
             return sorted(n for n in folder.names() if n.endswith(suffix) and not n.startswith(_PARTIAL))
@@ -280,7 +280,7 @@ def keys(kind: str, suffix: str = "") -> list[str]:
 # --- the cache as a whole -------------------------------------------------------------------------------------
 @cache
 def content_key(*places: str) -> str:
-    """A name for the content of modules and folders of this package, by their paths in it.
+    """Return a name for the content of modules and folders of this package, by their paths in it.
 
     Dates and places of the files do not matter: the same version installed anew finds what the old one has kept.
     """
@@ -295,7 +295,7 @@ def content_key(*places: str) -> str:
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in the cache: objects and their bytes; `damaged` is known after `verify`."""
+    """The content of the cache: objects and their bytes; `damaged` is known after `verify`."""
 
     objects: int = 0
     bytes: int = 0

@@ -1,4 +1,4 @@
-"""What a command starts and what it keeps in the temporary folder ends with it, however it ends.
+"""The end of a command: what it has started and what it keeps in the temporary folder ends with it.
 
 `Reaper` is a small process that waits for the command's end and, where that was not an orderly one, ends all processes
 that descend from it and removes its folders. `TemporaryFolder` removes folders whose process is gone and that nobody
@@ -110,13 +110,13 @@ class TemporaryFolder:
 
 
 def _free_name() -> Path:
-    """A name for a temporary folder, short enough for the path of a socket in it."""
+    """Return a name for a temporary folder, short enough for the path of a socket in it."""
     place = Path(tempfile.gettempdir())
     return next(p for p in iter(lambda: place / (PREFIX + secrets.token_hex(4)), None) if not p.exists())
 
 
 def _locked(folder: Path | str, at: int | None = None) -> int | None:
-    """A descriptor that locks a folder; None where there are no locks. Raises OSError for one that another has."""
+    """Lock a folder and return the descriptor; None without locks. Raises OSError if another process has the lock."""
     try:
         import fcntl
     except ImportError:

@@ -34,7 +34,7 @@ OMITTED = Omitted.OMITTED
 
 @dataclass(frozen=True)
 class Column:
-    """How tables show a field: the head of the column, a format such as `>9`, and the text of a value."""
+    """The display of a field in tables: the head of the column, a format such as `>9`, and the text of a value."""
 
     head: str
     format: str = "<"

@@ -1,4 +1,4 @@
-"""What a process may reach: confinement that the system keeps, whatever code runs in the process.
+"""Confinement of processes that the system keeps, whatever code runs in them.
 
 Nothing that strangers write is meant to run here. Should a way be found after all, it ends at this fence. `confine`
 shuts in the process that calls it and everything it starts, for ever. On Linux, Landlock keeps the process from files,
@@ -30,7 +30,7 @@ _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 # --- what the system offers ---------------------------------------------------------------------------------------
 def absent() -> list[str]:
-    """What this system does not offer of the confinement, each with what that leaves open; empty where all is there."""
+    """Return the parts of the confinement that this system does not offer, each with what that leaves open."""
     out: list[str] = []
     abi = _landlock_abi()
     if abi == 0:
@@ -48,7 +48,7 @@ def _libc() -> Any:
 
 
 def _checked(result: int, what: str) -> int:
-    """The result of a call of the system. Raises OSError where it failed."""
+    """Return the result of a system call. Raises OSError if it failed."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -69,7 +69,7 @@ _ABI_NET, _ABI_SCOPES = 4, 6
 
 @functools.cache
 def _landlock_abi() -> int:
-    """The version of Landlock, 0 where there is none."""
+    """Return the version of Landlock, 0 if there is none."""
     return max(0, _libc().syscall(_CREATE_RULESET, None, 0, 1)) if LINUX else 0
 
 
@@ -206,7 +206,7 @@ def _threads() -> int:
 
 
 def system_files() -> list[str]:
-    """What programs read of the system: themselves, libraries, devices without content, what the machine is."""
+    """Return the files of the system that programs read: themselves, libraries, devices without content."""
     return ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/opt", "/etc/ld.so.cache",
             "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/proc/cpuinfo",
             "/proc/meminfo", f"/proc/{os.getpid()}", "/sys/devices/system", "/dev/zero",
@@ -214,13 +214,13 @@ def system_files() -> list[str]:
 
 
 def python_files() -> list[str]:
-    """Where this Python, its libraries and isakit are."""
+    """Return the folders of this Python, its libraries and isakit."""
     own = os.path.dirname(os.path.abspath(__file__))
     return [*{sys.prefix, sys.base_prefix, sys.exec_prefix, own}, *filter(os.path.isabs, sys.path)]
 
 
 def program_files(name: str) -> list[str]:
-    """Where the programs of the search path are whose names begin so, and their libraries."""
+    """Return the programs of the search path whose names begin so, and their libraries."""
     out: set[str] = set()
     for folder in filter(os.path.isabs, os.get_exec_path()):
         try:

@@ -38,7 +38,7 @@ def _checks(cls: type[Any]) -> list[tuple[str, Callable[[Any], bool], str]]:
 
 
 def _check(hint: Any) -> tuple[Callable[[Any], bool], str] | None:
-    """The test for an annotation, and how a message calls what passes."""
+    """Return the test for an annotation, and the words of a message for what passes."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
         return (lambda v: any(type(v) is type(a) and v == a for a in args)), _one_of(args)

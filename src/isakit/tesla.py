@@ -27,7 +27,7 @@ VARIANTS = _VARIANTS["tesla"]
 
 
 def isa(variant: str | None = None) -> Isa:
-    """The instruction set in a variant. Raises UnknownIsaError."""
+    """Return the instruction set in a variant. Raises UnknownIsaError."""
     return _isa("tesla", variant)
 
 

@@ -29,7 +29,7 @@ VARIANTS = _VARIANTS["usse"]
 
 
 def isa(variant: str | None = None) -> Isa:
-    """The instruction set in a variant. Raises UnknownIsaError."""
+    """Return the instruction set in a variant. Raises UnknownIsaError."""
     return _isa("usse", variant)
 
 

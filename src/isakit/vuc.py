@@ -39,7 +39,7 @@ VARIANTS = _VARIANTS["vuc"]
 
 
 def isa(variant: str | None = None) -> Isa:
-    """The instruction set in a variant. Raises UnknownIsaError."""
+    """Return the instruction set in a variant. Raises UnknownIsaError."""
     return _isa("vuc", variant)
 
 

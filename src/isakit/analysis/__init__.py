@@ -1,4 +1,4 @@
-"""What can be known of a program without running it: control flow, loops, live registers.
+"""Static analyses of programs: control flow, loops, live registers.
 
 `control_flow(program)` is where everything starts. Nothing here knows an instruction set: what an instruction reads,
 writes and where it goes comes from its operands and its record.

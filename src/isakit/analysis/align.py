@@ -107,7 +107,7 @@ def _unique(ids: NDArray[np.int64], start: int, end: int, length: int) -> dict[t
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of pairs, sorted by the first, in which the second rises, too."""
+    """Return the longest part of pairs, sorted by the first, in which the second rises, too."""
     from bisect import bisect_left
 
     ends: list[int] = []
@@ -130,7 +130,7 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _cheapest(a: _Side, b: _Side, i0: int, i1: int, j0: int, j1: int) -> list[Row]:
-    """The cheapest alignment of two stretches, row by row; a row is computed at once."""
+    """Return the cheapest alignment of two runs of code, row by row; a row is computed at once."""
     n, m = i1 - i0, j1 - j0
     right = [level[j0:j1] for level in b.levels]
     steps = np.arange(m + 1, dtype=np.int32) * _GAP

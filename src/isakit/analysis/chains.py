@@ -1,4 +1,4 @@
-"""Which writes of a register reach a use, and which uses a write reaches."""
+"""Use-definition chains: the writes of a register that reach a use, and the uses that a write reaches."""
 
 from __future__ import annotations
 

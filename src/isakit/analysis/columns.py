@@ -1,4 +1,4 @@
-"""What a listing can show beside instructions: live ranges as columns, and headings of blocks."""
+"""Additions to a listing: live ranges as columns, and headings of blocks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LiveColumns:
         return "|".join(["", *pieces, ""])
 
     def of(self, i: Instruction) -> str:
-        """The columns of an instruction."""
+        """Return the columns of an instruction."""
         return self._rows.get(i.address, "")
 
     def heads(self) -> Iterator[str]:
@@ -84,5 +84,5 @@ class BlockHeadings:
             self._lines[b.address] = (head,) if not b.number else ("", head)
 
     def of(self, i: Instruction) -> tuple[str, ...]:
-        """The lines before an instruction."""
+        """Return the lines before an instruction."""
         return self._lines.get(i.address, ())

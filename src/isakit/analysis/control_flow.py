@@ -22,7 +22,7 @@ from isakit.spec import InstructionKind
 
 
 class EdgeKind(StrEnum):
-    """Why a lane goes from one block to another."""
+    """The reason for which a lane goes from one block to another."""
 
     NEXT = "next"
     """The code goes on after the block."""
@@ -74,7 +74,7 @@ class CodeBlock:
         return self.instructions[-1].address + self.instructions[-1].size
 
     def at(self, address: int) -> Instruction:
-        """The instruction at a byte address. Raises KeyError where none starts."""
+        """Return the instruction at a byte address. Raises KeyError if none starts there."""
         k = bisect_left(self.instructions, address, key=_address)
         if k == len(self.instructions) or self.instructions[k].address != address:
             raise KeyError(f"no instruction stands at {address:#x}")
@@ -138,7 +138,7 @@ class ControlFlow:
         return [b.address for b in self.blocks]
 
     def block_at(self, address: int) -> CodeBlock:
-        """The block with the instruction at a byte address. Raises KeyError where there is none."""
+        """Return the block with the instruction at a byte address. Raises KeyError if there is none."""
         k = bisect_right(self._starts, address) - 1
         if k < 0 or not self.blocks[k].address <= address < self.blocks[k].end:
             raise KeyError(f"no block holds {address:#x}")
@@ -146,11 +146,11 @@ class ControlFlow:
 
     @property
     def reached(self) -> list[bool]:
-        """Whether each block is reached from an entry point."""
+        """For each block, true if it is reached from an entry point."""
         return [b.function is not None for b in self.blocks]
 
     def within(self, function: FlowFunction) -> Iterator[Edge]:
-        """The edges between blocks of a function; calls are stepped over."""
+        """Yield the edges between blocks of a function; calls are stepped over."""
         inside = set(function.blocks)
         for n in function.blocks:
             for e in self.successors[n]:
@@ -182,7 +182,7 @@ _ENDS_BLOCK = {InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RET
 
 
 class _Reader:
-    """What the instructions say, by their place in the program."""
+    """The facts of instructions that decide about the flow of control, by their index in the program."""
 
     def __init__(self, program: Program, entries: Sequence[int]) -> None:
         self.program = program
@@ -209,13 +209,13 @@ class _Reader:
         return None if i.target is None else self.place.get(i.target)
 
     def _behind(self, k: int) -> int | None:
-        """The instruction after, if the code goes on without a gap."""
+        """Return the instruction after, if the code goes on without a gap."""
         i = self.code[k]
         return self.place.get(i.address + i.size)
 
     # --- one instruction --------------------------------------------------------------------------------------
     def _moves(self, k: int) -> list[tuple[int, EdgeKind]]:
-        """Where a lane may go after instruction `k` of its own, without what a delay slot adds."""
+        """Return the edges from instruction `k` itself, without what a delay slot adds."""
         i = self.code[k]
         out: list[tuple[int, EdgeKind]] = []
         behind = self._behind(k)
@@ -237,14 +237,14 @@ class _Reader:
         return out
 
     def _next_phase(self, i: Instruction, behind: int) -> bool:
-        """Whether an instruction that ends the program ends only a part of it, and the next part begins after it."""
+        """Return true if an instruction that ends the program ends only a phase, and the next one begins after it."""
         record = self.code[behind].record
         return i.facts.ends and record is not None and "begins_phase" in record.facts
 
     def _table(self, i: Instruction) -> list[int]:
-        """Where a branch through a table in constant memory may go: entries from its offset on that lead to code.
+        """Return the targets of a branch through a table in constant memory: the entries that lead to code.
 
-        A table ends where a word is the address of no instruction; empty where the file does not have its content.
+        A table ends where a word is not the address of an instruction; empty if the file does not have its content.
         """
         at = next((o for o in i.operands if isinstance(o, Memory)), None)
         kernel = self.program.kernel
@@ -262,7 +262,7 @@ class _Reader:
 
     # --- delay slots ------------------------------------------------------------------------------------------
     def _delayed(self, k: int) -> bool:
-        """Whether what instruction `k` does to the flow happens after its delay slot."""
+        """Return true if what instruction `k` does to the flow happens after its delay slot."""
         i = self.code[k]
         return bool(self.slots) and (
             i.group in (InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN) or bool(i.targets)
@@ -302,7 +302,7 @@ class _Reader:
         return ControlFlow(self.program, blocks, list(found), functions, tuple(self.unresolved))
 
     def _blocks(self, edges: list[list[tuple[int, EdgeKind]]]) -> tuple[list[CodeBlock], dict[int, tuple[int, int]]]:
-        """The blocks, and for each instruction's address (number of its block, its place)."""
+        """Return the blocks, and for each instruction's address (number of its block, its index there)."""
         leaders = {*self.entries, *self.breaks, *self.joins, *self.calls.values()}
         leaders |= {t for out in edges for t, kind in out if kind is not EdgeKind.NEXT}
         leaders |= {k + 1 for k in range(len(edges)) if self._ends_block(k)}

@@ -27,7 +27,7 @@ from isakit.results import record
 
 
 class Change(StrEnum):
-    """What became of an instruction."""
+    """The fate of an instruction."""
 
     SAME = "same"
     """Nothing: the text is the same."""
@@ -122,18 +122,18 @@ class ProgramDiff:
 
     @cached_property
     def counts(self) -> dict[Change, int]:
-        """How many rows of each kind there are."""
+        """The number of rows of each kind."""
         found = Counter(r.change for r in self.rows)
         return {c: found[c] for c in Change}
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs but registers, addresses and encodings."""
+        """True if nothing differs but registers, addresses and encodings."""
         return not self.facts and all(self.counts[c] == 0 for c in (Change.CHANGED, Change.REMOVED, Change.ADDED))
 
     @property
     def identical(self) -> bool:
-        """Whether nothing differs at all."""
+        """True if nothing differs at all."""
         return self.equal and not self.counts[Change.MOVED]
 
     def record(self) -> ProgramDiffRecord:
@@ -288,7 +288,7 @@ class _Judge:
                 yield " is ".join(where), bool(space) and self._same_place(a, b)
 
     def _same_place(self, a: Instruction, b: Instruction) -> bool:
-        """Whether all accesses of two instructions are to things of the same name or fixed content."""
+        """Return true if all accesses of two instructions are to things of the same name or fixed content."""
         left, right = self.a.names, self.b.names
         if left is None or right is None:
             return False
@@ -343,12 +343,12 @@ class FileDiff:
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs but registers, addresses and encodings."""
+        """True if nothing differs but registers, addresses and encodings."""
         return not self.removed and not self.added and all(p.equal for p in self.pairs)
 
     @property
     def identical(self) -> bool:
-        """Whether nothing differs at all."""
+        """True if nothing differs at all."""
         return self.equal and all(p.identical for p in self.pairs)
 
 
@@ -391,7 +391,7 @@ def _names(name: str, program: Program, exact: bool) -> tuple[str, ...]:
 
 
 def _sequences(program: Program) -> Counter[tuple[str, ...]]:
-    """How often each run of three operations occurs."""
+    """Count the occurrences of each run of three operations."""
     names = ["", "", *(i.mnemonic for i in program), "", ""]
     return Counter(tuple(names[k : k + 3]) for k in range(len(names) - 2))
 

@@ -1,4 +1,4 @@
-"""Which registers hold a value that may still be read: live ranges and register pressure.
+"""Live registers, which hold a value that may still be read: live ranges and register pressure.
 
 A register is dead where every way on writes all of it, in every lane that may come there, before reading it. Writes
 under a guard and writes of a part end nothing. Calls are followed into the functions and back, without telling the
@@ -42,11 +42,11 @@ class Liveness:
         return found
 
     def before(self, address: int) -> frozenset[Place]:
-        """The registers live before the instruction at a byte address, as (file, index)."""
+        """Return the registers live before the instruction at a byte address, as (file, index)."""
         return frozenset(self.numbers.of(self._before[address]))
 
     def after(self, address: int) -> frozenset[Place]:
-        """The registers live after the instruction at a byte address."""
+        """Return the registers live after the instruction at a byte address."""
         block = self.flow.block_at(address)
         i = block.at(address)
         behind = address + i.size
@@ -54,7 +54,7 @@ class Liveness:
         return frozenset(self.numbers.of(live))
 
     def at_start(self, block: int) -> int:
-        """The registers live at the start of a block, as bits of `numbers`."""
+        """Return the registers live at the start of a block, as bits of `numbers`."""
         return self._sets.entering[self.flow.graph.number[block]]
 
     @cached_property
@@ -101,7 +101,7 @@ class Liveness:
             out.setdefault(p, []).append((since.pop(p), at))
 
     def _mask_of(self, file: str) -> int:
-        """The registers of a file up to the highest that is written; what is only read beyond is not the program's."""
+        """Return the registers of a file up to the highest that is written, as bits; others are not the program's."""
         written = (n for b in self.flow.blocks for i in b.instructions for f, n in i.defs if f == file)
         end = max(written, default=-1)
         return sum(1 << k for k, (f, n) in enumerate(self.numbers.items) if f == file and n <= end)
@@ -141,7 +141,7 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
 
 
 def only_computes(i: Instruction) -> bool:
-    """Whether an instruction does nothing but write registers that nothing besides the program reads."""
+    """Return true if an instruction does nothing but write registers that nothing besides the program reads."""
     isa = i.decoder.isa
     handed = isa.results.get(i.decoder.view.program, frozenset[str]())
     return (
@@ -152,6 +152,6 @@ def only_computes(i: Instruction) -> bool:
 
 
 def _may_end(flow: ControlFlow, n: int) -> bool:
-    """Whether a lane may finish the program in a block: by an exit, or a return whose call is not in the graph."""
+    """Return true if a lane may finish the program in a block, by an exit, or a return without a call in the graph."""
     last = flow.blocks[n].instructions[-1]
     return not flow.successors[n] or not last.falls_through or last.guarded

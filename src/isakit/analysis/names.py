@@ -30,12 +30,12 @@ class KernelNames:
         return int.from_bytes(piece, "little") if len(piece) == size else None
 
     def of(self, address: int) -> list[str]:
-        """What the instruction at an address accesses, without what has no name."""
+        """Return the names of what the instruction at an address accesses, without what has no name."""
         found = (self.access(a) for a in self.values.accesses(address))
         return [name for name in dict.fromkeys(found) if name]
 
     def access(self, a: Access) -> str:
-        """A name for a memory access, empty where there is none."""
+        """Return a name for a memory access, empty if there is none."""
         if isinstance(a.at, int):
             return self.place(a.space, a.at)
         name = self.known(a.at)
@@ -44,7 +44,7 @@ class KernelNames:
         return f"*{name}" if name else ""
 
     def known(self, value: Known) -> str:
-        """A name for a value, empty where there is none."""
+        """Return a name for a value, empty if there is none."""
         if isinstance(value, Loaded):
             return self._pointed(value)
         if isinstance(value, PlaceOffset):
@@ -62,7 +62,7 @@ class KernelNames:
         return self.place(at.space, at.address)
 
     def place(self, space: str, address: int) -> str:
-        """The name of a place in memory, empty where it has none."""
+        """Return the name of an address in a memory, empty if it has none."""
         if space == "s":
             return self._shared(address)
         if space[:1] == "c" and self.module is not None:

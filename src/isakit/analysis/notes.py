@@ -1,4 +1,4 @@
-"""What the analyses say of single instructions, in words, and the structure that an instruction set gives a program."""
+"""Notes of the analyses on single instructions, in words, and the structure that an instruction set gives a program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Phase:
 
 
 def phases(program: Program) -> list[Phase]:
-    """The phases of a USSE program, none for other instruction sets. Source: [usse] 1."""
+    """Return the phases of a USSE program, none for other instruction sets. Source: [usse] 1."""
     if program.isa != "usse":
         return []
     out: list[Phase] = []
@@ -41,7 +41,7 @@ def phases(program: Program) -> list[Phase]:
 
 
 def repeats(i: Instruction) -> int:
-    """How often an instruction is executed where it says that itself (USSE's repeat), else 1."""
+    """Return the number of executions that an instruction asks for itself (USSE's repeat), else 1."""
     for o in i.operands:
         if o.name == "rpt" and isinstance(getattr(o, "value", None), int):
             return int(getattr(o, "value", 1))
@@ -63,7 +63,7 @@ def delay_slots(program: Program) -> dict[int, int]:
 
 @record
 class NotesRecord:
-    """What is noted about a program's instructions, by byte address."""
+    """The notes on a program's instructions, by byte address."""
 
     uniform: list[int]
     divergent_branches: list[int]
@@ -93,7 +93,7 @@ class Notes:
         self._starts = {p.address: n for n, p in enumerate(self.phases)}
 
     def of(self, i: Instruction) -> list[str]:
-        """What there is to say of an instruction."""
+        """Return the notes on an instruction."""
         return list(self._found(i))
 
     def _found(self, i: Instruction) -> Iterator[str]:

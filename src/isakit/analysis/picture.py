@@ -28,7 +28,7 @@ Note = Callable[[Instruction], Sequence[str]]
 
 
 def text(flow: ControlFlow, note: Note | None = None) -> str:
-    """The graph as text: every block with its instructions, where it comes from and where it goes."""
+    """Return the graph as text: every block with its instructions, predecessors and successors."""
     depth = _depths(flow)
     out: list[str] = []
     for b in flow.blocks:
@@ -59,7 +59,7 @@ def _lines(block: CodeBlock, note: Note | None) -> Iterator[str]:
 
 
 def dot(flow: ControlFlow, name: str = "program", note: Note | None = None) -> str:
-    """The graph in Graphviz's language."""
+    """Return the graph in Graphviz's language."""
 
     def shown(block: CodeBlock) -> str:
         return "".join(f"{line}\n" for line in _lines(block, note))
@@ -75,7 +75,7 @@ def dot(flow: ControlFlow, name: str = "program", note: Note | None = None) -> s
 
 
 def svg(flow: ControlFlow, name: str = "program", note: Note | None = None) -> str:
-    """The graph as an SVG picture. Raises IsakitError where Graphviz is missing or takes longer than a minute."""
+    """Return the graph as an SVG picture. Raises IsakitError if Graphviz is missing or takes longer than a minute."""
     program = shutil.which("dot")
     if program is None:
         raise IsakitError("an SVG picture needs Graphviz's `dot`, which is not installed; --format text needs nothing")
@@ -110,5 +110,5 @@ def _quoted(value: str) -> str:
 
 
 def _left(value: str) -> str:
-    """A label whose lines are aligned left."""
+    """Quote a label whose lines are aligned left."""
     return _quoted(value).replace("\n", "\\l")

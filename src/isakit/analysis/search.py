@@ -56,7 +56,7 @@ KEYS: dict[str, tuple[str, Callable[[Instruction], list[str]]]] = {
 
 
 class Pattern:
-    """What to look for; `matches(instruction)` tells. Raises IsakitError for a pattern that makes no sense.
+    """A search pattern. `matches(instruction)` tests it. Raises IsakitError for a pattern that makes no sense.
 
     `placed`: it asks for the address, so that one word may match in one place and not in another.
     """

@@ -1,4 +1,4 @@
-"""What an instruction is apart from the registers and numbers in it, so that two can be compared piece by piece."""
+"""The shape of an instruction: all but its registers and numbers, so that two can be compared piece by piece."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Ssa:
         self._build(live)
 
     def before(self, address: int, place: Place) -> int | None:
-        """The value of a register that the instruction at an address reads, None where it does not read it."""
+        """Return the value of a register that the instruction at an address reads, None if it does not read it."""
         if self._only is not None:
             return self.used[address][0] if place == self._only else None
         block = self.flow.block_at(address)
@@ -58,7 +58,7 @@ class Ssa:
         return self.used[address][uses.index(place)] if place in uses else None
 
     def made(self, address: int) -> tuple[int, ...]:
-        """The values that come from an instruction, or from `START`."""
+        """Return the values that come from an instruction, or from `START`."""
         return tuple(self._starts.values()) if address == START else self.written.get(address, ())
 
     # --- building -------------------------------------------------------------------------------------------------

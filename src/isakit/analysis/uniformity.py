@@ -1,4 +1,4 @@
-"""Which values are the same in all lanes that execute together, and which branches send lanes different ways.
+"""Uniform values, which are the same in all lanes that execute together, and divergent branches.
 
 A value is uniform where that is certain: it is computed from constants, launch parameters and memory all lanes share,
 and no lane can have it from another time or another way than its neighbours. All else is divergent, which means that
@@ -28,7 +28,7 @@ from isakit.spec import InstructionKind, InstructionSet
 
 
 class Uniformity:
-    """What is uniform in a program.
+    """The uniform and divergent values of a program.
 
     Attributes:
         flow: its graph.
@@ -51,7 +51,7 @@ class Uniformity:
             self._find(self._isa.uniform_inputs)
 
     def uniform(self, address: int, place: Place) -> bool:
-        """Whether a register that the instruction at an address reads is the same in all lanes that execute it.
+        """Return true if a register that the instruction at an address reads is the same in all lanes that execute it.
 
         Raises KeyError where the instruction does not read it.
         """
@@ -63,7 +63,7 @@ class Uniformity:
         return self._agree(value, self._regions[self._block[address]])
 
     def writes_uniform(self, i: Instruction) -> bool:
-        """Whether all that an instruction writes to registers is the same in all lanes that execute it."""
+        """Return true if all that an instruction writes to registers is the same in all lanes that execute it."""
         return not any((i.address, place) in self.divergent for place in i.defs)
 
     def _find(self, inputs: Container[str]) -> None:
@@ -114,7 +114,7 @@ class Uniformity:
         self._changed.append(value)
 
     def _agree(self, value: int, here: int) -> bool:
-        """Whether all lanes that execute in a block in these regions have the same in a value."""
+        """Return true if all lanes that execute in a block of these regions have the same in a value."""
         if self._varies[value]:
             return False
         sole = self._sole[value]
@@ -159,7 +159,7 @@ class Uniformity:
                     self._note(v, apart=True)
 
     def _meeting(self, n: int) -> int | None:
-        """The block where lanes that part after a block surely are together again, None where there is none."""
+        """Return the block where lanes that part after a block surely are together again, None if there is none."""
         function = self.flow.blocks[n].function
         if function is None:
             return None
@@ -184,7 +184,7 @@ class Uniformity:
 
 
 def _asks_lanes(i: Instruction, isa: InstructionSet) -> bool:
-    """Whether the meaning of an instruction has parts that are a lane's own, or is not known."""
+    """Return true if the meaning of an instruction has parts that are a lane's own, or is not known."""
     if i.form is None or i.error is not None:
         return True
     if not i.defs and i.group is not InstructionKind.BRANCH:
@@ -212,7 +212,7 @@ def _is_lanes(v: Value, isa: InstructionSet) -> bool:
 
 @lru_cache(maxsize=8)
 def _per(name: str) -> dict[str, str]:
-    """What each question to the machine belongs to: a lane, a quad, a warp, the machine."""
+    """Return the owner of each question to the machine: a lane, a quad, a warp, the machine."""
     try:
         requests = importlib.import_module(f"isakit.arch.{name}.requests").REQUESTS
     except ModuleNotFoundError:

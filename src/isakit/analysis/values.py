@@ -1,4 +1,4 @@
-"""What registers hold, as far as the code alone tells: numbers, and addresses that come from a parameter or a constant.
+"""Known values of registers, as far as the code tells: numbers, and addresses from a parameter or a constant.
 
 Works on the traced meaning of the instructions, so it knows no instruction set. What is loaded from a place with a
 known address is `Loaded`; adding something to that is a `PlaceOffset`, whose offset may be unknown.
@@ -70,7 +70,7 @@ class Access:
 
 
 class Values:
-    """What the registers of a program hold.
+    """The known values of a program's registers.
 
     `content(space, address, size)` gives the number in a memory that never changes, None for others.
     """
@@ -83,11 +83,11 @@ class Values:
         self._instructions = {i.address: i for b in flow.blocks for i in b.instructions}
 
     def before(self, address: int, place: Place) -> Known:
-        """What a register holds before the instruction at an address, where all ways to it agree; else None."""
+        """Return the value of a register before the instruction at an address if all ways to it agree; else None."""
         return _run(self._before(address, place, 0))
 
     def accesses(self, address: int) -> list[Access]:
-        """The memory accesses of the instruction at an address, in the order of its meaning."""
+        """Return the memory accesses of the instruction at an address, in the order of its meaning."""
         i = self._instructions[address]
         if i.form is None or i.error is not None:
             return []
@@ -179,7 +179,7 @@ class Values:
 
 
 def _sum(op: str, attr: object, args: list[Known], value: Value) -> Known:
-    """A pointer where something is added to one, or where only its width changes."""
+    """Return a pointer if something is added to one, or only its width changes."""
     if op == "zext" or (op == "extract" and attr == 0 and value.width >= 32):
         return args[0]
     if op not in ("add", "sub"):

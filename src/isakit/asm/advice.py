@@ -1,4 +1,4 @@
-"""What may have been meant by a statement that does not encode.
+"""Suggestions for a statement that does not encode.
 
 Every statement that is proposed was tried and assembles. The words to try come from the forms of the operation, so
 nothing here knows an instruction set; what cannot be found by trying is `InstructionSet.advice`.
@@ -21,7 +21,7 @@ _MOST_TRIES = 2000
 
 
 def foreign(text: str) -> str:
-    """The name of another assembly language that a statement looks to be written in, or an empty text."""
+    """Return the name of another assembly language that a statement seems to be written in, or an empty text."""
     if _PTX.search(text):
         return "PTX"
     return "NVIDIA's disassembler" if _SASS.match(text) else ""
@@ -105,14 +105,14 @@ _REGISTER = re.compile(r"\$r\d+")
 
 
 def _resized(tokens: list[Token], suffix: str) -> list[Token] | None:
-    """The registers as pairs or halves; None where there are no registers."""
+    """Turn the registers into pairs or halves; None if there are no registers."""
     if not any(_REGISTER.fullmatch(t.text) for t in tokens):
         return None
     return [replace(t, text=t.text + suffix) if _REGISTER.fullmatch(t.text) else t for t in tokens]
 
 
 def _memory_moved(tokens: list[Token]) -> Iterator[list[Token]]:
-    """A last operand in brackets, put before each of the other operands."""
+    """Yield the statement with its last operand, in brackets, put before each of the others."""
     texts = [t.text for t in tokens]
     if not texts or texts[-1] != "]" or texts.count("[") != 1:
         return

@@ -43,7 +43,7 @@ class Assembler:
         self.statements = StatementEncoder(decoder)
 
     def assemble(self, text: str, path: str = "<text>", directives: Mapping[str, Directive] | None = None) -> Program:
-        """The program a text stands for; `directives` are those of a file format, besides the assembler's own.
+        """Assemble a text; `directives` are those of a file format, besides the assembler's own.
 
         Raises AsmError with every error of the text, in order.
         """
@@ -94,7 +94,7 @@ class _Resolver:
         self.symbolic: list[int] = []
 
     def program(self) -> Program:
-        """The section as a program; problems go to the source's diagnostics."""
+        """Return the section as a program; problems go to the source's diagnostics."""
         section = self.section
         for name in section.labels:
             section.scope.numbers[name] = 0
@@ -249,7 +249,7 @@ class _Resolver:
             self.source.error(statement.place(token), miss.message, *notes)
 
     def _undefined(self, parsed: Parsed, symbol: Symbol, at: int) -> Miss | None:
-        """Whether the statement would be right if one of its words were the name of a number."""
+        """Return the error about a word that, if it were the name of a number, would make the statement right."""
         places: dict[str, int] = {}
         for k, token in enumerate(parsed.tokens):
             places.setdefault(token.text, k)
@@ -266,7 +266,7 @@ class _Resolver:
         return None
 
     def _values(self, item: Data, symbol: Symbol) -> list[int]:
-        """The numbers of a `.word` with names in it."""
+        """Return the numbers of a `.word` with names in it."""
         tokens = item.tokens or []
         stream = Stream(tokens, symbol)
         values: list[int] = []
@@ -287,7 +287,7 @@ class _Resolver:
                 bank.data[late.offset : late.offset + late.size] = got[1].to_bytes(late.size, "little")
 
     def _value(self, statement: Statement, stream: Stream, k: int, bits: int) -> tuple[int, int] | None:
-        """The number at token `k` as an unsigned one of `bits` bits; complains where there is none."""
+        """Return the number at token `k` as an unsigned one of `bits` bits; reports an error if there is none."""
         got = stream.number(k)
         place = statement.place(stream.tokens[k])
         if got is None:
@@ -336,7 +336,7 @@ def _variables(reader: Reader) -> None:
 
 @lru_cache(maxsize=64)
 def assembler(decoder: Decoder) -> Assembler:
-    """The assembler that belongs to a decoder, made once."""
+    """Return the assembler that belongs to a decoder, made once."""
     return Assembler(decoder)
 
 

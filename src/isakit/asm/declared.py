@@ -1,4 +1,4 @@
-"""What a source text says it is written for: `.isa NAME VARIANT`, or the comment that older listings begin with."""
+"""The declared target of a source text: `.isa NAME VARIANT`, or the comment that older listings begin with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Declared:
 
 
 def declared(text: str) -> Declared | None:
-    """What the first statement of a text, or the first line of an older listing, says."""
+    """Return the declaration in the first statement of a text, or in the first line of an older listing."""
     first = True
     blank = text.count("\n", 0, len(text) - len(text.lstrip()))  # a text cut out of another one has many
     start = 0
@@ -46,7 +46,7 @@ def declared(text: str) -> Declared | None:
 
 
 def disagreement(view: View, isa: str, variant: str) -> str:
-    """Why a text for that instruction set and variant cannot be assembled for this one; empty where it can."""
+    """Return why a text for that instruction set and variant cannot be assembled for this one; empty if it can."""
     if isa.lower() != view.isa.name:
         return f"this text is for {isa}, it is being assembled for {view.isa.name}"
     if not variant:

@@ -44,7 +44,7 @@ def _usage(r: Reader, s: Statement, token: Token | None, message: str) -> None:
 
 
 def _number(r: Reader, s: Statement, args: list[Token], low: int, high: int, what: str) -> int | None:
-    """The only argument, a number that is known now."""
+    """Return the only argument, a number that is known now."""
     stream = Stream(args, r.known)
     got = stream.number(0)
     if got is None or got[0] != len(args):
@@ -111,7 +111,7 @@ def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".program", "TYPE")
 def _program(r: Reader, s: Statement, args: list[Token]) -> None:
-    """The program type, which decides what instructions there are; stands before the first instruction.
+    """Set the program type, which decides what instructions there are; stands before the first instruction.
 
     After instructions that belong to no kernel it begins another program, with its own addresses and labels.
     """
@@ -127,7 +127,7 @@ def _program(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".kernel", "NAME")
 def _kernel(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Starts a kernel: what follows belongs to it. Its code starts at address 0 and has its own labels."""
+    """Start a kernel: what follows belongs to it. Its code starts at address 0 and has its own labels."""
     name = s.text[args[0].column :] if args else ""
     if not name or len(name.split()) != 1:
         _usage(r, s, args[1] if len(args) > 1 else None, "one name was expected")
@@ -137,7 +137,7 @@ def _kernel(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".org", "ADDRESS")
 def _org(r: Reader, s: Statement, args: list[Token]) -> None:
-    """The byte address of the first instruction; stands before it."""
+    """Set the byte address of the first instruction; stands before it."""
     unit = r.variant.unit_bytes
     value = _number(r, s, args, 0, MAX_SPACE - 1, "an address")
     if value is None:
@@ -152,7 +152,7 @@ def _org(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".code", "")
 def _code(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Ends constant data: instructions follow."""
+    """End constant data: instructions follow."""
     if args:
         _usage(r, s, args[0], "nothing may follow")
     r.bank = None
@@ -160,7 +160,7 @@ def _code(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".equ", "NAME VALUE")
 def _equ(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Gives a value a name; `NAME = VALUE` does the same. The value may use names that are defined later."""
+    """Give a value a name; `NAME = VALUE` does the same. The value may use names that are defined later."""
     if len(args) < 2 or args[0].kind != "word":
         _usage(r, s, args[0] if args else None, "a name and its value were expected")
         return
@@ -196,7 +196,7 @@ def _bars(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".param", "NAME TYPE[COUNT] [OFFSET]")
 def _param(r: Reader, s: Statement, args: list[Token]) -> None:
-    """A parameter. Its name becomes its address in shared memory: `s[NAME]`.
+    """Declare a parameter. Its name becomes its address in shared memory: `s[NAME]`.
 
     It stands after the one before, aligned to the size of its type, unless an offset from the first one is given.
     """
@@ -237,7 +237,7 @@ def _param(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".const", "BANK [OFFSET]")
 def _const(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Data for a constant bank follows, until `.code` or `.kernel`.
+    """Begin data for a constant bank, up to `.code` or `.kernel`.
 
     It belongs to the kernel, or to the module before the first kernel. Labels in it are addresses in the bank.
     """

@@ -1,4 +1,4 @@
-"""Where instructions stand: chooses sizes so that every instruction of n units starts at a multiple of n units.
+"""The layout of instructions: sizes such that every instruction of n units starts at a multiple of n units.
 
 The first size of an instruction that lets everything after it find a place is taken, so code is as short as the
 alignment allows.

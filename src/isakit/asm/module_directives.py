@@ -1,4 +1,4 @@
-"""What a listing says about a cubin besides code: variables, textures, relocations, notes to the loader.
+"""The directives of a cubin besides code: variables, textures, relocations, notes to the loader.
 
 Each directive stands here twice: how a listing spells it (`module_lines`, `kernel_lines`) and what the assembler makes
 of it (`MODULE_DIRECTIVES`). Together they are the way from a `Module` to a text and back. What a text cannot carry is
@@ -44,7 +44,7 @@ _BINDINGS = ("global", "local", "weak")
 
 
 def module_lines(module: Module) -> Iterator[str]:
-    """What stands before the first kernel of the listing of a file; nothing for a file that is only kernels."""
+    """Yield the lines before the first kernel of the listing of a file; none for a file that is only kernels."""
     header: list[str] = []
     for key in _HEADER_KEYS:
         value = module.extra.get(key)
@@ -81,7 +81,7 @@ def module_lines(module: Module) -> Iterator[str]:
 
 
 def kernel_lines(kernel: Kernel) -> Iterator[str]:
-    """What stands after the parameters in the listing of a kernel that came from a file."""
+    """Yield the lines after the parameters in the listing of a kernel that came from a file."""
     if not kernel.entry:
         yield ".function"
     if kernel.binding != "global":
@@ -120,7 +120,7 @@ def data_lines(data: bytes) -> Iterator[str]:
 
 
 def omitted(module: Module) -> list[str]:
-    """What a text says that it does not carry, see `OMITTED`."""
+    """Return what a text says that it does not carry, see `OMITTED`."""
     return [str(o) for o in _list(module, OMITTED)]
 
 
@@ -150,7 +150,7 @@ def _relocations(entries: list[Relocation]) -> Iterator[str]:
 
 
 def file_of(r: Reader) -> Module:
-    """The module that the directives of a text fill."""
+    """Return the module that the directives of a text fill."""
     if not isinstance(r.file, Module):
         r.file = Module("text", r.decoder.isa.name, r.variant.name)
     return r.file
@@ -223,7 +223,7 @@ def _omitted(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("variable NAME BYTES [SECTION OFFSET]")
 def _variable(r: Reader, s: Statement, words: list[str]) -> None:
-    """A variable in global memory. Its initial content may follow as data, until `.code`."""
+    """Declare a variable in global memory. Its initial content may follow as data, until `.code`."""
     _count(words, 2, 4)
     module = _outside(r)
     if any(v.name == words[0] for v in module.globals):
@@ -237,7 +237,7 @@ def _variable(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("sampler NAME [UNIT] [size X Y Z]")
 def _sampler(r: Reader, s: Statement, words: list[str]) -> None:
-    """A texture reference: of the module, or with its unit where a kernel uses it."""
+    """Declare a texture reference: of the module, or with its unit where a kernel uses it."""
     _count(words, 1, 6)
     k = words.index("size") if "size" in words else len(words)
     sizes = tuple(_number(words, n, MAX_SPACE - 1, "a size") for n in range(k + 1, len(words)))
@@ -251,7 +251,7 @@ def _sampler(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("info FORM ATTRIBUTE [BYTE ...]")
 def _info_record(r: Reader, s: Statement, words: list[str]) -> None:
-    """A note to the loader, of the kernel or of the module, as an ELF cubin keeps it."""
+    """Add a note to the loader, of the kernel or of the module, as an ELF cubin keeps it."""
     _count(words, 2, 1 << 16)
     form, attribute = _number(words, 0, 4, "a form", 1), _number(words, 1, 255, "an attribute")
     data = bytes(_number(words, k, 255, "a byte") for k in range(2, len(words)))
@@ -273,21 +273,21 @@ def _reloc(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("size NAME BYTES")
 def _size(r: Reader, s: Statement, words: list[str]) -> None:
-    """How long a named constant is, where it does not reach up to the next name."""
+    """Set the size of a named constant that does not reach up to the next name."""
     _count(words, 2, 2)
     r.section.sizes[words[0]] = _number(words, 1, 1 << 20, "a number of bytes")
 
 
 @_directive("function")
 def _function(r: Reader, s: Statement, words: list[str]) -> None:
-    """The kernel is a device function, which the host cannot launch."""
+    """Make the kernel a device function, which the host cannot launch."""
     _count(words, 0, 0)
     _kernel(r).entry = False
 
 
 @_directive("binding global|local|weak")
 def _binding(r: Reader, s: Statement, words: list[str]) -> None:
-    """How the symbol of the kernel binds; without it, it is global."""
+    """Set the binding of the kernel's symbol; without it, it is global."""
     _count(words, 1, 1)
     if words[0] not in _BINDINGS:
         raise _Wrong(f"`{words[0]}` is none of {' '.join(_BINDINGS)}")

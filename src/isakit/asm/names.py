@@ -33,7 +33,7 @@ class Names:
         self._values.clear()
 
     def __call__(self, name: str) -> int | None:
-        """The value of a name, None where it has none."""
+        """Return the value of a name, None if it has none."""
         found = _find(self.scope, name)
         if found is None:
             return None
@@ -41,11 +41,11 @@ class Names:
         return number if number is not None else self._evaluate((scope, name))
 
     def here(self, address: int) -> Callable[[str], int | None]:
-        """The same lookup with `.` as the address of a statement."""
+        """Return the same lookup with `.` as the address of a statement."""
         return lambda name: address if name == "." else self(name)
 
     def _evaluate(self, key: tuple[Scope, str]) -> int | None:
-        """The value of an expression; works through chains of any length without recursion."""
+        """Return the value of an expression; works through chains of any length without recursion."""
         pending = [key]
         waiting = {(id(key[0]), key[1])}
         while pending:
@@ -94,7 +94,7 @@ class Names:
 
 
 def _find(scope: Scope, name: str) -> tuple[Scope, int | None] | None:
-    """The scope that defines a name, and its number unless it is an expression."""
+    """Return the scope that defines a name, and its number unless it is an expression."""
     at: Scope | None = scope
     while at is not None:
         if name in at.numbers:

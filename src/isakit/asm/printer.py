@@ -20,7 +20,7 @@ _INDENT = "    "
 
 
 def listing(program: Program, *, words: bool = True, labels: bool = True) -> str:
-    """The whole text: directives, labels, one instruction per line, address and words as comments."""
+    """Return the whole text: directives, labels, one instruction per line, address and words as comments."""
     return "\n".join((*lines(program, words=words, labels=labels), ""))
 
 
@@ -34,11 +34,11 @@ def lines(
     before: Before | None = None,
     collapse: bool = True,
 ) -> Iterator[str]:
-    """The lines of `listing`, made as they are asked for.
+    """Yield the lines of `listing`, made as they are asked for.
 
-    `notes` gives what else is said of an instruction, after its words; `before` lines before it. Without `header`
-    they say neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of
-    equal words are one line.
+    `notes` gives what else is said of an instruction, after its words; `before` lines before it. Without `header` they
+    say neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of equal
+    words are one line.
     """
     isa = program.decoder.isa
     if header:
@@ -57,7 +57,7 @@ def lines(
 
 
 def module_text(module: Module, *, words: bool = True, labels: bool = True) -> Iterator[str]:
-    """The lines of a listing of a file of kernels: what the file says besides its kernels, then these.
+    """Yield the listing of a file of kernels: the lines of the module, then those of its kernels.
 
     Assembling it gives a module that says the same; what a text cannot carry is named with `.omitted`. Kernels of
     another instruction set than Tesla are listed without what their files say. Raises IsakitError where the file does
@@ -71,7 +71,7 @@ def module_text(module: Module, *, words: bool = True, labels: bool = True) -> I
 
 
 def module_header(module: Module) -> Iterator[str]:
-    """What stands in the listing of a file of kernels between `.isa` and the first kernel."""
+    """Yield the lines between `.isa` and the first kernel in the listing of a file of kernels."""
     yield from module_lines(module)
     for bank, segments in module.constants.items():
         data = module.constant_bytes(bank)
@@ -128,7 +128,7 @@ def instruction_lines(
     before: Before | None = None,
     collapse: bool = True,
 ) -> Iterator[str]:
-    """The instructions of one piece of code, with labels where branches go.
+    """Yield the instructions of one piece of code, with labels for the targets of branches.
 
     Addresses count what branches of the instruction set count: bytes, or words. `before` gives lines that stand in
     front of an instruction. With `collapse` long runs of equal words are one line, a `.fill`.
@@ -149,7 +149,7 @@ def instruction_lines(
 
 
 def _cut(i: Instruction, count: int, marks: Sequence[int], scale: int) -> Iterator[tuple[Instruction, int]]:
-    """The parts of a run between the labels in it, `marks`."""
+    """Yield the parts of a run between the labels in it, `marks`."""
     start, size, done = i.address // scale, i.size // scale, 0
     for mark in marks[bisect_right(marks, start) : bisect_left(marks, start + count * size)]:
         if (mark - start) % size == 0:
@@ -177,11 +177,11 @@ class _Rows:
 
     @property
     def column(self) -> int:
-        """Where notes stand after words."""
+        """The column of notes that follow words."""
         return len(_INDENT) + _COLUMN + len(" // : ") + self.width + self.room + 2
 
     def line(self, i: Instruction) -> str:
-        """An instruction."""
+        """Return the line of an instruction."""
         label, error = self.labelled.get(i.address), i.error
         text = i.text if label is None else i.text_with(label)
         note = error or (self.notes(i) if self.notes is not None else "")
@@ -195,7 +195,7 @@ class _Rows:
         return f"{line}{' ' * (0 if error else self.room - len(hexed))}  {note}" if note else line
 
     def fill(self, i: Instruction, count: int) -> str:
-        """An instruction that stands there several times."""
+        """Return the line of an instruction that stands there several times."""
         values = ", ".join(f"{w:#0{self.digits + 2}x}" for w in i.words)
         text = f".fill {count:#x}, {values}"
         what = f"{count} times {i.error or i.text}"
@@ -205,7 +205,7 @@ class _Rows:
 
 
 def note_column(program: Program) -> int:
-    """The column in which a listing with words has its notes, counted from 0."""
+    """Return the column in which a listing with words has its notes, counted from 0."""
     return _Rows(program, True, {}, lambda _: "").column
 
 
@@ -220,7 +220,7 @@ def label_names(program: Program) -> dict[int, str]:
 
 
 def _branches(program: Program) -> dict[int, CodeAddress]:
-    """Where branches go for which a label may stand, by the address of the branch."""
+    """Return the targets of branches for which a label may stand, by the address of the branch."""
     found: dict[int, CodeAddress] = {}
     for i, _ in program.stretches:
         compiled = i.compiled

@@ -45,12 +45,12 @@ class Program(Sequence[Instruction]):
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:
-        """The program in `data`; nothing of it is lost, whatever its length."""
+        """Return the program in `data`; nothing of it is lost, whatever its length."""
         units, tail = split_units(data, decoder.view.variant)
         return cls(decoder, units, address, tail)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The program without the instructions, which are decoded again when they are asked for."""
+        """Return the program without the instructions, which are decoded again when they are asked for."""
         return {k: v for k, v in vars(self).items() if k not in ("instructions", "_addresses")}
 
     @property
@@ -70,7 +70,7 @@ class Program(Sequence[Instruction]):
 
     @property
     def lines(self) -> LineTable | None:
-        """Which lines of PTX and source the instructions come from; None where nothing says so."""
+        """The lines of PTX and source that the instructions come from; None if nothing says so."""
         return self.kernel.lines if self.kernel is not None else None
 
     @property
@@ -101,13 +101,13 @@ class Program(Sequence[Instruction]):
         return list(self.units)
 
     def to_bytes(self) -> bytes:
-        """The code in memory order, with the tail."""
+        """Return the code in memory order, with the tail."""
         if self.parts:
             return b"".join(p.to_bytes() for p in self.parts)
         return pack_units(self.units, self.decoder.view.variant) + self.tail
 
     def at(self, address: int) -> Instruction | None:
-        """The instruction whose bytes include `address`, or None.
+        """Return the instruction whose bytes include `address`, or None.
 
         Raises LookupError for a program of several kernels, each of which has addresses of its own.
         """
@@ -137,7 +137,7 @@ class Program(Sequence[Instruction]):
         return self.instructions[index]
 
     def __str__(self) -> str:
-        """A listing that assembles back, byte for byte."""
+        """Return a listing that assembles back, byte for byte."""
         from isakit.asm.printer import listing
 
         return listing(self)
@@ -160,6 +160,6 @@ class Program(Sequence[Instruction]):
 
 
 def hex_words(i: Instruction) -> str:
-    """The units of an instruction as hexadecimal words of full width."""
+    """Return the units of an instruction as hexadecimal words of full width."""
     digits = (i.decoder.view.variant.unit_bits + 3) // 4
     return " ".join(f"{w:0{digits}x}" for w in i.words)

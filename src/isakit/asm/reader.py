@@ -81,7 +81,7 @@ class Reader:
         self._flush()
 
     def _real(self, s: Statement) -> list[Statement]:
-        """The statement itself, or what an instruction of the assembler only stands for."""
+        """Return the statement itself, or the statements that a pseudo instruction stands for."""
         pseudo = self.decoder.isa.pseudo.get(s.text.split(None, 1)[0])
         tokens = self._tokens(s) if pseudo is not None else None
         if pseudo is None or tokens is None:
@@ -100,7 +100,7 @@ class Reader:
     # --- names --------------------------------------------------------------------------------------------------
 
     def _new(self, name: str, place: Place) -> bool:
-        """Whether the name may be defined here; complains otherwise."""
+        """Return true if the name may be defined here; reports an error otherwise."""
         earlier = self.section.scope.defined(name)
         if earlier is not None:
             self.source.error(place, f"`{name}` is already defined", f"first defined in line {earlier.line}")
@@ -142,7 +142,7 @@ class Reader:
             self.section.scope.numbers[name] = value
 
     def known(self, name: str) -> int | None:
-        """The value of a name that does not depend on what follows."""
+        """Return the value of a name that does not depend on what follows."""
         return Names(self.section.scope)(name)
 
     def any_name(self, name: str) -> int | None:
@@ -214,7 +214,7 @@ class Reader:
         section.tail = data[whole * unit :]
 
     def data_bank(self, s: Statement) -> Bank | None:
-        """The constant bank being filled; complains where there is none."""
+        """Return the constant bank being filled; reports an error if there is none."""
         if self.bank is None:
             self.source.error(
                 s.place(), f"`{s.tokens()[0].text}` belongs into constant data", "start it with `.const BANK`"

@@ -1,4 +1,4 @@
-"""What a source text consists of before addresses are known: sections with items, names and constant data."""
+"""The parts of a source text before addresses are known: sections with items, names and constant data."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ class Scope:
     places: dict[str, Place] = field(default_factory=dict[str, Place])
 
     def defined(self, name: str) -> Place | None:
-        """Where a name was defined in this scope."""
+        """Return the place of a name's definition in this scope."""
         return self.places.get(name)
 
     def knows(self, name: str) -> bool:
-        """Whether the name has a value here or further out."""
+        """Return true if the name has a value here or further out."""
         return name in self.places or (self.parent is not None and self.parent.knows(name))
 
     def all_names(self) -> list[str]:

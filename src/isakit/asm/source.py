@@ -38,11 +38,11 @@ class Statement:
     assigned: str = ""
 
     def tokens(self) -> list[Token]:
-        """The tokens; their columns count from the start of `text`. Raises AsmError for a stray character."""
+        """Return the tokens; their columns count from the start of `text`. Raises AsmError for a stray character."""
         return tokenize(self.text)
 
     def place(self, token: Token | None = None) -> Place:
-        """Where a token stands in the source (the whole statement without one)."""
+        """Return the place of a token in the source; without one, that of the whole statement."""
         if token is None:
             return Place(self.line, self.column, max(1, len(self.text)))
         return Place(self.line, self.column + token.column, len(token.text))
@@ -61,7 +61,7 @@ class Source:
         self.diagnostics.append(self.diagnostic(place, message, *notes))
 
     def diagnostic(self, place: Place, message: str, *notes: str) -> Diagnostic:
-        """A diagnostic about a place; of a very long line only the surroundings are shown."""
+        """Make a diagnostic about a place; of a very long line only the surroundings are shown."""
         line = self.lines[place.line - 1].rstrip("\r") if place.line <= len(self.lines) else ""
         column, width = place.column, place.width
         if len(line) > _SHOWN:

@@ -15,7 +15,7 @@ _ADDRESS = re.compile(r"// ([0-9a-f]{4,8}): [0-9a-f ]+$")
 
 
 def source_listing(program: Program, *, labels: bool = True, header: bool = True) -> Iterator[str]:
-    """The lines of a listing, each instruction after comments that say where it comes from if that is news.
+    """Yield the lines of a listing, with a comment before an instruction whose source line is a new one.
 
     Programs that know no lines are listed without. `header` as for `printer.lines`.
     """

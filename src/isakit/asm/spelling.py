@@ -1,4 +1,4 @@
-"""How a source text spells the names of a kernel: names in files may hold characters that a text cannot."""
+"""Spellings of a kernel's names in source text: names in files may hold characters that a text cannot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class KernelSpelling:
         self.constants = {bank: bank_names(segments, used) for bank, segments in kernel.constants.items()}
 
     def params(self) -> Iterator[str]:
-        """The `.param` lines; an offset is written where natural alignment would not give it."""
+        """Yield the `.param` lines; an offset is written if natural alignment would not give it."""
         end = 0
         for name, p in zip(self._params, self._kernel.params, strict=True):
             kind = p.kind if p.kind.partition("[")[0] in TYPES else _type_without_name(p)
@@ -54,7 +54,7 @@ def bank_names(segments: Iterable[ConstantSegment], used: set[str] | None = None
 
 
 def _type_without_name(p: Param) -> str:
-    """A type for a parameter whose own a text cannot spell: an address of its size, or words."""
+    """Return a type for a parameter whose own a text cannot spell: an address of its size, or words."""
     size = p.size
     if p.is_pointer and size in (4, 8):
         return "ptr" if size == 4 else "ptr64"

@@ -66,7 +66,7 @@ class StatementEncoder:
         return parsed
 
     def encode(self, p: Parsed, symbol: Symbol | None = None, address: int = 0) -> tuple[Encoded, ...]:
-        """The preferred encoding of every size, smallest size first; empty when there is none.
+        """Return the preferred encoding of every size, smallest size first; empty when there is none.
 
         `address` is where the instruction will stand, in units.
         """
@@ -115,7 +115,7 @@ class StatementEncoder:
             yield wanting, [*tokens[:at], Token(implied, "word", tokens[at].column, True), *tokens[at:]]
 
     def explain_miss(self, p: Parsed, symbol: Symbol | None, address: int) -> Miss:
-        """Why a statement does not encode."""
+        """Return the reason why a statement does not encode."""
         encoder = self.decoder.encoder
         if p.long and not p.forms and encoder.forms(p.tokens):
             return Miss(0, "there is no long form of this instruction")

@@ -12,7 +12,7 @@ _STRUCT = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def split_units(data: bytes, variant: Variant) -> tuple[list[int], bytes]:
-    """The units of `data`, and the bytes at the end that fill no unit.
+    """Return the units of `data`, and the bytes at the end that fill no unit.
 
     Raises FormatError for a unit with bits that no instruction of the variant has, because they could not be written
     back.

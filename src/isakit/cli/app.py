@@ -129,7 +129,7 @@ def _warning(message: Warning | str, *_: object) -> None:
 
 
 def message(error: IsakitError) -> list[str]:
-    """The lines that tell about an error; the first one stands alone."""
+    """Return the lines that describe an error; the first one stands alone."""
     if isinstance(error, AsmError):
         count = len(error.diagnostics)
         path = error.diagnostics[0].path if count else "<text>"

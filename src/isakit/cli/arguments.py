@@ -40,7 +40,7 @@ class Argument:
 
 
 def parse(spec: str) -> Argument:
-    """An argument from its text. Raises click.BadParameter for a text, FormatError for a file that is wrong."""
+    """Parse an argument. Raises click.BadParameter for a wrong text, FormatError for a wrong file."""
     kind, _, rest = spec.partition(":")
     if kind in TYPES:
         return Argument(spec, kind, _number(spec, kind, rest))
@@ -143,7 +143,7 @@ def _load(path: str) -> NDArray[Any]:
 
 
 def plain(array: NDArray[Any]) -> Any:
-    """An array as nested lists for JSON; numbers JSON does not have become texts."""
+    """Return an array as nested lists for JSON; numbers that JSON does not have become texts."""
     if array.dtype.kind == "f":
         return _finite(array.tolist())
     return array.tolist()

@@ -42,7 +42,7 @@ class AssembledKernel:
 
 @record
 class Assembled:
-    """What a text assembles to; `tail`: bytes after the last whole word."""
+    """The result of assembling a text; `tail`: bytes after the last whole word."""
 
     isa: str
     variant: str

@@ -10,7 +10,7 @@ from isakit.results import OMITTED, Omitted, Output, record
 
 @record
 class CacheState:
-    """What is in the cache, or what an action found; `refused`: why it is not used."""
+    """The content of the cache, or the findings of an action; `refused`: the reason why it is not used."""
 
     folder: str | None
     objects: int

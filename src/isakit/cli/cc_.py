@@ -134,7 +134,7 @@ def command(
 
 
 def _ptx(file: str, language: str) -> tuple[str, str, str | None]:
-    """The PTX of a file, the file's name in messages, and its text where that is another one."""
+    """Return the PTX of a file, the file's name in messages, and its text if that is not the PTX."""
     path = shown(file)
     if language == "ptx":
         return read_text(file), path, None

@@ -96,7 +96,7 @@ def _graphs(programs: list[tuple[str, Program]]) -> ProgramGraphs:
 
 
 def _notes(flow: ControlFlow) -> Notes:
-    """The notes on a program, with the hazards of microcode."""
+    """Return the notes on a program, with the hazards of microcode."""
     from isakit.analysis.notes import Notes
 
     program = flow.program

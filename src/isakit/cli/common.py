@@ -1,4 +1,4 @@
-"""What the commands share: options, reading input, writing output."""
+"""Helpers that the commands share: options, reading input, writing output."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def json_option(function: F) -> F:
 
 
 def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
-    """What -m and -V say about code in files that do not say it, as `programs.load_all` takes it.
+    """Return the instruction set for files that do not name theirs, from -m and -V, as `programs.load_all` takes it.
 
     Raises click.UsageError for a variant of no instruction set.
     """
@@ -67,7 +67,7 @@ def dimensions(text: str, option: str) -> tuple[int, ...]:
 
 
 def read_bytes(name: str) -> bytes:
-    """A file's content; `-` is standard input."""
+    """Return a file's content; `-` is standard input."""
     if name == "-":
         return sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
     with open(name, "rb") as f:
@@ -75,7 +75,7 @@ def read_bytes(name: str) -> bytes:
 
 
 def read_text(name: str) -> str:
-    """A text file's content; `-` is standard input."""
+    """Return a text file's content; `-` is standard input."""
     return text_of(read_bytes(name))
 
 
@@ -102,7 +102,7 @@ def write_bytes(name: str, data: bytes) -> None:
 
 
 def shown(name: str) -> str:
-    """The name of an input in messages."""
+    """Return the name of an input in messages."""
     return "<stdin>" if name == "-" else name
 
 
@@ -110,7 +110,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(text: str) -> str:
-    """A text from a file, safe for a terminal: control characters become escapes; tabs and line ends stay."""
+    """Make a text from a file safe for a terminal: control characters become escapes; tabs and line ends stay."""
     return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
 
 
@@ -135,19 +135,19 @@ def echo_json(result: Any, indent: int | None = 1) -> None:
 
 
 def coloured() -> bool:
-    """Whether output may be coloured: standard output is a terminal, and NO_COLOR is not set."""
+    """Return true if output may be coloured: standard output is a terminal, and NO_COLOR is not set."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or on_terminal()
 
 
 def on_terminal() -> bool:
-    """Whether standard output is a terminal; it may be closed."""
+    """Return true if standard output is a terminal; it may be closed."""
     return sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]
 
 
 def console() -> Any:
-    """A rich console for standard output; plain where colours are not wanted."""
+    """Return a rich console for standard output; plain if colours are not wanted."""
     from rich.console import Console
 
     plain = not coloured()

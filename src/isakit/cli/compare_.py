@@ -58,7 +58,7 @@ class FirstDifference:
 
 @record
 class ComparedPrograms:
-    """Whether two programs compute the same, and how far results that count as equal are apart at most."""
+    """The result of a comparison, and the largest distance of results that count as equal."""
 
     equal: bool
     results: list[str]

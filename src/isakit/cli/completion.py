@@ -1,4 +1,4 @@
-"""What shells offer behind `isakit`: verbs, options, and values of options that are names of ours.
+"""Completions of shells for `isakit`: verbs, options, and values of options that are names of ours.
 
 Loaded only when a shell asks. The scripts are click's; what they ask for is answered by `Values`.
 """
@@ -18,7 +18,7 @@ VARIABLE = "_ISAKIT_COMPLETE"
 
 
 def script(shell: str, app: click.Command) -> str:
-    """The script that a shell reads to complete `isakit`; `app` is its group of commands."""
+    """Return the script that a shell reads to complete `isakit`; `app` is its group of commands."""
     return SHELLS[shell](app, {}, "isakit", VARIABLE).source()
 
 
@@ -100,7 +100,7 @@ class _Bash(_Values, BashComplete):
 
     @staticmethod
     def _check_version() -> None:
-        """The script says itself what it needs; asking the bash in the path costs a process per completion."""
+        """Skip click's check: the script says itself what it needs, and asking bash costs a process per completion."""
 
 
 class _Zsh(_Values, ZshComplete):

@@ -41,7 +41,7 @@ _CHANGED = re.compile(r"\*\$?[\w:]+=\S+|^\*.*")
 
 
 def _place(context: click.Context, option: click.Parameter, value: str | None) -> int | str | None:
-    """A port, or the path of a socket."""
+    """Parse a port, or the path of a socket."""
     if value is None or not value.lstrip("-").isdecimal():
         return value
     if not 0 <= int(value) <= 65535:
@@ -173,7 +173,10 @@ def _interrupts_end_it() -> Generator[None]:
 
 
 def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, draw: int | None, chip: str) -> Session:
-    """A session in the fragment program of a pixel of a scene or a capture. Raises IsakitError, click.UsageError."""
+    """Start a session in the fragment program of a pixel of a scene or a capture.
+
+    Raises IsakitError, click.UsageError.
+    """
     from isakit.cli.replay_ import is_gl
     from isakit.debug.pixels import pixel
     from isakit.tesla import Scene
@@ -222,7 +225,7 @@ def _answer(reply: Any, as_json: bool, line: str) -> None:
 
 
 def _painted(text: str) -> str:
-    """A line for a terminal with colours: where execution stands, and what has changed, stand out."""
+    """Colour a line for a terminal: the next instruction and what has changed stand out."""
     if text.startswith("---"):
         return click.style(text, dim=True)
     if text.startswith(">"):

@@ -196,7 +196,7 @@ def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
 
 
 class _Heads:
-    """What stands before the kernels of each file, once."""
+    """The headings above the kernels of each file, each printed once."""
 
     def __init__(self, files: list[Module]) -> None:
         self.files = files
@@ -281,7 +281,7 @@ def _listed_instruction(i: Instruction) -> ListedInstruction:
 
 
 class _Beside:
-    """What a listing shows besides a program's instructions."""
+    """The options of a listing: what it shows besides a program's instructions."""
 
     def __init__(self, program: Program, symbols: bool, live: bool, blocks: bool, demangle: bool) -> None:
         self.program = program
@@ -313,7 +313,7 @@ class _Beside:
 
     @property
     def notes(self) -> Callable[[Instruction], str] | None:
-        """What stands after the words of an instruction."""
+        """The function for the text behind the words of an instruction."""
         live, names = self._live, self._names
         if live is None:
             return None if names is None else lambda i: ", ".join(names.of(i.address))
@@ -353,7 +353,7 @@ def _write(
 
 @contextmanager
 def _progress(units: int) -> Generator[Callable[[int], None]]:
-    """Shows how many lines of a long listing are written, on an interactive terminal whose output goes elsewhere."""
+    """Show how many lines of a long listing are written, on an interactive terminal whose output goes elsewhere."""
     if units <= _MANY or not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return

@@ -42,7 +42,7 @@ class Match:
 
 @record
 class MatchCount:
-    """How many instructions of a program were found."""
+    """The number of instructions found in a program."""
 
     file: str
     program: str
@@ -194,7 +194,7 @@ def _alike(index: str, like: str, least: float, as_json: bool) -> None:
 
 
 def _place(path: str, member: str, offset: int) -> str:
-    """How a program in a file, or in a member of an archive, is named."""
+    """Return the name of a program in a file, or in a member of an archive."""
     return f"{path}{f'!/{member}' if member else ''}{f'@{offset:#x}' if offset else ''}"
 
 

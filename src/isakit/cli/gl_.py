@@ -94,14 +94,14 @@ def command(
 
 
 def _opened(log: str | None) -> Any:
-    """The log's file, or nothing."""
+    """Open the log's file; without one, return an empty context."""
     from contextlib import nullcontext
 
     return nullcontext() if log is None else click.open_file(log, "w")
 
 
 def lines(report: Report, stats: bool, unsupported: bool) -> list[str]:
-    """What a run did, what it lacked, and what the card reported."""
+    """Report what a run did, what it lacked, and what the card reported."""
     out: list[str] = []
     if stats:
         out += [f"{n:12}  {what}" for what, n in report.counts.items()]

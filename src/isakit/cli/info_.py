@@ -178,7 +178,7 @@ _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
 def _ptx_texts(data: bytes) -> list[EmbeddedPtx]:
-    """The PTX texts beside the machine code of a file."""
+    """Return the PTX texts beside the machine code of a file."""
     from isakit.formats import find_embedded
 
     out: list[EmbeddedPtx] = []
@@ -210,7 +210,7 @@ def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
 
 
 def _show_occupancy(m: Module, threads: int, shared: int) -> None:
-    """A line per kernel and kind of chip."""
+    """Print a line per kernel and kind of chip."""
     for k in m.kernels.values():
         alike: dict[tuple[int, int, int, str], list[str]] = {}
         for o in _occupancies(k, threads, shared):

@@ -21,7 +21,7 @@ _LEFT_OUT = ("limit", "stats", "as_json", "file")
 
 
 def launch_options(function: F) -> F:
-    """The options of `run`, without those that say what it shows."""
+    """Add the options of `run` to a command, without those that say what it shows."""
     params: list[click.Parameter] = function.__dict__.setdefault("__click_params__", [])
     params += [p for p in reversed(run_.command.params) if p.name not in _LEFT_OUT]
     return function
@@ -51,7 +51,7 @@ class Prepared:
 
 
 def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[str, Any]) -> Prepared:
-    """The machine for a file and options of `run`. Raises IsakitError, click.UsageError, OSError."""
+    """Prepare the machine for a file and options of `run`. Raises IsakitError, click.UsageError, OSError."""
     source = run_.load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
     specs = [(spec, *run_.split_spec(spec)) for spec in options["specs"]]
     match source.isa or "tesla":

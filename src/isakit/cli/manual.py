@@ -16,7 +16,7 @@ EXIT_CODES = [
 
 
 def shared_files() -> dict[str, str]:
-    """What a package installs for the shell beside the program, by place below its prefix."""
+    """Return the files a package installs for the shell beside the program, by their path below its prefix."""
     from isakit.cli.app import COMMANDS, app
     from isakit.cli.completion import script
 
@@ -29,7 +29,7 @@ def shared_files() -> dict[str, str]:
 
 
 def page(verb: str = "") -> str:
-    """The manual page of a verb, or of the program."""
+    """Return the manual page of a verb, or of the program."""
     from isakit.cli.app import COMMANDS, app
 
     context = click.Context(app, info_name="isakit")
@@ -68,7 +68,7 @@ def page(verb: str = "") -> str:
 
 
 def _epilog(epilog: str) -> tuple[list[str], list[str]]:
-    """The examples, which are indented or after `Example:`, and what else a help text ends with."""
+    """Split the end of a help text into its examples, indented or after `Example:`, and its other notes."""
     examples: list[str] = []
     notes: list[str] = []
     for line in epilog.replace("\b\n", "").splitlines():
@@ -81,6 +81,6 @@ def _epilog(epilog: str) -> tuple[list[str], list[str]]:
 
 
 def _text(text: str) -> str:
-    """A line that the formatter takes as it is."""
+    """Escape a line for the formatter."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped

@@ -1,20 +1,15 @@
-"""What `isakit run` does for microcode: a vµc program, its data and its results from and to files.
+"""`isakit run` for microcode: a vµc program, its data and its results from and to files.
 
 Settings are `NAME=VALUE` texts:
 
-| setting | meaning |
-|---|---|
-| data=FILE[@CELL] | fill D[] with little-endian 16-bit cells (a `.npy` file: its values) |
-| ring=FILE | feed the macroblock ring with little-endian 32-bit words |
-| memory=FILE@ADDRESS | bytes of host memory, for rings and surfaces |
-| host.NAME=N | write a host register before the start, e.g. host.PARM, host.WDCNT, host.H2V |
-| option.NAME=VALUE | a field of `Options`, e.g. option.out_of_range=fault |
-| script=FILE | play the host: timed writes and expected answers, see `isakit.runtime.vuc_script` |
-| until=ADDRESS | stop when the instruction at this address is about to issue |
-| trace=FILE | a line for every cycle (`-`: with the other output) |
-| save_data=FILE, save_state=FILE | keep D[], or everything as JSON, afterwards |
-| save_memory=FILE@ADDRESS:BYTES | keep host memory |
-| lint=yes | print the linter's findings first |
+| setting | meaning | |---|---| | data=FILE[@CELL] | fill D[] with little-endian 16-bit cells (a `.npy` file: its
+values) | | ring=FILE | feed the macroblock ring with little-endian 32-bit words | | memory=FILE@ADDRESS | bytes of host
+memory, for rings and surfaces | | host.NAME=N | write a host register before the start, e.g. host.PARM, host.WDCNT,
+host.H2V | | option.NAME=VALUE | a field of `Options`, e.g. option.out_of_range=fault | | script=FILE | play the host:
+timed writes and expected answers, see `isakit.runtime.vuc_script` | | until=ADDRESS | stop when the instruction at this
+address is about to issue | | trace=FILE | a line for every cycle (`-`: with the other output) | | save_data=FILE,
+save_state=FILE | keep D[], or everything as JSON, afterwards | | save_memory=FILE@ADDRESS:BYTES | keep host memory | |
+lint=yes | print the linter's findings first |
 """
 
 from __future__ import annotations
@@ -110,7 +105,7 @@ def run_image(
 def prepared_core(
     source: Any, settings: Sequence[str] = (), engine: Literal["auto", "reference", "llvm"] = "auto"
 ) -> Core:
-    """A core with a program and its data, at the first instruction. Arguments and errors as of `run_image`."""
+    """Prepare a core with a program and its data, at the first instruction. Arguments and errors as of `run_image`."""
     given = _Settings(settings)
     core = _prepared(source, given, engine)
     core.start()
@@ -157,7 +152,7 @@ def _save(core: Core, given: _Settings) -> None:
 
 
 def _extents(given: _Settings) -> list[tuple[Path, int, int]]:
-    """What to keep of host memory: file, address and number of bytes."""
+    """Return the parts of host memory to keep: file, address and number of bytes."""
     form = "FILE@ADDRESS:BYTES"
     out: list[tuple[Path, int, int]] = []
     for path, extent in given.placed("save_memory"):
@@ -191,7 +186,7 @@ def _number(text: str, name: str) -> int:
 
 
 def _place(text: str, name: str, form: str = "") -> int:
-    """An address or a size; `form` is how the setting is to be written, where it cannot go without."""
+    """Parse an address or a size; `form` is the form of the setting if it must have a value."""
     if form and not text:
         raise LaunchError(f"{name}: give {name}={form}")
     number = _number(text, name)
@@ -223,7 +218,7 @@ class _Settings:
             self.pairs.append((name, value))
 
     def all(self, name: str) -> list[str]:
-        """The values of a name."""
+        """Return the values of a name."""
         return [value for n, value in self.pairs if n == name]
 
     def placed(self, name: str) -> list[tuple[Path, str]]:
@@ -232,15 +227,15 @@ class _Settings:
         return [(Path(path), place) for path, _, place in parts]
 
     def one(self, name: str) -> str:
-        """The last value of a name, or an empty text."""
+        """Return the last value of a name, or an empty text."""
         return (self.all(name) or [""])[-1]
 
     def prefixed(self, prefix: str) -> list[tuple[str, str]]:
-        """Settings whose name starts with a prefix, without it."""
+        """Return the settings whose name starts with a prefix, without it."""
         return [(n.removeprefix(prefix), v) for n, v in self.pairs if n.startswith(prefix)]
 
     def options(self) -> Options:
-        """The core's options."""
+        """Return the core's options."""
         known = get_type_hints(Options)
         values: dict[str, Any] = {}
         for name, text in self.prefixed("option."):

@@ -92,7 +92,7 @@ def command(
 
 
 def is_gl(path: Path) -> bool:
-    """Whether a file is a capture of a GL program."""
+    """Return true if a file is a capture of a GL program."""
     magic = b"isakit gl capture"
     if not path.is_file():
         return False
@@ -131,7 +131,7 @@ def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, outpu
 
 
 def _lines(o: Outcome, check: bool) -> list[str]:
-    """What a launch did, and where it differs."""
+    """Describe a launch, and where it differs."""
     rate = o.stats.instructions / o.stats.seconds / 1e9 if o.stats.seconds else 0.0
     verdict = f"fault: {o.fault}" if o.fault is not None else ""
     if check and not verdict:

@@ -51,7 +51,7 @@ class ReturnedArgument:
 
 @record
 class KernelCost:
-    """What a launch took."""
+    """The cost of a launch."""
 
     instructions: int
     warp_instructions: int
@@ -79,7 +79,7 @@ class SavedResult:
 
 @record
 class ShaderCost:
-    """What a shader took."""
+    """The cost of a shader."""
 
     instructions: int
 
@@ -202,7 +202,7 @@ def split_spec(spec: str) -> tuple[str, str]:
 def load_source(
     data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
 ) -> Module | Program:
-    """The program in a file's content: see `run`. Raises IsakitError."""
+    """Return the program in a file's content: see `run`. Raises IsakitError."""
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text
 
@@ -283,7 +283,10 @@ Result = tuple["KernelRun | ShaderRun | MicrocodeRun", list[str]]
 def prepared_kernel(
     source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]
 ) -> tuple[Device, LoadedKernel, list[Argument]]:
-    """The device, the kernel and the arguments that options of `run` name. Raises IsakitError, click.UsageError."""
+    """Prepare the device, the kernel and the arguments that options of `run` name.
+
+    Raises IsakitError, click.UsageError.
+    """
     from isakit.runtime import Device
 
     for spec, name, _ in specs:
@@ -325,7 +328,7 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
 
 
 def _example(p: Param) -> str:
-    """A --arg for a parameter, to be copied and filled in."""
+    """Return a --arg for a parameter, to be copied and filled in."""
     if p.kind in ("f32", "f64"):
         return f"{p.kind}:1.0"
     if p.is_pointer or (not p.kind and p.size == 4):
@@ -361,7 +364,7 @@ def _texture(spec: str) -> tuple[str | int, Any, Any]:
 
 
 def outputs_of(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[list[ReturnedArgument], list[str]]:
-    """What came back: saved where a file was named, else as plain data for JSON, or as text."""
+    """Return the results: saved if a file was named, else as plain data for JSON, or as text."""
     import numpy as np
 
     outputs: list[ReturnedArgument] = []

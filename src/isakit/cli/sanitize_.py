@@ -57,7 +57,7 @@ def command(
 
 
 def _unwritten(prepared: Prepared) -> list[tuple[int, int]]:
-    """Where the kernel's `out:` arguments lie: nothing has written them before the launch."""
+    """Return (address, bytes) of the kernel's `out:` arguments: nothing has written them before the launch."""
     if prepared.kernel is None or prepared.kernel.params is None:
         return []
     params = prepared.machine.launch.params

@@ -25,14 +25,14 @@ _OUTPUT = re.compile(r"([A-Za-z_]\w*)=out:(.+)")
 
 @dataclass
 class ShaderInputs:
-    """What `isakit.usse.run` takes, and the files that results go to, by the name of the result."""
+    """The arguments of `isakit.usse.run`, and the files that results go to, by the name of the result."""
 
     inputs: dict[str, Any] = field(default_factory=dict[str, Any])
     outputs: dict[str, Path] = field(default_factory=dict[str, Path])
 
 
 def shader_inputs(shaders: Sequence[Shader], specs: Sequence[str], textures: Sequence[str]) -> ShaderInputs:
-    """The inputs given on the command line; names are those of the first shader that has them.
+    """Return the inputs given on the command line; names are those of the first shader that has them.
 
     Raises click.BadParameter for texts, FormatError for files that are wrong.
     """
@@ -66,7 +66,7 @@ def shader_inputs(shaders: Sequence[Shader], specs: Sequence[str], textures: Seq
 
 
 def _stream(spec: str) -> VertexStream:
-    """An attribute of `stream:FILE:FORMAT:COMPONENTS[:OFFSET[:STRIDE]]`. Raises click.BadParameter, OSError."""
+    """Parse an attribute `stream:FILE:FORMAT:COMPONENTS[:OFFSET[:STRIDE]]`. Raises click.BadParameter, OSError."""
     from isakit.runtime.vertex_streams import VertexStream
 
     m = _STREAM.fullmatch(spec)

@@ -36,7 +36,7 @@ class _Values(dict[Any, "tuple[int, int] | list[Bits]"]):
         self.part = part
 
     def fill(self, key: Any, value: Any, address: int) -> tuple[int, int] | list[Bits]:
-        """The bits of a value seen for the first time."""
+        """Return the bits of a value seen for the first time, and keep them."""
         found = self.part.put(value, address)
         bits = (found[0].mask, found[0].value) if len(found) == 1 else list(found)
         if not self.part.addressed:
@@ -61,7 +61,7 @@ class _Plan:
         self.tables = [_Values(form.parts[n]) for n in given]
 
     def word(self, keys: list[Any], values: tuple[Any, ...], address: int, raw: int) -> int | None:
-        """The word, with the bits `raw` inverted; None where the form does not hold the values."""
+        """Return the word, with the bits `raw` inverted; None if the form does not hold the values."""
         mask, value = self.mask, self.value
         ways: list[Sequence[Bits]] = []
         for n, table in enumerate(self.tables):
@@ -130,7 +130,7 @@ class Builder:
     def build(
         self, mnemonic: str, operands: Mapping[str, Any], *, at: int = 0, long: bool = False, raw: int = 0
     ) -> Instruction:
-        """The instruction `mnemonic` with the operands given by name, at byte address `at`.
+        """Build the instruction `mnemonic` with the operands given by name, at byte address `at`.
 
         Operands are `Operand` objects, words, and ints or floats where a number stands; those left out or None are
         absent. `long` leaves out the short forms, `raw` inverts bits of the word. Raises EncodeError.
@@ -158,7 +158,7 @@ class Builder:
         raise EncodeError([self._diagnosis(mnemonic, operands, at, long)])
 
     def form(self, mnemonic: str, operands: Mapping[str, Any], at: int = 0) -> Form | None:
-        """The form that `build` chooses, None where it finds none."""
+        """Return the form that `build` chooses, None if it finds none."""
         try:
             return self.build(mnemonic, operands, at=at).form
         except EncodeError:
@@ -205,7 +205,7 @@ class Builder:
         return call.error(best.name, best.message, (*notes, *_syntax([o.form for o in near], mnemonic)))
 
     def _obstacle(self, form: Form, mnemonic: str, operands: Mapping[str, Any], at: int) -> _Obstacle:
-        """Why a form does not take the operands."""
+        """Return the reason why a form does not take the operands."""
         for name in operands:
             if name not in form.parts:
                 return _Obstacle(form, -1, name, f"`{name}` does not go with the other operands of `{mnemonic}`")
@@ -241,7 +241,7 @@ class Builder:
 
 @dataclass(frozen=True)
 class _Obstacle:
-    """Why a form does not take some operands: how many it took, which one it did not and what it would accept."""
+    """The reason why a form does not take some operands: the number it took, the one it refused, what it wanted."""
 
     form: Form
     taken: int
@@ -256,7 +256,7 @@ def _shown(value: Any) -> str:
 
 
 def _syntax(forms: Sequence[Form], mnemonic: str) -> tuple[str, ...]:
-    """How statements of some forms are written."""
+    """Return the syntax lines of some forms."""
     lines = dict.fromkeys(syntax_line(f, mnemonic) for f in forms)
     return tuple(f"syntax: {line}" for line in lines)[:3]
 
@@ -266,7 +266,7 @@ def _type(value: object) -> type:
 
 
 def _settled(form: Form, mnemonic: str, given: Sequence[str]) -> list[Sequence[Bits]]:
-    """The bits of everything that no operand decides: fixed ones, the name, what is left out."""
+    """Return the bits of everything that no operand decides: fixed ones, the name, what is left out."""
     out: list[Sequence[Bits]] = [(form.fixed,)]
     for name, part in form.parts.items():
         if name not in given:
@@ -286,6 +286,6 @@ class _Call:
             self.line += " " + text
 
     def error(self, name: str, message: str, notes: tuple[str, ...] = ()) -> Diagnostic:
-        """The diagnostic about an operand."""
+        """Make the diagnostic about an operand."""
         column, width = self.places.get(name, self.places[""])
         return Diagnostic(1, column, message, self.line, width, notes, "<build>")

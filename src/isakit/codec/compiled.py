@@ -46,7 +46,7 @@ class CompiledForm:
         self._facts: FormFacts | None = None
 
     def facts(self, decoder: Decoder) -> FormFacts:
-        """What words of the form do; `decoder` is the one the form was found by."""
+        """Return the facts of words of the form; `decoder` is the one the form was found by."""
         if self._facts is None:
             self._facts = FormFacts(decoder.isa, self.form)
         return self._facts
@@ -92,7 +92,7 @@ class CompiledForm:
         return self._function(f"r&~({'|'.join([str(constant), *dynamic])}) if (r:={odd}) else 0", space)
 
     def _function(self, expression: str, space: _Namespace) -> Callable[[int], Any]:
-        """The function of `w` that computes an expression."""
+        """Compile an expression to a function of `w`."""
         return eval(compile(f"lambda w:{expression}", f"<form {self.form.layout.name}>", "eval"), space.names)
 
 

@@ -52,14 +52,14 @@ class Decoder:
         return decoder, (self.isa, self.view.variant.name, self.view.program)
 
     def compiled(self, form: Form) -> CompiledForm:
-        """The fast paths of a form of this view."""
+        """Return the fast paths of a form of this view."""
         c = self._compiled.get(form)
         if c is None:
             c = self._compiled[form] = CompiledForm(form)
         return c
 
     def find(self, word: int, units: int) -> CompiledForm | str:
-        """The form of a word of `units` units, or the name of the decode error."""
+        """Return the form of a word of `units` units, or the name of the decode error."""
         memo = self._memo.get(units)
         if memo is None:
             return ILLEGAL
@@ -100,11 +100,11 @@ class Decoder:
         return self._builder
 
     def build(self, mnemonic: str, /, *, at: int = 0, long: bool = False, raw: int = 0, **operands: Any) -> Instruction:
-        """An instruction from values, see `Builder.build`."""
+        """Build an instruction from values, see `Builder.build`."""
         return self.builder.build(mnemonic, operands, at=at, long=long, raw=raw)
 
     def shortens(self, i: Instruction, text: str) -> bool:
-        """Whether the assembler would choose a smaller form for this text, so that `long` must be written."""
+        """Return true if the assembler would choose a smaller form for this text, so that `long` must be written."""
         known = self._shortens.get(text)
         if known is None:
             known = self._shorter(i, text)
@@ -140,7 +140,7 @@ class Decoder:
     def _iterate(
         self, units: Sequence[int], address: int, first: int = 0, before: int | None = None
     ) -> Iterator[Instruction]:
-        """The instructions that start in units from `first` up to `before`, exclusive."""
+        """Yield the instructions that start in units from `first` up to `before`, exclusive."""
         isa, variant = self.isa, self.view.variant
         length, bits, size = isa.length, variant.unit_bits, variant.unit_bytes
         find = self.find
@@ -197,7 +197,7 @@ class Decoder:
 
 
 def _depends_on_place(i: Instruction) -> bool:
-    """Whether the same words may be something else at another address."""
+    """Return true if the same words may be something else at another address."""
     if i.error == i.decoder.isa.misaligned or i.targets:
         return True
     c = i.compiled
@@ -233,5 +233,5 @@ def _decoder(view: View) -> Decoder:
 
 
 def decoder(isa: InstructionSet, variant: str, program: str = "") -> Decoder:
-    """The decoder of an instruction set in a variant and program type, made once per set of records."""
+    """Return the decoder of an instruction set in a variant and program type, made once per set of records."""
     return _decoder(isa.view(isa.variant(variant).name, program or isa.default_program))

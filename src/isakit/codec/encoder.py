@@ -33,7 +33,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Miss:
-    """Why a statement does not encode: the token index where the nearest form stopped and what it wanted."""
+    """The reason why a statement does not encode: the token at which the nearest form stopped and what it wanted."""
 
     token: int
     message: str
@@ -64,7 +64,7 @@ class Encoder:
         return sorted(self._declared)
 
     def named(self, mnemonic: str) -> list[Form]:
-        """The forms with a mnemonic, shortest first."""
+        """Return the forms with a mnemonic, shortest first."""
         forms = self._by_name.get(mnemonic)
         if forms is None:
             forms = [self.view.resolved(f) for f in self._declared.get(mnemonic, ())]
@@ -74,21 +74,21 @@ class Encoder:
         return forms
 
     def one_size(self, form: Form) -> bool:
-        """Whether all forms that share a mnemonic with this one have its size."""
+        """Return true if all forms that share a mnemonic with this one have its size."""
         known = self._one_size.get(form)
         if known is None:
             known = self._one_size[form] = all(f.units == form.units for m in form.mnemonics for f in self.named(m))
         return known
 
     def forms(self, tokens: list[Token]) -> list[Form]:
-        """The forms whose mnemonic stands among the tokens (outside parentheses), shortest first."""
+        """Return the forms whose mnemonic stands among the tokens (outside parentheses), shortest first."""
         out: list[Form] = []
         for name in self._names(tokens):
             out += [f for f in self.named(name) if f not in out]
         return out
 
     def _names(self, tokens: list[Token]) -> list[str]:
-        """The mnemonics among the tokens, outside parentheses and after what stands before an instruction."""
+        """Return the mnemonics among the tokens, outside parentheses and after what stands before an instruction."""
         depth, out = 0, list[str]()
         for t in tokens:
             if t.text == "(":
@@ -114,7 +114,7 @@ class Encoder:
         return out
 
     def wanted(self, form: Form) -> list[frozenset[str]]:
-        """Sets of words one of which must stand in a statement of this form, smallest sets first."""
+        """Return sets of words one of which must stand in a statement of this form, smallest sets first."""
         sets = self._wanted.get(form)
         if sets is None:
             sets = self._wanted[form] = wanted(form)
@@ -195,7 +195,7 @@ class Encoder:
         return Miss(at, message, tuple(notes))
 
     def unknown_name(self, name: str, token: int = 0) -> Miss:
-        """Why there is no instruction of this name."""
+        """Return the reason why there is no instruction of this name."""
         if name in self._lacking:
             return Miss(
                 token, f"{self._where()} does not have `{name}`", (f"it needs {_needs(self._lacking[name][0])}",)
@@ -218,13 +218,13 @@ class Encoder:
 
 
 def _needs(form: Form) -> str:
-    """The features a form needs, in words."""
+    """Return the features a form needs, in words."""
     texts = [" or ".join(n.split("|")) for n in sorted(form.needs)]
     return ", ".join(t if t[0] != "!" else f"the absence of {t[1:]}" for t in texts)
 
 
 def wanted(form: Form) -> list[frozenset[str]]:
-    """Sets of words one of which must stand in a statement of this form, smallest sets first."""
+    """Return sets of words one of which must stand in a statement of this form, smallest sets first."""
     sets = [needed_words(form.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in form.syntax]
     return sorted({s for s in sets if s is not None}, key=len)
 
@@ -251,7 +251,7 @@ def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -
 
 
 def _quick_match(form: Form, s: Stream, item: int, k: int, so_far: Bits) -> Iterator[Bits]:
-    """The same without reports of what could not be read; most parts have one reading or none."""
+    """Match the rest of a form without reports of what could not be read; most parts have one reading or none."""
     items = form.readers
     while item < len(items):
         part, words = items[item]
@@ -327,7 +327,7 @@ def _words(s: Stream, k: int, n: int) -> str:
 
 
 def still_possible(part: Part, so_far: Bits) -> str:
-    """What a part accepts once some bits are decided."""
+    """Return the texts a part accepts once some bits are decided."""
     if not isinstance(part, Choice) or any(a.quiet for a in part.alternatives):
         return ""  # what may be left out is not asked for
     texts = [

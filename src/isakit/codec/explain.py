@@ -72,7 +72,7 @@ class Explanation:
 
 @lru_cache(4096)
 def bit_names(mask: int, unit_bits: int) -> str:
-    """A mask as bit ranges per word, e.g. `w0[15:9]`; without the word for one-word instructions' first word."""
+    """Return a mask as bit ranges per word, e.g. `w0[15:9]`; without the word if the instruction has only one."""
     out: list[str] = []
     unit = 0
     while mask:
@@ -156,7 +156,7 @@ def explain(i: Instruction) -> Explanation:
 
 
 def _gather(word: int, mask: int) -> int:
-    """The bits of `word` under `mask`, packed together."""
+    """Return the bits of `word` under `mask`, packed together."""
     out = shift = 0
     while mask:
         low = mask & -mask

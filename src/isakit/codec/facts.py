@@ -1,4 +1,4 @@
-"""What an instruction does to registers and to the flow of control, remembered by its bits.
+"""Effects of an instruction on registers and on the flow of control, remembered by its bits.
 
 Analyses ask this of every instruction of a program, again and again. A part of a form depends on a few bits of the word
 only, so what it says is found once for each value of these bits, and a word is put together from its parts.
@@ -24,7 +24,7 @@ _LIMIT = 1 << 16
 
 
 class Facts:
-    """What a word says wherever it stands.
+    """The facts about a word that do not depend on its address.
 
     Attributes:
         uses: registers read.
@@ -56,7 +56,7 @@ NOTHING = Facts()
 
 
 def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[Place, ...]:
-    """Registers as (file, index), wide ones spelled out, without those that are constants."""
+    """Return registers as (file, index), wide ones spelled out, without those that are constants."""
     files = isa.registers
     out: dict[Place, None] = {}
     for r in registers:
@@ -74,7 +74,7 @@ def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[Place, .
 
 
 def guards(form: Form, name: str, operand: Operand, word: int) -> bool:
-    """Whether an operand of a word decides which lanes execute."""
+    """Return true if an operand of a word decides which lanes execute."""
     return form.parts[name].guards(word) or (isinstance(operand, Condition) and name in form.control)
 
 
@@ -88,7 +88,7 @@ class FormFacts:
         self._isa = isa
 
     def of(self, word: int) -> Facts:
-        """The facts of a word that this form describes."""
+        """Return the facts of a word that this form describes."""
         found = self._known.get(word)
         if found is None:
             if len(self._known) >= _LIMIT:

@@ -47,7 +47,7 @@ class Instruction:
 
     @property
     def valid(self) -> bool:
-        """Whether the words are an instruction of this variant and program type."""
+        """True if the words are an instruction of this variant and program type."""
         return self.error is None
 
     @property
@@ -93,7 +93,7 @@ class Instruction:
         return t
 
     def text_with(self, texts: Mapping[str, str]) -> str:
-        """The text with other texts for some parts, such as a label for a code address."""
+        """Return the text with other texts for some parts, such as a label for a code address."""
         return self._make_text(texts)
 
     def _make_text(self, texts: Mapping[str, str] | None = None) -> str:
@@ -155,7 +155,7 @@ class Instruction:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What `build` wants besides the mnemonic to make this very instruction: the operands by name.
+        """The arguments of `build`, besides the mnemonic, that make this very instruction: the operands by name.
 
         `long` and `raw` stand there only where the operands do not say everything.
         """
@@ -201,7 +201,7 @@ class Instruction:
 
     @property
     def facts(self) -> Facts:
-        """What the instruction does to registers and to the flow of control, in short."""
+        """The effects of the instruction on registers and on the flow of control."""
         found = self._facts
         if found is None:
             c = self.compiled
@@ -231,12 +231,12 @@ class Instruction:
         return self.facts.kills
 
     def places(self, registers: Iterable[Register]) -> tuple[Place, ...]:
-        """Registers of the instruction as (file, index), without those that are constants."""
+        """Return registers of the instruction as (file, index), without those that are constants."""
         return places(registers, self.decoder.isa)
 
     @property
     def guarded(self) -> bool:
-        """Whether a condition decides which lanes execute; a guarded write does not end the life of the old value."""
+        """True if a condition decides which lanes execute; a guarded write does not end the life of the old value."""
         return self.facts.guarded
 
     @property
@@ -249,7 +249,7 @@ class Instruction:
 
     @property
     def group(self) -> InstructionKind | None:
-        """What the instruction is for, None for data."""
+        """The purpose of the instruction, None for data."""
         record = self.record
         if record is None or self.error is not None:
             return None
@@ -270,7 +270,7 @@ class Instruction:
 
     @property
     def takes_label(self) -> bool:
-        """Whether a label may stand for the code address: where the instruction's size cannot depend on its value."""
+        """True if a label may stand for the code address: the instruction's size does not depend on its value."""
         return self.form is not None and self.decoder.encoder.one_size(self.form)
 
     @property
@@ -291,7 +291,7 @@ class Instruction:
 
     @property
     def falls_through(self) -> bool:
-        """Whether execution may go on with the next instruction."""
+        """True if execution may go on with the next instruction."""
         record = self.record
         if record is None or self.error is not None:
             return False
@@ -299,7 +299,7 @@ class Instruction:
         return not facts.ends and (not record.ends or facts.links or facts.guarded)
 
     def explain(self) -> Explanation:
-        """What every bit means."""
+        """Explain what every bit means."""
         from isakit.codec.explain import explain
 
         return explain(self)
@@ -309,7 +309,7 @@ class Instruction:
 
 
 def _again(decoder: Decoder, word: int, address: int, units: int, error: str | None) -> Instruction:
-    """An instruction that was pickled; a word that was data for another reason than its bits stays data."""
+    """Restore a pickled instruction; a word that was data for another reason than its bits stays data."""
     instruction = decoder.one(word, units, address)
     if instruction.error != error:
         instruction.compiled, instruction.error = None, error

@@ -9,12 +9,12 @@ _SPELT_OUT = 4
 
 
 def optional(part: Part) -> bool:
-    """Whether the operand may be left out of the text: it can be read where there is nothing."""
+    """Return true if the operand may be left out of the text: it can be read from nothing."""
     return any(n == 0 for n, _ in part.parse(Stream([]), 0))
 
 
 def spellings(part: Part) -> list[str]:
-    """The words of an operand that is nothing but a choice of words; else empty."""
+    """Return the words of an operand that is nothing but a choice of words; else an empty list."""
     if isinstance(part, Enum):
         return list(dict.fromkeys(n for n in part.names.values() if n))
     if isinstance(part, Literal):
@@ -26,7 +26,7 @@ def spellings(part: Part) -> list[str]:
 
 
 def syntax_line(form: Form, mnemonic: str = "") -> str:
-    """How a statement of this form is written; `[...]` may be left out, `a|b` is a choice.
+    """Return the syntax of a statement of this form; `[...]` may be left out, `a|b` is a choice.
 
     `mnemonic` stands for the operation's name where the form has several.
     """

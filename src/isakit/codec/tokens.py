@@ -30,7 +30,10 @@ class Token:
 
 
 def tokenize(line: str, line_number: int = 1, path: str = "<text>", start: int = 0) -> list[Token]:
-    """The tokens of one statement; commas count as blanks. Raises AsmError for a character no token starts with."""
+    """Return the tokens of one statement; commas count as blanks.
+
+    Raises AsmError for a character no token starts with.
+    """
     out: list[Token] = []
     pos = start
     spaced = True
@@ -115,7 +118,7 @@ class Stream:
             self.expected.append(expected)
 
     def float_number(self, k: int) -> tuple[int, float] | None:
-        """A floating point literal, with sign."""
+        """Parse a floating point literal, with sign."""
         sign = 1.0
         if self.text(k) == "-":
             sign, k = -1.0, k + 1
@@ -124,7 +127,7 @@ class Stream:
         return None
 
     def number(self, k: int) -> tuple[int, int] | None:
-        """A constant expression: numbers, symbols, parentheses, unary - ~ and the C operators.
+        """Parse a constant expression: numbers, symbols, parentheses, unary - ~ and the C operators.
 
         An operator with a blank before but none after starts a new operand (`5 -3` is two numbers, `5 - 3` is one).
         """

@@ -31,7 +31,7 @@ _MOST_WORDS = 1 << 19
 
 
 def found_in(piece: Piece, path: str) -> list[Found]:
-    """The programs that begin in a piece; offsets count from the start of its member."""
+    """Return the programs that begin in a piece; offsets count from the start of its member."""
     data = piece.data
     found = [f for f in find_embedded(data, path) if f.offset < piece.fresh]
     if piece.offset == 0 and piece.last and not found and len(data) > 15:
@@ -69,7 +69,7 @@ class CodeRows:
 
 
 class WordTable:
-    """What is known of the distinct words of one instruction set, variant and program type, by number."""
+    """Facts of the distinct words of one instruction set, variant and program type, by number."""
 
     def __init__(self, coder: Decoder) -> None:
         self.decoder = coder
@@ -83,7 +83,7 @@ class WordTable:
         self.crc: list[int] = []
 
     def add(self, word: int, units: int, error: str | None) -> int:
-        """The number of a word; with an error of its place, the word is data for that reason."""
+        """Return the number of a word; with an error of its place, the word is data for that reason."""
         key = word, -units if error is not None else units
         known = self.numbers.get(key)
         if known is not None:
@@ -101,7 +101,7 @@ class WordTable:
         return number
 
     def rows(self, code: bytes, address: int) -> CodeRows:
-        """The instructions in some code."""
+        """Return the instructions in some code."""
         isa_, variant = self.decoder.isa, self.decoder.view.variant
         units, _ = split_units(code, variant)
         length, bits, unit = isa_.length, variant.unit_bits, variant.unit_bytes
@@ -136,7 +136,7 @@ def _words(coder: Decoder) -> WordTable:
 
 
 def words_of(coder: Decoder) -> WordTable:
-    """What is known of words so far; forgotten now and then, so that memory stays bounded."""
+    """Return the table of words so far; it is cleared now and then, so that memory stays bounded."""
     found = _words(coder)
     if len(found.words) > _MOST_WORDS:
         _words.cache_clear()
@@ -145,7 +145,7 @@ def words_of(coder: Decoder) -> WordTable:
 
 
 def decoder_of(module: Module, kernel: Kernel) -> Decoder:
-    """The decoder of a kernel's code; the name of a kernel may be that of its program type."""
+    """Return the decoder of a kernel's code; the name of a kernel may be that of its program type."""
     chosen = module.instruction_set
     return chosen.decoder(kernel.name if kernel.name in chosen.program_types else None)
 
@@ -162,7 +162,7 @@ _P = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.u
 
 
 def sketch(operations: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """A fingerprint of a sequence of operations, given by hashes of their names: `SKETCH` numbers.
+    """Return a fingerprint of a sequence of operations, given by hashes of their names: `SKETCH` numbers.
 
     The share of equal numbers of two sketches estimates which share of the runs of three operations both programs have
     (MinHash; Broder, "On the resemblance and containment of documents", 1997).
@@ -178,18 +178,18 @@ def sketch(operations: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 def sketch_of(rows: CodeRows) -> NDArray[np.uint32]:
-    """The sketch of a program."""
+    """Return the sketch of a program from its rows."""
     words, places = np.unique(rows.word, return_inverse=True)
     return sketch(np.array([rows.table.crc[w] for w in words], np.uint64)[places])
 
 
 def sketch_of_program(program: Program) -> NDArray[np.uint32]:
-    """The sketch of a program that is at hand."""
+    """Return the sketch of a program that is at hand."""
     return sketch_of(words_of(program.decoder).rows(program.to_bytes(), program.address))
 
 
 def texts_of(module: Module) -> Iterator[tuple[str, str]]:
-    """(what it is, text) of the names a program carries."""
+    """Yield (kind, text) of the names a program carries."""
     for k in module.kernels.values():
         yield "kernel", k.name
         yield from (("parameter", p.name) for p in k.params if p.name)
@@ -202,7 +202,7 @@ def texts_of(module: Module) -> Iterator[tuple[str, str]]:
 
 
 def readable(module: Module) -> bool:
-    """Whether the code of a module can be decoded."""
+    """Return true if the code of a module can be decoded."""
     try:
         return bool(module.isa and module.instruction_set)
     except IsakitError:

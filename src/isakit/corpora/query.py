@@ -45,7 +45,7 @@ class SimilarKernel:
 
 
 def find(index: str, pattern: Pattern) -> Iterator[FoundInstruction]:
-    """The instructions of an index that match a pattern, once for each program that has the code.
+    """Yield the instructions of an index that match a pattern, once for each program that has the code.
 
     Every distinct word is looked at once. Raises IsakitError for what is no index.
     """
@@ -105,7 +105,7 @@ def _kernels(index: str) -> dict[str, tuple[tuple[str, str, str], list[_Place]]]
 
 
 def similar(index: str, program: Program, *, least: float = 0.5) -> list[SimilarKernel]:
-    """The kernels of an index that do much the same as a program, the most alike first.
+    """Return the kernels of an index that resemble a program, the most alike first.
 
     The likeness comes from sketches of 64 numbers: it is right to about 0.06. Raises IsakitError for what is no index.
     """

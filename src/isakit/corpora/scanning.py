@@ -18,7 +18,7 @@ Batch = tuple[FileSource, ...]
 
 @dataclass(frozen=True)
 class ScanReport:
-    """What a scan put into an index: rows of each table, and bytes that were searched, archives unpacked."""
+    """The totals of a scan: rows of each table, bytes that were searched, archives unpacked."""
 
     files: int
     kernels: int
@@ -83,7 +83,7 @@ def index_batch(batch: Batch) -> tuple[dict[str, Any], int, int]:
 
 
 def _lost(batch: Batch, why: BaseException) -> tuple[dict[str, Any], int, int]:
-    """The tables of files that ended every process which looked at them."""
+    """Return the tables of files that ended every process which looked at them."""
     rows = Rows()
     for source in batch:
         rows.add_failure(source, f"looking at {len(batch)} files together ended the process: {why}")

@@ -1,4 +1,4 @@
-"""Where programs come from: files in folders and object stores, and what archives hold, piece by piece.
+"""The sources of programs: files in folders and object stores, and members of archives, piece by piece.
 
 Whatever a file says of itself, no more than `WINDOW + OVERLAP` bytes of it are in memory at once.
 """
@@ -119,7 +119,7 @@ def _remote(url: str, left_out: Collection[str]) -> Iterator[FileSource]:
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """The file system of a URL and the path in it, from fsspec. Raises IsakitError."""
+    """Return the file system of a URL and the path in it, from fsspec. Raises IsakitError."""
     try:
         from fsspec.core import url_to_fs  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
     except ImportError:
@@ -138,7 +138,7 @@ def _opened(path: str) -> IO[bytes]:
 
 
 def pieces(source: FileSource) -> Iterator[Piece]:
-    """The content of a file, and of the members of archives in it. Never raises for what a file holds."""
+    """Yield the content of a file, and of the members of archives in it. Never raises for the content of a file."""
     try:
         with _opened(source.path) as f:
             yield from _unpacked(f, "", 0, [_MOST_UNPACKED])
@@ -153,7 +153,7 @@ def _why(e: BaseException) -> str:
 
 
 def _unpacked(f: IO[bytes], member: str, depth: int, left: list[int]) -> Iterator[Piece]:
-    """The pieces of an open file, then those of what it holds if it is an archive."""
+    """Yield the pieces of an open file, then those of its members if it is an archive."""
     head = _read(f, 1 << 16)
     kind = _archive(head) if depth < _DEEPEST else ""
     if not kind:
@@ -202,7 +202,7 @@ def _windows(f: IO[bytes], head: bytes, member: str, left: list[int]) -> Iterato
 
 
 def _archive(head: bytes) -> str:
-    """What kind of archive begins so, empty for none."""
+    """Return the kind of archive that begins so, empty for none."""
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return "zip"
     if head[:2] == b"\x1f\x8b":

@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What became of a launch.
+    """The outcome of a launch.
 
     Attributes:
         key: names the kernel and the launch by their content; equal launches of a sweep have one key and are run once.

@@ -38,7 +38,7 @@ _LONGEST_TEXT = 4096
 
 
 def arrow() -> Any:
-    """The package pyarrow. Raises IsakitError where it is missing."""
+    """Import the package pyarrow. Raises IsakitError if it is missing."""
     try:
         import pyarrow  # pyright: ignore[reportMissingImports]
         import pyarrow.parquet  # pyright: ignore[reportMissingImports, reportUnusedImport]
@@ -49,7 +49,7 @@ def arrow() -> Any:
 
 @cache
 def schema(table: str) -> Any:
-    """The columns of a table, as a pyarrow schema; its metadata names this version of the format."""
+    """Return the columns of a table, as a pyarrow schema; its metadata names this version of the format."""
     pa = arrow()
     text, number, names = pa.string(), pa.int32(), pa.dictionary(pa.int32(), pa.string())
     place = [("path", text), ("member", text)]
@@ -102,7 +102,7 @@ class Rows:
         self._close(state, digest.hexdigest())
 
     def add_failure(self, source: FileSource, why: str) -> None:
-        """A file that could not be looked at."""
+        """Add a file that could not be looked at."""
         self.files.append((source.path, "", source.size, "", 0, 0, [why]))
 
     def _close(self, m: _Member, digest: str) -> None:
@@ -148,7 +148,7 @@ class Rows:
                 len(rows.word), wrong, *sizes, params, sketch_of(rows).tolist())  # fmt: skip
 
     def tables(self) -> dict[str, Any]:
-        """The rows as pyarrow tables."""
+        """Return the rows as pyarrow tables."""
         pa = arrow()
         out: dict[str, Any] = {}
         for name, rows in (("files", self.files), ("kernels", self.kernels), ("strings", self.strings)):
@@ -196,7 +196,7 @@ class Rows:
 
 
 class _Member:
-    """What has been seen of a file, or of a member of an archive."""
+    """The counts for a file, or for a member of an archive."""
 
     def __init__(self, path: str, member: str = "") -> None:
         self.path, self.member = path, member
@@ -218,7 +218,7 @@ def _coded(pa: Any, values: Sequence[str], indices: Any) -> Any:
 
 
 def _merged(pa: Any, parts: Sequence[tuple[list[str], Any]]) -> Any:
-    """A column from several lists of texts and places in them, with each text once in its dictionary."""
+    """Return a column from several lists of texts and places in them, with each text once in its dictionary."""
     known: dict[str, int] = {}
     indices: list[Any] = []
     for texts, places in parts:
@@ -313,7 +313,10 @@ class IndexWriter:
 
 
 def read_batches(index: str, table: str, columns: Sequence[str]) -> Iterator[Any]:
-    """The rows of a table of an index, some at a time, with these columns. Raises IsakitError for what is no index."""
+    """Yield the rows of a table of an index in batches, with these columns.
+
+    Raises IsakitError if it is not an index.
+    """
     pa = arrow()
     try:
         if "://" in index:

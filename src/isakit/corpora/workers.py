@@ -98,7 +98,7 @@ def _on_processes(
 
 @contextmanager
 def _pool(count: int, context: Any) -> Generator[ProcessPoolExecutor]:
-    """Processes that abandon work whose result is no longer wanted."""
+    """Start processes that abandon work whose result is no longer wanted."""
     pool = ProcessPoolExecutor(count, mp_context=context)
     try:
         yield pool

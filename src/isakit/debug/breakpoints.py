@@ -18,13 +18,13 @@ from isakit.spec.operands import Compound, Memory, Operand, Register
 
 
 def joins(i: Instruction) -> bool:
-    """Whether lanes meet at an instruction: it has the `join` tail."""
+    """Return true if lanes meet at an instruction: it has the `join` tail."""
     return any(str(o) == "join" for o in i.operands)
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
 def addresses(session: Standing, where: str | int) -> list[int]:
-    """The addresses of a place; see `Session.break_at`. Raises LaunchError."""
+    """Return the addresses of a place as `Session.break_at` takes it. Raises LaunchError."""
     code = [i for i in session.program if i.valid]
     if isinstance(where, int):
         if all(i.address != where for i in code):
@@ -58,7 +58,7 @@ def addresses(session: Standing, where: str | int) -> list[int]:
 
 
 def _source_line(session: Standing, place: str) -> list[int]:
-    """Where the code of `FILE:LINE` begins; nothing for another place. Raises LaunchError."""
+    """Return the first addresses of the code of `FILE:LINE`; none for another place. Raises LaunchError."""
     path, _, number = place.rpartition(":")
     if not number.isdecimal():
         return []
@@ -76,7 +76,7 @@ def _source_line(session: Standing, place: str) -> list[int]:
 
 def breakpoint_at(session: Standing, number: int, where: str | int, condition: str, *, ignore: int = 0,
                   once: bool = False) -> Breakpoint:  # fmt: skip
-    """A breakpoint; see `Session.break_at`."""
+    """Make a breakpoint; see `Session.break_at`."""
     found = addresses(session, where)
     node = parsed(session.execution, condition) if condition else None
     execution = session.execution
@@ -90,7 +90,7 @@ def breakpoint_at(session: Standing, number: int, where: str | int, condition: s
 
 
 def tracepoint(session: Standing, number: int, where: str | int, collect: Sequence[str], condition: str) -> Breakpoint:
-    """A tracepoint; see `Session.trace`."""
+    """Make a tracepoint; see `Session.trace`."""
     b = breakpoint_at(session, number, where, condition)
     b.kind = "tracepoint"
     b.collect = [(text, parsed(session.execution, text)) for text in collect]
@@ -100,7 +100,7 @@ def tracepoint(session: Standing, number: int, where: str | int, collect: Sequen
 # --- what is watched --------------------------------------------------------------------------------------------------
 def watchpoint(session: Standing, number: int, what: str, access: Watched, condition: str = "",
                size: int | None = None, ignore: int = 0) -> Breakpoint:  # fmt: skip
-    """A watchpoint; see `Session.watch`. Raises NotModelled for what the machine cannot tell."""
+    """Make a watchpoint; see `Session.watch`. Raises NotModelled for what the machine cannot observe."""
     execution, focus = session.execution, session.focus
     to = place(execution, what)
     node = parsed(execution, condition) if condition else None
@@ -140,7 +140,7 @@ def _register_point(session: Standing, cell: Cell) -> Point:
 
 
 def execution_point(session: Standing, watched: Range, access: Watched) -> Point:
-    """The instructions that may touch a range, with what compiled code can tell of their addresses."""
+    """Return the instructions that may touch a range, and what compiled code can tell of their addresses."""
     if session.target.isa != "tesla":
         if session.target.isa == "vuc" and access in ("read", "access"):
             raise NotModelled("watching reads of a vµc core", "its memories are watched for writes and changes")
@@ -173,7 +173,7 @@ def _all(nodes: Iterable[Node]) -> Node:
 
 
 def _touches(i: Instruction, space: str, *, reads: bool, writes: bool) -> bool:
-    """Whether an instruction may access a space in one of the ways."""
+    """Return true if an instruction may access a space in one of the given ways."""
     from isakit.sem.semantics import trace_of
 
     form = i.form
@@ -188,7 +188,7 @@ def _touches(i: Instruction, space: str, *, reads: bool, writes: bool) -> bool:
 
 
 def memory_operands(i: Instruction) -> Iterator[Memory]:
-    """The places in memory that stand in an instruction's text."""
+    """Yield the memory operands in an instruction's text."""
 
     def inside(o: Operand) -> Iterator[Memory]:
         if isinstance(o, Memory):
@@ -202,7 +202,7 @@ def memory_operands(i: Instruction) -> Iterator[Memory]:
 
 
 def _in_range(i: Instruction, watched: Range) -> Node | None:
-    """Whether a lane's address may lie in the range: 0 for never, None where that is not so simple."""
+    """Return a condition for a lane's address to lie in the range: 0 for never, None if there is no simple one."""
     found = [m for m in memory_operands(i) if m.space == watched.space]
     if len(found) != 1 or found[0].index is not None:
         return None
@@ -249,7 +249,7 @@ def _writes_here(session: Standing, thread: int) -> Sequence[tuple[str, int]]:
 
 
 def _content(session: Standing, b: Breakpoint) -> bytes:
-    """What a watchpoint's place holds; empty where it is not there any more."""
+    """Return the content of what a watchpoint watches; empty if that does not exist any more."""
     try:
         match b.watched:
             case Range(space, address, size, thread):
@@ -265,7 +265,7 @@ def _content(session: Standing, b: Breakpoint) -> bytes:
 
 def _happened(session: Standing, b: Breakpoint, old: bytes, touches: Sequence[Touch],
               defs: Sequence[tuple[str, int]], lanes: Sequence[int], block: int | None) -> str:  # fmt: skip
-    """What an instruction did to what is watched; empty if nothing that counts."""
+    """Describe what an instruction did to what is watched; empty if nothing that counts."""
     new = _content(session, b)
     change = f"{_shown(old)} to {_shown(new)}" if old != new else f"{_shown(new)} again"
     if b.access == "change":

@@ -1,4 +1,4 @@
-"""Why a pixel of a captured OpenGL program has its colour: the same as `pixels`, for a draw of a capture."""
+"""The history of a pixel of a captured OpenGL program: as `pixels`, for a draw of a capture."""
 
 from __future__ import annotations
 

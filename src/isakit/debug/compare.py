@@ -1,4 +1,4 @@
-"""What two programs do with the same inputs: whether results agree, and where they part if not."""
+"""The comparison of two programs on the same inputs: whether results agree, and where they first differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Parting:
-    """Where two executions part.
+    """The first difference between two executions.
 
     `program` is the program's name, `pcs` the numbers of the instructions (None: that program has ended), `registers`
     what differs after them: (register, value in the first, value in the second).
@@ -87,7 +87,7 @@ class Comparison:
 
 
 def distance(a: Array, b: Array) -> Array:
-    """How far values lie apart: f32 in units in the last place (NaNs are equal), others 0 or 1, as int64."""
+    """Return the distance of values as int64: f32 in units in the last place (NaNs are equal), others 0 or 1."""
     if a.dtype == np.float32 and b.dtype == np.float32:
         x, y = _ordered(a), _ordered(b)
         out = np.abs(x - y)
@@ -106,7 +106,7 @@ def _ordered(a: Array) -> Array:
 
 
 def differences(a: dict[str, Array], b: dict[str, Array], ulps: int) -> tuple[list[Difference], int]:
-    """The results that differ by more than `ulps`, and the largest distance of f32 values."""
+    """Return the results that differ by more than `ulps`, and the largest distance of f32 values."""
     out: list[Difference] = []
     largest = 0
     for name in dict.fromkeys([*a, *b]):
@@ -132,7 +132,7 @@ Steps = Iterator[tuple[int, Any]]
 
 
 def changed(a: State, b: State) -> dict[tuple[str, int], tuple[Any, Any]]:
-    """Registers (file, number) that differ, with the values of the first lane that does."""
+    """Return the registers (file, number) that differ, with the values of the first lane that does."""
     out: dict[tuple[str, int], tuple[Any, Any]] = {}
     for name in a.keys() & b.keys():
         n = min(len(a[name]), len(b[name]))
@@ -148,7 +148,7 @@ def changed(a: State, b: State) -> dict[tuple[str, int], tuple[Any, Any]]:
 def side_by_side(
     name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
 ) -> Parting | None:
-    """Where two executions part, None where they do not.
+    """Run two executions side by side and return their first difference, None if there is none.
 
     `steps` give the number of the next instruction and who executes it, before it is executed; `states` are functions
     that give the registers now. Programs of the same length are compared instruction by instruction and register by
@@ -178,7 +178,7 @@ def _lanes(mask: Any) -> Any:
 
 
 def _named(found: dict[tuple[str, int], tuple[Any, Any]]) -> tuple[tuple[str, Any, Any], ...]:
-    """Registers with their values, f32 beside the bits."""
+    """Return registers with their values, f32 beside the bits."""
     out: list[tuple[str, Any, Any]] = []
     for (file, number), (a, b) in sorted(found.items()):
         if file in ("killed", "later", "p") or "byte" in file:
@@ -202,7 +202,7 @@ def _shown(value: Any) -> Any:
 def _by_values(
     name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
 ) -> Parting | None:
-    """Where the sequences of computed values part."""
+    """Return the first difference in the sequences of computed values."""
     a, b = (_trace(s, state) for s, state in zip(steps, states, strict=True))
     at = 0
     while at < len(a) and at < len(b) and a[at][1] == b[at][1]:

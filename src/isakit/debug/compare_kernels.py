@@ -70,7 +70,7 @@ class _Stepped:
         self._warp: Warp | None = None
 
     def steps(self) -> Iterator[tuple[int, Any]]:
-        """(number of the next instruction, the warp and its active lanes) before each step."""
+        """Yield (number of the next instruction, the warp and its active lanes) before each step."""
         turn, done = -1, 0
         while not self.machine.idle() and (self.limit is None or done < self.limit):
             ready = self.machine.ready_warps
@@ -81,7 +81,7 @@ class _Stepped:
             done += 1
 
     def state(self) -> dict[str, Array]:
-        """A copy of the registers of the warp that was stepped last, of its block's shared memory, of the arrays."""
+        """Return a copy of the registers of the last stepped warp, of its block's shared memory and of the arrays."""
         out: dict[str, Array] = {}
         if self._warp is not None:
             w = self._warp

@@ -31,7 +31,7 @@ _TEXELS = 8
 def random_inputs(
     shader: Shader, other: Shader | None = None, count: int = 1024, seed: int = 0, *, switches: bool = False
 ) -> Inputs:
-    """Inputs for `isakit.usse.run`: random numbers in the range of each format, some of them 0, 1, -1, 1/2, 2, 1/255.
+    """Make random inputs for `isakit.usse.run` in the range of each format, some of them 0, 1, -1, 1/2, 2, 1/255.
 
     Floats lie between -2 and 2, integers anywhere in their type; textures have 8 x 8 random bytes per channel. With
     `other` the inputs serve both shaders. With `switches` half of the floats in uniforms are 0, 1, 2, 3, 4, -1 or 1/2,
@@ -183,7 +183,7 @@ class _Run:
         self.target, self.count = given.get("target"), given["count"]
 
     def bound(self, once: bool = True) -> BoundShader:
-        """The shader with uniforms and textures; `once`: its secondary program has run."""
+        """Return the shader with uniforms and textures; `once`: its secondary program has run."""
         return BoundShader(self.shader, self.uniforms, self.textures, {}, self.rules, self.limit, once)
 
     def results(self, engine: Engine) -> dict[str, Array]:
@@ -193,14 +193,14 @@ class _Run:
         return dict(bound.over(grid, values, self.target, stretches_for(engine, bound.code, grid.lanes)))
 
     def four(self, bound: BoundShader, lane: int) -> Machine:
-        """The machine of four neighbouring invocations, before the primary program."""
+        """Return the machine of four neighbouring invocations, before the primary program."""
         grid, values = bound.grid(self.attributes, self.varyings, self.count, self.target)
         before = None if self.target is None else bound.target_words(grid, self.target)
         return bound.machine(values, before, lane, min(4, grid.lanes - lane))
 
 
 def _parting(a: _Run, b: _Run, lane: int) -> Parting | None:
-    """Where the four invocations from `lane` on part: in the secondary or in the primary program."""
+    """Return the first difference of the four invocations from `lane` on, in the secondary or the primary program."""
     shaders = a.shader, b.shader
     if any(len(s.secondary) for s in shaders):
         machines = [r.bound(once=False).secondary() for r in (a, b)]
@@ -219,7 +219,7 @@ def _side_by_side(name: str, programs: Any, machines: list[Machine], rules: Rule
 
 
 def _state(m: Machine) -> dict[str, Array]:
-    """A copy of everything an invocation can change."""
+    """Return a copy of everything an invocation can change."""
     files = {n: np.array(a) for n, a in m.files.items()}
     depth = np.zeros(m.lanes, np.float32) if m.depth is None else m.depth
     later = np.full((1, m.lanes), -1)

@@ -54,12 +54,12 @@ class WordCondition:
     avoid: tuple[Bits, ...] = ()
 
     def holds(self, word: int) -> bool:
-        """Whether a word has the item."""
+        """Return true if a word has the item."""
         return self.need.holds(word) and not any(a.holds(word) for a in self.avoid)
 
 
 def _covers(condition: Bits, have: Bits) -> bool:
-    """Whether every word with the bits `have` has the bits `condition`."""
+    """Return true if every word with the bits `have` has the bits `condition`."""
     return not condition.mask & ~have.mask and condition.holds(have.value)
 
 
@@ -107,14 +107,14 @@ def _part_items(
 
 
 def _has_illegal(part: Part) -> bool:
-    """Whether some alternative of an operand is a decode error."""
+    """Return true if some alternative of an operand is a decode error."""
     if isinstance(part, Choice):
         return any(_has_illegal(a.part) for a in part.alternatives)
     return any(_has_illegal(p) for p in part.parts) if isinstance(part, Seq) else isinstance(part, Illegal)
 
 
 def _surely_illegal(part: Part, have: Bits) -> bool:
-    """Whether an operand is a decode error in every word with the given bits."""
+    """Return true if an operand is a decode error in every word with the given bits."""
     if isinstance(part, Seq):
         return any(_surely_illegal(p, have) for p in part.parts)
     if not isinstance(part, Choice):
@@ -129,7 +129,7 @@ def _surely_illegal(part: Part, have: Bits) -> bool:
 
 
 def only_errors(form: Form) -> bool:
-    """Whether a form only exists to give a decode error its name: no word of it can be executed."""
+    """Return true if a form only exists to give a decode error its name: no word of it can be executed."""
     fixed = form.fixed
     refused = any(_covers(r.when, fixed) for r in form.refusals)
     return refused or any(_surely_illegal(p, fixed) for p in form.parts.values())
@@ -137,7 +137,7 @@ def only_errors(form: Form) -> bool:
 
 @cache
 def items_of(view: View) -> dict[Form, dict[Item, WordCondition]]:
-    """The items of every form that exists in a variant and program type, and how a word has them."""
+    """Return the items of every form in a variant and program type, each with the words that have it."""
     out: dict[Form, dict[Item, WordCondition]] = {}
     positions = ((r.name, i, f) for r in view.records for i, f in enumerate(r.forms))
     for (name, i, original), form in zip(positions, view.forms, strict=True):
@@ -148,7 +148,7 @@ def items_of(view: View) -> dict[Form, dict[Item, WordCondition]]:
 
 @cache
 def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, WordCondition]:
-    """The items of form `i` of a record as it is in some contexts; `original` is the form before that."""
+    """Return the items of form `i` of a record as it is in some contexts; `original` is the form before that."""
     risky = [(p.possible() & ~form.fixed.mask, p) for p in form.parts.values() if _has_illegal(p)]
     items = {Item(record, i, "form"): WordCondition(form.fixed, form.unless)}
     for n, p in form.parts.items():
@@ -164,7 +164,7 @@ def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, W
 
 
 def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collection[Item] = ()) -> int | None:
-    """A legal word of the form that has the item, and as many of the `wanted` ones as come along.
+    """Find a legal word of the form that has the item, and as many of the `wanted` ones as come along.
 
     Operand fields get random values. None when none was found.
     """
@@ -209,7 +209,7 @@ class Coverage:
 
     @property
     def missing(self) -> list[Item]:
-        """What exists in the view and was not executed."""
+        """The items that exist in the view and were not executed."""
         return sorted(i for items in items_of(self.view).values() for i in items if i not in self.executed)
 
     def __str__(self) -> str:
@@ -217,7 +217,7 @@ class Coverage:
 
 
 def table(executed: Collection[Item], existing: Iterable[Item]) -> str:
-    """Counts by kind of item, one line each."""
+    """Format counts by kind of item, one line each."""
     every = set(existing)
     lines: list[str] = []
     for kind in KINDS:

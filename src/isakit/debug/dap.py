@@ -37,7 +37,7 @@ Message = Mapping[str, Any]
 
 
 class MessageSink(Protocol):
-    """What messages are written to."""
+    """The receiver of messages."""
 
     def write(self, data: bytes, /) -> object:
         """Take bytes; raises OSError where the other end is closed."""
@@ -53,7 +53,7 @@ class DapError(IsakitError):
 
 
 def read_message(stream: BinaryIO) -> Message | None:
-    """The next message; None at the end. Raises DapError."""
+    """Read the next message; None at the end. Raises DapError."""
     length = None
     while True:
         line = stream.readline(LONGEST_HEADER)
@@ -120,7 +120,7 @@ class Adapter:
         self._inbox.put(_GONE)
 
     def _interrupted(self) -> bool:
-        """Whether a run must end: the client wants to pause, or is gone."""
+        """Return true if a run must end: the client wants to pause, or is gone."""
         while True:
             try:
                 message = self._inbox.get_nowait()
@@ -194,7 +194,7 @@ class Adapter:
                     threadId=self._focused(), hitBreakpointIds=list(stop.numbers))  # fmt: skip
 
     def _focused(self) -> int:
-        """The number of the focused group, for the client."""
+        """Return the number of the focused group, for the client."""
         return groups.group_of(self.session.target, self.session.focus)
 
     # --- requests ---

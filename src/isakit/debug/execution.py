@@ -92,7 +92,7 @@ class Execution(ABC):
 
     @property
     def may_not_count(self) -> bool:
-        """Whether the next step may be one that is not counted."""
+        """True if the next step may be one that is not counted."""
         return False
 
     @property
@@ -112,23 +112,23 @@ class Execution(ABC):
         return None if thread is None else self.target.thread(thread).address
 
     def lanes(self, thread: int) -> list[int]:
-        """The active threads of a thread's group, the thread itself first if it is one."""
+        """Return the active threads of a thread's group, the thread itself first if it is one of them."""
         return [thread]
 
     def same_group(self, one: int, other: int) -> bool:
-        """Whether two threads execute together, whether they are active or not."""
+        """Return true if two threads execute together, whether they are active or not."""
         return self.target.thread(one).group == self.target.thread(other).group
 
     def frames(self, thread: int) -> list[Frame]:
-        """The thread's stack, innermost entry first."""
+        """Return the thread's stack, innermost entry first."""
         return []
 
     def facts(self, thread: int) -> Mapping[str, int]:
-        """What expressions can name of a thread: `lane`, `warp`, `block.x` ..."""
+        """Return the variables of a thread that expressions can name: `lane`, `warp`, `block.x` ..."""
         return {"thread": thread}
 
     def find(self, **where: Any) -> int:
-        """The thread a place names (`lane=3`). Raises LaunchError."""
+        """Return the thread a place names (`lane=3`). Raises LaunchError."""
         if set(where) - {"thread"}:
             raise LaunchError(f"this machine has no {', '.join(sorted(set(where) - {'thread'}))}")
         number = int(where.get("thread", 0))
@@ -152,7 +152,7 @@ class Execution(ABC):
 
     @abstractmethod
     def save(self) -> tuple[Snapshot, Any]:
-        """The state, and what else decides about the order."""
+        """Return the state, and what else decides about the order."""
 
     @abstractmethod
     def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
@@ -164,7 +164,7 @@ class Execution(ABC):
     def touched(
         self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
     ) -> list[Touch]:
-        """What `step` accesses in memory, in order; `about` is told of each access right before it is made."""
+        """Run `step` and return its memory accesses in order; `about` is told of each right before it is made."""
         step()
         return []
 
@@ -175,7 +175,7 @@ class Execution(ABC):
         """Remember which group executes now, for `overdue`."""
 
     def overdue(self) -> int | None:
-        """A thread whose turn it is, where since `mark` one group alone has executed that may wait for it."""
+        """Return a thread whose turn it is, if since `mark` only one group that may wait for it has executed."""
         return None
 
     # --- running ---
@@ -198,7 +198,7 @@ class Execution(ABC):
         return "until"
 
     def met(self, points: Sequence[Point], thread: int, record: bool = False) -> list[Point]:
-        """The points that are met here, counted."""
+        """Return the points that are met here, counted."""
         address = self.target.thread(thread).address
         out: list[Point] = []
         for p in points:

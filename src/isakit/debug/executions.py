@@ -16,7 +16,7 @@ from isakit.machine.targets import target_of
 
 
 def execution_of(machine: object, program: Program | None = None, *, compiled: bool = True) -> Execution:
-    """The execution of a machine's program; see `Session`. Raises LaunchError for what is no machine."""
+    """Return the execution of a machine's program; see `Session`. Raises LaunchError for anything else."""
     target = target_of(machine)
     if target.isa == "tesla":
         from isakit.debug.tesla_execution import TeslaExecution
@@ -32,7 +32,7 @@ def execution_of(machine: object, program: Program | None = None, *, compiled: b
 
 
 def _code(target: Target) -> Program:
-    """What code memory holds, up to the last word that was written."""
+    """Return the program in code memory, up to the last word that was written."""
     from isakit.instruction_sets import isa
 
     core = cast(Any, target).core

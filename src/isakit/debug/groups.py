@@ -15,12 +15,12 @@ def width(target: Target) -> int:
 
 
 def group_of(target: Target, thread: int) -> int:
-    """The number of a thread's group."""
+    """Return the number of a thread's group."""
     return 1 + thread // width(target)
 
 
 def groups(target: Target) -> list[tuple[int, Thread]]:
-    """The groups by number, each with its first active thread or its first."""
+    """Return the groups by number, each with its first active thread, or its first."""
     step = width(target)
     out: list[tuple[int, Thread]] = []
     for first in range(0, min(target.thread_count, SHOWN * step), step):
@@ -30,12 +30,12 @@ def groups(target: Target) -> list[tuple[int, Thread]]:
 
 
 def name_of(thread: Thread) -> str:
-    """The name of a thread's group."""
+    """Return the name of a thread's group."""
     return thread.name.rpartition(" lane")[0] or thread.name
 
 
 def activity(target: Target, number: int) -> str:
-    """What a group is about, in words: how many of its lanes are active, and where."""
+    """Describe a group in words: how many of its lanes are active, and where."""
     step = width(target)
     first = (number - 1) * step
     threads = [target.thread(n) for n in range(first, first + step)]

@@ -1,4 +1,4 @@
-"""Where debuggers of others connect: a port of this machine, which all its users reach, or a socket in a folder.
+"""The sockets that other debuggers connect to: a port of this machine, open to all its users, or a file in a folder.
 
 Nothing listens on any other address. Pages of a browser reach ports, too, and can have an HTTP request sent to one:
 protocols here take a client for one of theirs by its first bytes.
@@ -60,7 +60,7 @@ def _at_path(path: str) -> socket.socket:
 
 
 def place_of(listening: socket.socket) -> str:
-    """Where clients find a socket that listens, as gdb and others take it."""
+    """Return the address of a listening socket, as gdb and others take it."""
     name = listening.getsockname()
     return name if isinstance(name, str) else f"{name[0]}:{name[1]}"
 

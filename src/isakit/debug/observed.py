@@ -24,17 +24,17 @@ class ObservedMachine(Machine):
     value: Any = None
 
     def before(self, gang: Gang, op: Op, lanes: Lanes, executing: Lanes) -> None:
-        """A gang is about to execute an instruction in some lanes."""
+        """Observe that a gang is about to execute an instruction in some lanes."""
 
     def behind(self, gang: Gang, op: Op, executing: Lanes) -> None:
-        """A gang has executed an instruction."""
+        """Observe that a gang has executed an instruction."""
 
     def accessed(self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None,
                  placed: Placed) -> None:  # fmt: skip
         """Lanes (`chosen` of them, None for all) access a space; `placed`: where that is."""
 
     def refused(self, space: str, address: Any, lanes: Lanes) -> bool:
-        """A store to a space that cannot be written; True: leave it out and go on."""
+        """Handle a store to a space that cannot be written; return true to leave it out and go on."""
         return False
 
     def _start_wave(self) -> None:

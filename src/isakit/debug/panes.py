@@ -1,4 +1,4 @@
-"""What a session shows: listing, activity of lanes, registers, memory and stack, as lines of text and as HTML.
+"""The views of a session: listing, lanes, registers, memory and stack, as lines of text and as HTML.
 
 Lines are at most `WIDTH` wide and say everything without colour: `>` marks the next instruction, `*` what changed.
 """
@@ -16,7 +16,7 @@ WIDTH = 80
 
 
 def cut(text: str, width: int = WIDTH) -> str:
-    """A text that fits."""
+    """Cut a text to a width."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -49,7 +49,7 @@ def source_line(session: Standing, address: int) -> str:
 
 
 def lanes(session: Standing) -> list[str]:
-    """Who is where: a row per group, `#` for active lanes, `.` for those that wait, `-` for those that have ended."""
+    """Show the lanes: a row per group, `#` for active ones, `.` for those that wait, `-` for those that have ended."""
     target = session.target
     count = target.thread_count
     if count == 1:
@@ -65,7 +65,7 @@ def lanes(session: Standing) -> list[str]:
 
 
 def registers(session: Standing, before: Mapping[str, int] | None = None) -> list[str]:
-    """The focused thread's registers that are not 0 or have changed since `before`, four to a line."""
+    """Show the focused thread's registers that are not 0 or have changed since `before`, four to a line."""
     if session.focus >= session.target.thread_count:
         return []
     now = session.registers()
@@ -83,7 +83,7 @@ def registers(session: Standing, before: Mapping[str, int] | None = None) -> lis
 
 
 def stack(session: Standing) -> list[str]:
-    """The focused thread's stack, innermost entry first, with what the entries mean."""
+    """Show the focused thread's stack, innermost entry first, with what the entries mean."""
     frames = session.frames()
     if not frames:
         return ["the stack is empty"]
@@ -106,7 +106,7 @@ def memory(space: str, address: int, data: bytes, old: bytes | None = None) -> l
 
 
 def state(session: Standing) -> dict[str, Any]:
-    """Where a session stands, as plain data."""
+    """Return the state of a session as plain data."""
     i = session.instruction
     thread = session.target.thread(session.focus) if session.focus < session.target.thread_count else None
     return {
@@ -118,7 +118,7 @@ def state(session: Standing) -> dict[str, Any]:
 
 
 def html(session: Standing) -> str:
-    """Listing, lanes, registers and stack as one table."""
+    """Show listing, lanes, registers and stack as one HTML table."""
     rows = "".join(
         f"<tr><th>{name}</th><td><pre>{escape(chr(10).join(lines))}</pre></td></tr>"
         for name, lines in everything(session)

@@ -1,4 +1,4 @@
-"""Why a pixel of a scene has its colour: the fragments that covered it, in order, each to be run in a session."""
+"""The history of a pixel of a scene: the fragments that covered it, in order, each to be run in a session."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class PixelFragment:
     after: tuple[float, ...] = ()
 
     def machine(self) -> StageMachine:
-        """The quad's program at its first instruction."""
+        """Return the quad's program at its first instruction."""
         return StageMachine(self.launch, self.quad)
 
     @property
     def meaning(self) -> str:
-        """What became of it, in words."""
+        """The fate of the fragment, in words."""
         if self.color is None:
             return "its program discarded it"
         if self.before == self.after:
@@ -80,7 +80,10 @@ class Pixel:
         return changed[-1] if changed else len(self.fragments) - 1
 
     def session(self, number: int | None = None) -> Session:
-        """A session in the program of a fragment (the one of `last`), with the pixel in focus. Raises LaunchError."""
+        """Start a session in the program of a fragment (the one of `last`), with the pixel in focus.
+
+        Raises LaunchError.
+        """
         number = self.last if number is None else number
         if not 0 <= number < len(self.fragments):
             raise LaunchError(f"no fragment {number} at ({self.x}, {self.y}); there are {len(self.fragments)}")
@@ -91,7 +94,7 @@ class Pixel:
         return session
 
     def lines(self) -> list[str]:
-        """Why the pixel has its colour, in words."""
+        """Explain the pixel's colour in words."""
         out = [f"pixel ({self.x}, {self.y}) was cleared to {_shown(self.cleared)} and is {_shown(self.final)}"]
         return out + [f"fragment {n}: {f}" for n, f in enumerate(self.fragments)]
 
@@ -135,7 +138,7 @@ class WatchedPipeline(Pipeline):
         return done
 
     def now(self) -> tuple[float, ...]:
-        """The pixel of the first target."""
+        """Return the pixel of the first target."""
         if not self.inside:
             return ()
         t = self.targets[0]
@@ -146,12 +149,12 @@ class WatchedPipeline(Pipeline):
 
     @property
     def inside(self) -> bool:
-        """Whether the first target has the pixel."""
+        """True if the pixel lies in the first target."""
         x, y = self._place
         return bool(self.targets) and y < self.targets[0].pixels.shape[0] and x < self.targets[0].pixels.shape[1]
 
     def settle(self) -> None:
-        """The pass of the fragments found last is over."""
+        """Note the colour after the pass of the fragments found last, which is over."""
         for f in self.found:
             f.after = f.after or self.now()
 

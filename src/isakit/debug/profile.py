@@ -1,4 +1,4 @@
-"""What a kernel costs, instruction by instruction: executions, lanes, divergence, transactions, conflicts.
+"""The costs of a kernel, instruction by instruction: executions, lanes, divergence, transactions, conflicts.
 
 Counts are those of the whole launch, not of one multiprocessor as on the chip. There is no model of time: the sources
 have none.
@@ -80,7 +80,7 @@ class Profile:
         return LineRecord(**vars(x), path=where.path, line=where.line, ptx_line=where.ptx)
 
     def by_source(self) -> list[str]:
-        """Executions and lanes of every line of the source; nothing where the code does not know its lines."""
+        """Show executions and lanes of every line of the source; nothing if the code does not know its lines."""
         if self.source is None:
             return []
         sums: dict[str, list[int]] = {}
@@ -95,7 +95,7 @@ class Profile:
         return out
 
     def listing(self) -> list[str]:
-        """The code with the counts at each instruction, and the lines it comes from."""
+        """Show the code with the counts at each instruction, and the lines it comes from."""
         out = [f"{'executed':>9} {'lanes':>6} {'moved':>9} {'serial':>6}  code"]
         last = ""
         for x in self:
@@ -115,7 +115,7 @@ class Profile:
         return out
 
     def table(self) -> list[str]:
-        """The counters and the occupancies."""
+        """Show the counters and the occupancies."""
         width = max(map(len, self.counters))
         out = [f"{name:<{width}}  {value}" for name, value in self.counters.items()]
         for o in self.occupancies:
@@ -173,7 +173,7 @@ def profile(
 
 
 def _counters(machine: _ProfiledMachine, old: bool) -> dict[str, int]:
-    """Sums, under the names of NVIDIA's profiler where it has one."""
+    """Return the sums, under the names of NVIDIA's profiler where it has one."""
     lines = machine.lines.values()
 
     def total(what: Callable[[Line], int], *, space: str, kind: str = "") -> int:

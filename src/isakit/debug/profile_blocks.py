@@ -10,7 +10,7 @@ from isakit.debug.profile_records import BlockCounts, Line
 
 
 def block_counts(program: Program, lines: Mapping[int, Line], labels: Mapping[str, int]) -> list[BlockCounts]:
-    """The blocks that were executed, by address. `labels`: addresses by name."""
+    """Return the blocks that were executed, by address. `labels`: addresses by name."""
     names = {address: name for name, address in labels.items()}
     out: list[BlockCounts] = []
     for block in control_flow(program, sorted(names)).blocks:
@@ -34,7 +34,7 @@ def block_counts(program: Program, lines: Mapping[int, Line], labels: Mapping[st
 
 
 def block_table(blocks: list[BlockCounts]) -> list[str]:
-    """The blocks as lines of text."""
+    """Format the blocks as lines of text."""
     out = [f"{'entered':>9} {'executed':>9} {'lanes':>6} {'divergent':>9} {'moved':>9} {'serial':>6}  block"]
     for b in blocks:
         lanes = f"{100 * b.lanes / b.possible:.0f}%" if b.possible else ""

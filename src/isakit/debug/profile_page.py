@@ -17,7 +17,7 @@ _COLUMNS = ("executed", "lanes", "divergent", "half-warps", "coalesced", "transa
 
 
 def page(profile: ProfileRecord) -> str:
-    """The whole page."""
+    """Return the whole page as HTML."""
     title = escape(f"{profile.kernel or 'kernel'} on {profile.chip}")
     counters = "".join(f"<tr><td class=code>{escape(n)}</td><td>{v}</td></tr>" for n, v in profile.counters.items())
     places = "".join(
@@ -36,7 +36,7 @@ def page(profile: ProfileRecord) -> str:
 
 
 def _blocks(profile: ProfileRecord) -> str:
-    """The blocks with their counts, coloured by the instructions executed in them."""
+    """Return the blocks with their counts as a table, coloured by the instructions executed in them."""
     most = max((b.instructions for b in profile.blocks), default=1) or 1
     names = ("entered", "executed", "lanes", "divergent", "moved", "serialized")
     rows = "".join(
@@ -51,7 +51,7 @@ def _blocks(profile: ProfileRecord) -> str:
 
 
 def table(profile: ProfileRecord) -> str:
-    """The code with its counts as a table, coloured by what it costs."""
+    """Return the code with its counts as a table, coloured by cost."""
     lines = profile.instructions
     most = max((x.executions for x in lines), default=1) or 1
     moved = max((x.moved for x in lines), default=1) or 1

@@ -105,11 +105,11 @@ class Session:
         self.focus = self.execution.find(**where)
 
     def frames(self) -> list[Frame]:
-        """The focused thread's stack, innermost entry first."""
+        """Return the focused thread's stack, innermost entry first."""
         return self.execution.frames(self.focus)
 
     def evaluate(self, expression: str, thread: int | None = None) -> Number:
-        """The value of an expression for a thread (the focused one). Raises ExpressionError, MachineFault."""
+        """Return the value of an expression for a thread (the focused one). Raises ExpressionError, MachineFault."""
         node = parsed(self.execution, expression)
         return evaluate(node, ThreadView(self.execution, self.focus if thread is None else thread))
 
@@ -123,7 +123,7 @@ class Session:
         return out
 
     def label_at(self, address: int) -> str:
-        """The label at or before an address, with the distance; empty where there is none."""
+        """Return the label at or before an address, with the distance; empty if there is none."""
         found = [(a, name) for name, a in self.labels.items() if a <= address]
         if not found:
             return ""
@@ -157,7 +157,7 @@ class Session:
         return self.stop
 
     def _no_deeper(self) -> Callable[[int], bool]:
-        """Whether a thread is in no more calls than the focused one is now."""
+        """Return a test whether a thread is in no more calls than the focused one is now."""
         depth = len(self._calls(self.focus))
         return lambda t: len(self._calls(t)) <= depth
 
@@ -262,7 +262,7 @@ class Session:
 
     # --- stops --------------------------------------------------------------------------------------------------------
     def break_at(self, where: str | int, condition: str = "", *, ignore: int = 0, once: bool = False) -> Breakpoint:
-        """A breakpoint.
+        """Set a breakpoint.
 
         Args:
             where: a byte address (0x...), a label, `kernel` (its first instruction), an instruction's name (`bar`), or
@@ -278,14 +278,14 @@ class Session:
 
     def watch(self, what: str, access: Watched = "change", condition: str = "", *, size: int | None = None,
               ignore: int = 0) -> Breakpoint:  # fmt: skip
-        """A watchpoint on a register of the focused thread or on memory (`s[0x40]`, `g14[$r2]`, `s[0x40]:u8`).
+        """Set a watchpoint on a register of the focused thread or on memory (`s[0x40]`, `g14[$r2]`, `s[0x40]:u8`).
 
         It stops after the instruction. `size`: bytes, for ranges.
         """
         return self._add(breakpoints.watchpoint(self, self._number(), what, access, condition, size, ignore))
 
     def trace(self, where: str | int, *collect: str, condition: str = "") -> Breakpoint:
-        """A tracepoint: notes the values of expressions in `records` and goes on."""
+        """Set a tracepoint, which notes the values of expressions in `records` and goes on."""
         return self._add(breakpoints.tracepoint(self, self._number(), where, collect, condition))
 
     def delete(self, number: int) -> None:
@@ -294,7 +294,7 @@ class Session:
         del self.breakpoints[number]
 
     def breakpoint(self, number: int) -> Breakpoint:
-        """A breakpoint by its number. Raises LaunchError."""
+        """Return a breakpoint by its number. Raises LaunchError."""
         if number not in self.breakpoints:
             raise LaunchError(f"no breakpoint {number}; there are {', '.join(map(str, self.breakpoints)) or 'none'}")
         return self.breakpoints[number]
@@ -405,7 +405,7 @@ class Session:
         return self._stopped("watchpoint", where, tuple(b.number for b, _ in stops))
 
     def text_at(self, address: int) -> str:
-        """The instruction at an address, as text."""
+        """Return the instruction at an address, as text."""
         i = self.program.at(address)
         return i.text if i is not None else "???"
 
@@ -513,7 +513,7 @@ class Session:
         return self._stopped(cast(Reason, b.kind), f"{b.kind} {b.number}: {text}", (b.number,))
 
     def _last_match(self, stops: list[Breakpoint], before: int) -> tuple[int, Breakpoint, str] | None:
-        """The last position before `before` where one of the stops would have stopped."""
+        """Return the last position before `before` at which one of the stops would have stopped."""
         end: int | None = before
         while True:
             end = self.timeline.last([b.point for b in stops], end, self.asked)

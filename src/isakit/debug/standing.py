@@ -1,4 +1,4 @@
-"""Where a session stands, for what it shows and what its stops are made of."""
+"""The interface of a session for its views and its stops."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class Standing(Protocol):
         ...
 
     def frames(self) -> list[Frame]:
-        """The focused thread's stack, innermost entry first."""
+        """Return the focused thread's stack, innermost entry first."""
         ...

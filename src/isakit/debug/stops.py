@@ -1,4 +1,4 @@
-"""What a session stops at: breakpoints, watchpoints and tracepoints as a user sets them, and why a session stands."""
+"""The stops of a session: breakpoints, watchpoints and tracepoints as a user sets them, and the reason of a stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Range:
     thread: int | None = None
 
     def hit_by(self, touch: Touch) -> bool:
-        """Whether an access touches some of the bytes."""
+        """Return true if an access touches some of the bytes."""
         if touch.space != self.space or (self.thread is not None and self.thread != touch.thread):
             return False
         return touch.address < self.address + self.size and self.address < touch.address + touch.size
@@ -70,7 +70,7 @@ class Breakpoint:
 
     @property
     def hits(self) -> int:
-        """How often it was hit."""
+        """The number of times it was hit."""
         return self.point.hits
 
     @property
@@ -79,7 +79,7 @@ class Breakpoint:
         return max(0, self.point.skip - self.point.hits)
 
     def thread_met(self, execution: Execution, focus: int) -> int:
-        """The thread of the next group for which the condition holds, `focus` if it does for that one."""
+        """Return the thread of the next group for which the condition holds, `focus` if it holds for that one."""
         following = execution.following or 0
         lanes = execution.lanes(following)
         if focus in lanes:
@@ -105,7 +105,7 @@ class Breakpoint:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why and where a session stands.
+    """The reason and the place of a stop.
 
     `numbers`: of the breakpoints that stopped it; `text`: one line about it; `fault`: what the program did wrong.
     """
@@ -131,7 +131,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class TracepointHit:
-    """What a tracepoint noted: its number, the position, the thread, and the values by their expressions' text."""
+    """The record of a tracepoint: its number, the position, the thread, and the values by their expressions' text."""
 
     number: int
     position: int

@@ -20,7 +20,7 @@ from isakit.errors import IsakitError, LaunchError, did_you_mean
 
 @dataclass
 class Reply:
-    """What a command answers: lines for people, plain data for programs; `quit` ends the debugger."""
+    """The answer to a command: lines for people, plain data for programs; `quit` ends the debugger."""
 
     lines: list[str]
     data: Any = None
@@ -76,14 +76,14 @@ class Commands:
         return command.run(self, (slash + rest).strip())
 
     def completions(self, text: str) -> list[str]:
-        """What a line's last word may become."""
+        """Return the completions of a line's last word."""
         head, _, last = text.rpartition(" ")
         words = list(_BY_NAME) if not head else [*self.session.labels, *self.session.registers(), *_INFO]
         return sorted({w for w in words if w.startswith(last)})
 
     # --- stops ---
     def stopped(self, stop: Stop) -> Reply:
-        """What is said at a stop."""
+        """Describe a stop."""
         session = self.session
         old = self._registers
         now = session.registers() if session.focus < session.target.thread_count else {}
@@ -328,7 +328,7 @@ class Commands:
 
 
 def number(value: Number, how: str = "") -> str:
-    """A number as `p` shows it: with its hexadecimal digits, or as `x`, `d`, `u` or `f` say."""
+    """Format a number as `p` shows it: with its hexadecimal digits, or as `x`, `d`, `u` or `f` say."""
     if isinstance(value, float):
         return repr(value)
     if how == "f":
@@ -352,7 +352,7 @@ def _required(text: str, what: str) -> str:
 
 
 def _placed(text: str) -> tuple[str, str, int]:
-    """A place, the condition behind `if`, and the hits to let pass behind `ignore`."""
+    """Split a line into a place, the condition behind `if`, and the hits to let pass behind `ignore`."""
     ignore = 0
     m = re.search(r"\s+ignore\s+(\d+)\s*$", text)
     if m:

@@ -118,7 +118,7 @@ class TeslaExecution(Execution):
         return 0 if w is None else self._first(w)
 
     def _warp(self) -> Warp | None:
-        """The warp that goes on: whose turn it is in the current block, or else in the next; None for a deadlock."""
+        """Return the warp whose turn it is in the current block, or else in the next; None for a deadlock."""
         blocks = self.machine.blocks
         here = self._current // self.machine.launch.warps
         for block in (*blocks[here:], *blocks[:here]):
@@ -173,7 +173,7 @@ class TeslaExecution(Execution):
         return 32 * number + lane
 
     def _block(self, said: Any) -> ThreadBlock:
-        """A resident block by its number, or by x and y."""
+        """Return a resident block by its number, or by x and y."""
         number = said if isinstance(said, int) else said[0] + self.machine.launch.grid[0] * said[1]
         resident = {b.number: b for b in self.machine.blocks}
         if number not in resident:
@@ -319,7 +319,7 @@ class TeslaExecution(Execution):
         return next((self._first(o) for o in others if o is not None and o.status == READY and o.active), None)
 
     def _met(self, points: Sequence[Point], exact: list[bool], thread: int, record: bool) -> list[Point]:
-        """The points that stop here: hits of exact ones are counted already."""
+        """Return the points that stop here; hits of exact ones are counted already."""
         address = self.target.thread(thread).address
         here = [(p, e) for p, e in zip(points, exact, strict=True) if address in p.addresses and p.check(thread)]
         out: list[Point] = []
@@ -360,7 +360,7 @@ class TeslaExecution(Execution):
 
     def _condition(self, node: Node | None, lanes: int | None, functions: dict[Any, tuple[str | None, bool]],
                    text: list[str]) -> tuple[str | None, bool]:  # fmt: skip
-        """The name of a condition's function, made once, and whether it says exactly what holds."""
+        """Return the name of a condition's function, made once, and whether it says exactly what holds."""
         if node is None:
             return None, lanes is None
         known = functions.get((node, lanes))

@@ -70,7 +70,7 @@ class Timeline:
 
     @property
     def position(self) -> int:
-        """Where the execution is."""
+        """The current position of the execution."""
         return self.execution.position
 
     @property
@@ -233,7 +233,7 @@ class Timeline:
         self._catch_up()
 
     def last(self, points: Sequence[Point], before: int, asked: Callable[[], bool] | None = None) -> int | None:
-        """The last position before `before` at which a point is met; None where there is none.
+        """Return the last position before `before` at which a point is met; None if there is none.
 
         The execution is somewhere in the past then.
         """

@@ -1,4 +1,4 @@
-"""What an access of half a warp costs: memory transactions, bank conflicts, constant reads, by documented rules.
+"""The costs of an access of half a warp: memory transactions, bank conflicts, constant reads, by documented rules.
 
 Source: CUDA C Programming Guide, the appendix on compute capabilities (1.0/1.1 and 1.2/1.3), global and shared memory;
 status: known. That an uncoalesced access of 1.0 and 1.1 takes a transaction for each thread that takes part (the guide
@@ -21,7 +21,7 @@ SMALLEST = 32
 
 
 class Transactions(NamedTuple):
-    """Whether an access is coalesced, and its transactions: bytes of each."""
+    """The transactions of an access: whether it is coalesced, and the bytes of each."""
 
     coalesced: bool
     sizes: tuple[int, ...]
@@ -68,7 +68,9 @@ def global_12(addresses: Sequence[int], size: int) -> Transactions:
 
 
 def shared_steps(addresses: Sequence[int], writes: bool = False) -> int:
-    """Steps a shared access takes: 1 without conflicts. Reads of one word by several threads can be broadcast.
+    """Count the steps of a shared access: 1 without conflicts.
+
+    Reads of one word by several threads can be broadcast.
 
     In each step one word is broadcast to all that read from it, and every other bank serves one address.
     """
@@ -89,5 +91,5 @@ def shared_steps(addresses: Sequence[int], writes: bool = False) -> int:
 
 
 def constant_reads(addresses: Sequence[int]) -> int:
-    """Reads of the constant cache: one for each different address."""
+    """Count the reads of the constant cache: one for each different address."""
     return len(Counter(a for a in addresses if a != IDLE))

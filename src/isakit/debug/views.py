@@ -1,4 +1,4 @@
-"""What expressions see of a thread, and the places one can set."""
+"""The values that expressions see of a thread, and the places one can set."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ThreadView:
         self._facts: Mapping[str, int] | None = None
 
     def register(self, name: str) -> int:
-        """A register's content; `.z`, `.s`, `.c`, `.o` pick a flag of a $c register."""
+        """Return a register's content; `.z`, `.s`, `.c`, `.o` pick a flag of a $c register."""
         target = self.execution.target
         m = _FLAG.fullmatch(name)
         if m is not None and target.isa == "tesla":
@@ -40,7 +40,7 @@ class ThreadView:
         return target.read_register(target.register(name), self.thread)
 
     def variable(self, name: str) -> int:
-        """A fact or, on machines whose registers are written without a mark, a register."""
+        """Return a variable or, on machines whose registers are written without a mark, a register."""
         if self._facts is None:
             self._facts = self.execution.facts(self.thread)
         if name in self._facts:
@@ -63,7 +63,7 @@ class ThreadView:
 
 
 def parsed(execution: Execution, text: str) -> Node:
-    """An expression that names memories and registers of this machine. Raises ExpressionError."""
+    """Parse an expression that names memories and registers of this machine. Raises ExpressionError."""
     node = parse(text, lambda name: name in execution.target.memories)
     evaluate_names(execution, node)
     return node
@@ -88,7 +88,7 @@ def evaluate_names(execution: Execution, node: Node) -> None:
 
 
 def holds(execution: Execution, node: Node, thread: int) -> bool:
-    """Whether a condition holds for a thread; one that reads what is not there does not."""
+    """Return true if a condition holds for a thread; one that reads a missing value does not hold."""
     try:
         return bool(evaluate(node, ThreadView(execution, thread)))
     except IsakitError:
@@ -96,7 +96,7 @@ def holds(execution: Execution, node: Node, thread: int) -> bool:
 
 
 def place(execution: Execution, text: str) -> Load | Reference:
-    """What the left side of an assignment names: a cell of memory or a register. Raises ExpressionError."""
+    """Return the cell of memory or the register that the left side of an assignment names. Raises ExpressionError."""
     node = parsed(execution, text)
     if isinstance(node, Load):
         return node
@@ -109,7 +109,7 @@ def place(execution: Execution, text: str) -> Load | Reference:
 
 
 def packed(kind: str, value: Number) -> bytes:
-    """A number as the bytes of a type; whole numbers lose their high bits. Raises ExpressionError."""
+    """Return a number as the bytes of a type; whole numbers lose their high bits. Raises ExpressionError."""
     size, letter = TYPES[kind]
     if letter in "efd":
         try:

@@ -8,7 +8,7 @@ SIGN, MAGNITUDE, INFINITY = 0x80000000, 0x7FFFFFFF, 0x7F800000
 
 
 def equals(v: Value, n: int) -> bool:
-    """Whether a value is a number."""
+    """Return true if a value is this number."""
     return v.op == "const" and v.attr == n
 
 

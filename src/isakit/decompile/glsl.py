@@ -52,12 +52,12 @@ class LoopTerms:
 
     @property
     def body(self) -> list[Term]:
-        """What is computed in an iteration, loops inside of it apart."""
+        """The terms of an iteration, except those of loops inside of it."""
         return [*(v.after for v in self.variables), self.again, *(t for x in self.inner for t in x.outside)]
 
     @property
     def outside(self) -> list[Term]:
-        """What is computed before it."""
+        """The terms that are computed before the loop."""
         return [self.entered, *(v.before for v in self.variables)]
 
     @property
@@ -130,7 +130,7 @@ class Decompiled:
         self.loops = [_folded(loop, folding) for loop in used if loop.variables]
 
     def _typed(self, loop: SymbolicLoop, typing: Typing, execution: SymbolicExecution) -> LoopTerms:
-        """A loop as terms."""
+        """Return a loop as terms."""
         variables: list[LoopVariable] = []
         for key, after in loop.after.items():
             read = typing.float if key in loop.floats else typing.uint
@@ -167,11 +167,11 @@ def _folded(loop: LoopTerms, folding: Folding) -> LoopTerms:
 
 # --- the two products ------------------------------------------------------------------------------------------------
 def expressions(shader: Shader, rules: Rules = DEFAULT) -> str:
-    """A shader as one expression per result: a sketch for readers, not for a compiler.
+    """Return a shader as one expression per result: a sketch for readers, not for a compiler.
 
-    Temporaries `t0` ... are what is used more than once. `f16(x)` is x rounded to half precision, `unorm8(x)` x
-    rounded to a byte's fraction. Loops whose number of iterations is not known are written as loops. Raises NotModelled
-    for what has no expression (computed registers, calls, stores), and names it.
+    Temporaries `t0` ... are what is used more than once. `f16(x)` is x rounded to half precision, `unorm8(x)` x rounded
+    to a byte's fraction. Loops whose number of iterations is not known are written as loops. Raises NotModelled for
+    what has no expression (computed registers, calls, stores), and names it.
     """
     d = Decompiled(shader, False, rules)
     printer = Printer(d.roots, False, d.interface.samplers)
@@ -180,7 +180,7 @@ def expressions(shader: Shader, rules: Rules = DEFAULT) -> str:
 
 
 def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
-    """A shader as GLSL 4.20 that compiles: the same inputs, uniforms and samplers by name.
+    """Return a shader as GLSL 4.20 that compiles: the same inputs, uniforms and samplers by name.
 
     Differences to the machine: varyings and attributes arrive as f32 whatever their type in the registers, textures
     sampled without a conversion are taken to have 8 bits per component, and precision of `dot`, `exp2`, `log2`,
@@ -258,7 +258,7 @@ def _check_vertex(d: Decompiled) -> None:
 
 
 def _place(d: Decompiled) -> Given | None:
-    """The input of a fragment program that is the place of the pixel."""
+    """Return the input of a fragment program that is the place of the pixel."""
     return next((g for g in d.interface.given if g.kind == "varying" and g.source == "position"), None)
 
 
@@ -269,7 +269,7 @@ def _declared(g: Given) -> str:
 
 
 def _renamed(name: str, source: str | None) -> str:
-    """A comment with the name that the file has, where the identifier is another."""
+    """Return a comment with the name that the file has, if the identifier differs."""
     if source is None:
         return "  // no sampler of the file"
     return "" if name == source else f"  // {source[:_LONGEST_SOURCE]!a} in the file"

@@ -15,7 +15,7 @@ _IDIOMS = {
 
 
 def integer_comparison(v: Value) -> tuple[Value, str, bool] | None:
-    """(`a < b`, comparison, whether it must hold) of a condition that compares a with b in two tests."""
+    """Return (`a < b`, comparison, whether it must hold) of a condition that compares a with b in two tests."""
     if v.op not in ("and", "or"):
         return None
     (less, smaller), (same, equal) = ((a.args[0], False) if a.op == "not" else (a, True) for a in v.args)
@@ -26,5 +26,5 @@ def integer_comparison(v: Value) -> tuple[Value, str, bool] | None:
 
 
 def is_comparison(v: Value) -> bool:
-    """Whether a condition is one comparison, though made of several tests."""
+    """Return true if a condition is one comparison, though made of several tests."""
     return zero_comparison(v) is not None or integer_comparison(v) is not None

@@ -1,4 +1,4 @@
-"""What the registers of a shader hold before it runs, as named symbols, and which registers its results are in.
+"""The interface of a shader: registers before it runs, as named symbols, and the registers of its results.
 
 Source: [usse] 3.1 to 3.3, through `runtime.usse_layout`.
 """
@@ -52,7 +52,7 @@ class Symbol:
 
     @property
     def vector(self) -> tuple[str, int | None]:
-        """What it is a component of."""
+        """The vector it is a component of: its name, and the element of an array."""
         return self.name, self.element
 
 
@@ -154,7 +154,7 @@ class Interface:
         return kind == "Cube"
 
     def registers(self) -> Registers:
-        """The symbols in the registers before the secondary program, and before the primary one."""
+        """Return the symbols in the registers before the secondary program, and before the primary one."""
         out: Registers = {}
         for register, words in self._shared():
             out["sa", register] = words
@@ -204,7 +204,7 @@ class Interface:
                 yield data + d.sa_offset, Value("symbol", 32, (), TextureStateWord(d.resource // 4))
 
     def buffer_word(self, address: BufferAddress, offset: int) -> Value:
-        """The word of a uniform buffer in memory, `offset` bytes after its biased address."""
+        """Return the word of a uniform buffer in memory, `offset` bytes after its biased address."""
         at = (offset + address.bias) & 0xFFFFFFFF
         for name, p in self._uniforms:
             if p.container_index != address.number or at % 4:
@@ -265,7 +265,7 @@ class Interface:
                     yield i.register + n, word
 
     def _fetched(self, i: layout.ShaderInput, at: list[Value]) -> Iterator[Value]:
-        """The registers of a texel that is fetched before the program starts."""
+        """Yield the registers of a texel that is fetched before the program starts."""
         unit = i.texture or 0
         known = self.samplers.get(unit)
         direction = known is not None and known.kind == "Cube" and i.divisor == 2
@@ -276,7 +276,7 @@ class Interface:
 
     # --- results -----------------------------------------------------------------------------------------------------
     def outputs(self) -> list[Output]:
-        """Where the results lie when the program has ended."""
+        """Return the locations of the results after the program."""
         gxp: Any = self.gxp
         v = gxp.varyings
         if self.shader.stage == "vertex":
@@ -315,7 +315,7 @@ class Texel:
 
 
 def texel_words(fetch: Fetch, ty: str) -> Iterator[Value]:
-    """The registers of a sample's four components in a type."""
+    """Yield the registers of a sample's four components in a type."""
     components = [Value("symbol", WIDTHS[ty], (), Texel(fetch, k, ty)) for k in range(4)]
     return packed(components)
 

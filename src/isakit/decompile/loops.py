@@ -70,19 +70,19 @@ class SymbolicLoop:
 
 
 def variable(number: int, key: Key, inside: bool, is_float: bool) -> Symbol:
-    """The symbol of a register that a loop changes: inside of it what the last iteration left, or after it."""
+    """Make the symbol of a register that a loop changes, for its value in an iteration or after the loop."""
     stem = f"{'was' if inside else 'loop'}{number}_{key[0]}{key[1]}"
     return Symbol(stem, None, 1, 0, "f32" if is_float else "u32")
 
 
 def value_of(symbol: Symbol, width: int) -> Value:
-    """A variable as the value of a register; a predicate is the lowest bit of its variable."""
+    """Return a variable as the value of a register; a predicate is the lowest bit of its variable."""
     whole = Value("symbol", 32, (), symbol)
     return whole if width == 32 else whole.bits(0, width)
 
 
 def floating(v: Value) -> bool:
-    """Whether a value is made by arithmetic on floats."""
+    """Return true if a value is made by arithmetic on floats."""
     if v.op == "select":
         return any(map(floating, v.args[1:]))
     if v.op == "xor" and v.args[1].op == "const":

@@ -19,7 +19,7 @@ class Path:
         self.terms = terms
 
     def both(self, condition: Value, wanted: bool) -> Path:
-        """The path where a condition also is as wanted."""
+        """Return the part of the path where a condition also is as wanted."""
         if condition.op == "const":
             return self if bool(condition.attr) == wanted else NEVER
         if condition.op == "not":
@@ -33,7 +33,7 @@ class Path:
         return Path(frozenset(t | {literal} for t in self.terms if opposite not in t))
 
     def either(self, other: Path) -> Path:
-        """The two paths joined; what they differ in drops out where both outcomes are there."""
+        """Return the union of two paths; conditions whose both outcomes are there drop out."""
         terms = set(self.terms | other.terms)
         while merged := next(_merges(terms), None):
             first, second, common = merged
@@ -42,7 +42,7 @@ class Path:
         return Path(frozenset(t for t in terms if not any(u < t for u in terms)))
 
     def decides(self, other: Path) -> bool | None:
-        """Whether lanes on this path are on another one: always, never, or (None) it depends."""
+        """Return whether lanes on this path are on another one: always, never, or (None) it depends."""
         if all(any(o <= t for o in other.terms) for t in self.terms):
             return True
         if all(any((c, not wanted) in t for c, wanted in o) for t in self.terms for o in other.terms):
@@ -73,7 +73,7 @@ def _merges(terms: set[frozenset[Literal]]) -> Any:
 
 
 def without(path: Path, gone: Path) -> Path:
-    """The invocations of a path that did not take a part of it."""
+    """Return the invocations of a path that did not take a part of it."""
     out = path
     for term in gone.terms:
         rest = NEVER

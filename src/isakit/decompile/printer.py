@@ -54,7 +54,7 @@ class Printer:
         self._texts: dict[int, tuple[str, int]] = {}
 
     def text(self, root: Term) -> str:
-        """A term as an expression."""
+        """Return a term as an expression."""
         for t in every([root]):
             if id(t) in self._texts:
                 continue
@@ -143,14 +143,14 @@ class Printer:
         return text if own >= level else f"({text})"
 
     def _spread(self, t: Term, of: Term, level: int) -> str:
-        """An operand of an operator: a scalar beside a vector needs no constructor."""
+        """Return an operand of an operator: a scalar beside a vector needs no constructor."""
         if t.op == "splat" and (of.op in _SPREADS or of.op == "fma") and id(t) not in self._names:
             return self._operand(t.args[0], level)
         return self._operand(t, level)
 
 
 def assignment(target: str, t: Term, text: str, choice: tuple[str, str, str] | None, name: str = "") -> list[str]:
-    """The statements that give a value to a variable; a choice becomes an `if`."""
+    """Return the statements that give a value to a variable; a choice becomes an `if`."""
     if choice is None or len(text) < LONGEST // 2:
         return [f"{target} = {text};"]
     condition, yes, no = choice
@@ -160,7 +160,7 @@ def assignment(target: str, t: Term, text: str, choice: tuple[str, str, str] | N
 
 
 def glsl_type(t: Term) -> str:
-    """The type of a term."""
+    """Return the type of a term."""
     return t.type if t.size == 1 else f"{VECTORS[t.type]}{t.size}"
 
 
@@ -178,7 +178,7 @@ def _number(t: Term) -> tuple[str, int]:
 
 
 def _float(value: float) -> str:
-    """The shortest decimal that is this f32."""
+    """Return the shortest decimal that is this f32."""
     import numpy as np
 
     if value == 0:

@@ -16,7 +16,7 @@ def chosen(condition: Value, a: Value, b: Value) -> Value:
 
 
 def equal(a: Value, b: Value) -> Value:
-    """a == b, where a choice of numbers is compared with a number: the condition of the choice."""
+    """Return a == b; if a choice of numbers is compared with a number, the condition of the choice."""
     if b.op == "const" and b.attr == 0 and a.op == "sub":
         return equal(*a.args)
     if a.op == "select" and b.op == "const" and "const" in (a.args[1].op, a.args[2].op):
@@ -38,7 +38,7 @@ def _narrowed(a: Value, b: Value) -> tuple[str, tuple[Value, Value]] | None:
 
 
 def _before(v: Value, how: str, width: int) -> Value | None:
-    """The value of `width` bits that extended is `v`; None where there is none."""
+    """Return the value of `width` bits that extended is `v`; None if there is none."""
     if v.op == how and v.args[0].width == width:
         return v.args[0]
     if v.op == "const":
@@ -49,7 +49,7 @@ def _before(v: Value, how: str, width: int) -> Value | None:
 
 
 def _sign_of_difference(v: Value) -> Value | None:
-    """The sign of a difference that has a bit more than its operands: whether the first is smaller."""
+    """Return the sign of a difference that has a bit more than its operands: whether the first is smaller."""
     narrow = _narrowed(*v.args)
     if narrow is None:
         return None

@@ -42,7 +42,7 @@ MOST_PRUNED = 50_000
 
 @dataclass
 class ProgramOutcome:
-    """What a program leaves: registers, whether the pixel is discarded, its depth (None where it is not set).
+    """The outcome of a program: registers, whether the pixel is discarded, its depth (None if it is not set).
 
     `path` is the one of invocations that come to the end.
     """
@@ -112,7 +112,7 @@ class SymbolicExecution:
 
     # --- loops -------------------------------------------------------------------------------------------------------
     def _jumps(self, pc: int, step: ShaderStep | None) -> Iterator[tuple[int, int]]:
-        """The branch at an instruction and its target."""
+        """Yield the branch at an instruction and its target."""
         if step is None or step.name not in ("br", "bra") or step.status is Status.UNKNOWN:
             return
         binding = step.binding(0, Increments())
@@ -123,7 +123,7 @@ class SymbolicExecution:
 
     @staticmethod
     def _target(pc: int, e: Effect, args: list[Value]) -> int | None:
-        """Where a branch goes; None where that is computed."""
+        """Return the target of a branch; None if it is computed."""
         if args[0].op != "const":
             return None
         number = args[0].number
@@ -219,7 +219,7 @@ class SymbolicExecution:
         return self._register(("p", number), 1)
 
     def _register(self, key: tuple[str, int], width: int) -> Value:
-        """A register as it is on the path that reads it."""
+        """Return a register as it is on the path that reads it."""
         value = self.now.registers.get(key, const(0, width))
         while value.op == "select" and id(value.args[0]) in self._paths:
             decided = self._path.decides(self._paths[id(value.args[0])])
@@ -245,7 +245,7 @@ class SymbolicExecution:
         self.now.registers[key] = self._chosen(condition, args[1], old, active)
 
     def _chosen(self, condition: Value, new: Value, old: Value, active: Path) -> Value:
-        """A value for a path and the old one for the others."""
+        """Return a value for a path and the old one for the others."""
         while old.op == "select" and id(old.args[0]) in self._paths:
             if self._paths[id(old.args[0])].decides(active) is not True:
                 break
@@ -286,7 +286,7 @@ class SymbolicExecution:
 
     # --- values ------------------------------------------------------------------------------------------------------
     def one(self, v: Value) -> Value:
-        """The one object for all values that are built alike."""
+        """Return the one object for all values that are built alike."""
         if id(v) in self._kept:
             return v
         args = tuple(self.one(a) for a in v.args)
@@ -298,7 +298,7 @@ class SymbolicExecution:
         return self._nodes[key]
 
     def pruned(self, v: Value, path: Path) -> Value:
-        """A value without the alternatives that its own conditions rule out."""
+        """Return a value without the alternatives that its own conditions rule out."""
         if not v.args or len(self._pruned) > MOST_PRUNED:
             return v
         key = id(v), path.terms
@@ -322,7 +322,7 @@ class SymbolicExecution:
         return self.one(chosen(self.pruned(condition, path), a, b))
 
     def rebuilt(self, v: Value, binding: BoundFields, done: dict[int, Value]) -> Value:
-        """A traced graph with the state's values for what it reads."""
+        """Return a traced graph with the state's values for what it reads."""
         for n in postorder(v, done):
             args = tuple(done[id(a)] for a in n.args)
             if n.op == "param":

@@ -33,19 +33,19 @@ class Terms:
         self._made: dict[object, Term] = {}
 
     def make(self, op: str, type: Type, *args: Term, attr: Any = None, size: int = 1) -> Term:
-        """A term."""
+        """Make a term, or return the one that was made before."""
         key = op, type, tuple(map(id, args)), repr(attr) if isinstance(attr, float) else attr, size
         if key not in self._made:
             self._made[key] = Term(op, type, args, attr, size)
         return self._made[key]
 
     def number(self, value: float | int | bool, type: Type) -> Term:
-        """A constant."""
+        """Make a constant."""
         return self.make("number", type, attr=value)
 
 
 def every(roots: list[Term]) -> Iterator[Term]:
-    """The terms below some roots, arguments first, each once."""
+    """Return all terms reachable from `roots`, each once, arguments before the terms that use them."""
     seen: set[int] = set()
     stack = [(r, False) for r in reversed(roots)]
     while stack:

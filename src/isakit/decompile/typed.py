@@ -44,7 +44,7 @@ class Typing:
 
     # --- floats ------------------------------------------------------------------------------------------------------
     def float(self, v: Value) -> Term:
-        """A value of 32 bits as f32, one of 16 bits as the f32 equal to the f16."""
+        """Return a value of 32 bits as f32, one of 16 bits as the f32 equal to the f16."""
         return self._once("float", v, self._half if v.width == 16 else self._float)
 
     def _number(self, value: float) -> Term:
@@ -135,7 +135,7 @@ class Typing:
         return make("unpackHalf", "float", self.uint(v.zext(32)))
 
     def _ratio(self, v: Value, statics: dict[str, Any]) -> Term:
-        """An integer read as a fraction; a texel's component is one already, and a result's is rounded to one."""
+        """Read an integer as a fraction; a texel's component is one already, and a result's is rounded to one."""
         signed_source, maximum, low = statics["source"][0] == "s", statics["maximum"], statics["low"]
         if v.op == "symbol" and isinstance(v.attr, Texel) and maximum == mask(v.width):
             return self._symbol(v)
@@ -173,7 +173,7 @@ class Typing:
         return a if a is b else self.terms.make("?:", a.type, self.condition(v.args[0]), a, b)
 
     def result(self, components: list[Value], ty: str, scale: int | None) -> list[Term]:
-        """The components of a result, as the floats they stand for."""
+        """Return the components of a result, as the floats they stand for."""
         if ty in ("f32", "f16"):
             return [self.float(v) for v in components]
         if scale is not None and ty[0] == "u":
@@ -188,7 +188,7 @@ class Typing:
 
     # --- integers ----------------------------------------------------------------------------------------------------
     def _integer(self, v: Value, kind: str) -> Term:
-        """A value as `u8`, `s16` and so on: signed ones are sign-extended."""
+        """Return a value as `u8`, `s16` and so on: signed ones are sign-extended."""
         width = int(kind[1:])
         v = v if v.width <= width else v.bits(0, width)
         if v.width > 32:
@@ -200,7 +200,7 @@ class Typing:
         return self.terms.make("int", "int", self.uint(v if v.width == 32 else v.sext(32)))
 
     def uint(self, v: Value) -> Term:
-        """A value's bits as an unsigned number."""
+        """Return a value's bits as an unsigned number."""
         return self._once("uint", v, self._uint)
 
     def _constant(self, n: int) -> Term:
@@ -308,7 +308,7 @@ class Typing:
 
     # --- conditions --------------------------------------------------------------------------------------------------
     def condition(self, v: Value) -> Term:
-        """A value of one bit as a condition."""
+        """Return a value of one bit as a condition."""
         return self._once("bool", v, self._condition)
 
     def _condition(self, v: Value) -> Term:
@@ -337,7 +337,7 @@ class Typing:
         raise NotModelled(f"an expression for the condition {v.op}")
 
     def _integer_test(self, v: Value) -> Term | None:
-        """A comparison of integers."""
+        """Return a comparison of integers, None if the condition is not one."""
         found = integer_comparison(v)
         if found is None:
             return None
@@ -372,7 +372,7 @@ class Typing:
         return self.terms.make(operator, "bool", *map(self.float, tested.args[0].args))
 
     def _float_test(self, v: Value) -> Term | None:
-        """A comparison of a float with zero."""
+        """Return a comparison of a float with zero, None if the condition is not one."""
         found = zero_comparison(v)
         if found is None:
             return None
@@ -387,7 +387,7 @@ class Typing:
         return relation if holds else self.terms.make("!", "bool", relation)
 
     def _equals_zero(self, term: Term) -> Term:
-        """Whether a float is zero; a difference to a finite number is zero where the two are equal."""
+        """Return the test of a float for zero; a difference to a finite number is zero where the two are equal."""
         if term.op in ("+", "-") and term.args[1].op == "number":
             number = term.args[1].attr if term.op == "-" else -term.args[1].attr
             return self.terms.make("==", "bool", term.args[0], self._number(number))

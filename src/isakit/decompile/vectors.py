@@ -39,7 +39,7 @@ class Folding:
         self._folded.clear()
 
     def height(self, term: Term) -> int:
-        """How many operations are above the symbols."""
+        """Return the number of operations above the symbols."""
         stack = [term]
         while stack:
             t = stack[-1]
@@ -53,7 +53,7 @@ class Folding:
 
     # --- folding -----------------------------------------------------------------------------------------------------
     def fold(self, parts: Sequence[Term]) -> Term:
-        """The vector of some components (a scalar for one)."""
+        """Return the vector of some components (a scalar for one)."""
         key = tuple(map(id, parts))
         if key not in self._folded:
             self._folded[key] = self._fold(tuple(parts))
@@ -77,7 +77,7 @@ class Folding:
         return home or self._dot(t) or self.terms.make(t.op, t.type, *(self.fold([a]) for a in t.args), attr=t.attr)
 
     def _common_home(self, parts: Group) -> Term | None:
-        """The vector that all of the components are computed in, swizzled."""
+        """Return the vector that all of the components are computed in, swizzled."""
         homes = [self._home.get(id(p)) for p in parts]
         if self._learning or homes[0] is None or any(h is None or h[0] is not homes[0][0] for h in homes):
             return None
@@ -158,7 +158,7 @@ class Folding:
         return (b, a, *rest) if swapped > straight else t.args
 
     def _pieces(self, parts: Group) -> Term:
-        """A vector put together from the longest runs that fold."""
+        """Put a vector together from the longest runs that fold."""
         pieces: list[Term] = []
         k = 0
         while k < len(parts):
@@ -175,7 +175,7 @@ class Folding:
         return found.op != "vector" or all(a.op == "number" for a in found.args)
 
     def _dot(self, t: Term) -> Term | None:
-        """A sum of products of the components of two vectors."""
+        """Return a sum of products of the components of two vectors as a dot product."""
         products: list[Term] = []
         while t.op == "+" and t.args[1].op == "*":
             products.insert(0, t.args[1])
@@ -191,7 +191,7 @@ class Folding:
 
 
 def _likeness(a: Term, b: Term) -> int:
-    """How much two operands look like components of one vector."""
+    """Return how much two operands look like components of one vector."""
     if a.op != b.op or a.type != b.type:
         return 0
     if a.op == "symbol":

@@ -16,7 +16,7 @@ _STYLE = (
 
 
 def bit_picture(form: Form, unit_bits: int) -> str:
-    """The drawing as SVG, one row per word, the highest bit at the left."""
+    """Draw a form's bits as SVG, one row per word, the highest bit at the left."""
     width, height = unit_bits * CELL + 2, form.units * ROW + 8
     body = "".join(_word(form, unit_bits, unit) for unit in range(form.units))
     return (
@@ -26,7 +26,7 @@ def bit_picture(form: Form, unit_bits: int) -> str:
 
 
 def _owners(form: Form) -> dict[int, tuple[int, str]]:
-    """The operands of every bit that belongs to some: number of the first, names of all."""
+    """Return the operands of every bit that belongs to some: number of the first, names of all."""
     found: dict[int, list[tuple[int, str]]] = {}
     for number, (name, part) in enumerate(form.parts.items()):
         mask = part.possible() & ~form.fixed.mask

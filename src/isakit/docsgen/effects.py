@@ -1,4 +1,4 @@
-"""What an instruction does besides its result: the flags it writes, and the faults it can raise.
+"""The side effects of an instruction: the flags it writes, and the faults it can raise.
 
 Both come from the traced graphs of its forms, over the choices of their static bits, and from the faults that its
 instruction set declares.
@@ -28,7 +28,7 @@ _MOST_UNKNOWN = 12
 
 
 def flags_and_faults(isa: InstructionSet, record: Record, linked: bool) -> Iterator[str]:
-    """The section of the manual page, as Markdown."""
+    """Yield the section of the manual page, as Markdown."""
     words = [(form, word) for form in record.forms for word in words_of(form)]
     yield from _flags(isa, words)
     yield from _faults(isa, record, words, linked)
@@ -60,7 +60,7 @@ def _mixed(isa: InstructionSet, form: Form) -> Iterator[int]:
 
 
 def _decodes(isa: InstructionSet, form: Form, word: int) -> bool:
-    """Whether a word is the instruction on some chip."""
+    """Return true if a word is the instruction on some chip."""
     decoders = (Decoder(isa.view(v, p)) for v in isa.variants for p in isa.programs)
     unit_bits = next(iter(isa.variants.values())).unit_bits
     units = [word >> unit_bits * k & (1 << unit_bits) - 1 for k in range(form.units)]
@@ -79,7 +79,7 @@ def _combinations(mask: int) -> Iterator[int]:
 
 @cache
 def _kinds(isa: InstructionSet, record: Record) -> tuple[frozenset[str], frozenset[str]]:
-    """The kinds of faults the instruction can raise by itself, and those it can raise by its frame only."""
+    """Return the kinds of faults the instruction can raise by itself, and those it can raise by its frame only."""
     words = [(form, word) for form in record.forms for word in words_of(form)]
     own = {f.kind for f in isa.faults if any(f.by(form, word, f.raised) for form, word in words)}
     framed = {f.kind for f in isa.faults if any(f.by(form, word, f.framed) for form, word in words)}
@@ -87,7 +87,7 @@ def _kinds(isa: InstructionSet, record: Record) -> tuple[frozenset[str], frozens
 
 
 def _flags(isa: InstructionSet, words: list[tuple[Form, int]]) -> Iterator[str]:
-    """How condition codes and predicates are computed, each way once."""
+    """Yield the computation of condition codes and predicates, each way once."""
     ways: dict[str, tuple[str, list[str]]] = {}
     for form in dict.fromkeys(form for form, _ in words):
         first = next((word for other, word in words if other is form and _flag_lines(isa, form, word)), None)
@@ -185,7 +185,7 @@ def _never(record: Record, words: list[tuple[Form, int]]) -> list[Form]:
 
 
 def _not_modelled(record: Record, words: list[tuple[Form, int]]) -> list[str]:
-    """What of the instruction is refused, and why."""
+    """Return the parts of the instruction that are refused, with the reasons."""
     from isakit.sem.semantics import trace_of
 
     if record.semantics is None:

@@ -25,7 +25,7 @@ def _figures() -> dict[str, Any]:
 
 
 def usage(isa: InstructionSet, record: Record) -> Iterator[str]:
-    """How often programs of the corpora use an instruction, with examples: words and text. As Markdown."""
+    """Yield the usage of an instruction in programs of the corpora, with examples: words and text. As Markdown."""
     known = _figures()["usage"].get(isa.name)
     if known is None:
         yield "There is no corpus of real programs of this instruction set."
@@ -48,7 +48,7 @@ def usage(isa: InstructionSet, record: Record) -> Iterator[str]:
 
 
 def rates(isa: InstructionSet, record: Record) -> Iterator[str]:
-    """What the engines were measured to run of it, as Markdown; nothing for what was not measured."""
+    """Yield the measured rates of the engines for an instruction, as Markdown; nothing if it was not measured."""
     found = _figures()["rates"].get(isa.name, {}).get(record.name)
     if not found:
         return

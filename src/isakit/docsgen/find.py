@@ -40,7 +40,7 @@ _ALL_REGISTERS = ("register", "registers", "sreg", "memory", "spaces")
 
 
 def _names_registers(isa: InstructionSet, name: str) -> bool:
-    """Whether the name is one of a register file or memory space, such as `$r` or `s[]`, or of all of them."""
+    """Return true for the name of a register file or memory space, such as `$r` or `s[]`, or of all of them."""
     bare = name.strip("$[]")
     return name in _ALL_REGISTERS or bare in isa.registers or any(s.name == f"{bare}[]" for s in isa.spaces)
 
@@ -78,14 +78,14 @@ def search(isas: Sequence[InstructionSet], word: str) -> list[tuple[str, str, st
 
 
 def _numbered(name: str, wanted: str) -> Iterator[str]:
-    """The word itself, where it is a register or space of this name with a number: `$r12`, `g14[]`."""
+    """Yield the word itself if it is a register or space of this name with a number: `$r12`, `g14[]`."""
     bare = wanted.strip("$[]")
     if bare.rstrip("0123456789") == name.strip("$") != bare:
         yield wanted
 
 
 def _inside(r: Record) -> Iterator[str]:
-    """What the page of an instruction says about its layouts, operands and sources."""
+    """Yield the texts of an instruction's page on its layouts, operands and sources."""
     for f in r.forms:
         yield f.layout.doc
         for name, part in f.parts.items():

@@ -19,7 +19,7 @@ _VALUES = 32
 
 
 def instruction_page(isa: InstructionSet, record: Record, pictures: bool = False) -> str:
-    """The page as Markdown: what the instruction does, how it is written and encoded, what it means.
+    """Return the page as Markdown: purpose, syntax, encodings and meaning of the instruction.
 
     `pictures`: with the drawings `NAME-1.svg`, `NAME-2.svg` ... of the forms, which lie beside the page.
     """
@@ -68,7 +68,7 @@ def _lines(isa: InstructionSet, record: Record, pictures: bool) -> Iterator[str]
 
 
 def _chips(isa: InstructionSet, record: Record) -> Iterator[str]:
-    """Which variants and program types have the instruction, in one line."""
+    """Yield one line with the variants and program types that have the instruction."""
     views = [(v, p) for v in isa.variants for p in isa.programs]
     have = {(v, p) for v, p in views if any(isa.view(v, p).context.has(f.needs) for f in record.forms)}
     variants = [v for v in isa.variants if any((v, p) in have for p in isa.programs)]
@@ -96,7 +96,7 @@ def _related(isa: InstructionSet, record: Record, linked: bool) -> Iterator[str]
 
 
 def _operands(record: Record) -> Iterator[str]:
-    """What every operand accepts, over all forms."""
+    """Yield the texts that every operand accepts, over all forms."""
     accepted: dict[str, dict[str, None]] = {}
     for form in record.forms:
         for name, part in form.parts.items():
@@ -183,7 +183,7 @@ def _gathered(word: int, mask: int) -> int:
 
 
 def _cell(text: str) -> str:
-    """What an operand accepts, for a table: every alternative once."""
+    """Return the texts an operand accepts, for a table: every alternative once."""
     return " | ".join(dict.fromkeys(text.split(" | "))).replace("|", "\\|")
 
 
@@ -191,7 +191,7 @@ def _cell(text: str) -> str:
 
 
 def meaning(isa: InstructionSet, record: Record) -> Iterator[str]:
-    """What examples of the forms compute, each kind once, as Markdown."""
+    """Yield the computations of example words, each kind once, as Markdown."""
     if record.semantics is None:
         yield "What it does is not known."
         yield ""

@@ -13,7 +13,7 @@ from isakit.spec.isa import instruction_set
 
 
 def summary(text: str) -> str:
-    """The first sentence of a documentation text, in one line."""
+    """Return the first sentence of a documentation text, in one line."""
     flat = " ".join(text.split())
     end = re.search(r"(?<!\.)\. ", flat)  # the dots of "0 .. 1" end no sentence
     return flat if end is None else flat[: end.start() + 1]
@@ -34,7 +34,7 @@ def _toctree(entries: Sequence[str]) -> Iterator[str]:
 
 
 def index_page(isas: Sequence[InstructionSet]) -> str:
-    """The page that leads to everything."""
+    """Return the page that leads to everything."""
     lines = ["# Instruction reference", ""]
     lines += [
         "Every instruction of the three instruction sets, from the records that the tools themselves work with.",
@@ -58,7 +58,7 @@ def mnemonics_page(isas: Sequence[InstructionSet]) -> str:
 
 
 def isa_page(isa: InstructionSet, toctree: bool = False) -> str:
-    """The overview of an instruction set."""
+    """Return the overview of an instruction set."""
     return "\n".join(_isa_lines(isa, toctree)) + "\n"
 
 
@@ -120,7 +120,7 @@ def registers_page(isa: InstructionSet) -> str:
 
 
 def assembler_page() -> str:
-    """How source texts are written, and the directives."""
+    """Return the page about source texts and directives."""
     lines = [
         "# Assembler",
         "",

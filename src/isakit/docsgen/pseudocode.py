@@ -1,4 +1,4 @@
-"""What an instruction does, in words of arithmetic: its traced graph, written down.
+"""Pseudo code of an instruction: its traced graph, written down.
 
 The graph is the one every engine runs (`isakit.sem`), so that what is read here is what happens. Registers carry their
 names, fields of the word their values. `u32(x)` and `s32(x)` widen with zeros and with the sign, `x[7:0]` are bits,
@@ -28,12 +28,12 @@ _LONGEST = 100
 
 
 def pseudocode(isa: InstructionSet, form: Form, word: int) -> list[str]:
-    """The lines for one instruction. Raises NotModelled for one whose meaning is not known."""
+    """Return the lines for one instruction. Raises NotModelled if its meaning is not known."""
     return list(_Writer(isa, form, word).lines()) or ["nothing"]
 
 
 def operations(form: Form, word: int) -> dict[str, str]:
-    """The named operations in it, with the first sentence of their rule."""
+    """Return the named operations in it, with the first sentence of their rule."""
     found: dict[str, str] = {}
     for v in trace_of(form, word).values():
         if v.op == "call":
@@ -43,7 +43,7 @@ def operations(form: Form, word: int) -> dict[str, str]:
 
 
 def example_word(form: Form) -> int:
-    """A word of a form whose operands name different registers, as far as the form allows it.
+    """Return a word of a form whose operands name different registers, as far as the form allows it.
 
     Raises NotModelled for a form of which no word is found to be an instruction.
     """
@@ -62,7 +62,7 @@ def example_word(form: Form) -> int:
 
 
 def flag_values(isa: InstructionSet, form: Form, word: int) -> list[str]:
-    """How each flag is computed that the instruction writes; `result` is what it writes to other registers.
+    """Return the computation of each flag that the instruction writes; `result` is what it writes to other registers.
 
     Raises NotModelled for an instruction whose meaning is not known.
     """
@@ -114,7 +114,7 @@ class _Writer:
 
     @staticmethod
     def _result(left: list[Value], used: set[int]) -> Value | None:
-        """The widest part of what other registers get on which the flags rest."""
+        """Return the widest value written to other registers on which the flags depend."""
         found: list[Value] = []
         while left:
             v = left.pop(0)
@@ -126,7 +126,7 @@ class _Writer:
         return max(found, key=lambda v: v.width, default=None)
 
     def _of_result(self, v: Value) -> str | None:
-        """The text of a value that is the result, or bits of it."""
+        """Return the text of a value that is the result, or bits of it."""
         whole = self.result
         if whole is None:
             return None
@@ -145,7 +145,7 @@ class _Writer:
         return out
 
     def concrete(self, value: Value) -> Value:
-        """A node with the word's fields filled in; loads and atomics stay the nodes they are."""
+        """Return a node with the word's fields filled in; loads and atomics stay the nodes they are."""
         for v in postorder(value, set()):
             if id(v) in self.known:
                 continue
@@ -218,7 +218,7 @@ class _Writer:
         return f"({text})" if own < strength else text
 
     def _joined(self, v: Value) -> Iterator[Value]:
-        """The pieces of bits that are put together, the highest first."""
+        """Yield the pieces of bits that are put together, the highest first."""
         for a in v.args:
             if a.op == "concat" and self.uses.get(id(a), 0) < 2:
                 yield from self._joined(a)

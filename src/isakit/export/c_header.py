@@ -38,7 +38,7 @@ _KEY_BITS = 12
 
 
 def c_header(decoder: Decoder) -> str:
-    """The header for one view.
+    """Return the header for one view.
 
     Raises CannotExport where an operand cannot be told without the library.
     """
@@ -345,7 +345,7 @@ class _Writer:
         ]  # fmt: skip
 
     def _key_mask(self, fixed: list[Bits]) -> int:
-        """The bits that most forms fix."""
+        """Return the bits that most forms fix."""
         counts = {b: sum(f.mask >> b & 1 for f in fixed) for b in range(64)}
         chosen = sorted((b for b in counts if counts[b]), key=lambda b: -counts[b])[:_KEY_BITS]
         return sum(1 << b for b in chosen)

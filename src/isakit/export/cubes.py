@@ -12,7 +12,7 @@ EVERYTHING: Cubes = [Bits(0, 0)]
 
 
 def without(cubes: Iterable[Bits], removed: Bits) -> Cubes:
-    """The words of `cubes` that are not of `removed`."""
+    """Return the words of `cubes` that are not among `removed`."""
     out: Cubes = []
     for c in cubes:
         if (c.value ^ removed.value) & c.mask & removed.mask:
@@ -28,13 +28,13 @@ def without(cubes: Iterable[Bits], removed: Bits) -> Cubes:
 
 
 def both(a: Iterable[Bits], b: Iterable[Bits]) -> Cubes:
-    """The words of both lists."""
+    """Return the words that are in both lists."""
     second = list(b)
     return [j for x in a for y in second if (j := x.join(y)) is not None]
 
 
 def of_values(mask: int, wanted: Iterable[int]) -> Cubes:
-    """The words whose bits of `mask`, lowest first, make one of the wanted numbers: neighbours merged to patterns."""
+    """Return the words whose bits of `mask`, lowest first, make a wanted number; neighbours become patterns."""
     field = Field(tuple(runs(mask)))
     cubes = {(mask, field.put(v)) for v in wanted}
     for low, n in runs(mask):
@@ -48,7 +48,7 @@ def of_values(mask: int, wanted: Iterable[int]) -> Cubes:
 
 
 def within(field: Field, low: int, high: int) -> Cubes:
-    """The words in which the unsigned number of a field lies from `low` to `high`."""
+    """Return the words in which the unsigned number of a field lies from `low` to `high`."""
     out: Cubes = []
     while low <= high:
         size = (low & -low).bit_length() - 1 if low else field.width
@@ -61,7 +61,7 @@ def within(field: Field, low: int, high: int) -> Cubes:
 
 
 def equal(a: Field, b: Field) -> Cubes:
-    """The words in which two fields of the same width have the same number."""
+    """Return the words in which two fields of the same width have the same number."""
     cubes = EVERYTHING
     for k in range(a.width):
         here, there = Field(((_bit(a, k), 1),)).mask, Field(((_bit(b, k), 1),)).mask

@@ -23,7 +23,7 @@ FORMAT = "isakit-isa 1"
 
 
 def export_json(isa: Isa) -> dict[str, Any]:
-    """The instruction set in one variant, as plain data."""
+    """Return the instruction set in one variant, as plain data."""
     records = isa.records
     variant = records.variant(isa.variant)
     views = {p: records.view(variant.name, p) for p in records.programs}
@@ -121,7 +121,7 @@ _MOST_VALUES = 5
 
 
 def _part(part: Part) -> dict[str, Any]:
-    """An operand: its kind, its bits, what it accepts; made of others, these; of few bits, the text of every value."""
+    """Describe an operand: kind, bits, accepted texts, parts if it has some, all texts if they are few."""
     out: dict[str, Any] = {"kind": type(part).__name__, "bits": hex(part.possible()), "accepts": part.accepts()}
     field = getattr(part, "field", None)
     if isinstance(field, Field):
@@ -149,7 +149,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def legal_word(form: Form) -> int:
-    """A word that is an instruction: the form's base, or another one where that is a decode error."""
+    """Return a word that is an instruction: the form's base, or another one if that is a decode error."""
     for k in range(_MOST_TRIES):
         word = form.base ^ k * 0x9E3779B97F4A7C15F39CC0605CEDC835 & form.possible & ~form.fixed.mask
         if form.matches(word) and form.error(word) is None:
@@ -161,7 +161,7 @@ _MOST_TRIES = 5000
 
 
 def _graph(form: Form, word: int) -> dict[str, Any]:
-    """What the form does, traced for one word: nodes in order, then effects on nodes.
+    """Return the meaning of the form, traced for one word: nodes in order, then effects on nodes.
 
     Fields of the word are nodes; other choices of static bits give other graphs.
     """

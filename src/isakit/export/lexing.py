@@ -96,7 +96,7 @@ def _alternatives(words: list[str]) -> str:
 
 
 def textmate(isa: Isa | str) -> dict[str, Any]:
-    """A TextMate grammar, as the JSON that editors take. Scope `source.isakit.NAME`, files `.NAME.s`."""
+    """Return a TextMate grammar, as the JSON that editors take. Scope `source.isakit.NAME`, files `.NAME.s`."""
     chosen = instruction_set(isa) if isinstance(isa, str) else isa
     patterns: list[dict[str, Any]] = [
         {"name": f"{_SCOPES['block']}.isakit", "begin": r"/\*", "end": r"\*/"},
@@ -118,7 +118,7 @@ _TOKENS = {
 
 
 def pygments_source(isa: Isa) -> str:
-    """A Python module with a Pygments lexer that needs nothing but Pygments."""
+    """Return a Python module with a Pygments lexer that needs nothing but Pygments."""
     name = f"{isa.name.capitalize()}Lexer"
     lines = [f"            ({match!r}, {_TOKENS[kind]})," for kind, match in rules(isa)]
     return "\n".join([
@@ -141,7 +141,7 @@ def pygments_source(isa: Isa) -> str:
 
 
 def pygments_lexer(isa: Isa | str) -> type[Any]:
-    """The lexer class itself. Needs Pygments."""
+    """Return the lexer class itself. Needs Pygments."""
     chosen = instruction_set(isa) if isinstance(isa, str) else isa
     space: dict[str, Any] = {"__name__": f"isakit.export.{chosen.name}_lexer"}
     exec(compile(pygments_source(chosen), f"<lexer of {chosen.name}>", "exec"), space)
@@ -149,5 +149,5 @@ def pygments_lexer(isa: Isa | str) -> type[Any]:
 
 
 def names() -> list[str]:
-    """The instruction sets there are lexers for."""
+    """Return the names of the instruction sets there are lexers for."""
     return list(VARIANTS)

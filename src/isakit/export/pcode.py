@@ -1,4 +1,4 @@
-"""What instructions do as p-code: the traced graphs in the statements of SLEIGH.
+"""P-code of instructions: the traced graphs as statements of SLEIGH.
 
 Values of w bits stand in varnodes of w/8 bytes, rounded up, with zeros above. What p-code has no operation for becomes
 a user-defined operation (CALLOTHER) by name: exact floating point, tables, what only the machine knows.
@@ -41,7 +41,7 @@ class CannotSay(IsakitError):
 
 @dataclass(frozen=True)
 class PcodeReferences:
-    """What statements refer to, collected while they are written: user-defined operations, sizes of scratch registers.
+    """The names that statements refer to, collected while they are written: user-defined operations, scratch registers.
 
     `files` are the register files, `spaces` the memory spaces by the name that the semantics uses.
     """
@@ -53,14 +53,14 @@ class PcodeReferences:
     registers: dict[str, dict[tuple[int, int, tuple[str, ...]], str]]
 
     def operation(self, name: str, node: Value | None = None) -> str:
-        """The name of a user-defined operation that stands for a node, or for an effect."""
+        """Return the name of a user-defined operation that stands for a node, or for an effect."""
         clean = re.sub(r"\W+", "_", name).strip("_")
         clean = f"{clean}_" if clean in _RESERVED else clean
         self.operations.setdefault(clean, node)
         return clean
 
     def scratch_of(self, size: int) -> str:
-        """The scratch register of so many bytes."""
+        """Return the scratch register of so many bytes."""
         self.scratch[size] = None
         return f"{SCRATCH}{size}"
 
@@ -71,7 +71,7 @@ def size_of(width: int) -> int:
 
 
 def canonical(effects: Sequence[Effect], results: Sequence[Value] = ()) -> tuple[Any, ...]:
-    """The same for graphs that say the same."""
+    """Return a key that is equal for graphs that compute the same."""
     numbers: dict[int, int] = {}
     rows: list[tuple[Any, ...]] = []
 
@@ -115,7 +115,7 @@ class PcodeStatements:
         self._temporaries = 0
 
     def text(self, *used: str) -> str:
-        """The statements, without temporaries that neither they nor `used` mention."""
+        """Return the statements, without temporaries that neither they nor `used` mention."""
         called = tuple(f"{name}(" for name in self.machine.operations)
         kept: list[str] = []
         wanted = set(used)
@@ -138,14 +138,14 @@ class PcodeStatements:
         return self._names[id(v)]
 
     def fresh(self, expression: str, size: int) -> str:
-        """A new temporary."""
+        """Assign an expression to a new temporary and return its name."""
         name = f"t{self._temporaries}"
         self._temporaries += 1
         self.lines.append(f"local {name}:{size} = {expression};")
         return name
 
     def label(self) -> str:
-        """A new label."""
+        """Return a new label."""
         self._labels += 1
         return f"<l{self._labels}>"
 
@@ -175,7 +175,7 @@ class PcodeStatements:
         raise CannotSay(f"p-code has no {v.op}")
 
     def _cut(self, name: str, width: int) -> str:
-        """The low bits of a temporary that may have others."""
+        """Clear the high bits of a temporary that may be set."""
         if width % 8 == 0:
             return name
         if width > 64:
@@ -249,7 +249,7 @@ class PcodeStatements:
         return name
 
     def signed(self, v: Value, name: str) -> str:
-        """The value with its sign in all bits of the varnode."""
+        """Return a value with its sign extended to all bits of the varnode."""
         spare = 8 * size_of(v.width) - v.width
         return self.fresh(f"({name} << {spare}) s>> {spare}", size_of(v.width)) if spare else name
 
@@ -300,7 +300,7 @@ class PcodeStatements:
     # --- places -----------------------------------------------------------------------------------------------------
 
     def register(self, file: str, index: Value) -> str:
-        """A register by a number that the word decides: a name, or a field with registers attached."""
+        """Return a register by a number that the word decides: a name, or a field with registers attached."""
         known = self.machine.files.get(file)
         if known is None:
             raise CannotSay(f"registers {file}")
@@ -325,7 +325,9 @@ class PcodeStatements:
     # --- effects ----------------------------------------------------------------------------------------------------
 
     def run(self, effects: Sequence[Effect], operand: Callable[[Effect, str], Sequence[str]] | None = None) -> None:
-        """The effects of a trace. `operand` gives the statements that write a value to an operand of the instruction.
+        """Write the effects of a trace.
+
+        `operand` gives the statements that write a value to an operand of the instruction.
 
         Raises CannotSay, and then `lines` are of no use.
         """
@@ -371,7 +373,7 @@ class PcodeStatements:
             self.lines += [f"if (!{when}) goto {label};", *lines, label]
 
     def _pointer(self, v: Value, name: str) -> str:
-        """An address in the size that all spaces have."""
+        """Return an address in the size that all spaces have."""
         if v.width > 32:
             raise CannotSay(f"an address of {v.width} bits")
         return name if size_of(v.width) == 4 else self.fresh(f"zext({name})", 4)
@@ -397,5 +399,5 @@ class PcodeStatements:
 
 
 def register_name(file: RegisterFile, number: int) -> str:
-    """The name of a register; numbers beyond the file wrap, as an index that the word cannot mean."""
+    """Return the name of a register; numbers beyond the file wrap, as an index that the word cannot mean."""
     return f"{file.name}{number % file.count}"

@@ -38,7 +38,7 @@ _GO, _TAKEN = "going", "taken"
 
 @dataclass(frozen=True)
 class _Act:
-    """How the words of `cubes` execute: tables that the pattern names, statements."""
+    """A constructor for the words of `cubes`: the tables that its pattern names, and its statements."""
 
     cubes: Cubes
     tables: list[str]
@@ -59,7 +59,7 @@ class Language:
 
 
 def sleigh(decoder: Decoder) -> Language:
-    """The module for one view.
+    """Return the module for one view.
 
     Raises CannotExport where an operand cannot be told without the library, IsakitError where Ghidra has no room for
     instructions.
@@ -90,7 +90,7 @@ class _Writer:
     # --- instructions ---------------------------------------------------------------------------------------------
 
     def root(self, number: int, f: FormModel) -> list[str]:
-        """The constructors of a form; none where every word of it is an error."""
+        """Return the constructors of a form; none if every word of it is an error."""
         tables = self.sizes[f.units]
         pieces = _pieces(f.items)
         forced = tables.flag(f.forced, ("long ",), ())
@@ -129,7 +129,7 @@ class _Writer:
     # --- what they do ---------------------------------------------------------------------------------------------
 
     def _acts(self, tables: Tables, form: Form) -> list[_Act]:
-        """How a form executes: what it does, its guard, the branch beside it, what follows it."""
+        """Return the constructors of a form's meaning: effects, guard, the branch beside it, the code that follows."""
         doing = self.meanings[form.units].of(form)
         flows = form.record is not None and form.record.group.value in _FLOWING
         tails = self._tails(form)
@@ -154,7 +154,7 @@ class _Writer:
         return out
 
     def _guarded(self, tables: Tables, form: Form, held: list[str], doing: str, after: str, first: str = "") -> str:
-        """The table that does something where the guard holds."""
+        """Return the table that does something where the guard holds."""
         part = form.parts.get("guard") if "guard" in form.control else None
         always, condition = self._guard(tables, part)
         rows = [tables.constructor((), always, hidden=held, body=f"{doing}{after}")] if always else []
@@ -165,7 +165,7 @@ class _Writer:
         return tables.table(rows)
 
     def _guard(self, tables: Tables, part: Part | None) -> tuple[Cubes, str]:
-        """The words that execute always, and the table that exports the condition of the others, empty if none."""
+        """Return the words that execute always, and the table with the condition of the others, empty if none."""
         if part is None:
             return EVERYTHING, ""
         if id(part) not in self._conditions:
@@ -196,7 +196,7 @@ class _Writer:
         return self._conditions[id(part)]
 
     def _tails(self, form: Form) -> str:
-        """The table of what an instruction does besides: end its lanes, or join others; empty where there is none."""
+        """Return the table of an instruction's tail, which ends its lanes or joins others; empty if there is none."""
         part = form.parts.get("tail") if "tail" in form.control else None
         if part is None:
             return ""
@@ -267,7 +267,10 @@ class _Writer:
         return tuple(first), (*body, *tail)
 
     def _region(self, number: int) -> Cubes:
-        """The words of a form: those that no form before it takes, unless these fix more bits, which SLEIGH sees."""
+        """Return the words of a form.
+
+        These are the words that no form before it takes, unless such a form fixes more bits, which SLEIGH sees.
+        """
         f = self.model.forms[number]
         cubes: Cubes = [f.fixed]
         for u in f.unless:
@@ -283,7 +286,7 @@ class _Writer:
     # --- files ----------------------------------------------------------------------------------------------------
 
     def specification(self) -> str:
-        """The .slaspec."""
+        """Return the .slaspec."""
         roots = [r for k, f in enumerate(self.model.forms) for r in self.root(k, f)]
         view = self.view
         lines = [
@@ -436,7 +439,7 @@ def memory_cells(spaces: Iterable[Space]) -> dict[str, int]:
 
 
 def _relatives(part: Part) -> Iterator[Relative]:
-    """The relative addresses among the operands a part is made of."""
+    """Yield the relative addresses among the operands a part is made of."""
     for p in alternatives(part):
         if isinstance(p, Relative):
             yield p
@@ -446,7 +449,7 @@ def _relatives(part: Part) -> Iterator[Relative]:
 
 
 def _pieces(items: tuple[Node | str, ...]) -> list[Node]:
-    """The items of a form as texts between which blanks stand: what is in parentheses is one of them."""
+    """Split the items of a form at blanks; what is in parentheses is one piece."""
     stack: list[list[Node]] = [[]]
     for i in items:
         if i == "(":

@@ -61,7 +61,7 @@ class _StandIn:
         self._hole: Value | None = None
 
     def read(self) -> Value:
-        """The mark."""
+        """Return the marker value, and note that the operand was read."""
         self._touched[self._name, "read"] = True
         if self._hole is None:
             with tracing():
@@ -142,7 +142,7 @@ class Meanings:
     def _cases(
         self, form: Form, parts: Mapping[str, Part], classes: Mapping[str, Sequence[_Class]], selecting: int
     ) -> dict[tuple[Any, ...], _Case]:
-        """The different things that words of a form do, for all values of the bits of `selecting`."""
+        """Return the different meanings of the words of a form, for all values of the bits of `selecting`."""
         cases: dict[tuple[Any, ...], _Case] = {}
         for chosen in _products(classes):
             find = _Search(form.fixed.mask | selecting, parts, chosen)
@@ -160,7 +160,7 @@ class Meanings:
         return cases
 
     def _trace(self, form: Form, word: int, chosen: Mapping[str, _Class]) -> tuple[Trace, frozenset[str]] | None:
-        """The trace with stand-ins and the operands it reads; None where there is no meaning."""
+        """Return the trace with recording operands and the operands it reads; None if there is no meaning."""
         touched: dict[tuple[str, str], Any] = {}
         try:
             bound: dict[str, Any] = {}
@@ -186,7 +186,7 @@ class Meanings:
         return trace, frozenset(part for part, name in touched if name == "read")
 
     def _classes_of(self, part: Part) -> list[_Class] | None:
-        """How a part may be bound, None where it depends on too many bits."""
+        """Return the ways in which a part may be bound, None if it depends on too many bits."""
         if id(part) in self._classes:
             return self._classes[id(part)]
         mask = part.static_mask()
@@ -319,7 +319,7 @@ class Actions:
         self.fields: dict[str, None] = {}
 
     def expression(self, v: Value) -> str:
-        """The number of a node."""
+        """Return the number of a node as an expression."""
         signs = {"add": "+", "sub": "-", "mul": "*", "and": "$and", "or": "$or", "shl": "<<", "lshr": ">>"}
         mask = f"{(1 << v.width) - 1:#x}"
         args = [self.expression(a) for a in v.args]
@@ -366,7 +366,7 @@ class _Fixing(SymbolicBinder):
         self.word, self.fixed = word, 0
 
     def param(self, field: Field) -> Value:
-        """A field, or its low part below a constant."""
+        """Return a field, or its low part below a constant."""
         if field.width - field.slices[0][1] > _SPLIT_BITS or len(field.slices) == 1:
             return super().param(field)
         low, high = Field(field.slices[:1], field.name), Field(field.slices[1:])
@@ -375,7 +375,7 @@ class _Fixing(SymbolicBinder):
 
 
 def _bound(part: Part, c: _Class) -> tuple[int, list[tuple[int, Any]]]:
-    """The operand for all bits that select where it stands; the mask of these comes first."""
+    """Return the operand for all bits that select its position; the mask of these comes first."""
     mask = part.static_mask()
     trial = _Fixing(0)
     for word in c.words:
@@ -400,7 +400,7 @@ class _Search:
         self._known: dict[int, Bits | None] = {}
 
     def __call__(self, start: Bits) -> Bits | None:
-        """The given bits and those found, None where there are none."""
+        """Search for the given bits and return them with those found, None if there are none."""
         key = start.value & self.shared
         if key not in self._known:
             self._known[key] = self._search(Bits(start.mask & self.shared, key), 0)
@@ -420,6 +420,6 @@ class _Search:
 
 
 def cubes_of(mask: int, words: Iterable[int]) -> Cubes:
-    """The words whose bits of a mask are one of these."""
+    """Return the words whose masked bits equal those of one of `words`."""
     field = Field(tuple(runs(mask)))
     return of_values(mask, [field.get(w) for w in words])

@@ -26,7 +26,7 @@ Atoms = tuple[Atom, ...]
 
 
 def quoted(text: str) -> str:
-    """A literal of a display section."""
+    """Quote a literal of a display section. Raises IsakitError for characters it cannot hold."""
     if '"' in text or any(not 0x20 <= ord(c) < 0x7F for c in text):
         raise IsakitError(f"{text!r} cannot stand in a SLEIGH text")
     return f'"{text}"'
@@ -38,7 +38,7 @@ def display(atoms: Iterable[Atom]) -> str:
 
 
 def _merged(atoms: Iterable[Atom]) -> list[Atom]:
-    """The same with literals that stand side by side made one."""
+    """Join literals that stand side by side."""
     out: list[Atom] = []
     for a in atoms:
         if isinstance(a, str) and out and isinstance(out[-1], str):
@@ -70,7 +70,7 @@ class Constructors:
         return name
 
     def names(self, low: int, n: int, values: tuple[str, ...]) -> SleighOperand:
-        """A field that prints a text for each of its values."""
+        """Return a field that prints a text for each of its values."""
         key = low, n, values
         if key not in self.attached:
             self.attached[key] = self.field(low, n, kind=f"n{len(self.attached)}_")
@@ -92,7 +92,7 @@ class Constructors:
         self, atoms: Atoms, cubes: Cubes, *, operands: Atoms | None = None, hidden: Sequence[str] = (),
         actions: Sequence[str] = (), body: str = "", used: Sequence[str] = (),
     ) -> str:  # fmt: skip
-        """A constructor without the name of its table.
+        """Return a constructor without the name of its table.
 
         `operands`: what follows the mnemonic of an instruction, None elsewhere. `hidden` operands print nothing, `used`
         stand in actions only.
@@ -121,7 +121,7 @@ class Constructors:
         return (*atoms[:at], SleighOperand(self.table([self.constructor(atoms[at:], EVERYTHING)])))
 
     def _together(self, hidden: Sequence[str]) -> Sequence[str]:
-        """The same operands, those that only check made one table where there are several."""
+        """Join hidden operands that only check into one table if there are several."""
         checks = [h for h in hidden if h in self._checks]
         if len(checks) < 2:
             return hidden
@@ -130,7 +130,7 @@ class Constructors:
         return [name, *(h for h in hidden if h not in self._checks and h != PLACED)]
 
     def _unique(self, atoms: Atoms, seen: set[str]) -> list[Atom]:
-        """The same pieces, no operand of which occurs twice in a constructor."""
+        """Rename pieces so that no operand occurs twice in a constructor."""
         out: list[Atom] = []
         for a in _merged(atoms):
             if a == " ":  # the compiler drops a literal blank at the end
@@ -159,6 +159,6 @@ class Constructors:
 
 
 def stretches(mask: int) -> list[tuple[int, int]]:
-    """The stretches of a mask, none across the middle of a 64-bit word."""
+    """Return the runs of bits of a mask, none across the middle of a 64-bit word."""
     low, high = runs(mask & 0xFFFFFFFF), runs(mask >> 32 << 32)
     return [*low, *high]

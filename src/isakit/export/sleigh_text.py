@@ -55,15 +55,15 @@ class Tables(Constructors):
     # --- emptiness --------------------------------------------------------------------------------------------------
 
     def empty(self, node: Node) -> Cubes:
-        """The words for which a node prints nothing."""
+        """Return the words for which a node prints nothing."""
         return self._where(node, lambda t: not t)
 
     def hash_first(self, node: Node) -> Cubes:
-        """The words for which the text of a node begins with `#`."""
+        """Return the words for which the text of a node begins with `#`."""
         return self._where(node, lambda t: t[:1] == "#")
 
     def _where(self, node: Node, test: Callable[[str], bool]) -> Cubes:
-        """The words for which the text of a node passes a test."""
+        """Return the words for which the text of a node passes a test."""
         if isinstance(node, Words):
             return EVERYTHING if test(node.text) else []
         if isinstance(node, NumberText):
@@ -82,7 +82,7 @@ class Tables(Constructors):
         raise TypeError(type(node).__name__)
 
     def cases(self, node: Select | Switch) -> list[tuple[Cubes, Node]]:
-        """The branches of a node with the words that take them; those of choices within it are among them."""
+        """Return the branches of a node with the words that take them, including those of choices within it."""
         found = self._cases.get(id(node))
         if found is None:
             self._keep.append(node)
@@ -111,13 +111,13 @@ class Tables(Constructors):
         return list(out.values())
 
     def always_there(self, node: Node) -> bool:
-        """Whether a node never prints nothing."""
+        """Return true if a node always prints something."""
         return not self.empty(node)
 
     # --- text -------------------------------------------------------------------------------------------------------
 
     def text(self, node: Node, before: str = "", after: str = "") -> Atoms:
-        """The text of a node, with something before and after it where it is not empty."""
+        """Return the text of a node, with something before and after it if it is not empty."""
         key = ("text", id(node), before, after)
         if key not in self._made:
             self._keep.append(node)
@@ -235,7 +235,7 @@ class Tables(Constructors):
         return self._decimal(node, expression, used)
 
     def _expression(self, field: Field, signed: bool) -> tuple[str, list[str]]:
-        """The number of a field in an action, and the fields it is made of."""
+        """Return the number of a field in an action, and the fields it is made of."""
         terms: list[str] = []
         used: list[str] = []
         shift = 0
@@ -269,7 +269,7 @@ class Tables(Constructors):
     # --- flags ------------------------------------------------------------------------------------------------------
 
     def flag(self, node: Node, yes: Atoms, no: Atoms | None) -> Atoms:
-        """What is printed where a flag is set, and where not; `no` None: such words are no instructions."""
+        """Return what is printed for a set flag and for a clear one; `no` None: such words are not instructions."""
         if isinstance(node, Mask):
             chosen = yes if node.value else no
             if chosen is None:
@@ -282,7 +282,7 @@ class Tables(Constructors):
         return self._made[key]
 
     def _set(self, node: Node) -> Cubes | None:
-        """The words for which a flag is set, None where they are too many patterns or not known as patterns."""
+        """Return the words for which a flag is set, None if they are too many patterns or not known as patterns."""
         found: Cubes | None = _plain_set(node)
         if isinstance(node, Select | Switch):
             found = []
@@ -376,7 +376,7 @@ class Tables(Constructors):
     # --- bits in braces ---------------------------------------------------------------------------------------------
 
     def odd(self, claims: Sequence[Node], open_bits: int) -> str:
-        """The table that takes the bits that are claimed out of the context and then prints what is left."""
+        """Return the table that takes claimed bits out of the context and then prints what is left."""
         rest = [c for c in claims if not isinstance(c, Mask)]
         self.uses.add(ODD_LOW)
         if not rest:
@@ -459,7 +459,7 @@ def sum_of_masks(nodes: Iterable[Node]) -> int:
 
 
 def _plain_set(node: Node) -> Cubes | None:
-    """The words for which a flag that makes no choice is set, None for other nodes."""
+    """Return the words for which a flag that makes no choice is set, None for other nodes."""
     if isinstance(node, Mask):
         return EVERYTHING if node.value else []
     if isinstance(node, TextTable):
@@ -472,7 +472,7 @@ def _plain_set(node: Node) -> Cubes | None:
 
 
 def _multiples(node: Within) -> Cubes:
-    """The words of a `Within`."""
+    """Return the words of an `InRange`."""
     number = node.number
     field = number.field
     shift = (node.step // number.scale).bit_length() - 1 if node.step % number.scale == 0 else 0

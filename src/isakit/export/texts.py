@@ -185,7 +185,7 @@ class Model:
         self.forms = [self.form(forms[k]) for k in order]
 
     def form(self, f: Form) -> FormModel:
-        """The model of a form."""
+        """Return the model of a form."""
         refused = [Select(((r.when, None, YES),), NO) for r in f.refusals]
         errors = [*refused, *(self.error(p) for p in f.parts.values())]
         claims = [Mask(f.fixed.mask), *(self.claimed(p) for p in f.parts.values())]
@@ -198,7 +198,7 @@ class Model:
     # --- text ------------------------------------------------------------------------------------------------------
 
     def text(self, part: Part) -> Node:
-        """What a part prints."""
+        """Return the text that a part prints."""
         return self._once(self._texts, part, self._text)
 
     def _once(self, known: dict[int, Node], part: Part, make: Callable[[Any], Node]) -> Node:
@@ -270,7 +270,7 @@ class Model:
     # --- errors and claimed bits -----------------------------------------------------------------------------------
 
     def error(self, part: Part) -> Node:
-        """Whether the bits of a part are a decode error."""
+        """Return the test whether the bits of a part are a decode error."""
         return self._once(self._errors, part, self._error)
 
     def _error(self, part: Part) -> Node:
@@ -291,7 +291,7 @@ class Model:
         raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
 
     def claimed(self, part: Part) -> Node:
-        """The bits a part's text tells."""
+        """Return the bits that a part's text shows."""
         return self._once(self._claims, part, self._claimed)
 
     def _claimed(self, part: Part) -> Node:
@@ -318,13 +318,13 @@ class Model:
     # --- whether a shorter form has the same text -------------------------------------------------------------------
 
     def forced(self, f: Form) -> Node:
-        """Whether the text of a word of the form is also that of a smaller instruction."""
+        """Return the test whether the text of a word of the form is also that of a smaller instruction."""
         encoder = self.decoder.encoder
         smaller = {s: None for m in f.mnemonics for s in encoder.named(m) if s.units < f.units}
         return _any([self._reads_form(f, s) for s in smaller])
 
     def _reads_form(self, long: Form, short: Form) -> Node:
-        """Whether the smaller form can say what a word of the larger one says, part by part."""
+        """Return the test whether the smaller form can say what a word of the larger one says, part by part."""
         longs, shorts = _pieces(long), _pieces(short)
         needed = self._agreements(long, short)
         for name, part in longs.items():
@@ -342,7 +342,7 @@ class Model:
         return _all(needed)
 
     def _agreements(self, long: Form, short: Form) -> list[Node]:
-        """Where two operands of the smaller form are the same register, those of the larger one must be, too."""
+        """Return tests that operands of the larger form agree where two of the smaller one are the same register."""
         named = [(n, p) for n, p in short.parts.items() if isinstance(p, Reg) and n in long.parts]
         out: list[Node] = []
         for k, (first, a) in enumerate(named):
@@ -353,7 +353,7 @@ class Model:
         return out
 
     def _register(self, part: Part, other: Reg) -> Field:
-        """The field of the register operands that a part may be and that another part reads."""
+        """Return the field of the register operands that a part may be and that another part reads."""
         readable = (p for p in alternatives(part) if isinstance(p, Reg) and self.readable(p, other) is not NO)
         found = list(dict.fromkeys(p.field for p in readable))
         if len(found) != 1:
@@ -373,7 +373,7 @@ class Model:
         return NO
 
     def readable(self, part: Part, other: Part) -> Node:
-        """Whether another part reads the text that a part has."""
+        """Return the test whether another part reads the text that a part has."""
         if part is other:
             return YES
         key = (id(part), id(other))
@@ -426,7 +426,7 @@ class Model:
 
 
 def alternatives(part: Part) -> Iterator[Part]:
-    """The parts that a choice chooses from."""
+    """Yield the parts that a choice chooses from."""
     if isinstance(part, Choice):
         for a in part.alternatives:
             yield from alternatives(a.part)
@@ -435,7 +435,7 @@ def alternatives(part: Part) -> Iterator[Part]:
 
 
 def _small(part: Part) -> bool:
-    """Whether a part becomes a table."""
+    """Return true if a part becomes a table."""
     made = isinstance(part, (Template, Choice, Seq))
     return part.possible().bit_count() <= (JOINED_BITS if made else TABLE_BITS)
 
@@ -467,7 +467,7 @@ def runs(mask: int) -> list[tuple[int, int]]:
 
 
 def _pieces(form: Form) -> dict[str, Part | str]:
-    """The pieces of a form's syntax by name; literals by their text."""
+    """Return the pieces of a form's syntax by name; literals by their text."""
     return {i: form.parts[i[1:-1]] if i[0] == "{" else i for i in form.syntax}
 
 
@@ -515,7 +515,7 @@ def _all(nodes: Sequence[Node]) -> Node:
 
 
 def evaluate(node: Node, word: int, address: int = 0) -> str | int:
-    """What a node says of a word; `address` counts units of code."""
+    """Evaluate a node for a word; `address` counts units of code."""
     if isinstance(node, Words):
         return node.text
     if isinstance(node, Mask):
@@ -562,7 +562,7 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
 
 
 def number(node: NumberText, word: int) -> int:
-    """The number of a field, before an address is added."""
+    """Return the number of a field, before an address is added."""
     value = node.field.get(word)
     if node.signed and value >> node.field.width - 1:
         value -= 1 << node.field.width

@@ -12,7 +12,7 @@ N = TypeVar("N")
 
 
 class LiveSets(NamedTuple):
-    """What may still be read where control enters and where it leaves each node, by number."""
+    """The sets of values that may still be read on entry to and on exit from each node, by number."""
 
     entering: list[int]
     leaving: list[int]

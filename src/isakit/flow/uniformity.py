@@ -1,4 +1,4 @@
-"""Where lanes that run together part and meet again: what a branch that they take differently makes of a graph.
+"""Divergence and reconvergence: the effect on a graph of branches that lanes take differently.
 
 Source of `meetings`: Karrenberg, Hack, "Improving Performance of OpenCL on CPUs", 2012, as LLVM's analysis of
 divergence has it.
@@ -17,7 +17,7 @@ N = TypeVar("N")
 
 
 class Divergence(Generic[N]):
-    """What follows from branches in a graph at which lanes part; `nodes[0]` is where all of them begin.
+    """The consequences of branches at which lanes diverge; all of them begin at `nodes[0]`.
 
     Attributes:
         odd: whether there is a cycle with several ways in, where lanes meet later than at the post-dominator.

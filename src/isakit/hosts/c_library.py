@@ -65,7 +65,7 @@ class CLibrary:
 
     @property
     def in_wheel(self) -> Path:
-        """Where a wheel carries the finished library."""
+        """The path of the finished library in an installed wheel."""
         return self.folder / self.name
 
     def compile(self, extra: Sequence[str] = ()) -> bytes:
@@ -111,7 +111,7 @@ class CLibrary:
         return digest.hexdigest()[:20]
 
     def path(self, extra: Sequence[str] = ()) -> Path:
-        """The library as a file, in a folder of its own that belongs to the user alone. Raises HostError.
+        """Return the library as a file in a folder that belongs to the user alone, built if need be. Raises HostError.
 
         `extra` are more options for the compiler, such as `-fsanitize=address`; they make another build.
         """
@@ -138,7 +138,7 @@ class CLibrary:
 
 
 def compiler() -> list[str] | None:
-    """The command of the C compiler, from $CC, else cc, gcc or clang; None where there is none."""
+    """Return the command of the C compiler: $CC, else cc, gcc or clang; None if there is none."""
     given = shlex.split(os.environ.get("CC", ""))
     for command in [given] if given else [["cc"], ["gcc"], ["clang"]]:
         if shutil.which(command[0]):
@@ -147,7 +147,7 @@ def compiler() -> list[str] | None:
 
 
 def private_folder() -> Path:
-    """Where libraries lie for programs to load: in the cache, or where that cannot be trusted in a temporary folder."""
+    """Return the folder of libraries for programs: in the cache, or a temporary one if that cannot be trusted."""
     kept = cache_folder()
     if kept is not None:
         folder = kept.with_name("libraries")

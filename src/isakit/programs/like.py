@@ -33,7 +33,7 @@ class WrittenLike:
 
 
 def split_text(text: str) -> dict[int, str]:
-    """The texts of the programs of a host file, by their number in it; of a text without `.file` lines nothing.
+    """Return the texts of the programs of a host file, by their number in it; none for a text without `.file` lines.
 
     Every text has as many lines as the whole one, so that lines of messages are right.
     """
@@ -51,7 +51,7 @@ def split_text(text: str) -> dict[int, str]:
 
 
 def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str | None = None) -> WrittenLike:
-    """A file like the one in `data`, with what assembled texts say in place of what it has.
+    """Return a file like the one in `data`, with the content of assembled texts in place of its own.
 
     Everything a text does not mention stays. In a GXP file programs can change, in a cubin code, sizes, parameters,
     constants, initial values of variables, units of textures and notes; in a host file every program in it, as long as
@@ -92,7 +92,7 @@ def put_back(programs: Program | Mapping[int, Program], data: bytes, path: str |
 
 
 def _read(programs: Program | Mapping[int, Program], data: bytes, path: str | None) -> list[Module]:
-    """The modules of the file; what words in it are that do not say so themselves, the text says."""
+    """Read the modules of the file; the text names the instruction set of words that do not."""
     try:
         return formats.load_images(data, path=path)
     except FormatError:
@@ -105,7 +105,7 @@ def _read(programs: Program | Mapping[int, Program], data: bytes, path: str | No
 
 
 def _words_like(program: Program, data: bytes, original: Module) -> bytes:
-    """A file of words, or of microcode and its data, with other words."""
+    """Return a file of words, or of microcode and its data, with other words."""
     if program.kernels or len(program.by_type) > 1:
         raise FormatError(original.path, 0, f"a file of words ({original.kind}) holds one program without a name")
     code = program.to_bytes()
@@ -125,7 +125,7 @@ def _words_like(program: Program, data: bytes, original: Module) -> bytes:
 
 
 def _there(data: bytes, module: Module) -> bool:
-    """Whether these are the bytes the module was read from: not those of an array in a C source."""
+    """Return true if these are the bytes the module was read from, not those of an array in a C source."""
     try:
         found = formats.load_images(data)
     except FormatError:
@@ -134,7 +134,7 @@ def _there(data: bytes, module: Module) -> bool:
 
 
 def _fitted(new: bytes, room: int, module: Module) -> bytes:
-    """A program in exactly as many bytes as there are."""
+    """Fit a program into exactly as many bytes as there are."""
     if len(new) > room:
         raise FormatError(
             module.path,
@@ -162,7 +162,7 @@ def _module_like(program: Program, data: bytes, original: Module, notes: list[st
 
 
 def _edits(program: Program, original: Module, notes: list[str]) -> Edits:
-    """What a text says otherwise than the file."""
+    """Return the edits by which a text differs from the file."""
     edits = Edits()
     by_spelling: dict[str, list[Kernel]] = {}
     for k in original.kernels.values():
@@ -194,7 +194,7 @@ def _edits(program: Program, original: Module, notes: list[str]) -> Edits:
 
 
 def _module_edits(wanted: Module, original: Module, edits: Edits) -> None:
-    """Changes of what the text says about the whole file."""
+    """Add the edits of the text that concern the whole file."""
     variables = {v.name: v for v in original.globals}
     for v in wanted.globals:
         old = variables.get(v.name)
@@ -280,7 +280,7 @@ def _changed_notes(new: Sequence[InfoRecord], old: Kernel) -> dict[int, InfoReco
 
 
 def code_map(old: Sequence[Instruction], new: Sequence[Instruction]) -> Callable[[int], int | None]:
-    """Where old code is in new code: from an offset in the old to one in the new, None for what is not there any more.
+    """Return a map from offsets in old code to offsets in new code, None for what is not there any more.
 
     Instructions are the same if they differ in nothing but where they branch to.
     """
@@ -308,7 +308,7 @@ def _shape(i: Instruction) -> object:
 
 
 def write_like(program: Program, original: Module) -> bytes:
-    """A file like `original`, a GXP file, with the programs of a text in place of those it has.
+    """Return a file like `original`, a GXP file, with the programs of a text in place of its own.
 
     A program the text does not have stays as it is. The header's number of phases follows the program, and its number
     of temporaries grows with it; everything else is the original's. Raises FormatError for files of other kinds;

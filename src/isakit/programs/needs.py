@@ -11,7 +11,7 @@ from isakit.description import Kernel, Module
 
 
 def module_of(program: Program, name: str = "main") -> Module:
-    """A program as a module of its kernels; code that belongs to no kernel becomes the kernel `name`.
+    """Return a program as a module of its kernels; code that belongs to no kernel becomes the kernel `name`.
 
     Kernels that were loaded from a file keep what their module says besides them: variables, constants, textures.
     """
@@ -36,7 +36,7 @@ def module_of(program: Program, name: str = "main") -> Module:
 
 
 def completed(module: Module) -> Module:
-    """The module with what its kernels do not say taken from their code and parameters.
+    """Complete a module: what its kernels do not say is taken from their code and parameters.
 
     Registers are the highest the code writes and one (those above read 0, and compilers read them for that), barriers
     the highest it names and one, shared memory holds launch header and parameters.

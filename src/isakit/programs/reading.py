@@ -76,7 +76,7 @@ def load_all(
 
 
 def _assembled(data: bytes, isa: str, variant: str, name: str | None) -> list[Module]:
-    """The programs of a source text that says its instruction set, as listings do, or is one of the set that is named.
+    """Assemble a source text that names its instruction set, as listings do, or is for the given one.
 
     Raises AsmError for a text that says what it is and has mistakes.
     """
@@ -107,7 +107,7 @@ def _assembled(data: bytes, isa: str, variant: str, name: str | None) -> list[Mo
 
 
 def _compiled(data: bytes, variant: str, name: str | None) -> list[Module]:
-    """The PTX texts in a file, compiled: those for the oldest chip, since newer ones say the same once more.
+    """Compile the PTX texts in a file that are for the oldest chip, since newer ones say the same once more.
 
     Raises CompileError if there are some and none compiles.
     """
@@ -135,7 +135,7 @@ def _compiled(data: bytes, variant: str, name: str | None) -> list[Module]:
 
 
 def _target(text: str) -> int:
-    """The number of the architecture a PTX text is for."""
+    """Return the number of the architecture a PTX text is for."""
     m = re.search(r"\.target\s+(?:sm|compute)_(\d{1,4})", text)
     return int(m[1]) if m else 0
 
@@ -144,7 +144,7 @@ _LARGEST_PTX = 1 << 28
 
 
 def _ptx(source: str | PathLike[str] | bytes) -> str | None:
-    """The content, if it is a PTX text."""
+    """Return the content if it is a PTX text."""
     if isinstance(source, bytes):
         data = source
     else:

@@ -13,7 +13,7 @@ from isakit.programs.needs import completed, module_of
 
 
 def write(program: Program, kind: str) -> bytes:
-    """A program as the content of a file: `raw`, `hex`, `cubin` (text), `elf`, or `gxp` for a text with `.gxp`.
+    """Return a program as the content of a file: `raw`, `hex`, `cubin` (text), `elf`, or `gxp` for a text with `.gxp`.
 
     Raises FormatError for a format that cannot hold it.
     """

@@ -1,4 +1,4 @@
-"""What a user calls to run things: devices, kernels, buffers."""
+"""Devices, kernels and buffers: the interface for running programs."""
 
 from __future__ import annotations
 

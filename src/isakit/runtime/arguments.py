@@ -113,7 +113,7 @@ def _size(arg: Any) -> int:
 
 
 def aligned(at: int, size: int) -> int:
-    """The first place from `at` on with the natural alignment of `size` bytes, at most 8."""
+    """Round an offset up to the natural alignment of `size` bytes, at most 8."""
     align = min(8, 1 << (size.bit_length() - 1)) if size else 1
     return -(-at // align) * align
 
@@ -190,7 +190,7 @@ def _check_element(array: Array, param: Param | None, what: str) -> None:
 
 
 def _how_to_pass(array: Array, wanted: np.dtype[Any], param: Param) -> str:
-    """What to write instead for an array of another type than the one wanted."""
+    """Return the advice for an array of another type than the one wanted."""
     name = param.name or "x"
     if array.dtype.names is not None:
         return f"pass one field of it as np.{wanted}, or {name}.view(np.uint8) for its bytes as they are"
@@ -200,7 +200,7 @@ def _how_to_pass(array: Array, wanted: np.dtype[Any], param: Param) -> str:
 
 
 def _device_form(array: Array) -> Array:
-    """The array as the device keeps it: little-endian."""
+    """Return the array as the device keeps it: little-endian."""
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
@@ -214,7 +214,7 @@ def _address(buffer: Buffer, param: Param | None, what: str, pointer_bytes: int)
 
 
 def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
-    """A number as bytes: NumPy scalars as they are, Python ints as 32-bit integers, Python floats as f32."""
+    """Return a number as bytes: NumPy scalars as they are, Python ints as 32-bit integers, Python floats as f32."""
     size = param.size if param is not None else None
     kind = param.kind if param is not None else ""
     letter = "u" if param is not None and param.is_pointer else kind[:1]  # an address is a number
@@ -243,7 +243,7 @@ def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
 
 
 def _rounded(number: float, width: int, what: str) -> np.generic:
-    """A number as the float of `width` bytes next to it. Raises LaunchError for one beyond all of them."""
+    """Round a number to the nearest float of `width` bytes. Raises LaunchError for one beyond all of them."""
     try:
         with np.errstate(over="ignore"):
             value = np.float32(number) if width == 4 else np.float64(number)

@@ -27,7 +27,7 @@ class Buffer:
 
     @property
     def freed(self) -> bool:
-        """Whether the memory was given back."""
+        """True if the memory was given back."""
         if self._freed:
             return True
         found = self.memory.range_of(self.address)
@@ -42,7 +42,7 @@ class Buffer:
         self._freed = True
 
     def view(self, offset: int = 0, nbytes: int | None = None) -> Bytes:
-        """The bytes themselves: changes go both ways until the device's memory grows, which only `alloc` makes it do.
+        """Return the bytes themselves: changes go both ways until `alloc` makes the device's memory grow.
 
         Raises LaunchError for bytes outside of the buffer and for a freed one.
         """
@@ -61,7 +61,7 @@ class Buffer:
             self.view(offset, len(raw))[:] = raw
 
     def read(self, dtype: DTypeLike, shape: int | tuple[int, ...], offset: int = 0) -> NDArray[Any]:
-        """A copy of the content from byte `offset` on as an array. Raises LaunchError as `view`."""
+        """Return a copy of the content from byte `offset` on as an array. Raises LaunchError as `view`."""
         shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
         kind = np.dtype(dtype)
         count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
@@ -80,7 +80,7 @@ class Buffer:
 
 
 def bytes_of(array: NDArray[Any]) -> Bytes:
-    """An array's content in C order. Raises LaunchError for Python objects."""
+    """Return an array's content in C order. Raises LaunchError for Python objects."""
     if array.dtype.hasobject:
         raise LaunchError("arrays of Python objects cannot be copied to a device")
     return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)

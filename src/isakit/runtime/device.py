@@ -117,9 +117,9 @@ class Device:
             self.memory.free(where)
 
     def buffer(self, address: int, nbytes: int | None = None) -> Buffer:
-        """The bytes at a device address (left out: up to the end of its allocation) as a buffer that owns nothing.
+        """Return the bytes at a device address as a buffer that owns nothing.
 
-        Raises LaunchError for bytes outside of any allocation.
+        `nbytes` left out: up to the end of the allocation. Raises LaunchError for bytes outside of any allocation.
         """
         found = self.memory.range_of(address)
         if found is None:
@@ -139,12 +139,15 @@ class Device:
         self._at(where, offset).write(data, 0 if isinstance(where, int) else offset)
 
     def read(self, where: Place, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
-        """A copy of what a buffer or device address holds from byte `offset` on. Raises LaunchError as `write`."""
+        """Return a copy of a buffer's or device address's content from byte `offset` on.
+
+        Raises LaunchError as `write`.
+        """
         size = shape if isinstance(shape, int) else tuple(shape)
         return self._at(where, offset).read(dtype, size, 0 if isinstance(where, int) else offset)
 
     def view(self, where: Place, nbytes: int | None = None, offset: int = 0) -> NDArray[np.uint8]:
-        """The bytes of a buffer or at a device address, not copied: see `Buffer.view`."""
+        """Return the bytes of a buffer or at a device address, not copied: see `Buffer.view`."""
         return self._at(where, offset).view(0 if isinstance(where, int) else offset, nbytes)
 
     def copy(self, to: Place, source: Place, nbytes: int | None = None) -> None:
@@ -256,7 +259,7 @@ class Device:
             self.bind(FENCE_SPACE, self.alloc(FENCE_BYTES))
 
     def _place_globals(self, info: Module) -> dict[str, Buffer]:
-        """Module variables get memory and their first content."""
+        """Allocate module variables and write their initial content."""
         out: dict[str, Buffer] = {}
         for variable in info.globals:
             buffer = out[variable.name] = self.alloc(variable.size)
@@ -286,7 +289,7 @@ class Device:
         args: Sequence[Any] = (),
         **options: Any,
     ) -> Machine:
-        """A machine at the first instruction of a launch, to be stepped: see `LoadedKernel.machine` and `Machine`."""
+        """Return a machine at the first instruction of a launch, to be stepped: see `LoadedKernel.machine`."""
         return kernel.machine(grid, block, args, **options)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Whether compiled code can be had on this host, and whether it shall run what a user asked for."""
+"""The choice of the engine: whether compiled code can be had on this host, and whether it shall run a program."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class FallbackWarning(UserWarning):
 
 
 def missing() -> str | None:
-    """Why compiled code cannot run here, as far as that shows without loading LLVM, or None."""
+    """Return why compiled code cannot run here, as far as that shows without loading LLVM, or None."""
     return "llvmlite is not installed" if find_spec("llvmlite") is None else None
 
 
 def unusable() -> str | None:
-    """Why compiled code cannot run here, or None."""
+    """Return why compiled code cannot run here, or None."""
     reason = missing()
     if reason is not None:
         return reason
@@ -37,10 +37,10 @@ def unusable() -> str | None:
 
 
 def chosen(engine: str, why_not: Callable[[], str | None] = unusable, depth: int = 3) -> bool:
-    """Whether the llvm engine shall run what a user asked for; `why_not` says why it cannot be used here, if so.
+    """Return true if the llvm engine shall run a program; `why_not` gives the reason why it cannot be used, if any.
 
-    `auto` does without, with one warning per process that points `depth` callers up. Raises LaunchError for an
-    unknown name, NotModelled for `llvm` where it cannot be had.
+    `auto` does without, with one warning per process that points `depth` callers up. Raises LaunchError for an unknown
+    name, NotModelled for `llvm` where it cannot be had.
     """
     if engine not in ENGINES:
         raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")

@@ -33,7 +33,7 @@ Dims = int | Sequence[int]
 
 
 class LaunchDevice(Protocol):
-    """What a kernel has to know about the device that runs it."""
+    """The device of a kernel, as far as the kernel has to know it."""
 
     memory: DeviceMemory
     limits_of: Chip
@@ -92,7 +92,7 @@ class LoadedKernel:
 
     @property
     def params(self) -> list[Param] | None:
-        """What the arguments are, None where nothing says so."""
+        """The parameters, None if they are not known."""
         return self.info.params if self.info.params_known else None
 
     @property
@@ -189,9 +189,9 @@ class LoadedKernel:
         windows: Mapping[int, Window] | None = None,
         dynamic_shared: int = 0,
     ) -> Launch:
-        """A launch for `Device.execute`, which can be pickled; arguments as of `launch`, but buffers instead of arrays.
+        """Prepare a launch for `Device.execute`, which can be pickled.
 
-        Raises LaunchError.
+        Arguments are those of `launch`, but buffers instead of arrays. Raises LaunchError.
         """
         passed = self._pass(args, param_bytes)
         if passed.arrays:
@@ -212,7 +212,10 @@ class LoadedKernel:
         windows: Mapping[int, Window] | None = None,
         dynamic_shared: int = 0,
     ) -> Machine:
-        """A machine at the first instruction, to be stepped. Arrays are brought up to date after every step or run."""
+        """Return a machine at the first instruction, to be stepped.
+
+        Arrays are brought up to date after every step or run.
+        """
         with self.device.memory.lock, deferred():
             passed = self._pass(args, param_bytes)
             try:

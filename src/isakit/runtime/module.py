@@ -61,7 +61,7 @@ class LoadedModule(Mapping[str, LoadedKernel]):
         at[0][at[1] : end] = raw
 
     def read_constant(self, where: str | int, nbytes: int | None = None, offset: int = 0) -> bytes:
-        """What a constant or bank holds, from byte `offset` on. Raises LaunchError as `write_constant`."""
+        """Return the content of a constant or bank, from byte `offset` on. Raises LaunchError as `write_constant`."""
         (bank, start), end = self._place(where, offset, nbytes)
         return bytes(bank[start:end])
 
@@ -100,7 +100,7 @@ class LoadedModule(Mapping[str, LoadedKernel]):
 
 
 def described(source: Any, chip: str) -> Module:
-    """The description of what is to be loaded: a module, an assembled or disassembled program, or 32-bit words.
+    """Return the description of what is to be loaded: a module, an assembled or disassembled program, or 32-bit words.
 
     Raises LaunchError for anything else, and for code of another instruction set.
     """

@@ -18,7 +18,10 @@ _DAMAGED = (ValueError, EOFError, SyntaxError, TokenError, TypeError, LookupErro
 
 
 def load_array(path: str | PathLike[str]) -> NDArray[Any]:
-    """The array in a `.npy` file, in C order. Raises FormatError for another file, OSError for one not to be read."""
+    """Return the array in a `.npy` file, in C order.
+
+    Raises FormatError for another file, OSError for an unreadable one.
+    """
     try:
         loaded: Any = np.load(path, allow_pickle=False)
     except _DAMAGED:

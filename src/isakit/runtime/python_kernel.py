@@ -45,7 +45,7 @@ class PythonKernel:
         return self._ptx
 
     def module(self, variant: str = "gt200") -> Module:
-        """The compiled kernel for a chip."""
+        """Return the compiled kernel for a chip."""
         got = self._modules.get(variant)
         if got is None:
             text, params = self._translated()
@@ -66,7 +66,7 @@ class PythonKernel:
         return self._loaded[1][shape]
 
     def __call__(self, *args: Any) -> None:
-        """A kernel needs a shape: `kernel[grid, block](...)`."""
+        """Raise TypeError: a kernel needs a shape, `kernel[grid, block](...)`."""
         raise TypeError(f"say how many threads run it: {self.name}[grid, block](...)")
 
     def __repr__(self) -> str:

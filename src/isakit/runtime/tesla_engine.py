@@ -1,4 +1,4 @@
-"""Which engine runs a launch: compiled code where it can, the reference machine otherwise."""
+"""The engine of a launch: compiled code if possible, the reference machine otherwise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None
 
 
 def executor(engine: str, tier: str = "auto", threads: int | None = None, portable: bool = False) -> Execute:
-    """The function that runs launches for what a user asked for.
+    """Return the function that runs launches on the engine a user asked for.
 
     `portable` makes code that needs no special instructions of the host; it is slower.
 
@@ -51,13 +51,13 @@ def executor(engine: str, tier: str = "auto", threads: int | None = None, portab
 
 
 def engine_of(execute: Execute) -> str:
-    """The engine, `reference` or `llvm`, that a function of `executor` runs launches on where it can."""
+    """Return the engine, `reference` or `llvm`, that a function of `executor` runs launches on if it can."""
     return "llvm" if isinstance(execute, Compiling) and (execute.eager or _usable()) else "reference"
 
 
 @cache
 def _usable() -> bool:
-    """Whether LLVM, which is installed, can be used. Warns where it cannot."""
+    """Return true if LLVM, which is installed, can be used. Warns if it cannot."""
     return chosen("auto", _unusable, depth=4)
 
 

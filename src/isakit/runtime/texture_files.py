@@ -80,7 +80,7 @@ def read_texture(
     filter: Literal["nearest", "bilinear"] = "bilinear",
     wrap: Literal["clamp", "wrap", "mirror"] = "clamp",
 ) -> Texture:
-    """A texture from a `.npy`, `.dds`, `.ktx` or `.gxt` file, or a picture; the kind is told by the content.
+    """Read a texture from a `.npy`, `.dds`, `.ktx` or `.gxt` file, or a picture; the kind is told by the content.
 
     Arrays are [height, width, channels], [depth, height, width, channels] or [6, size, size, channels] for a cube map;
     integers must be uint8. Row 0 of a file is row 0 of the texture. Raises FormatError for what cannot be read,
@@ -211,7 +211,7 @@ def _ktx(f: _File) -> list[Levels]:
 
 
 def _gxt(f: _File) -> list[Levels]:
-    """The first texture of a GXT file. The records of version 3 have sizes, those of older ones texture state."""
+    """Read the first texture of a GXT file. Records of version 3 have sizes, those of older ones texture state."""
     count, p4, p8 = f.u32(8), f.u32(20), f.u32(24)
     version = f.u32(4) & 0xFFFF
     if not 1 <= version <= 3:
@@ -253,7 +253,7 @@ def _plain(format: GxmFormat) -> bool:
 
 
 def _gxt_palette(f: _File, at: int, size: int, index: int, format: GxmFormat, p4: int, p8: int) -> Array:
-    """A palette: those of 16 colours, then those of 256 lie at the end of the file's data."""
+    """Read a palette: those of 16 colours, then those of 256 lie at the end of the file's data."""
     end = f.u32(12) + f.u32(16)
     start = end - 1024 * p8 - 64 * p4
     start += 64 * index if format.base == "P4" else 64 * p4 + 1024 * (index - p4 if index >= p4 else index)

@@ -184,7 +184,7 @@ class BoundShader:
             self.shared[data + d.sa_offset, 0] = state_word(d.resource // 4, d.resource % 4)
 
     def _texture_buffer(self) -> Array:
-        """The buffer in memory with the state words of textures, at the places the file gives them."""
+        """Return the buffer in memory with the state words of textures, at the offsets the file gives them."""
         gxp: GxpFile = self.gxp
         table = gxp.texture_buffer_samplers
         words = np.zeros(max([1, gxp.buffer_sizes[4], *(d.sa_offset + 1 for d in table)]), np.uint32)
@@ -226,14 +226,14 @@ class BoundShader:
         return out
 
     def secondary(self) -> Machine:
-        """The machine that the secondary program runs on, once."""
+        """Return the machine that the secondary program runs on, once."""
         return Machine(1, memory=self.memory, units=self.units, uniform=self.shared)
 
     # --- invocations -------------------------------------------------------------------------------------------------
     def grid(
         self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None, target: Any
     ) -> tuple[Grid, Inputs]:
-        """The invocations, and what is in their registers before."""
+        """Return the invocations, and the initial content of their registers."""
         vertex = self.shader.stage == "vertex"
         if vertex and varyings:
             raise LaunchError("a vertex shader takes attributes, not varyings")
@@ -266,7 +266,7 @@ class BoundShader:
     def machine(
         self, inputs: Inputs, before: Array | None, start: int, count: int, instead_of: Machine | None = None
     ) -> Machine:
-        """The machine for some of the invocations, with their inputs in its registers; in place of another one."""
+        """Return the machine for some of the invocations, with its inputs in registers; reuses another one."""
         rows = self.code.extent
         rows["pa"] = max(rows["pa"], 4)
         for file, register, words in inputs:
@@ -281,11 +281,11 @@ class BoundShader:
         return m
 
     def results(self, m: Machine) -> dict[str, Array]:
-        """What a machine's invocations have computed."""
+        """Return the results of a machine's invocations."""
         return self._vertex_results(m) if self.shader.stage == "vertex" else self._fragment_results(m)
 
     def target_words(self, grid: Grid, target: Any) -> Array:
-        """The registers of the colours there before, in the shader's output format."""
+        """Return the registers of the colours there before, in the shader's output format."""
         register = OutputRegister.declared(self.gxp)
         return register.packed(grid.rows(target, register.components))
 
@@ -332,7 +332,7 @@ class BoundShader:
         return out
 
     def _texel(self, i: layout.ShaderInput, rows: Array) -> Array:
-        """The registers of a texel that is fetched before the program starts, its level by the neighbours' places."""
+        """Return the registers of a texel that is fetched before the program, its level by the neighbours' places."""
         texture = self.units.get(i.texture or 0)
         if texture is None:
             raise LaunchError(f"no texture for unit {i.texture}")
@@ -386,7 +386,7 @@ def _canonical(name: str) -> str:
 
 
 def _uniform_rows(p: GxpParameter, value: Any) -> Array:
-    """A uniform's value as [elements, components]."""
+    """Return a uniform's value as [elements, components]."""
     a: Array = np.asarray(value)
     if a.dtype == np.float64:
         a = a.astype(np.float32)

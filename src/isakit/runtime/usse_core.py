@@ -56,7 +56,7 @@ class Core:
         return self
 
     def machine(self, program: Program) -> Machine:
-        """The machine behind the core at the first instruction of a program, to be stepped; it shares the registers."""
+        """Return the machine behind the core at a program's first instruction, to be stepped; registers are shared."""
         self._machine.start(ShaderCode(program, self.rules))
         return self._machine
 

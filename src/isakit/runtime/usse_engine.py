@@ -1,4 +1,4 @@
-"""Which engine runs a shader: compiled code where it pays, the reference engine otherwise."""
+"""The engine of a shader: compiled code where it pays, the reference engine otherwise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_engine(engine: str) -> None:
 
 
 def stretches_for(engine: Engine, code: ShaderCode, invocations: int) -> tuple[Stretches, bool] | None:
-    """The compiled parts of a program for a run over some invocations, and whether to make those that are missing.
+    """Return the compiled parts of a program for a run over some invocations, and whether to make the missing ones.
 
     None for the reference engine. Raises NotModelled for `llvm` where it cannot be had; `auto` warns.
     """
@@ -44,7 +44,7 @@ def stretches_for(engine: Engine, code: ShaderCode, invocations: int) -> tuple[S
 
 
 def sampling(engine: Engine, invocations: int) -> WordsOf:
-    """What makes the registers of samples for so many invocations."""
+    """Return the function that makes the registers of samples for so many invocations."""
     if (engine == "auto" and invocations < FEW) or not chosen(engine, unusable, depth=7):
         return words_of
     from isakit.engine.llvm import host
@@ -54,7 +54,7 @@ def sampling(engine: Engine, invocations: int) -> WordsOf:
 
 
 def runner(machine: Machine, stretches: Stretches, compile: bool) -> Runner:
-    """What runs the compiled parts on a machine."""
+    """Return the runner of the compiled parts on a machine."""
     from isakit.machine.usse.compiled_samples import Samples
     from isakit.machine.usse.compiled_shader import Runner
 

@@ -39,7 +39,7 @@ class Grid:
                 raise LaunchError(f"count is {count}, the inputs have {_listed(lists)} rows")
 
     def rows(self, value: Any, components: int) -> Array:
-        """An input as [lanes, components]; missing components are 0, the fourth 1."""
+        """Return an input as [lanes, components]; missing components are 0, the fourth 1."""
         a = np.asarray(value)
         if a.dtype == np.float64:
             a = a.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Where a GXP file wants its inputs and leaves its results: registers of attributes, uniforms, varyings and outputs.
+"""The registers of a GXP file's attributes, uniforms, varyings and outputs.
 
 Source: [usse] 3.1 to 3.3.
 """
@@ -75,7 +75,7 @@ def _stored(values: Array, ty: str) -> Array:
 
 
 def from_words(words: Array, ty: str, count: int) -> Array:
-    """The first `count` components of registers of shape [lanes, words], as f32 (bytes as fractions of 255)."""
+    """Return the first `count` components of registers of shape [lanes, words], as f32 (bytes as fractions of 255)."""
     if ty == "c10":
         low, high = words[:, 0].astype(np.int64), words[:, 1].astype(np.int64)
         tens = np.stack([low, low >> 10, low >> 20, low >> 30 | high << 2], 1)[:, :count] & 0x3FF
@@ -111,7 +111,7 @@ _INPUT_TYPES = {0: "f32", 1: "c10", 2: "f16"}
 
 
 def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[ShaderInput]:
-    """Inputs in register order: for each descriptor the iterated value, then the texel fetched before the program.
+    """Return inputs in register order: for each descriptor the iterated value, then the texel fetched before.
 
     Raises NotModelled for codes of unknown meaning.
     """
@@ -206,7 +206,7 @@ def container_base(gxp: GxpFile, index: int) -> int | None:
 
 
 def find(parameters: list[GxpParameter], name: str, what: str) -> GxpParameter:
-    """A parameter by its name, or by its semantic (`POSITION`, `TEXCOORD0`)."""
+    """Return a parameter by its name, or by its semantic (`POSITION`, `TEXCOORD0`)."""
     for p in parameters:
         if p.name == name:
             return p

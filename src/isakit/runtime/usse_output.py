@@ -32,13 +32,13 @@ class OutputRegister:
 
     @staticmethod
     def declared(gxp: GxpFile) -> OutputRegister:
-        """What the file of a fragment program says."""
+        """Return the output register that the file of a fragment program declares."""
         v: Any = gxp.varyings
         return OutputRegister(TYPES[int(v.output_type)], max(1, int(v.output_components)))
 
     @staticmethod
     def asked(name: str, gxp: GxpFile) -> OutputRegister:
-        """The format `name` (`declared`, `uchar4`, `half4` ...) for a program.
+        """Return the format `name` (`declared`, `uchar4`, `half4` ...) for a program.
 
         Raises LaunchError for names that do not exist, and for programs that write another format themselves.
         """
@@ -75,7 +75,7 @@ class OutputRegister:
             return layout.to_words(rows, self.ty)
 
     def unpacked(self, words: Array) -> Array:
-        """The colours in registers [n, words], f32 [n, components]."""
+        """Return the colours in registers [n, words] as f32 [n, components]."""
         return layout.from_words(words, self.ty, self.components).copy()
 
     def __str__(self) -> str:

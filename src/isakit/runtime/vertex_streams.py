@@ -62,7 +62,7 @@ class VertexStream:
         return self._kind.itemsize * self.components
 
     def values(self) -> Array:
-        """The values, [vertices, components]: f32 for `N` formats and floats, else the stored integers.
+        """Return the values, [vertices, components]: f32 for `N` formats and floats, else the stored integers.
 
         Raises LaunchError where the data ends before the vertices do.
         """

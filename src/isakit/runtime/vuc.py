@@ -26,7 +26,7 @@ DEFAULT_CYCLES = 1_000_000
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a run ended, and what it took.
+    """The reason why a run ended, and its cost.
 
     `reason`: `limit` (the cycles are used up), `until` (the address or condition asked for), `halted` (by the host or
     the watchdog), `asleep` (only the host could wake the core), `spinning` (an unconditional branch to itself, which
@@ -138,7 +138,7 @@ class Core(Machine):
             self.on_cycle(watch.step())
 
     def watch(self, max_cycles: int = DEFAULT_CYCLES) -> Iterable[Cycle]:
-        """The cycles of a run, one after the other, with what issued, what landed and which hazards there were."""
+        """Yield the cycles of a run in order, each with what issued, what landed and the hazards in it."""
         watch = Watch(self)
         end = self.cycle + max_cycles
         while self.cycle < end and not self.halted:
@@ -254,7 +254,7 @@ def _restored(variant: str, options: Options, engine: Literal["auto", "reference
 
 
 def decoder_of(variant: str):
-    """The decoder of a variant's words."""
+    """Return the decoder of a variant's words."""
     from isakit.arch.vuc import vuc
 
     return decoder(vuc, variant)

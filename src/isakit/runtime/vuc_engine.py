@@ -1,4 +1,4 @@
-"""Which engine runs a core: compiled code where it pays, else the reference core."""
+"""The engine of a core: compiled code where it pays, else the reference core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Advance = Callable[[int, Container[int]], str]
 
 
 def accelerator(core: CoreMachine, engine: str) -> Advance | None:
-    """What `core` is to advance with; None for the reference core itself.
+    """Return the engine `core` is to advance with; None for the reference core itself.
 
     `auto` compiles after 200,000 cycles, and never without llvmlite. Raises LaunchError for an unknown name,
     NotModelled for `llvm` without llvmlite.

@@ -53,7 +53,7 @@ class _Late:
 
 
 def lint(program: Program | Sequence[int] | str, variant: str = "") -> list[Finding]:
-    """Findings of a program, in address order.
+    """Return the findings about a program, in address order.
 
     Args:
         program: a `Program`, instruction words (which need `variant`), or assembly text.
@@ -222,7 +222,7 @@ class _Linter:
 
 
 def _is_long(op: CoreOp) -> bool:
-    """Whether the instruction uses the long arithmetic unit."""
+    """Return true if the instruction uses the long arithmetic unit."""
     return any(r[0] == "acc" for r, _ in op.footprint.delayed)
 
 
@@ -233,7 +233,7 @@ def _target(op: CoreOp) -> int:
 
 
 def _affected(late: Register, reader: CoreOp) -> set[Register]:
-    """Registers a reader takes that a write under way will change."""
+    """Return the registers a reader takes that a write under way will change."""
     reads = reader.footprint.reads
     file, n = late
     specials = {r for r in reads if r[0] == "sr"}

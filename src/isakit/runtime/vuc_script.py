@@ -48,7 +48,7 @@ class ScriptCommand:
 
 
 def parse_script(text: str) -> list[ScriptCommand]:
-    """The commands of a script. Raises LaunchError for what is none, with the line's number."""
+    """Parse the commands of a script. Raises LaunchError for a line that is not one, with its number."""
     out: list[ScriptCommand] = []
     for number, line in enumerate(text.splitlines(), 1):
         words = tuple(line.partition("#")[0].split())

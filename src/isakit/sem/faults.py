@@ -33,7 +33,7 @@ class Fault:
     framed: Raised | None = None
 
     def by(self, form: Form, word: int, rule: Raised | None) -> bool:
-        """Whether this instruction can raise it, by one of the two rules."""
+        """Return true if this instruction can raise it, by one of the two rules."""
         if rule is None:
             return False
         try:
@@ -43,7 +43,7 @@ class Fault:
 
 
 def accesses(*spaces: str, size: int = 1, kinds: tuple[str, ...] = ("load", "store", "atomic")) -> Raised:
-    """Accesses of memory spaces (without their numbers) with at least so many bytes."""
+    """Return a rule for accesses of memory spaces (without their numbers) with at least so many bytes."""
 
     def raised(form: Form, word: int, trace: Trace) -> bool:
         return any(e.name.rstrip("0123456789") in spaces and int(e.get("size")) >= size for e in trace.of_kind(*kinds))
@@ -64,7 +64,7 @@ def asks(*requests: Request) -> Raised:
 
 
 def writes(file: str) -> Raised:
-    """Writes a register of a file."""
+    """Return a rule for writes of a register of a file."""
     return lambda form, word, trace: any(e.name == file for e in trace.of_kind("write"))
 
 

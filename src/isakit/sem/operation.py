@@ -40,7 +40,7 @@ class Operation:
 def expansion(
     op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]
 ) -> tuple[list[Value], Value]:
-    """The definition applied to formal arguments: (formal params, result). The params are named `a0`, `a1`, ..."""
+    """Apply the definition to formal arguments: (formal params, result). The params are named `a0`, `a1`, ..."""
     formals = [formal(i, w) for i, w in enumerate(widths)]
     return formals, op.definition(*formals, **dict(statics))
 
@@ -53,5 +53,5 @@ def formal(i: int, width: int) -> Value:
 
 
 def operation(definition: Callable[..., Value]) -> Operation:
-    """Decorator: make a definition an `Operation`."""
+    """Make a definition an `Operation` (decorator)."""
     return Operation(definition)

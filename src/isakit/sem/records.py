@@ -81,7 +81,7 @@ class RecordLayout:
         return self.fields[name]
 
     def at(self, name: str) -> int:
-        """The offset of a field."""
+        """Return the offset of a field."""
         return self.fields[name].offset
 
 
@@ -113,7 +113,7 @@ class StateRecord:
 
 
 def width_of(annotation: Any) -> int | None:
-    """The bits of an annotated number, 1 for a bool; None for something else."""
+    """Return the bits of an annotated number, 1 for a bool; None for something else."""
     if annotation is bool:
         return 1
     if get_origin(annotation) is Annotated:
@@ -122,7 +122,7 @@ def width_of(annotation: Any) -> int | None:
 
 
 def many_of(annotation: Any) -> tuple[Any, Many] | None:
-    """(what the elements are, how many) of an annotated list; None for something else."""
+    """Return (type of the elements, their number) of an annotated list; None for something else."""
     if get_origin(annotation) is Annotated:
         inner, *extra = get_args(annotation)
         many = next((x for x in extra if isinstance(x, Many)), None)
@@ -133,7 +133,7 @@ def many_of(annotation: Any) -> tuple[Any, Many] | None:
 
 @cache
 def layout_of(record: type[StateRecord]) -> RecordLayout:
-    """Where the fields of a record are. Raises DefinitionError for a field that is no number, record or row."""
+    """Return the layout of a record. Raises DefinitionError for a field that is not a number, record or row."""
     fields: dict[str, RecordField] = {}
     end = 0
     declared = next(c for c in record.__mro__ if StateRecord in c.__bases__)  # classes below it are views of the same

@@ -1,4 +1,4 @@
-"""What semantics functions ask the machine for: values that only it knows, and control actions.
+"""The requests of semantics functions to the machine: values that only it knows, and control actions.
 
 An instruction set declares each of them once, as an object that semantics functions call. The machines list what they
 implement and what they refuse, and `covered` checks the lists when a machine is imported.
@@ -106,7 +106,7 @@ class Requests:
 def covered(
     machine: str, declared: Mapping[str, Request], implemented: Mapping[Any, Handler], refused: Iterable[Request] = ()
 ) -> dict[str, Handler]:
-    """The handlers of a machine by the name of the request.
+    """Return the handlers of a machine by the name of the request.
 
     Raises DefinitionError where a declared request is neither implemented nor refused, is both, or is not declared.
     """

@@ -45,7 +45,7 @@ Lanes = Annotated[list[int], OfLanes()]
 
 
 def _definition(function: Callable[..., Any]) -> ast.stmt:
-    """The definition of a function. Files are parsed once: to cut one function out, `inspect` takes them to tokens."""
+    """Return the definition of a function. Files are parsed once: to cut one function out, `inspect` tokenizes them."""
     code = function.__code__
     found = _definitions(code.co_filename).get(code.co_firstlineno)
     return found or ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
@@ -53,7 +53,7 @@ def _definition(function: Callable[..., Any]) -> ast.stmt:
 
 @cache
 def _definitions(path: str) -> dict[int, ast.FunctionDef]:
-    """The functions of a file by their first line, which may be that of a decorator."""
+    """Return the functions of a file by their first line, which may be that of a decorator."""
     tree = ast.parse("".join(linecache.getlines(path)))
     found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     return {min(part.lineno for part in (node, *node.decorator_list)): node for node in found}
@@ -116,7 +116,7 @@ class Routine(Translatable, Generic[P, T]):
 
     @property
     def parameters(self) -> list[RoutineParameter]:
-        """What compiled code passes to it."""
+        """The parameters that compiled code passes to it."""
         return self._look()[0]
 
     @property
@@ -166,7 +166,7 @@ class Routine(Translatable, Generic[P, T]):
 
 
 def _text_of(function: Callable[..., Any]) -> str:
-    """The text of a function, by its indentation: `inspect.getsource` reads all of its tokens."""
+    """Return the text of a function, by its indentation: `inspect.getsource` reads all of its tokens."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
     margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if lines else ""
@@ -200,14 +200,14 @@ def forget() -> None:
 
 
 def routine(function: Callable[P, T]) -> Routine[P, T]:
-    """Decorator: a function of the routine language, which becomes part of the compiled code that calls it."""
+    """Make a function a routine, which becomes part of the compiled code that calls it (decorator)."""
     made = Routine(function)
     _all.append(made)
     return made
 
 
 def shared_routine(function: Callable[P, T]) -> Routine[P, T]:
-    """Decorator: a function of the routine language, which compiled code calls."""
+    """Make a function a routine that compiled code calls (decorator)."""
     made = Routine(function, shared=True)
     _all.append(made)
     return made
@@ -229,17 +229,17 @@ class External(Callee, Generic[P, T]):
         return self._width
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """What Python does."""
+        """Run the function in Python."""
         return self.function(*args, **kwargs)
 
 
 def external(function: Callable[P, T]) -> External[P, T]:
-    """Decorator: something compiled code has code of its own for."""
+    """Mark a function that compiled code has code of its own for (decorator)."""
     return External(function)
 
 
 def _parameter(name: str, hint: Any) -> RoutineParameter | None:
-    """A parameter that is not static."""
+    """Return a parameter that is not static."""
     width = width_of(hint)
     if width is not None:
         return RoutineParameter(name, width=width)

@@ -1,14 +1,11 @@
-"""What routines are translated to: statements on locals, fields of records, and the lanes of a warp.
+"""The code that routines are translated to: statements on locals, fields of records, and the lanes of a warp.
 
 Expressions are values of `sem.value` with leaves of their own:
 
-| op | args | attr | meaning |
-|---|---|---|---|
-| `LOCAL` | | name | a parameter or local |
-| `FIELD` | | (record, field) | a field of the record that a name stands for, as it is now |
-| `ITEM` | index | (record, field) | one of the numbers of a field |
-| `LANE` | index | name | the number of one lane |
-| `MATCHING` | number | name | the mask of the lanes that have this number |
+| op | args | attr | meaning | |---|---|---|---| | `LOCAL` | | name | a parameter or local | | `FIELD` | | (record,
+field) | a field of the record that a name stands for, as it is now | | `ITEM` | index | (record, field) | one of the
+numbers of a field | | `LANE` | index | name | the number of one lane | | `MATCHING` | number | name | the mask of the
+lanes that have this number |
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ LOCAL, FIELD, ITEM, LANE, MATCHING = "local", "field", "item", "lane", "matching
 
 @dataclass(frozen=True)
 class RoutineParameter:
-    """What a routine is given: a number of `width` bits, a record (or a `row` of them), or a number per lane."""
+    """A parameter of a routine: a number of `width` bits, a record (or a `row` of them), or a number per lane."""
 
     name: str
     width: int = 0
@@ -139,7 +136,7 @@ Statement = Let | PointAt | Store | If | While | Return | Do | Raise
 
 
 class Callee:
-    """What a routine can call. Attributes: `name`, `function` (of Python)."""
+    """A function that a routine can call. Attributes: `name`, `function` (of Python)."""
 
     name: str
     function: Callable[..., Any]
@@ -158,7 +155,7 @@ class Translatable(Callee):
     @property
     @abstractmethod
     def parameters(self) -> list[RoutineParameter]:
-        """What compiled code passes to it."""
+        """The parameters that compiled code passes to it."""
 
     @property
     @abstractmethod
@@ -189,7 +186,7 @@ class RoutineCode:
     choices: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
 
     def holds(self, statics: Mapping[str, Any]) -> bool:
-        """Whether other static arguments lead to the same statements."""
+        """Return true if other static arguments lead to the same statements."""
         return all(
             statics[name] == value if not attr else getattr(statics[name], attr) == value
             for (name, attr), value in self.choices.items()
@@ -202,7 +199,7 @@ class RoutineCode:
 
     @property
     def raises(self) -> bool:
-        """Whether it may end with an exception, itself or in what it calls."""
+        """True if it may end with an exception, itself or in what it calls."""
         return any(
             isinstance(s, Raise)
             or (isinstance(s, Do) and isinstance(s.callee, Translatable) and s.callee.code(**s.statics).raises)

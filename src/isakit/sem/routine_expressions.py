@@ -107,7 +107,10 @@ class RoutineExpressions:
         raise DefinitionError(f"{self.routine.name}, line {getattr(node, 'lineno', 0)}: {why} ({ast.unparse(node)})")
 
     def _within(self, translate: Callable[[], bool]) -> tuple[list[Statement], bool]:
-        """What is translated on its own, and whether its end is reached; names it binds are unknown after it."""
+        """Translate a part on its own and return it, and whether its end is reached.
+
+        Names it binds are unknown after it.
+        """
         outer, names = self.statements, dict(self.names)
         self.statements: list[Statement] = []
         goes_on = translate()
@@ -146,7 +149,7 @@ class RoutineExpressions:
         return got if got.width == 1 else got != 0
 
     def _rvalue(self, node: ast.expr, name: str | None = None) -> Operand:
-        """An expression that may be a call, perhaps of `not`, all by itself."""
+        """Translate an expression that may be a call, perhaps of `not`, all by itself."""
         match node:
             case ast.Call():
                 return self._do(node, name)
@@ -189,7 +192,7 @@ class RoutineExpressions:
         return self._use(got)
 
     def _use(self, s: Static) -> Any:
-        """The value of a static argument, which from now on decides about the code."""
+        """Return the value of a static argument, which from now on decides about the code."""
         if s.parameter:
             self.code.choices[s.parameter, ""] = s.thing
         return s.thing
@@ -340,7 +343,7 @@ class RoutineExpressions:
 
     # --- calls ------------------------------------------------------------------------------------------------------
     def _do(self, call: ast.Call, name: str | None = None) -> Operand:
-        """A call that may do something; `name`: the local that gets the result."""
+        """Translate a call that may do something; `name`: the local that gets the result."""
         f = self._called_by(call)
         if isinstance(f, Translatable) and _returned(f) is None:
             given = self._given(call, f)
@@ -360,7 +363,7 @@ class RoutineExpressions:
         return self._pure_call(call)
 
     def _called_by(self, call: ast.Call) -> Translatable | Callable[..., Any]:
-        """What a call names."""
+        """Return the function that a call names."""
         callee = self._expression(call.func)
         if not isinstance(callee, Static) or not callable(callee.thing):
             self._fail(call, "not a routine")
@@ -379,7 +382,7 @@ class RoutineExpressions:
         return Value(LOCAL, width, (), name)
 
     def _given(self, call: ast.Call, f: Translatable) -> dict[str, Operand]:
-        """The arguments by the names of the parameters."""
+        """Return the arguments by the names of the parameters."""
         order = [a.arg for a in f.tree.args.args]
         given = {n: self._expression(a) for n, a in zip(order, call.args, strict=False)}
         given |= {k.arg: self._expression(k.value) for k in call.keywords if k.arg is not None}
@@ -402,7 +405,7 @@ class RoutineExpressions:
                 return self._number(a, width, node)
 
     def _pure_call(self, call: ast.Call) -> Operand:
-        """A call that computes a value of its operands."""
+        """Translate a call that computes a value of its operands."""
         f = self._called_by(call)
         if isinstance(f, Translatable):
             returned = _returned(f)
@@ -431,7 +434,7 @@ class RoutineExpressions:
                 self._fail(call, "not in the language")
 
     def _inside(self, f: Translatable, returned: ast.expr, call: ast.Call) -> Operand:
-        """A routine that only computes something, as part of an expression."""
+        """Translate a routine that only computes something, as part of an expression."""
         given = self._given(call, f)
         names, routine = self.names, self.routine
         self.names, self.routine = dict(given), f
@@ -445,7 +448,7 @@ class RoutineExpressions:
             self.names, self.routine = names, routine
 
     def _text(self, node: ast.expr) -> Any:
-        """An argument of an exception."""
+        """Translate an argument of an exception."""
         if not isinstance(node, ast.JoinedStr):
             got = self._expression(node)
             return got if isinstance(got, Value) else self._known(node)
@@ -467,7 +470,7 @@ class RoutineExpressions:
 
 
 def _returned(f: Translatable) -> ast.expr | None:
-    """What a routine computes that consists of one `return` and calls nothing that does something."""
+    """Return the expression of a routine that consists of one `return` and calls nothing with an effect."""
     if f.shared:
         return None
     body = [s for s in f.tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]

@@ -26,7 +26,7 @@ from isakit.sem.value import Value
 
 
 def translate(routine: Translatable, statics: Mapping[str, Any]) -> RoutineCode:
-    """The statements of a routine. Raises DefinitionError for what the language does not have."""
+    """Return the statements of a routine. Raises DefinitionError for what the language does not have."""
     if missing := set(routine.statics) ^ set(statics):
         raise DefinitionError(f"{routine.name} needs the static {', '.join(sorted(missing))}")
     return Translation(routine, statics).code
@@ -112,7 +112,7 @@ class Translation(RoutineExpressions):
                 self._fail(target, "cannot be assigned to")
 
     def _renamed(self, p: RecordPointer, name: str) -> RecordPointer:
-        """The record that has just been found, under the name that the text gives it."""
+        """Rename the record that has just been found to the name that the text gives it."""
         last = self.statements[-1] if self.statements else None
         if not isinstance(last, PointAt) or last.name != p.name or name not in self._once:
             return p
@@ -158,5 +158,5 @@ class Translation(RoutineExpressions):
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """The target of an assignment, to be read."""
+    """Return the target of an assignment as an expression that reads it."""
     return ast.parse(ast.unparse(target), mode="eval").body

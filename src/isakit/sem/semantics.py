@@ -15,11 +15,11 @@ class SymbolicBinder:
     """Makes parameters and constants for parts."""
 
     def param(self, field: Field) -> Value:
-        """A field of the instruction word."""
+        """Return a field of the instruction word."""
         return param(field, field.width)
 
     def const(self, value: int, width: int) -> Value:
-        """A constant."""
+        """Return a constant."""
         return const(value, width)
 
 
@@ -28,7 +28,7 @@ _traces: dict[tuple[Form, int], Trace] = {}
 
 
 def trace_of(form: Form, word: int) -> Trace:
-    """What the instruction does, apart from its control parts.
+    """Return the meaning of the instruction, apart from its control parts.
 
     The same object for every word with the same static bits.
 
@@ -53,7 +53,7 @@ def traced(form: Form, word: int) -> Trace:
 
 
 def bind_control(form: Form, name: str, word: int) -> Any:
-    """The bound value of a control part (guard, tail, ...), None where the form has no such part."""
+    """Return the bound value of a control part (guard, tail, ...), None if the form has no such part."""
     part = form.parts.get(name)
     if part is None:
         return None
@@ -61,5 +61,5 @@ def bind_control(form: Form, name: str, word: int) -> Any:
 
 
 def fields_of(form: Form, word: int, fields: tuple[Any, ...]) -> tuple[int, ...]:
-    """The values of the given fields in the word: what a compiled trace wants as its parameters."""
+    """Return the values of the given fields in the word, which are the parameters of a compiled trace."""
     return tuple(f.get(word) for f in fields)

@@ -42,18 +42,18 @@ class Effect:
         return self.args if self.when is None else (*self.args, self.when)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A static fact of the effect."""
+        """Return a static fact of the effect."""
         return dict(self.attr).get(key, default)
 
 
 @dataclass(eq=False)
 class Trace:
-    """What one instruction does, for one static key: effects in order (values hang off them)."""
+    """The meaning of one instruction, for one static key: effects in order (values hang off them)."""
 
     effects: list[Effect] = field(default_factory=list[Effect])
 
     def of_kind(self, *kinds: str) -> list[Effect]:
-        """The effects of the given kinds, in order."""
+        """Return the effects of the given kinds, in order."""
         return [e for e in self.effects if e.kind in kinds]
 
     def values(self) -> list[Value]:
@@ -82,7 +82,7 @@ def tracing() -> Generator[Trace]:
 
 
 def current() -> Trace:
-    """The trace being recorded."""
+    """Return the trace being recorded."""
     trace = _current.get()
     if trace is None:
         raise IsakitError("an effect outside of tracing()")
@@ -134,7 +134,7 @@ def atomic(space: str, name: str, address: Value, *operands: Value, size: int, *
 
 
 def machine(name: str, width: int, /, *args: Value, **attrs: Any) -> Value:
-    """A value only the machine knows: lane number, a counter, another lane's value, a vote."""
+    """Return a value only the machine knows: lane number, a counter, another lane's value, a vote."""
     return Value("machine", width, args, (name, _attrs(attrs)))
 
 

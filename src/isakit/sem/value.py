@@ -205,7 +205,7 @@ class Value:
         return self if width == self.width else node("sext", width, (self,))
 
     def trunc(self, width: int) -> Value:
-        """The low `width` bits."""
+        """Return the low `width` bits."""
         return self.bits(0, width)
 
     def bits(self, low: int, width: int) -> Value:
@@ -217,7 +217,7 @@ class Value:
         return node("extract", width, (self,), low)
 
     def resize(self, width: int) -> Value:
-        """Truncated or zero-extended to `width` bits."""
+        """Truncate or zero-extend to `width` bits."""
         return self.trunc(width) if width < self.width else self.zext(width)
 
     def bit(self, n: int) -> Value:
@@ -250,7 +250,7 @@ class Value:
         return const(1 << (self.width - 1), self.width)
 
     def read(self) -> Value:
-        """An immediate operand reads as itself."""
+        """Return the value itself: an immediate operand reads as itself."""
         return self
 
     @property
@@ -281,17 +281,17 @@ def _coerce(v: Value | int, width: int) -> Value:
 
 
 def const(value: int, width: int) -> Value:
-    """A constant, reduced modulo 2**width."""
+    """Return a constant, reduced modulo 2**width."""
     return Value("const", width, (), value & mask(width))
 
 
 def u1(value: int) -> Value:
-    """A 1-bit constant."""
+    """Return a 1-bit constant."""
     return const(value, 1)
 
 
 def param(name: Any, width: int) -> Value:
-    """A field of the instruction word (`name` is a Field, or a string for a definition's formal argument)."""
+    """Return a field of the instruction word (`name`: a Field, or a string for a definition's formal argument)."""
     return Value("param", width, (), name)
 
 
@@ -323,7 +323,7 @@ _NEUTRAL_ZERO = {"add", "or", "xor", "sub"}
 
 
 def binary(op: str, a: Value, b: Value | int) -> Value:
-    """A two-operand operation on equal widths; ints become constants of the other operand's width."""
+    """Return a two-operand operation on equal widths; ints become constants of the other operand's width."""
     b = _coerce(b, a.width)
     for x, y in ((a, b), (b, a)):
         if y.op == "const" and (op != "sub" or y is b):
@@ -344,7 +344,7 @@ _FOLDED_IN_PAIRS = {"add", "sub", "mul", "and", "or", "xor", "udiv"}
 
 
 def on(n: Value, args: tuple[Value, ...]) -> Value:
-    """The operation of a node on other arguments, folded where it is a pure one."""
+    """Return the operation of a node on other arguments, folded if it is a pure one."""
     if n.op in _FOLDED_IN_PAIRS:
         return binary(n.op, *args)
     if n.op in INTEGER_MEANING:
@@ -353,7 +353,7 @@ def on(n: Value, args: tuple[Value, ...]) -> Value:
 
 
 def compare(op: str, a: Value, b: Value | int) -> Value:
-    """A comparison giving a 1-bit value."""
+    """Return a comparison as a 1-bit value."""
     return node(op, 1, (a, _coerce(b, a.width)))
 
 
@@ -395,7 +395,7 @@ def lookup(table: Table, index: Value) -> Value:
 
 
 def uniform_number(value: Value, word: int) -> int:
-    """The number a uniform value has in an instruction word."""
+    """Return the number a uniform value has in an instruction word."""
     if value.op == "const":
         return value.attr
     if value.op == "param":
@@ -421,7 +421,7 @@ def all_of(values: Sequence[Value]) -> Value:
 
 
 def add_with_carry(a: Value, b: Value, carry: Value | int) -> tuple[Value, Value]:
-    """(a + b + carry, carry out), both from the sum in one bit more."""
+    """Return (a + b + carry, carry out), both from the sum in one bit more."""
     w = a.width
     cin = carry.zext(w + 1) if isinstance(carry, Value) else const(carry, w + 1)
     total = a.zext(w + 1) + b.zext(w + 1) + cin

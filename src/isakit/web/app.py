@@ -44,7 +44,7 @@ _DEEPEST = 16
 
 
 def files() -> dict[str, Path]:
-    """The files of the page by the end of their address. Nothing else of this machine can be read."""
+    """Return the files of the page by the end of their address. Nothing else of this machine can be read."""
     return {str(f.relative_to(STATIC)): f for f in sorted(STATIC.rglob("*")) if f.is_file()}
 
 
@@ -119,7 +119,7 @@ def _deeper(value: Any, levels: int) -> bool:
 def make_app(
     hosts: frozenset[str], token: str, limits: Limits | None = None, given: Mapping[str, bytes] | None = None
 ) -> Starlette:
-    """The application.
+    """Make the application.
 
     `hosts`: values of the Host header that are answered; `token`: what addresses begin with; `given`: files that every
     page opens, by name.

@@ -24,7 +24,7 @@ _PART = re.compile(r"capture\.json|launches/\d{1,8}\.json|blobs/[0-9a-f]{32}")
 
 
 def part(name: str, path: str) -> tuple[str, str]:
-    """The folders and the file of a part of a capture named `name`; raises IsakitError for what is no part of one."""
+    """Return the folder and the file of a part of a capture named `name`; raises IsakitError for any other name."""
     if not _PART.fullmatch(path):
         raise IsakitError(f"{path[:60]!r} is no part of a capture")
     folder, _, file = path.rpartition("/")
@@ -32,7 +32,7 @@ def part(name: str, path: str) -> tuple[str, str]:
 
 
 def launches(name: str) -> list[tuple[int, Kernel]]:
-    """The launches of a capture with their kernels, by number. Raises CaptureError and FormatError."""
+    """Return the launches of a capture with their kernels, by number. Raises CaptureError and FormatError."""
     from isakit.formats import load_image
     from isakit.hosts.cuda.capture import CaptureError
 
@@ -53,7 +53,7 @@ def launches(name: str) -> list[tuple[int, Kernel]]:
 
 
 def prepared(name: str, number: int) -> Prepared:
-    """The machine of a captured launch at its first instruction. Raises CaptureError and FormatError."""
+    """Prepare the machine of a captured launch at its first instruction. Raises CaptureError and FormatError."""
     from isakit.cli.launches import Prepared
 
     capture = _capture(name)
@@ -83,9 +83,9 @@ def _replay(path: Path) -> Generator[Replay]:
 
 
 def frame(name: str, draw: int | None = None) -> dict[str, Any]:
-    """What a GL program had drawn after its draw number `draw` (from 1; None: its last): PNG, size and all draws.
+    """Return the picture of a GL program after draw number `draw` (from 1; None: its last), as PNG, and all draws.
 
-    Raises FormatError for a damaged capture, HostError where nothing was drawn to.
+    Raises FormatError for a damaged capture, HostError if nothing was drawn to.
     """
     from isakit.graphics.png import png
 

@@ -25,7 +25,7 @@ from isakit.web.limits import Limits
 
 @record
 class PageAddress:
-    """Where the workbench is, and what the system does not offer to shut programs of a page in."""
+    """The address of the workbench, and the parts of the sandbox that the system does not offer."""
 
     url: str
     port: int
@@ -90,9 +90,10 @@ def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json
             """The signal that ended it."""
 
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-                """A second Ctrl-C would cut short what takes a second at most, and processes of pages would stay.
+                """Ignore a second Ctrl-C.
 
-                uvicorn's own handler is not called: interrupted by the second signal, it takes the first one for that.
+                It would cut short what takes a second at most, and processes of pages would stay. uvicorn's own handler
+                is not called: interrupted by the second signal, it takes the first one for that.
                 """
                 if self.should_exit:
                     return
@@ -142,7 +143,7 @@ def _until_ended(handler: Callable[[int, FrameType | None], None]) -> Generator[
 
 
 def _given(name: str) -> dict[str, bytes]:
-    """The file the page opens first, under a name that a page may use; the files of a capture with their folder."""
+    """Return the file the page opens first, under a name that a page may use; a capture's files with their folder."""
     path = Path(name)
     plain = re.sub(r"[^\w.+-]", "_", path.resolve().name, flags=re.ASCII).lstrip("._+-") or "file"
     if (path / "capture.json").is_file():

@@ -12,7 +12,7 @@ from isakit.web.limits import Limits
 
 
 def bounded_connections(limits: Limits) -> type[H11Protocol]:
-    """The protocol of a server's connections, for uvicorn: so many at once, and so long for a request to arrive."""
+    """Return uvicorn's protocol with limits on the number of connections and the time of a request."""
 
     class BoundedProtocol(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None

@@ -56,14 +56,14 @@ class Folder:
 
 
 def checked(name: str) -> str:
-    """A file's name as it may be used. Raises IsakitError for anything that could lead elsewhere."""
+    """Check a file's name. Raises IsakitError for anything that could lead elsewhere."""
     if not _NAME.fullmatch(name) or name.endswith((" ", ".")):
         raise IsakitError(f"{name[:60]!r} is no name for a file: letters, digits and _ . + - only")
     return name
 
 
 def checked_spec(spec: str) -> str:
-    """An argument's text, as `isakit run` takes it, whose files can only be dropped ones. Raises IsakitError."""
+    """Check an argument, as `isakit run` takes it: its files can only be dropped ones. Raises IsakitError."""
     if re.search(r"[/\\~\0]|\.\.", spec) or re.search(r"(^|[:=])-($|[,:@])", spec):
         raise IsakitError(f"{spec[:60]!r}: files are named as they were dropped, without a folder")
     return spec

@@ -63,7 +63,7 @@ def invocations(session: Session, prepared: Prepared | None, what: str = "") -> 
 
 
 def _register(session: Session, name: str) -> Any:
-    """The words of a register, one per invocation. Raises IsakitError for a name that is none."""
+    """Return the words of a register, one per invocation. Raises IsakitError if there is none of that name."""
     try:
         file, number = session.target.register(name)
         return np.ascontiguousarray(session.target.read_file(file)[number], np.uint32)

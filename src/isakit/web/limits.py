@@ -1,4 +1,4 @@
-"""What one page may use. A page that wants more gets an error that names the limit."""
+"""The limits of one page. A page that wants more gets an error that names the limit."""
 
 from __future__ import annotations
 

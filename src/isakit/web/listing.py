@@ -72,7 +72,7 @@ def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> dict[str,
 
 @lru_cache(maxsize=32)
 def flow_of(program: Program) -> ControlFlow:
-    """The control-flow graph of a program; kept, because every pane asks."""
+    """Return the control-flow graph of a program; kept, because every pane asks."""
     from isakit import analysis
 
     return analysis.control_flow(program)
@@ -112,7 +112,7 @@ def graph(unit: Unit) -> dict[str, Any]:
 
 
 def explained(unit: Unit, address: int) -> dict[str, Any]:
-    """The bits of one instruction, the page of its record, and what it means."""
+    """Explain the bits of one instruction, with the page of its record and its meaning."""
     from isakit.docsgen.pseudocode import explained as computed
     from isakit.errors import IsakitError
 

@@ -1,4 +1,4 @@
-"""What a vµc core has under way: instructions and their late writes by cycle, hazards, rings, and what it waits for."""
+"""The pipeline of a vµc core: instructions and their late writes by cycle, hazards, rings, and what it waits for."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _issue(cycle: int, address: int, text: str, slot: bool, fault: str = "") -> 
 
 
 def _about(core: CoreMachine) -> dict[str, Any]:
-    """The state of what is around the core, as rows of (name, value) and rings."""
+    """Return the state of what is around the core, as rows of (name, value) and rings."""
     from isakit.machine.vuc.vpring import RING_NAMES
 
     ring = core.ring

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def drawn(name: str) -> dict[str, Any]:
-    """The picture of a scene: PNG in base64, its size, and what was drawn."""
+    """Draw a scene: PNG in base64, its size, and statistics."""
     from isakit.tesla import png
 
     scene = _scene(name)
@@ -31,7 +31,7 @@ def drawn(name: str) -> dict[str, Any]:
 
 
 def fragment(name: str, x: int, y: int) -> Session:
-    """A session in the last fragment program that changed a pixel; rows count from below."""
+    """Start a session in the last fragment program that changed a pixel; rows count from below."""
     from isakit.debug.pixels import pixel
 
     return pixel(_scene(name), x, y).session()
@@ -56,7 +56,7 @@ def _scene(name: str) -> Scene:
 
 
 def _leads_elsewhere(text: str) -> bool:
-    """Whether a text of a scene could be the name of a file outside of the folder.
+    """Return true if a text of a scene could be the name of a file outside of the folder.
 
     Remarks and programs of several lines hold slashes, too: they lead nowhere, as what stands in front of the first one
     is no folder here.

@@ -20,7 +20,7 @@ LANGUAGES = {"asm": ".s", "ptx": ".ptx", "python": ".py", "cuda": ".cu", "opencl
 
 
 def assembled(text: str, isa_name: str, variant: str) -> Program:
-    """The program an assembly text stands for; the text's own `.isa` counts before what the page chose."""
+    """Assemble a text; its own `.isa` counts before what the page chose."""
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text
 
@@ -33,7 +33,7 @@ def assembled(text: str, isa_name: str, variant: str) -> Program:
 
 
 def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[Diagnostic]]:
-    """The module, its PTX, and what is wrong with kernels that are not in it.
+    """Compile a text: the module, its PTX, and what is wrong with kernels that are not in it.
 
     Raises CompileError with places in the text, IsakitError where no compiler for the language is installed.
     """
@@ -72,7 +72,7 @@ def diagnostic_data(d: Diagnostic) -> dict[str, Any]:
 
 
 def _path(language: str) -> str:
-    """What a text of the editor is called in messages."""
+    """Return the name of the editor's text in messages."""
     return f"kernel{LANGUAGES[language]}"
 
 

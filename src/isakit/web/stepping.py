@@ -25,7 +25,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 def launched(file: str, asked: dict[str, Any]) -> Prepared:
-    """A machine at its first instruction, for a file of the folder. Arguments are texts as of `isakit run --arg`.
+    """Prepare a machine at its first instruction, for a file of the folder. Arguments are as of `isakit run --arg`.
 
     Raises IsakitError for what cannot be launched.
     """
@@ -60,7 +60,7 @@ def _dims(value: Any, name: str, most: int) -> tuple[int, ...]:
 
 
 def begun(prepared: Prepared, program: Program, seconds: float) -> Stepping:
-    """A launch at its first instruction; `program`: the code as the page lists it."""
+    """Begin to step a launch at its first instruction; `program`: the code as the page lists it."""
     from isakit.debug import Session
 
     return Stepping(Session(prepared.machine, program, labels=program.labels), seconds, prepared)
@@ -152,7 +152,7 @@ class Stepping:
         }  # fmt: skip
 
     def _buffers(self) -> list[dict[str, int]]:
-        """Where the buffers of a kernel's device lie: byte addresses and sizes."""
+        """Return the buffers of a kernel's device: byte addresses and sizes."""
         kernel = None if self.prepared is None else self.prepared.kernel
         if kernel is None:
             return []
@@ -181,9 +181,9 @@ class Stepping:
         return {"space": space, "address": address, "data": data.hex()}
 
     def access(self) -> dict[str, Any]:
-        """What the next instruction touches: addresses of lanes by half-warp, and their cost by the chip's rules.
+        """Return the memory that the next instruction touches: addresses of lanes by half-warp, and their cost.
 
-        The instruction is executed and taken back. Raises IsakitError where nothing follows or nothing can be told.
+        The instruction is executed and taken back. Raises IsakitError if there is none, or it cannot be told.
         """
         from isakit.debug.transactions import HALF, IDLE, constant_reads, global_10, global_12, shared_steps
         from isakit.machine.tesla.chips import CHIPS
@@ -222,7 +222,7 @@ class Stepping:
         return {"accesses": out, "capability": "1.2 and 1.3" if modern else "1.0 and 1.1"}
 
     def arrays(self) -> list[dict[str, Any]]:
-        """What the kernel's arrays hold now, as raw little-endian bytes; those of other machines have none."""
+        """Return the content of the kernel's arrays as raw little-endian bytes; those of other machines have none."""
         if self.prepared is None or self.prepared.kernel is None:
             return []
         self.session.publish()

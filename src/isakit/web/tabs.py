@@ -72,12 +72,12 @@ class TabWorker:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
+        """True if the process is there."""
         return self._process is not None and self._process.returncode is None
 
     @property
     def left(self) -> bool:
-        """Whether something of it is left: its process, or its folder."""
+        """True if something of it is left: its process, or its folder."""
         return self._ended is not None and not self._ended.done()
 
     @property
@@ -198,7 +198,7 @@ class Tabs:
         return worker
 
     async def open(self) -> Tab:
-        """A new page. Raises IsakitError when there are too many."""
+        """Open a new page. Raises IsakitError when there are too many."""
         if len(self._tabs) + self._opening >= self.limits.tabs:
             raise IsakitError(f"{len(self._tabs)} pages are open; close one")
         self.prepare()
@@ -230,7 +230,7 @@ class Tabs:
             return {"error": f"{e}; programs and launches of this page are gone", "kind": "ended"}
 
     async def alive(self, tab: Tab) -> AsyncIterator[bytes]:
-        """A stream that lasts as long as the page is open; when it ends, so does the page, a little later."""
+        """Stream as long as the page is open; when the stream ends, so does the page, a little later."""
         tab.connections += 1
         if tab.leaving is not None:
             tab.leaving.cancel()
@@ -254,7 +254,7 @@ class Tabs:
             tab.worker.end()
 
     def end_streams(self) -> None:
-        """The server ends: no stream `alive` may hold it up."""
+        """End all streams of `alive`: the server ends."""
         self._ending.set()
 
     async def close_all(self) -> None:

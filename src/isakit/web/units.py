@@ -32,7 +32,7 @@ class Unit:
     launch: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """What the tree of programs shows."""
+        """Return the entry of the program in the tree of programs."""
         k, p = self.kernel, self.program
         out: dict[str, Any] = {
             "unit": self.id, "file": self.file, "name": self.name, "isa": p.isa, "variant": p.variant,
@@ -81,7 +81,7 @@ class PageUnits:
         )
 
     def keep(self, file: str, name: str, stored: str) -> list[Unit]:
-        """The units of a file once more, under another name, so that the file may change."""
+        """Keep the units of a file under another name, so that the file may change."""
         return self._add(
             name,
             [replace(u, id=u.id.replace(file, name, 1), file=name, stored=stored) for u in self.of(file)],
@@ -93,7 +93,7 @@ class PageUnits:
         return made
 
     def of(self, file: str) -> list[Unit]:
-        """The units of a file."""
+        """Return the units of a file."""
         return [u for u in self._units.values() if u.file == file]
 
     def drop(self, file: str) -> None:

@@ -1,4 +1,4 @@
-"""What a page can ask its worker: one method per verb, plain data in and out."""
+"""The verbs a page can ask of its worker: one method each, plain data in and out."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Asked:
         self._fields = fields
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A text."""
+        """Return a text."""
         return self._of(name, str, default)
 
     def number(self, name: str, default: int | None = None, least: int = 0, most: int = 1 << 32) -> int:
-        """A whole number within bounds."""
+        """Return a whole number within bounds."""
         value = self._of(name, int, default)
         if isinstance(value, bool) or not least <= value <= most:
             raise IsakitError(f"{name} is a number from {least} to {most}")
@@ -50,7 +50,7 @@ class Asked:
             raise IsakitError(f"{name} is no base64") from None
 
     def fields(self, name: str) -> dict[str, Any]:
-        """An object."""
+        """Return an object."""
         return self._of(name, dict, {})
 
     def _of(self, name: str, kind: type[Any], default: Any) -> Any:
@@ -75,7 +75,7 @@ class Workbench:
 
     # --- files and texts ---
     def open(self, asked: Asked) -> dict[str, Any]:
-        """A dropped file: its programs, or its text where it is one; arrays and scenes are kept in the folder."""
+        """Open a dropped file: its programs, or its text; arrays and scenes are kept in the folder."""
         name, data = checked(asked.text("name")), asked.data("data")
         self._folder.put(name, data)
         if asked.text("role", "") == "part":  # of a scene
@@ -105,13 +105,13 @@ class Workbench:
                 "files": self._folder.names()}  # fmt: skip
 
     def part(self, asked: Asked) -> dict[str, Any]:
-        """A file of a capture, by its path in the capture's folder; `capture` opens it when all of them are here."""
+        """Store a file of a capture by its path in the folder of the capture; `capture` opens it when all are here."""
         folder, file = captures.part(asked.text("name"), asked.text("path"))
         self._folder.put_part(folder, file, asked.data("data"))
         return {}
 
     def capture(self, asked: Asked) -> dict[str, Any]:
-        """The launches of a capture of `isakit cuda`, each to be launched again."""
+        """Return the launches of a capture of `isakit cuda`, each to be launched again."""
         name = checked(asked.text("name"))
         units = self._units.add_launches(name, captures.launches(name))
         if not units:
@@ -119,7 +119,7 @@ class Workbench:
         return {"units": [u.as_json() for u in units], "files": self._folder.names()}
 
     def frame(self, asked: Asked) -> dict[str, Any]:
-        """The picture after a draw of a capture of `isakit gl`; without `draw` after the last one."""
+        """Return the picture after a draw of a capture of `isakit gl`; without `draw` after the last one."""
         return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
 
     def array(self, asked: Asked) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class Workbench:
         return {"files": self._folder.names()}
 
     def assemble(self, asked: Asked) -> dict[str, Any]:
-        """The editor's text as programs, or what is wrong with it."""
+        """Assemble or compile the editor's text; return its programs, or its errors."""
         from isakit.formats import write_elf_cubin
 
         text, language = asked.text("source"), asked.text("language", "asm")
@@ -212,13 +212,13 @@ class Workbench:
         return lines(unit, start, count, bool(asked.number("ranges", 0, 0, 1)))
 
     def explain(self, asked: Asked) -> dict[str, Any]:
-        """The bits of an instruction."""
+        """Explain the bits of an instruction."""
         from isakit.web.listing import explained
 
         return explained(self._units[asked.text("unit")], asked.number("address"))
 
     def graph(self, asked: Asked) -> dict[str, Any]:
-        """The control-flow graph of a program."""
+        """Return the control-flow graph of a program."""
         from isakit.web.listing import graph
 
         return graph(self._units[asked.text("unit")])
@@ -233,7 +233,7 @@ class Workbench:
         return {"lines": found[:10_000], "count": len(found)}
 
     def diff(self, asked: Asked) -> dict[str, Any]:
-        """What differs between two programs, see `isakit diff`; the rows that are the same are there, too."""
+        """Compare two programs, see `isakit diff`; rows that are the same are included."""
         from isakit.analysis.diff import diff_programs
 
         one, other = self._units[asked.text("a")], self._units[asked.text("b")]
@@ -291,7 +291,7 @@ class Workbench:
         return drawn(checked(asked.text("name")))
 
     def pixel(self, asked: Asked) -> dict[str, Any]:
-        """Why a pixel has its colour, and its fragment program at its first instruction, to be stepped."""
+        """Explain a pixel's colour, and begin to step its fragment program."""
         from isakit.web.scenes import fragment
         from isakit.web.stepping import Stepping
 
@@ -313,7 +313,7 @@ class Workbench:
         return self._session.move(how, count, asked.text("where", ""))
 
     def state(self, asked: Asked) -> dict[str, Any]:
-        """Where the launch stands."""
+        """Return the state of the launch."""
         return self._session.state()
 
     def focus(self, asked: Asked) -> dict[str, Any]:
@@ -335,7 +335,7 @@ class Workbench:
         return self._session.state()
 
     def evaluate(self, asked: Asked) -> dict[str, Any]:
-        """The value of an expression for the focused thread."""
+        """Return the value of an expression for the focused thread."""
         return {"value": str(self._session.session.evaluate(asked.text("expression")))}
 
     def memory(self, asked: Asked) -> dict[str, Any]:
@@ -343,21 +343,21 @@ class Workbench:
         return self._session.memory(asked.text("space"), asked.number("address"), asked.number("size", 256))
 
     def access(self, asked: Asked) -> dict[str, Any]:
-        """The memory that the next instruction touches, and what that costs."""
+        """Return the memory that the next instruction touches, and its cost."""
         return self._session.access()
 
     def arrays(self, asked: Asked) -> dict[str, Any]:
-        """What the launch's arrays hold now."""
+        """Return the content of the launch's arrays."""
         return {"arrays": self._session.arrays()}
 
     def pipeline(self, asked: Asked) -> dict[str, Any]:
-        """What a vµc core has under way around the present cycle, and its rings."""
+        """Return the instructions of a vµc core around the present cycle, and its rings."""
         from isakit.web.pipeline import pipeline
 
         return pipeline(self._session.session)
 
     def invocations(self, asked: Asked) -> dict[str, Any]:
-        """The invocations of a shader as a picture of a result, a register, or of where they stand."""
+        """Return the invocations of a shader as a picture of a result, a register, or of their next instructions."""
         from isakit.web.invocations import invocations
 
         return invocations(self._session.session, self._session.prepared, asked.text("what", ""))

@@ -1,4 +1,4 @@
-"""What gdb is told about a machine: its registers, and the addresses at which its memories lie.
+"""The view of a machine for gdb: its registers, and the addresses of its memories.
 
 A stock gdb knows x86 only and takes a description of registers as one of an x86 or not at all. So the description is
 that of an x86-64 (little-endian, 64-bit addresses) whose own registers read 0, and ours stand after them. Two things
@@ -79,7 +79,10 @@ class Carrier:
         )
 
     def value(self, number: int, thread: int, calls: Sequence[int] = ()) -> bytes:
-        """A register's bytes for a thread, which has called functions from some places. Raises LaunchError."""
+        """Return a register's bytes for a thread, which has called functions from the addresses `calls`.
+
+        Raises LaunchError.
+        """
         slot = self.slot(number)
         if slot.name == "rsp":
             return _stack_pointer(calls).to_bytes(8, "little")
@@ -89,26 +92,26 @@ class Carrier:
         return value.to_bytes(slot.size, "little")
 
     def slot(self, number: int) -> CarrierRegister:
-        """A register by gdb's number. Raises LaunchError."""
+        """Return a register by gdb's number. Raises LaunchError."""
         if not 0 <= number < len(self.slots):
             raise LaunchError(f"no register {number}; there are {len(self.slots)}")
         return self.slots[number]
 
     # --- memories ---
     def memory_map(self) -> str:
-        """The memory map, for gdb to know what there is."""
+        """Return the memory map as XML."""
         every = [(self.numbers[m.name] << SHIFT, m.size) for m in self.spaces.values() if m.size]
         every.append((STACK, STACK_SIZE))
         rows = "".join(f'<memory type="ram" start="{start:#x}" length="{size:#x}"/>' for start, size in every)
         return f'<?xml version="1.0"?><!DOCTYPE memory-map SYSTEM "gdb-memory-map.dtd"><memory-map>{rows}</memory-map>'
 
     def threads(self, rows: list[tuple[int, str, str]]) -> str:
-        """The list of threads: numbers, names, and what is said about them."""
+        """Return the list of threads as XML: numbers, names, and a description of each."""
         inner = "".join(f'<thread id="{n:x}" name={quoteattr(x)}>{escape(text)}</thread>' for n, x, text in rows)
         return f'<?xml version="1.0"?><threads>{inner}</threads>'
 
     def place(self, address: int, size: int) -> tuple[str, int, int]:
-        """The memory at an address, the address inside, and how many of the bytes it has. Raises LaunchError."""
+        """Return the memory at an address, the address in it, and how many of the bytes it has. Raises LaunchError."""
         name = self._names.get(address >> SHIFT)
         inside = address & (1 << SHIFT) - 1
         if name is None or inside >= self.spaces[name].size:
@@ -124,7 +127,7 @@ class Carrier:
         return data.ljust(STACK_SIZE, b"\0")[address - STACK :][:size]
 
     def lines(self) -> list[str]:
-        """The memories with their addresses, for people."""
+        """Return the memories with their addresses, for people."""
         return [f"{m.name:<8} {self.numbers[m.name] << SHIFT:#018x}  {m.size:#x} bytes"
                 f"{'' if m.writable else ', read only'}" for m in self.spaces.values()]  # fmt: skip
 

@@ -17,7 +17,7 @@ import gdb
 
 
 def monitor(line):
-    """What the server answers to a command. Raises gdb.GdbError for what it cannot do."""
+    """Send a command to the server and return its answer. Raises gdb.GdbError if it cannot do it."""
     text = gdb.execute("monitor " + line, to_string=True)
     if text.startswith("error: "):
         raise gdb.GdbError(text[len("error: ") :].strip())
@@ -138,7 +138,7 @@ else:
             super().__init__("isakit")
 
         def __call__(self, info):
-            """The instruction at an address; None leaves it to gdb."""
+            """Return the instruction at an address; None leaves it to gdb."""
             try:
                 answer = monitor(f"instruction {info.address:#x}")
             except gdb.error:  # no server of ours

@@ -43,7 +43,7 @@ class PacketReader:
             raise PacketError("more bytes than packets may have")
 
     def interrupted(self) -> bool:
-        """Whether the next event is an interrupt; it is taken then. Acknowledgements before it are dropped."""
+        """Return true if the next event is an interrupt, which is taken. Acknowledgements before it are dropped."""
         del self._data[: len(self._data) - len(self._data.lstrip(b"+"))]
         if not self._data.startswith(INTERRUPT):
             return False
@@ -51,7 +51,7 @@ class PacketReader:
         return True
 
     def event(self) -> Event | None:
-        """What comes next: a packet's content, an interrupt, a wish to have the last one again, a damaged packet.
+        """Return the next event: a packet's content, an interrupt, a request to repeat, a damaged packet.
 
         None: more bytes are needed. Bytes between packets mean nothing and are passed over. Raises PacketError.
         """
@@ -77,7 +77,7 @@ class PacketReader:
 
 
 def packet(content: bytes) -> bytes:
-    """The bytes that carry a content."""
+    """Return the packet that carries a content."""
     out = bytearray()
     for b in content:
         out += bytes((0x7D, b ^ 0x20)) if b in _ESCAPED else bytes((b,))
@@ -85,7 +85,7 @@ def packet(content: bytes) -> bytes:
 
 
 def unescaped(content: bytes) -> bytes:
-    """A content without its escapes."""
+    """Return a content without its escapes."""
     if b"}" not in content:
         return content
     out = bytearray()

@@ -107,7 +107,7 @@ class _Conversation:
                 return
 
     def _asked(self) -> bool:
-        """Whether a run must end: gdb interrupts it, or is gone."""
+        """Return true if a run must end: gdb interrupts it, or is gone."""
         if not self._is_gone:
             try:
                 self._wait(0)

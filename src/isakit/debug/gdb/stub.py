@@ -1,4 +1,4 @@
-"""What packets of gdb's remote protocol ask of a session, and what is answered.
+"""The packets of gdb's remote protocol: requests to a session, and the answers.
 
 Threads are groups: warps, the core, invocations. Registers are those of the lane that has the focus (`monitor focus
 lane 5`), or of the group's first active one.
@@ -60,7 +60,7 @@ class Stub:
         self._points.clear()
 
     def answer(self, packet: bytes) -> bytes | None:
-        """The answer to a packet, empty for one that means nothing here; None where none is due."""
+        """Answer a packet: empty for an unknown one, None if no answer is due."""
         text = packet.decode("latin-1")
         handler = next((h for name, h in _HANDLERS if text.startswith(name)), None)
         if handler is None:
@@ -118,7 +118,7 @@ class Stub:
         return b"OK"
 
     def _looked_at(self) -> int:
-        """The thread whose registers and memories are meant."""
+        """Return the thread whose registers and memories are meant, and focus it."""
         groups.look_at(self.session, self._thread)
         return self.session.focus
 
@@ -133,7 +133,7 @@ class Stub:
         return self.carrier.value(int(rest, 16), thread, self._calls(thread)).hex().encode()
 
     def _calls(self, thread: int) -> list[int]:
-        """Where the functions that a thread is in return to, innermost first."""
+        """Return the return addresses of the functions that a thread is in, innermost first."""
         return [f.address for f in self.session.execution.frames(thread) if "call" in f.kind][: STACK_SIZE // 32]
 
     def _set_register(self, rest: str) -> bytes:
@@ -206,7 +206,7 @@ class Stub:
         return self._stopped(self.session.stop)
 
     def _stopped(self, stop: Stop) -> bytes:
-        """The stop as a packet; the thread it names is the one that is asked about next."""
+        """Return the stop as a packet; the thread it names is the one that is asked about next."""
         self._thread = self._focused()
         signal, about = _TRAP, ""
         mine = [p for p, b in self._points.items() if b.number in stop.numbers]
@@ -304,7 +304,7 @@ class Stub:
         return text[: LONGEST // 2 - 1].hex().encode() or b"OK"
 
     def _special(self, line: str) -> list[str] | None:
-        """What only gdb's users want: where memories lie, an instruction for its disassembler, where its file is."""
+        """Answer a command for gdb's users: addresses of memories, an instruction for its disassembler, its file."""
         name, _, rest = line.partition(" ")
         match name:
             case "memories":

@@ -1,4 +1,4 @@
-"""What a program does wrong without faulting: unwritten values, races, barriers, bounds."""
+"""The sanitizer: errors that do not fault, which are unwritten values, races, barriers, bounds."""
 
 from isakit.debug.sanitize.findings import SanitizerFinding, SanitizerReport
 from isakit.debug.sanitize.sanitizer import sanitize

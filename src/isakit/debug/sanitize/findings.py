@@ -1,4 +1,4 @@
-"""What the sanitizer reports: findings by instruction, each with its first example."""
+"""The sanitizer's report: findings by instruction, each with its first example."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SanitizerRecord:
 
 @dataclass
 class SanitizerReport:
-    """What a sanitized run found, and whether it came to its end."""
+    """The findings of a sanitized run, and whether it came to its end."""
 
     findings: dict[tuple[str, int, int | None], SanitizerFinding] = field(default_factory=dict[Any, SanitizerFinding])
     finished: bool = True

@@ -46,7 +46,7 @@ def sanitize(
 
 
 def _vuc(core: Any, report: SanitizerReport, cycles: int) -> None:
-    """What the missing interlocks do along the path that is executed, as the linter names it for all paths."""
+    """Report what missing interlocks do along the path that is executed, as the linter names it for all paths."""
     from isakit.machine.vuc.watch import Watch
 
     watch = Watch(core)
@@ -67,7 +67,7 @@ def _vuc(core: Any, report: SanitizerReport, cycles: int) -> None:
 
 
 def _usse(machine: Any, report: SanitizerReport, limit: int) -> None:
-    """Reads of registers that neither the program nor its inputs have written."""
+    """Report reads of registers that neither the program nor its inputs have written."""
     written = {name: np.zeros(rows.shape, bool) for name, rows in machine.files.items()}
     for given in ("pa", "sa"):
         written[given][:] = True  # inputs, uniforms and what the secondary program left

@@ -61,7 +61,7 @@ class _Last:
         self.atomic: Array | None = None
 
     def meets(self, a: Accesses, warps_of: Array, blocks_of: Array) -> Array:
-        """Whether each access is of another warp than the last one of the place, with no barrier between."""
+        """Return, for each access, whether another warp made the last one of the place, with no barrier between."""
         thread = self.thread[a.place]
         known = thread >= 0
         other = np.where(known, thread, 0)
@@ -112,13 +112,13 @@ class Shadow:
         self._epochs: tuple[Any, int, int] = (None, 0, 0)
 
     def places(self, at: Array, size: int) -> tuple[Array, int]:
-        """The places of accesses of `size` bytes at byte offsets, and how many each access has."""
+        """Return the places of accesses of `size` bytes at byte offsets, and how many each access has."""
         n = max(1, size // self.grain)
         first = at >> self._shift if self._shift else at
         return (first if n == 1 else (first[:, None] + np.arange(n)).ravel()), n
 
     def mark(self, start: int, size: int) -> None:
-        """A range was written from outside the program."""
+        """Mark a range as written from outside the program."""
         self.written[start // self.grain : -(-(start + size) // self.grain)] = True
 
     def unwritten(self, place: Array) -> Array:
@@ -129,7 +129,7 @@ class Shadow:
         return _NONE if known.all() else np.flatnonzero(~known)
 
     def forget(self, start: int, end: int) -> None:
-        """The places from `start` up to `end` are uninitialised."""
+        """Mark the places from `start` up to `end` as uninitialised."""
         self.written[start:end] = False
         self._all_written = False
 
@@ -174,7 +174,7 @@ class Shadow:
         self._pending = rest
 
     def _may_meet(self, one: _Span | None, other: _Span) -> bool:
-        """Whether accesses in the spans may collide."""
+        """Return true if accesses in the spans may collide."""
         if one is None or one.high < other.low or other.high < one.low:
             return False
         return not self.own or not (one.last < other.first or other.last < one.first)

@@ -135,7 +135,7 @@ class SanitizedMachine(ObservedMachine):
                 rows[n, bad] = True  # once is enough
 
     def _unallocated(self, file: str, n: int, lanes: Lanes) -> None:
-        """A register is read that the kernel does not have; nothing ever writes it, so once is enough."""
+        """Report a read of a register that the kernel does not have; nothing ever writes it, so once is enough."""
         numbers = numbers_of(lanes)
         if n not in ZERO_SOURCES and len(numbers) and (file, n) not in self._told:
             self._told.add((file, n))
@@ -144,7 +144,7 @@ class SanitizedMachine(ObservedMachine):
                 f"${file}{n} of {self._who(numbers[0])}, which has {count} registers; it reads 0"))  # fmt: skip
 
     def _dropped(self, op: Op, lanes: Lanes) -> None:
-        """An instruction does nothing, because its destination is not allocated."""
+        """Report an instruction that does nothing because its destination is not allocated."""
         assert op.instruction is not None
         count = len(self._written["r"])
         named = [n for file, n in op.instruction.defs if file == "r" and n >= count and n not in ZERO_SOURCES]
@@ -229,7 +229,7 @@ class SanitizedMachine(ObservedMachine):
         return out
 
     def _values(self, lanes: Lanes, chosen: Array | None, good: Array | None, n: int) -> Array | None:
-        """What a store writes to each place; None for values of several words."""
+        """Return what a store writes to each place; None for values of several words."""
         if isinstance(self.value, tuple):
             return None
         value = np.broadcast_to(np.asarray(self.value), (lanes.count,))
@@ -273,12 +273,12 @@ class SanitizedMachine(ObservedMachine):
 
 
 def _place_of(lanes: Lanes) -> Any:
-    """Where executing lanes are on the machine's lane axis, as an index: a slice where they lie side by side."""
+    """Return the index of executing lanes on the machine's lane axis: a slice if they lie side by side."""
     return lanes.sel if lanes.active is None else lanes.numbers[lanes.active]
 
 
 def _grain(launch: Launch) -> dict[str, int]:
-    """The size of a place per kind of space: a word, or less where the program accesses less.
+    """Return the size of a place per kind of space: a word, or less if the program accesses less.
 
     Halves of the words that the launch writes before the parameters do not count: no program writes these.
     """
@@ -310,7 +310,7 @@ def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
 
 
 def _of_header(op: Op) -> bool:
-    """Whether all that an instruction accesses in s[] are fixed places before the parameters."""
+    """Return true if all that an instruction accesses in s[] are fixed places before the parameters."""
     found = [] if op.instruction is None else [m for m in memory_operands(op.instruction) if m.space == "s"]
     return bool(found) and all(
         m.base is None and m.index is None and m.offset + (m.size or 16) <= HEADER_BYTES for m in found

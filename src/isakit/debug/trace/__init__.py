@@ -1,1 +1,1 @@
-"""What a program did, step by step, as files: traces for Perfetto, and pages in which one steps by hand."""
+"""The trace of a program, step by step, as files: traces for Perfetto, and pages in which one steps by hand."""

@@ -39,7 +39,7 @@ def _varint(value: int) -> bytes:
 
 
 def field(number: int, value: int | str | bytes) -> bytes:
-    """A field of a message: a number, a text, or a message inside."""
+    """Encode a field of a message: a number, a text, or a message inside."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -54,7 +54,7 @@ class _Tracks:
         self.fresh: list[bytes] = []
 
     def number(self, name: str, parent: int = 0, *, counter: bool = False) -> int:
-        """A track's number."""
+        """Return a track's number."""
         found = self._numbers.get((parent, name))
         if found is None:
             found = self._numbers[parent, name] = len(self._numbers) + 1
@@ -64,7 +64,7 @@ class _Tracks:
 
 
 def perfetto(session: Session, limit: int, name: str = "program") -> Iterator[bytes]:
-    """The bytes of a trace of the session from where it stands, `limit` steps at most, piece by piece.
+    """Yield the bytes of a trace of the session from its position on, `limit` steps at most, piece by piece.
 
     The steps are those of `Session`: one block after the other, each warp until it waits.
     """
@@ -142,7 +142,7 @@ class _Blocks:
         self._known: dict[int, tuple[str, bool]] = {}
 
     def at(self, address: int) -> tuple[str, bool]:
-        """The name of the block that an instruction is in, and whether it is its first one."""
+        """Return the name of the block that an instruction is in, and whether it is its first one."""
         found = self._known.get(address)
         if found is None:
             try:

@@ -33,7 +33,7 @@ _Cell = tuple[str, int]
 
 
 def replay(session: Session, steps: int = STEPS, title: str = "") -> str:
-    """The page of a session from where it stands. The session is moved on. Raises what stepping raises."""
+    """Return the page of a session from its position on; moves the session on. Raises what stepping raises."""
     data = plain(recorded(session, steps))
     name = escape(title or f"{session.target.isa} {session.target.variant}")
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
@@ -112,7 +112,7 @@ class _Watcher:
         return [[list(f) for f in execution.frames(ROW * k)] for k in range(len(self._rows))]
 
     def _arrays(self) -> dict[str, Any]:
-        """The registers of all threads shown, by file."""
+        """Return the registers of all threads shown, by file."""
         target = self.session.target
         out: dict[str, Any] = {}
         for name in target.register_files:
@@ -158,7 +158,7 @@ class _Watcher:
             return None
 
     def changes(self, touches: Sequence[Touch]) -> dict[str, Any]:
-        """What is different from the last time, before and after."""
+        """Return what differs from the last time, before and after."""
         out: dict[str, Any] = {}
         lanes, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
         if len(lanes) == len(self._rows):  # else everything has ended

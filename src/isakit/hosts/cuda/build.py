@@ -46,7 +46,7 @@ NAMES = (
 
 
 def library_folder(bits: int = 64) -> Path:
-    """A folder in which the library lies under all its names; built if need be. Raises HostError.
+    """Return a folder with the library under all its names, built if need be. Raises HostError.
 
     Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it. That for programs of 32 `bits`
     is never part of a wheel.

@@ -34,7 +34,7 @@ class CaptureError(IsakitError):
 
 
 def blob_name(data: bytes) -> str:
-    """The name of a content."""
+    """Return the name under which a content is kept: its hash."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 

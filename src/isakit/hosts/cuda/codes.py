@@ -60,10 +60,10 @@ class CudaError(IsakitError):
         super().__init__(f"{name}: {why}" if why else name)
 
     def code(self, interface: str) -> int:
-        """The code in an interface: runtime or driver."""
+        """Return the error code of an interface, `runtime` or `driver`."""
         return self.driver if interface == "driver" else self.runtime
 
 
 def invalid(why: str = "") -> CudaError:
-    """An argument that makes no sense."""
+    """Return the error for an argument that makes no sense."""
     return CudaError("cudaErrorInvalidValue", why)

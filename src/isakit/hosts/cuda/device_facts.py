@@ -1,4 +1,4 @@
-"""What a program learns about the device: cards for each compute capability, and the structures it reads them from.
+"""Facts a program learns about the device: cards for each compute capability, and the structures it reads them from.
 
 Source: [cuda-runtime] 2.5, 2.6; limits of the chip come from `isakit.machine.tesla.chips`, what has no influence on a
 simulation (clocks, sizes) from the cards' data sheets.
@@ -54,7 +54,7 @@ CAPABILITIES = {"sm_10": "g80", "sm_11": "g84", "sm_12": "gt215", "sm_13": "gt20
 
 
 def card(device: str) -> Card:
-    """The card of a chip or a compute capability. Raises IsakitError listing what there is."""
+    """Return the card for a chip or a compute capability. Raises IsakitError, which lists the valid names."""
     found = CARDS.get(CAPABILITIES.get(device, device))
     if found is None:
         names = [*CAPABILITIES, *CARDS]
@@ -228,7 +228,7 @@ _LAST_ATTRIBUTE = 85
 
 
 def attribute(card: Card, number: int) -> int | None:
-    """A device attribute; 0 for those of later chips, None for numbers CUDA 6.5 does not know."""
+    """Return a device attribute: 0 for those of later chips, None for numbers CUDA 6.5 does not know."""
     if not 1 <= number <= _LAST_ATTRIBUTE:
         return None
     name, index = _ATTRIBUTES.get(number, ("", 0))

@@ -48,7 +48,7 @@ def _float(n: int) -> float:
 
 
 def parsed(number: int, body: bytes) -> tuple[DriverFunction, Handler, list[Any]]:
-    """The function of a message, its handler, and the arguments. Raises ProtocolError."""
+    """Return the function of a message, its handler and its arguments. Raises ProtocolError."""
     f = by_number().get(number)
     if f is None or f.kind not in ("call", "wire"):
         raise ProtocolError(f"no message has the number {number}")
@@ -73,7 +73,7 @@ def _results(number: int) -> list[DriverParameter]:
 
 
 def packed(f: DriverFunction, result: Any) -> bytes:
-    """What a handler returned, as the body of an answer: numbers in the order of the table, then blocks."""
+    """Return the result of a handler as the body of an answer: numbers in the order of the table, then blocks."""
     values: tuple[Any, ...] = ()
     if isinstance(result, tuple):
         values = cast(tuple[Any, ...], result)
@@ -95,7 +95,7 @@ def packed(f: DriverFunction, result: Any) -> bytes:
 
 
 def answer(session: Session, number: int, body: bytes) -> bytes:
-    """The whole answer to a message, empty for one without. Raises ProtocolError where the connection cannot go on."""
+    """Return the answer to a message, empty for one without. Raises ProtocolError if the connection cannot go on."""
     code, back = 0, b""
     name, interface, arguments = f"message {number}", "runtime", []
     known = by_number().get(number)

@@ -1,7 +1,7 @@
-"""What follows from the table: the C functions of the library, and the reference page.
+"""Files generated from the table: the C functions of the library, and the reference page.
 
-`python -m isakit.hosts.cuda.generate --docs` writes the page, `--check` compares the page in
-docs/reference with what the table says.
+`python -m isakit.hosts.cuda.generate --docs` writes the page, `--check` compares the page in docs/reference with what
+the table says.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MADE = "/* Made from the table of the interfaces by generate.py; not to be edit
 
 
 def c_files() -> dict[str, str]:
-    """The generated headers of the C library: what its sources include, by name."""
+    """Return the generated headers of the C library, by file name."""
     exported = [f for f in functions().values() if f.interface in EXPORTED]
     table = [_MADE, f"#define TABLE {fingerprint():#x}u"]
     table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind not in ("hint", "refuse")]
@@ -170,7 +170,7 @@ _DOES = {
 
 
 def page() -> str:
-    """The reference page of the interfaces."""
+    """Return the reference page of the interfaces."""
     out = [
         "# CUDA functions",
         "",

@@ -24,7 +24,7 @@ _PAGE, _MANY = 1 << 16, 1 << 18
 
 
 def memory_file() -> int:
-    """A descriptor of a file that takes no room until it is written: all of a device's address space."""
+    """Return the descriptor of a sparse file for the whole address space of a device."""
     file = os.memfd_create("isakit-device", os.MFD_CLOEXEC)
     os.ftruncate(file, WINDOW)
     return file
@@ -54,7 +54,7 @@ class Heap:
         self._segments: list[int] = []
 
     def alloc(self, nbytes: int, alignment: int = ALIGNMENT) -> int:
-        """The address of `nbytes` fresh bytes. Raises CudaError when there is no room."""
+        """Return the address of `nbytes` fresh bytes. Raises CudaError when there is no room."""
         if not 0 < nbytes <= self.limit - self.first:
             raise CudaError("cudaErrorMemoryAllocation", f"{nbytes} bytes")
         room = -(-nbytes // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)

@@ -58,7 +58,7 @@ class ProgramModule:
 
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """The programs in it. Raises CudaError for what cannot be read."""
+        """The programs in the module. Raises CudaError if they cannot be read."""
         try:
             return list(self._candidates())
         except (FormatError, struct.error) as e:
@@ -88,7 +88,7 @@ class ProgramModule:
 
     @property
     def built_with_4_0(self) -> bool | None:
-        """Whether the compiler of CUDA 4.0 made it; None where there is no PTX to tell by."""
+        """True if the compiler of CUDA 4.0 made it; None where there is no PTX to tell by."""
         if self.kind != FAT_CONTAINER:
             return None
         if _OLD_COMPILER in self.image:
@@ -113,7 +113,7 @@ class ProgramModule:
         return self._loaded
 
     def _load(self) -> LoadedModule:
-        """The newest machine code the device can run, else compiled PTX."""
+        """Load the newest machine code the device can run, else compiled PTX."""
         capability = 10 + self.device.card.capability
         fitting = [c for c in self.candidates if c.kind in _MACHINE_CODE and c.arch <= capability]
         try:
@@ -167,7 +167,7 @@ class ProgramModule:
         self._loaded = None
 
     def kernel(self, name: str) -> LoadedKernel:
-        """A kernel by name. Raises CudaError where there is none."""
+        """Return a kernel by name. Raises CudaError if there is none."""
         found = self.loaded.get(name)
         if found is None:
             raise CudaError("cudaErrorInvalidDeviceFunction", f"no kernel {name}", driver=500)

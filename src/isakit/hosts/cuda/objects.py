@@ -1,4 +1,4 @@
-"""What handles stand for: streams, events, arrays, functions, variables, texture references, contexts."""
+"""The objects behind handles: streams, events, arrays, functions, variables, texture references, contexts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Handles:
         self._next = 4096
 
     def add(self, thing: object) -> int:
-        """A handle for an object."""
+        """Return a new handle for an object."""
         self._next += self._STEP
         self._objects[self._next] = thing
         return self._next
 
     def get(self, handle: int, kind: type[T]) -> T:
-        """The object of a handle. Raises CudaError where it is none of that kind."""
+        """Return the object of a handle. Raises CudaError if it is not of that kind."""
         found = self._objects.get(handle)
         if not isinstance(found, kind):
             raise CudaError("cudaErrorInvalidResourceHandle", f"{handle:#x} is no {kind.__name__.lower()}")
@@ -44,7 +44,7 @@ class Handles:
         return found
 
     def holds(self, kind: type[T]) -> bool:
-        """Whether there is an object of a kind."""
+        """Return true if any object is of this kind."""
         return any(isinstance(o, kind) for o in self._objects.values())
 
     def forget(self, kinds: tuple[type, ...]) -> None:
@@ -82,7 +82,7 @@ SIGNED, UNSIGNED, FLOAT, NONE = range(4)
 
 @dataclass(frozen=True)
 class ChannelFormat:
-    """What a texel is made of: bits of x, y, z and w, and the kind of its numbers."""
+    """The format of a texel: bits of x, y, z and w, and the kind of its numbers."""
 
     bits: tuple[int, int, int, int]
     kind: int
@@ -147,7 +147,7 @@ class CudaFunction:
     prepared: dict[Shape, tuple[LoadedKernel, MachineLaunch]] = field(default_factory=dict[Any, Any])
 
     def kernel(self) -> LoadedKernel:
-        """The kernel on the device. Raises CudaError where the module has no code for it."""
+        """Return the kernel on the device. Raises CudaError if the module has no code for it."""
         return self.module.kernel(self.name)
 
 
@@ -174,7 +174,7 @@ class DeviceVariable:
 
 @dataclass
 class TextureState:
-    """How a texture is read: what a texture reference holds when it is bound.
+    """The sampling state of a texture reference when it is bound.
 
     Attributes: `normalized` (coordinates), `filter` (0 point, 1 linear), `modes` (0 wrap, 1 clamp, 2 mirror, 3
     border, per axis), `channel`, `as_float` (integers become numbers from 0 or -1 to 1).
@@ -189,7 +189,7 @@ class TextureState:
 
 @dataclass
 class Binding:
-    """What a texture reference shows: an array, or `width` bytes or `width` x `height` texels of memory."""
+    """The memory of a texture reference: an array, or `width` bytes or `width` x `height` texels."""
 
     address: int
     width: int

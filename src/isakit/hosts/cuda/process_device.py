@@ -30,7 +30,7 @@ def tell(line: str) -> None:
 
 @dataclass(frozen=True)
 class DeviceOptions:
-    """What the command line says about the device.
+    """The choices of the command line about the device.
 
     Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
     `fill` (value of memory never written), `version` (of CUDA, where it cannot be told from the program), `trace`,
@@ -98,7 +98,7 @@ class ProcessDevice:
         self.pinned = Heap(self.device, self.pages, pinned, end, strict=o.strict, fill=o.fill)
 
     def set_pointer(self, nbytes: int) -> None:
-        """The program's pointers have so many bytes; it has just begun."""
+        """Set the number of bytes of the program's pointers; it has just begun."""
         if nbytes != self.pointer:
             self.pointer = nbytes
             self._start_device()
@@ -122,7 +122,7 @@ class ProcessDevice:
         return self.device.load(image)
 
     def bank_address(self, module: LoadedModule, bank: int) -> int:
-        """Where the constants of a bank lie in the device's memory: like on a chip, copies reach them there."""
+        """Return the address of a constant bank in device memory, where copies reach the constants as on a chip."""
         key = id(module), bank
         found = self._banks.get(key)
         if found is None:

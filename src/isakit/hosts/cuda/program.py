@@ -49,7 +49,7 @@ class ProgramFile:
 
 
 def examined(command: str) -> ProgramFile:
-    """What is known about the file of a command. Raises ProgramError for what cannot run here."""
+    """Inspect the executable of a command. Raises ProgramError if it cannot run here."""
     path = shutil.which(command)
     if path is None:
         found = Path(command).exists()
@@ -73,7 +73,7 @@ def examined(command: str) -> ProgramFile:
 
 
 def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
-    """The strings that a kind of entry of the dynamic section names."""
+    """Return the strings that entries of one kind of the dynamic section name."""
     dynamic, strings = elf.section(".dynamic"), elf.section(".dynstr")
     if dynamic is None or strings is None:
         return ()
@@ -110,7 +110,7 @@ def _found(name: str, environment: Mapping[str, str]) -> bool:
 
 @cache
 def _known_libraries() -> str:
-    """The system's list of libraries, as text; empty where there is none."""
+    """Return the system's list of libraries as text, empty if there is none."""
     try:
         return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
     except OSError:
@@ -118,7 +118,7 @@ def _known_libraries() -> str:
 
 
 def environment_for(program: ProgramFile, broker: int, given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the program. Raises HostError when the library cannot be had."""
+    """Return the environment of the program. Raises HostError if the library cannot be had."""
     folder = str(library_folder(program.bits))
     out = dict(given)
     aliases = _aliases(program, given)
@@ -136,7 +136,7 @@ _RENAMED = {"libglut.so.3": "libglut.so.3.12"}
 
 
 def _aliases(program: ProgramFile, given: Mapping[str, str]) -> str:
-    """A folder with the old names of libraries the program needs and the system has; empty if there are none."""
+    """Return a folder with old names of libraries that the program needs and the system has; empty if none."""
     folder = private_folder() / "aliases"
     found = ""
     for old in program.needed:
@@ -151,7 +151,7 @@ def _aliases(program: ProgramFile, given: Mapping[str, str]) -> str:
 
 
 def _system_library(name: str) -> str | None:
-    """Where the system has a library."""
+    """Return the path of a library of the system."""
     m = re.search(rf"^\s*{re.escape(name)} \(.*x86-64.*\) => (\S+)$", _known_libraries(), re.MULTILINE)
     return m[1] if m else None
 
@@ -169,10 +169,10 @@ def start(
 
 
 def blocking(environment: Mapping[str, str]) -> bool:
-    """Whether the program's user wants launches to report their own faults."""
+    """Return true if the program's user wants launches to report their own faults."""
     return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
 
 
 def own_environment() -> dict[str, str]:
-    """The environment programs inherit."""
+    """Return the environment that programs inherit."""
     return dict(os.environ)

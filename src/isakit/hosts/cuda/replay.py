@@ -52,7 +52,7 @@ class Outcome:
 
     @property
     def same(self) -> bool:
-        """Whether it did what it did before."""
+        """True if the launch had the same results and the same fault as when it was captured."""
         return not self.different and (self.fault.kind if self.fault else None) == self.expected_fault
 
 
@@ -95,7 +95,7 @@ class Capture:
         return cast(dict[str, Any], data)
 
     def blob(self, name: object) -> bytes:
-        """A content by its name. Raises CaptureError where it is missing or damaged."""
+        """Return a content by its name. Raises CaptureError if it is missing or damaged."""
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise CaptureError(f"{name!r} names no content")
         path = self.folder / "blobs" / name
@@ -109,7 +109,7 @@ class Capture:
         return data
 
     def launch(self, number: int) -> dict[str, Any]:
-        """What a launch file says. Raises CaptureError."""
+        """Return the content of a launch file. Raises CaptureError."""
         if number not in self.launches:
             raise CaptureError(f"{self.folder} has no launch {number}; it has {len(self.launches)}")
         return self._json(self.launches[number])
@@ -140,7 +140,7 @@ class Capture:
             raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
 
     def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, dict[str, Any]]:
-        """A device as it was before a launch, the kernel, and the options of its `launch` or `machine`.
+        """Return the device as it was before a launch, the kernel, and the options for its `launch` or `machine`.
 
         For use in `reading`.
         """

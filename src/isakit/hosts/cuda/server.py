@@ -52,13 +52,13 @@ class Connection:
 
     @property
     def ended(self) -> bool:
-        """Whether the process is gone, even if not all it has sent is read."""
+        """True if the process is gone, even if some of what it has sent is not yet read."""
         poll = select.poll()
         poll.register(self.socket, 0)
         return any(events & _HUNG_UP for _, events in poll.poll(0))
 
     def messages(self) -> list[tuple[int, bytes]]:
-        """The messages that are complete. Raises ProtocolError for one that is too long."""
+        """Take the complete messages out of the buffer. Raises ProtocolError for one that is too long."""
         out: list[tuple[int, bytes]] = []
         at = 0
         while len(self.buffer) - at >= HEADER.size:
@@ -76,7 +76,7 @@ class Connection:
 
 
 def _stream(fd: int) -> socket.socket | None:
-    """The socket behind a descriptor that a process handed over, if it is one to talk through; else it is closed."""
+    """Return the stream socket behind a descriptor that a process handed over; anything else is closed."""
     try:
         found = socket.socket(fileno=fd)
     except OSError:
@@ -245,7 +245,7 @@ class CudaServer:
             self._send(connection, reply)
 
     def _introduce(self, connection: Connection, reply: bytes) -> None:
-        """The answer to the greeting, and the memory file after it."""
+        """Send the answer to the greeting, followed by the memory file."""
         self._send(connection, reply)
         socket.send_fds(connection.socket, [b"m"], [connection.session.file])
 
@@ -262,6 +262,6 @@ class CudaServer:
             s.setblocking(False)
 
     def _still_there(self, done: int, total: int) -> None:
-        """Called now and then while a kernel runs. Raises ClientExited when its process has ended."""
+        """Raise ClientExited when the process of the running kernel has ended; called now and then while it runs."""
         if self._current is not None and self._current.ended:
             raise ClientExited

@@ -125,21 +125,21 @@ class Session(ProcessDevice):
         return things[number - 1]
 
     def module(self, number: int) -> ProgramModule:
-        """A registered module by the number the library has for it."""
+        """Return a registered module by the number the library has for it."""
         return self._numbered(self.modules, number, "cudaErrorInvalidResourceHandle")
 
     def function(self, number: int, driver: bool = False) -> CudaFunction:
-        """A function by its number, or by the handle of the driver interface."""
+        """Return a function by its number, or by its handle of the driver interface."""
         if driver:
             return self.handles.get(number, CudaFunction)
         return self._numbered(self.functions, number, "cudaErrorInvalidDeviceFunction")
 
     def variable(self, number: int) -> DeviceVariable:
-        """A registered variable by its number."""
+        """Return a registered variable by its number."""
         return self._numbered(self.variables, number, "cudaErrorInvalidSymbol")
 
     def texture(self, number: int) -> TextureReference:
-        """A registered texture reference by its number."""
+        """Return a registered texture reference by its number."""
         return self._numbered(self.textures, number, "cudaErrorInvalidTexture")
 
     @property
@@ -156,7 +156,7 @@ class Session(ProcessDevice):
         return stack
 
     def context(self) -> CudaContext:
-        """The current context of the driver interface. Raises CudaError where there is none."""
+        """Return the current context of the driver interface. Raises CudaError if there is none."""
         if not self.contexts:
             raise CudaError("cudaErrorIncompatibleDriverContext", "no context is current")
         return self.handles.get(self.contexts[-1], CudaContext)
@@ -181,7 +181,7 @@ class Session(ProcessDevice):
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
 
     def _prepared(self, kernel: LoadedKernel, launch: LaunchRequest) -> MachineLaunch:
-        """A launch that is ready to run, kept for others of its shape. Raises CudaError."""
+        """Return a launch that is ready to run, kept for others of its shape. Raises CudaError."""
         shape = launch.grid, launch.block, launch.shared, len(launch.params)
         known = launch.function.prepared
         if shape not in known or known[shape][0] is not kernel:
@@ -223,7 +223,7 @@ class Session(ProcessDevice):
         return self.recorder.record(self, kernel, launch, bound, run)
 
     def _lose(self, why: str) -> None:
-        """A kernel has faulted: the process can do nothing more with the device, as on a chip."""
+        """Report a fault of a kernel: the process can do nothing more with the device, as on a chip."""
         self.options.tell(f"fault: {why}")
         self.statistics.faults += 1
         self.lost = CudaError("cudaErrorLaunchFailure", why)
@@ -279,5 +279,5 @@ class Session(ProcessDevice):
         return found
 
     def bound_texture(self, module: ProgramModule, name: str) -> TextureReference | None:
-        """The texture reference of a module by name, if the program has made it known."""
+        """Return the texture reference of a module by name, if the program has registered it."""
         return next((t for t in self.textures if t.module is module and t.name == name), None)

@@ -1,4 +1,4 @@
-"""What a program did: launches, instructions and time per kernel."""
+"""Statistics of a program: launches, instructions and time per kernel."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Statistics:
         return sum(k.launches for k in self.kernels.values())
 
     def lines(self) -> list[str]:
-        """A table for people. `preparing` is what launches took beside executing instructions."""
+        """Return a table for people. `preparing` is the time of launches beside executing instructions."""
         out = ["  launches  instructions   seconds  preparing  G instr/s  kernel"]
         total = KernelStatistics()
         rows = sorted(self.kernels.items(), key=lambda item: -item[1].seconds)

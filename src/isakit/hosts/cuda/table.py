@@ -83,12 +83,12 @@ class DriverParameter:
 
     @cached_property
     def variable(self) -> bool:
-        """Whether it is of variable length."""
+        """True if it is of variable length."""
         return self.type in VARIABLE
 
     @cached_property
     def result(self) -> bool:
-        """Whether the function writes it."""
+        """True if the function writes it."""
         return self.way != "in"
 
 
@@ -201,6 +201,6 @@ def by_number() -> dict[int, DriverFunction]:
 
 @cache
 def fingerprint() -> int:
-    """A number that differs where library and server were made from different tables."""
+    """Return a checksum of the table, by which library and server see that they were made from the same one."""
     text = "\n".join(repr(f) for f in functions().values())
     return zlib.crc32(text.encode())

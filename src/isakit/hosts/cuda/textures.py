@@ -20,7 +20,7 @@ OFFSET_ALIGNMENT = 256
 
 
 def state_of(reference: bytes, as_float: bool) -> TextureState:
-    """The state of a texture reference as the library sends it: normalized, filter, three modes, channels.
+    """Unpack the state of a texture reference from the library's message: normalized, filter, three modes, channels.
 
     Raises CudaError for numbers without a meaning.
     """
@@ -35,7 +35,7 @@ def state_of(reference: bytes, as_float: bool) -> TextureState:
 
 
 def format_name(channel: ChannelFormat, as_float: bool) -> str:
-    """The texel format of a channel description."""
+    """Return the texel format of a channel description."""
     channel.check()
     letters, bits = _COMPONENTS[channel.count], channel.bits[0]
     if channel.kind == FLOAT:
@@ -56,19 +56,19 @@ def check_state(state: TextureState) -> None:
 
 
 def format_of(state: TextureState) -> str:
-    """The texel format a reference reads."""
+    """Return the texel format that a reference reads."""
     return format_name(state.channel, state.as_float)
 
 
 def sampler_of(state: TextureState) -> Sampler:
-    """How a reference samples. Coordinates that count texels only clamp, whatever it says about wrapping."""
+    """Return the sampler of a reference. Coordinates in texels are always clamped, whatever its address modes say."""
     modes = state.modes if state.normalized else tuple(m if m == _BORDER else _CLAMP for m in state.modes)
     kind = "linear" if state.filter else "nearest"
     return Sampler(wrap=cast(Any, tuple(_WRAPS[m] for m in modes)), mag=kind, min=kind)
 
 
 def texture_over(memory: NDArray[np.uint8], bound: Binding, state: TextureState) -> Texture:
-    """The texture a binding shows, over the whole memory of a device."""
+    """Return the texture of a binding, over the whole memory of a device."""
     pages = memory[bound.address : bound.address + bound.size]
     # The format of linear memory may have been set after its address.
     width = bound.size // state.channel.nbytes if bound.target == "buffer" else bound.width

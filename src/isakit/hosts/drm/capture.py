@@ -62,23 +62,23 @@ class Recorder:
             self._file.write(self._packer.compress(RECORD.pack(KINDS.index(kind), len(data)) + data))
 
     def allocated(self, o: MemoryObject) -> None:
-        """A memory object was made."""
+        """Record a new memory object."""
         self._write("allocate", ALLOCATE.pack(o.handle, o.offset, o.size))
 
     def freed(self, handle: int) -> None:
-        """A memory object was given back."""
+        """Record that a memory object is freed."""
         self._write("free", PAIR.pack(handle, 0))
 
     def object(self, handle: int, number: int) -> None:
-        """An engine object was made."""
+        """Record a new engine object."""
         self._write("object", PAIR.pack(handle, number))
 
     def channel(self, number: int) -> None:
-        """A channel was made."""
+        """Record a new channel."""
         self._write("channel", PAIR.pack(number, 0))
 
     def push(self, channel: int, segments: list[tuple[int, int]], memory: VideoMemory) -> None:
-        """A push is about to be executed: what the program has changed, and the push."""
+        """Record a push that is about to be executed, and the memory that the program has changed before it."""
         for page, digest in _pages(memory):
             if self._known.get(page, 0) != digest:
                 self._known[page] = digest
@@ -87,7 +87,7 @@ class Recorder:
         self._write("push", struct.pack(f"<I{len(flat)}Q", channel, *flat))
 
     def settled(self, memory: VideoMemory) -> None:
-        """A push has been executed: what memory holds now is the card's doing."""
+        """Note the content of memory after a push: changes up to now are the card's doing, not the program's."""
         self._known = dict(_pages(memory))
 
     def close(self) -> None:

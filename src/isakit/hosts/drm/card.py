@@ -26,7 +26,7 @@ FIFO_METHODS = 0x100
 
 
 class StopReplay(Exception):
-    """What a caller of `on_draw` raises to end a push early."""
+    """Raised by a caller's `on_draw` to end a push early."""
 
 
 class Channel:
@@ -116,7 +116,7 @@ class Channel:
         return not self.failed
 
     def cancel(self) -> None:
-        """The process has gone: end what still runs for it."""
+        """Stop what still runs for a process that has gone."""
         self.engine3d.drawing.pipeline.engine.cancel()
 
     @property

@@ -1,4 +1,4 @@
-"""How a simulated card runs programs."""
+"""Settings for how a simulated card runs programs."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ class CardChip:
 
     @property
     def at_least_gt200(self) -> bool:
-        """Whether it has what came with GT200."""
+        """True from GT200 on."""
         return self.class_3d >= 0x8397
 
     @property
     def at_least_gt215(self) -> bool:
-        """Whether it has what came with GT215."""
+        """True from GT215 on."""
         return self.class_3d >= 0x8597
 
 
@@ -50,7 +50,7 @@ CHIPS = {
 
 
 def chip_named(name: str) -> CardChip:
-    """A chip by number (a0) or name (gt200). Raises UnknownIsaError."""
+    """Return a chip by number (a0) or name (gt200). Raises UnknownIsaError."""
     for c in CHIPS.values():
         if name.lower().removeprefix("nv").removeprefix("0x") in (f"{c.number:x}", c.name):
             return c

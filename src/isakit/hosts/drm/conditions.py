@@ -8,7 +8,7 @@ NEVER, ALWAYS, NON_ZERO, EQUAL, NOT_EQUAL = range(5)
 
 
 def holds(memory: VideoMemory, mode: int, address: int) -> bool:
-    """Whether a condition holds. A query has 16 bytes: sequence, result, time. Raises GpuFault."""
+    """Return true if a condition holds. A query has 16 bytes: sequence, result, time. Raises GpuFault."""
     if mode == NEVER:
         return False
     if mode == NON_ZERO:

@@ -1,4 +1,4 @@
-"""What `isakit gl --dump` leaves: listings of programs, textures and constants, and pictures of targets."""
+"""The files that `isakit gl --dump` writes: listings of programs, textures, constants, pictures of targets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Dump:
 
 
 def _image(texture: Any) -> Any:
-    """The first level of a texture as uint8 [h, w, 4], upper row first."""
+    """Return the first level of a texture as uint8 [h, w, 4], upper row first."""
     width, height, _ = texture.sizes[0]
     planes = [p[: width * height].reshape(height, width) for p in texture.planes(False)]
     if texture.format.integer:

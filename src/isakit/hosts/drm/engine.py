@@ -1,8 +1,8 @@
-"""What all engines of the card have in common: registers, actions, and state derived from registers.
+"""The base of all engines of the card: registers, actions, and state derived from registers.
 
-An engine declares which methods do something (`action`), and what is computed from which methods (`derived`, kept
-until one of them changes). Their table says which are read, which have no effect here and why, and what is not
-modelled: that is counted as unsupported when a program writes another word than the neutral one.
+An engine declares which methods do something (`action`), and what is computed from which methods (`derived`, kept until
+one of them changes). Their table says which are read, which have no effect here and why, and what is not modelled: that
+is counted as unsupported when a program writes another word than the neutral one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ChannelStopped(IsakitError):
 
 
 def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
-    """The method runs when one of the named registers is written: f(self, word, index), or f(self, words) in bulk.
+    """Run the method when one of the named registers is written: f(self, word, index), or f(self, words) in bulk.
 
     The fields of the word are its attributes.
     """
@@ -59,7 +59,7 @@ class Derived(Generic[T]):
 
 
 def derived(*names: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
-    """The method becomes a property that is kept until one of the named registers changes.
+    """Make the method a property that is kept until one of the named registers changes.
 
     `NAME*` stands for all registers with a prefix. Values it uses in turn must be named by their registers too.
     """
@@ -67,12 +67,12 @@ def derived(*names: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
 
 
 def number(word: int) -> float:
-    """A register as f32."""
+    """Return the bits of a register as f32."""
     return _FLOAT.unpack(_WORD.pack(word & 0xFFFF_FFFF))[0]
 
 
 def signed(word: int) -> int:
-    """A register as a signed number."""
+    """Return a register as a signed number."""
     return word - ((word >> 31) << 32)
 
 
@@ -138,7 +138,7 @@ class Engine:
 
     @classmethod
     def effect(cls, name: str) -> str:
-        """What writing a method does, in words for its page."""
+        """Describe the effect of writing a method, for its reference page."""
         word = cls.table.word(name)
         found = cls._actions.get(word)
         if found is not None:
@@ -199,28 +199,28 @@ class Engine:
             self.memory.write_words(self.address("SEMAPHORE_ADDRESS"), [self.get("SEMAPHORE_SEQUENCE")], "semaphore")
 
     def check_runs(self) -> None:
-        """Raises ChannelStopped."""
+        """Raise ChannelStopped if the channel runs no programs any more."""
         if self.stopped:
             raise ChannelStopped("the channel runs no programs any more")
 
     # --- reads --------------------------------------------------------------------------------------------------------
     def get(self, name: str, index: int = 0) -> Word:
-        """The word last written to a method; its fields are attributes."""
+        """Return the word last written to a method; its fields are attributes."""
         first, step, kind = self._place[name]
         word = self.state[first + index * step]
         return cast("Word", word) if kind is None else kind(word)
 
     def on(self, name: str, index: int = 0) -> bool:
-        """Whether a method that switches something on or off has it on."""
+        """Return true if a method that switches something on or off has it on."""
         first, step, _ = self._place[name]
         return self.state[first + index * step] & 1 == 1
 
     def number(self, name: str, index: int = 0) -> float:
-        """The same as f32."""
+        """Return the word last written to a method as f32."""
         return number(self.get(name, index))
 
     def address(self, name: str, index: int = 0) -> int:
-        """A 40-bit address: `name` without _HIGH."""
+        """Return a 40-bit address; `name` is that of the two methods without _HIGH and _LOW."""
         return (self.get(f"{name}_HIGH", index) & 0xFF) << 32 | self.get(f"{name}_LOW", index)
 
 

@@ -21,7 +21,7 @@ class FifoError(IsakitError):
 
 
 class Sink(Protocol):
-    """What takes the writes."""
+    """The receiver of the writes."""
 
     def write(self, subchannel: int, method: int, data: Array, increment: bool) -> None:
         """Words for a method, or for it and those that follow it."""

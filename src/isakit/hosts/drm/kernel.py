@@ -39,7 +39,7 @@ Handler = Callable[["Client", bytearray], int]
 
 
 class Client:
-    """What the kernel keeps for one process: its memory, channels and objects.
+    """The state the kernel keeps for one process: its memory, channels and objects.
 
     Attributes: `memory`, `channels`, `cancelled`.
     """
@@ -87,7 +87,7 @@ class Client:
         return found
 
     def gem_new(self, a: bytearray) -> int:
-        """A new memory object."""
+        """Create a memory object."""
         _, domain, size, _, _, mode, flags = INFO.unpack_from(a)
         _, align = NEW.unpack_from(a, INFO.size)
         made = self.memory.allocate(size, align or 1, domain, mode, flags)
@@ -97,12 +97,12 @@ class Client:
         return 0
 
     def gem_info(self, a: bytearray) -> int:
-        """What is known of an object."""
+        """Describe a memory object."""
         a[: INFO.size] = self._info(self._object(INFO.unpack_from(a)[0]))
         return 0
 
     def gem_close(self, a: bytearray) -> int:
-        """An object is not needed any more."""
+        """Close a memory object."""
         handle = struct.unpack_from("<I", a)[0]
         self.memory.free(handle)
         if self.recorder is not None:
@@ -143,7 +143,7 @@ class Client:
 
     # --- channels and objects -----------------------------------------------------------------------------------------
     def channel_new(self, a: bytearray) -> int:
-        """A channel, with a notifier object."""
+        """Create a channel, with a notifier object."""
         if len(self.channels) >= MOST_CHANNELS:
             return -errno.ENOSPC
         number = next(n for n in range(1, MOST_CHANNELS + 1) if n not in self.channels)
@@ -161,12 +161,12 @@ class Client:
         return 0
 
     def channel_free(self, a: bytearray) -> int:
-        """A channel ends."""
+        """Free a channel."""
         number = struct.unpack_from("<i", a)[0]
         return 0 if self.channels.pop(number, None) is not None else -errno.EINVAL
 
     def object_new(self, a: bytearray) -> int:
-        """An engine object of the old interface."""
+        """Create an engine object of the old interface."""
         _, handle, number = struct.unpack_from("<iIi", a)
         return self._bound(handle, number & 0xFFFF)
 
@@ -185,13 +185,13 @@ class Client:
         return 0
 
     def object_free(self, a: bytearray) -> int:
-        """An object of the old interface ends."""
+        """Free an object of the old interface."""
         _, handle = struct.unpack_from("<iI", a)
         self.classes.pop(handle, None)
         return 0
 
     def nvif(self, a: bytearray) -> int:
-        """The newer interface: objects with methods of their own."""
+        """Serve the newer interface: objects with methods of their own."""
         _, kind, _, _, _, target = NVIF_HEADER.unpack_from(a)
         at = NVIF_HEADER.size
         if kind == 1:  # SCLASS: no list, the driver asks for what it knows
@@ -267,13 +267,13 @@ class Client:
         return (0 if good else -errno.EIO), back
 
     def cancel(self) -> None:
-        """The process has gone, or nobody waits for it: end what still runs for it. From another thread."""
+        """Stop what still runs for a process that has gone, or that nobody waits for. Called from another thread."""
         self.cancelled = True
         for channel in list(self.channels.values()):
             channel.cancel()
 
     def close(self) -> None:
-        """The process has gone: nothing of it stays."""
+        """Drop everything of a process that has gone."""
         self.channels.clear()
         self.memory.close()
 

@@ -48,12 +48,12 @@ class MemoryObject:
 
     @property
     def offset(self) -> int:
-        """Where it is in the file."""
+        """Its offset in the file."""
         return self.address - BASE
 
 
 def _mapped(descriptor: int, size: int) -> mmap.mmap:
-    """The whole file. Arrays keep the mappings of earlier cards until garbage is collected."""
+    """Map the whole file. Arrays keep the mappings of earlier cards until garbage is collected."""
     try:
         return mmap.mmap(descriptor, size)
     except OSError:
@@ -95,7 +95,7 @@ class VideoMemory:
     # --- objects ------------------------------------------------------------------------------------------------------
     def allocate(self, size: int, align: int, domain: int = 0, tile_mode: int = 0, tile_flags: int = 0,
                  offset: int | None = None) -> MemoryObject:  # fmt: skip
-        """A new object of zeros, at `offset` in the file where one is given. Raises OSError as the kernel would."""
+        """Create an object of zeros, at `offset` in the file if one is given. Raises OSError as the kernel would."""
         room = -(-size // PAGE) * PAGE
         if size <= 0 or align > 1 << 30 or len(self.objects) >= MOST_OBJECTS:
             raise OSError(errno.EINVAL, "no such size or alignment")
@@ -138,7 +138,7 @@ class VideoMemory:
         self._free = joined
 
     def object_at(self, address: int) -> MemoryObject | None:
-        """The object that holds an address."""
+        """Return the object that holds an address."""
         k = bisect_right(self._starts, address)
         if not k:
             return None
@@ -152,14 +152,14 @@ class VideoMemory:
 
     # --- accesses -------------------------------------------------------------------------------------------------
     def view(self, address: int, count: int, what: str = "access") -> Array:
-        """The bytes at an address, to read or write. Raises GpuFault."""
+        """Return the bytes at an address, to read or write. Raises GpuFault."""
         if count < 0 or count > self.room(address):
             raise GpuFault(address, count, what)
         start = address - BASE
         return self.bytes[start : start + count]
 
     def read_words(self, address: int, count: int, what: str = "access") -> Array:
-        """A copy of 32-bit words at any address. Raises GpuFault."""
+        """Return a copy of 32-bit words at any address. Raises GpuFault."""
         return np.frombuffer(self.view(address, 4 * count, what).tobytes(), np.uint32)
 
     def write_words(self, address: int, words: Array | list[int], what: str = "access") -> None:

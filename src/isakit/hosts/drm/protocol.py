@@ -17,7 +17,7 @@ MOST_BYTES = 1 << 20
 
 
 class Opcode(IntEnum):
-    """What is asked for."""
+    """The operations of requests."""
 
     HELLO = 1
     IOCTL = 2

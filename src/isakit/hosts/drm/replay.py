@@ -23,7 +23,7 @@ from isakit.results import record
 
 @dataclass(frozen=True)
 class ReplayedDraw:
-    """Where a draw is in a capture, and how much it drew."""
+    """A draw of a capture: its place and how much it drew."""
 
     frame: int
     draw: int
@@ -33,7 +33,7 @@ class ReplayedDraw:
 
 @record
 class ReplayedFrames:
-    """What a replay drew on which chip, and what its card counted, for JSON."""
+    """The chip, draws and counts of a replay, for JSON."""
 
     chip: str
     draws: list[ReplayedDraw]
@@ -140,7 +140,7 @@ class Replay:
             raise StopReplay
 
     def picture(self, target: int = 0) -> NDArray[np.uint8]:
-        """A render target of the channel that drew last: uint8 [height, width, 4], row 0 of memory first.
+        """Return a render target of the channel that drew last: uint8 [height, width, 4], row 0 of memory first.
 
         Raises HostError where nothing is bound.
         """

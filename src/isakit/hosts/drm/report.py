@@ -1,4 +1,4 @@
-"""What a run asked for: logs of methods, counts of what is not there, statistics."""
+"""The record of a run: logs of methods, counts of what is missing, statistics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Report:
             self.unsupported[what] += 1
 
     def fault(self, what: str) -> None:
-        """The program did something the card refuses."""
+        """Count something that the card refuses."""
         with self._lock:
             self.faults[what] += 1
         if self.on_fault is not None:
@@ -60,7 +60,7 @@ class Report:
             self.seconds[what] = self.seconds.get(what, 0.0) + seconds
 
     def line(self, text: str) -> None:
-        """A line of the log, if there is one."""
+        """Write a line of the log, if there is one."""
         if self.log is not None:
             self.log.write(text + "\n")
 

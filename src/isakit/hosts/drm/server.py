@@ -173,7 +173,7 @@ class DrmServer:
                 client.close()
 
     def _greeted(self, connection: socket.socket) -> Client | None:
-        """The card of a new connection; None where it asks for something else first. Raises what requests raise."""
+        """Return the card of a new connection; None if its first request is another one. Raises what requests raise."""
         connection.settimeout(GREETING_SECONDS)
         op, _, payload = protocol.request(connection)
         connection.settimeout(None)

@@ -50,7 +50,7 @@ class Surface:
         return rows * width * (-(-max(1, self.depth) // (1 << self.block_z)) << self.block_z)
 
     def view(self) -> Array:
-        """The bytes: [rows, bytes] for pitch, else [block rows, rows, blocks, 64]. Raises GpuFault."""
+        """Return the bytes: [rows, bytes] for pitch, else [block rows, rows, blocks, 64]. Raises GpuFault."""
         if self.pitch:
             if self.rows <= 0 or self.row_bytes <= 0:
                 return np.zeros((max(0, self.rows), max(0, self.row_bytes)), np.uint8)
@@ -71,7 +71,7 @@ class Surface:
         return data.reshape(down, across, deep, high, BLOCK_BYTES)[:, :, self.z % deep].transpose(0, 2, 1, 3)
 
     def read(self) -> Array:
-        """A copy as u8 `shape`."""
+        """Return a copy as u8 `shape`."""
         return np.array(self.view(), order="C").reshape(self.shape)
 
     def write(self, data: Array) -> None:

@@ -68,7 +68,7 @@ def i2i(
 
 
 def int_magnitude(x: Value, source: Integer, width: int) -> tuple[Value, Value]:
-    """Whether the source integer is negative, and its absolute value."""
+    """The sign of the source integer (1: negative), and its absolute value."""
     v = extend(x, source, width)
     if source[0] == "u":
         return u1(0), v

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rom:
-    """How one ROM is scaled.
+    """The scaling of one ROM.
 
     Attributes: `rows`; `x_bits` (low bits of the argument); `one` (the power of two that stands for 1.0 in the sum
     S = (A << a_shift) + B*x + (C*sq(x_factor*x) << c_shift)); `even` (A has a zero last bit); `corrections` (added to

@@ -22,13 +22,13 @@ _CODES = {v: k for k, v in _FORMATS.items()}
 
 
 def channel_of(desc: bytes) -> ChannelFormat:
-    """The channel description of the runtime: five ints."""
+    """Unpack a channel description of the runtime: five ints. Raises CudaError."""
     *bits, kind = struct.unpack("<5i", desc)
     return ChannelFormat(cast(Any, tuple(bits)), kind).check()
 
 
 def channel_named(code: int, components: int) -> ChannelFormat:
-    """The channel of a format code of the driver interface. Raises CudaError."""
+    """Return the channel of a format code of the driver interface. Raises CudaError."""
     if code not in _FORMATS or components not in (1, 2, 4):
         raise invalid(f"format {code:#x} with {components} components")
     bits, kind = _FORMATS[code]
@@ -41,7 +41,7 @@ def format_code(channel: ChannelFormat) -> tuple[int, int]:
 
 
 def make(s: Session, channel: ChannelFormat, width: int, height: int, depth: int, flags: int = 0) -> int:
-    """A handle for a new array."""
+    """Create an array and return its handle."""
     axes = 3 if depth else 2 if height else 1
     if flags & 1:
         raise CudaError("cudaErrorInvalidValue", "layered arrays need sm_20")

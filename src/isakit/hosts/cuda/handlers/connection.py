@@ -24,7 +24,7 @@ def _room(things: list[object]) -> None:
 
 @handler("hello")
 def hello(s: Session, table: int, process: int, pointer: int, runtime: bytes) -> int:
-    """A process introduces itself; the memory file goes back with the answer."""
+    """Register the process that says hello; the memory file goes back with the answer."""
     if table != fingerprint():
         raise ProtocolError("the library is of another version")
     if pointer not in (4, 8):
@@ -50,13 +50,13 @@ def thread(s: Session, number: int) -> None:
 
 @handler("refused")
 def refused(s: Session, text: bytes) -> None:
-    """A function of the library that is not there was called."""
+    """Tell the user that the program has called a function the library does not implement."""
     s.options.tell(_text(text))
 
 
 @handler("module")
 def module(s: Session, kind: int, image: bytes) -> int:
-    """A module the program registers or loads; nothing of it is read before it is used."""
+    """Add a module that the program registers or loads; nothing of it is read before it is used."""
     if not FAT_CONTAINER <= kind <= WHOLE_FILE:
         raise CudaError("cudaErrorInvalidKernelImage", f"images of kind {kind}")
     _room(list(s.modules))
@@ -66,13 +66,13 @@ def module(s: Session, kind: int, image: bytes) -> int:
 
 @handler("unregister")
 def unregister(s: Session, number: int) -> None:
-    """A module goes: at the end of the program, or with a library that is closed."""
+    """Unload a module, at the end of the program or with a library that is closed."""
     s.module(number).unload()
 
 
 @handler("function")
 def function(s: Session, number: int, name: bytes) -> int:
-    """A number for a registered kernel."""
+    """Register a kernel and return its number."""
     _room(list(s.functions))
     s.functions.append(CudaFunction(s.module(number), _text(name)))
     return len(s.functions)
@@ -80,7 +80,7 @@ def function(s: Session, number: int, name: bytes) -> int:
 
 @handler("symbol")
 def symbol(s: Session, number: int, size: int, constant: int, name: bytes) -> int:
-    """A number for a registered variable."""
+    """Register a variable and return its number."""
     _room(list(s.variables))
     s.variables.append(DeviceVariable(s.module(number), _text(name), size, bool(constant)))
     return len(s.variables)
@@ -88,7 +88,7 @@ def symbol(s: Session, number: int, size: int, constant: int, name: bytes) -> in
 
 @handler("texture")
 def texture(s: Session, number: int, dimensions: int, normalized: int, name: bytes) -> int:
-    """A number for a registered texture reference."""
+    """Register a texture reference and return its number."""
     _room(list(s.textures))
     s.textures.append(TextureReference(s.module(number), _text(name), bool(normalized)))
     return len(s.textures)

@@ -1,4 +1,4 @@
-"""Where the device's sides of a copy lie. The library moves the bytes itself."""
+"""Addresses of the device's sides of a copy. The library moves the bytes itself."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _place(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int,
 
 
 def _memory(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int, int]:
-    """A box in linear memory must lie in one allocation."""
+    """Locate a box in linear memory; it must lie in one allocation."""
     _, address, x, y, z, pitch, rows = side
     width, height, depth = extent
     if pitch == _TIGHT:
@@ -69,7 +69,7 @@ def _memory(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int
 
 
 def _array(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int, int]:
-    """A box in an array; a single row may run on into the next ones."""
+    """Locate a box in an array; a single row may run on into the next ones."""
     _, handle, x, y, z, *_ = side
     array = s.handles.get(handle, Array)
     width, height, depth = extent

@@ -106,7 +106,7 @@ def build(s: Session, number: int, registers: int) -> tuple[int, int]:
 
 @handler("module_handle")
 def module_handle(s: Session, number: int) -> int:
-    """A handle for a module that was sent."""
+    """Return a handle for a module that was sent."""
     s.context()
     module = s.module(number)
     assert module.loaded is not None
@@ -115,14 +115,14 @@ def module_handle(s: Session, number: int) -> int:
 
 @handler("module_log")
 def log(s: Session, number: int, errors: int, room: int) -> bytes:
-    """What compiling a module had to say, cut to the room there is."""
+    """Return the messages of compiling a module, cut to `room` bytes."""
     module = s.module(number)
     return (module.errors if errors else module.information).encode()[:room]
 
 
 @handler("module_code")
 def code(s: Session, number: int, room: int) -> bytes:
-    """The machine code of a module."""
+    """Return the machine code of a module, cut to `room` bytes."""
     return s.module(number).placed[:room]
 
 

@@ -26,7 +26,7 @@ def launch(s: Session, driver: int, number: int, stream: int, *numbers: object) 
 
 
 def threads_for(s: Session, kernel: LoadedKernel) -> int:
-    """The largest block whose registers the multiprocessor has."""
+    """Return the largest number of threads in a block whose registers the multiprocessor has."""
     chip = s.device.limits_of
     return max(0, min(chip.threads_per_block, chip.registers // max(1, kernel.code.registers) // 32 * 32))
 

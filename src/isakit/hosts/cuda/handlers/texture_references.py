@@ -82,7 +82,7 @@ def bind(
 
 @handler("texture_state")
 def texture_state(s: Session, number: int, reference: bytes) -> None:
-    """The program has changed something in a reference that is bound."""
+    """Take over what the program has changed in a bound texture reference."""
     texture = s.texture(number)
     texture.state = state_of(reference, texture.as_float)  # only a kernel that uses it minds if it makes no sense
 

@@ -57,17 +57,20 @@ class ComputeEngine(Engine):
 
     @action("CB_DEF_SET")
     def define_constants(self, word: Word, index: int) -> None:
-        """A constant buffer: address and size."""
+        """Define a constant buffer: address and size."""
         self.constants.define(word.BUFFER, self.address("CB_DEF_ADDRESS"), word.SIZE)
 
     @action("SET_PROGRAM_CB")
     def bind_constants(self, word: Word, index: int) -> None:
-        """A constant buffer becomes a c[] bank of kernels."""
+        """Bind a constant buffer as a c[] bank of kernels, or unbind it."""
         self.constants.bind(PROGRAM, word.INDEX, word.BUFFER if word.VALID else None)
 
     @action("CB_ADDR")
     def place_constants(self, word: Word, index: int) -> None:
-        """Where CB_DATA goes. A buffer that the driver has not defined after its others is taken to follow them."""
+        """Set the position for CB_DATA.
+
+        A buffer that the driver has not defined after its others is taken to follow them.
+        """
         number = word.BUFFER
         if number not in self.constants.defined:
             for source in (self.constants, self.graphics.constants):
@@ -79,7 +82,10 @@ class ComputeEngine(Engine):
         self.constants.seek(number, word.ID * 4)
 
     def _guess(self, number: int) -> None:
-        """The driver's own buffers lie one after another: 0x7b, 0x7c, 0x7d for the stages, then 0x7e for kernels."""
+        """Guess a buffer of the driver from its others.
+
+        They lie one after another: 0x7b, 0x7c, 0x7d for the stages, then 0x7e for kernels.
+        """
         for other, distance in ((0x7B, 3), (0x7C, 3), (0x7D, 1)):
             if other in self.graphics.constants.defined:
                 address, size = self.graphics.constants.defined[other]
@@ -94,12 +100,12 @@ class ComputeEngine(Engine):
 
     @action("BIND_TIC")
     def bind_texture(self, word: Word, index: int) -> None:
-        """A texture number gets a TIC entry."""
+        """Bind a TIC entry to a texture number."""
         bind(self.textures, word.TEXTURE, word.TIC if word.VALID else None)
 
     @action("BIND_TSC")
     def bind_sampler(self, word: Word, index: int) -> None:
-        """A sampler number gets a TSC entry."""
+        """Bind a TSC entry to a sampler number."""
         bind(self.samplers, word.SAMPLER, word.TSC if word.VALID else None)
 
     @action("QUERY_GET")
@@ -113,11 +119,11 @@ class ComputeEngine(Engine):
 
     # --- launches -----------------------------------------------------------------------------------------------------
     def _first(self, name: str) -> int:
-        """An address of the compute engine, or the 3D engine's where the driver's set-up has not arrived."""
+        """Return an address of the compute engine, or the 3D engine's if the driver's set-up has not arrived."""
         return self.address(name) or self.graphics.address(name)
 
     def _banks(self) -> dict[int, bytes]:
-        """The c[] banks of a launch; `DEFAULT_BANKS` are bound where the driver has not done it."""
+        """Return the c[] banks of a launch; `DEFAULT_BANKS` are bound where the driver has not done it."""
         bound = self.graphics.constants.bound | self.constants.bound
         known = self.graphics.constants.defined | self.constants.defined
         for bank, number in DEFAULT_BANKS.items():
@@ -127,7 +133,7 @@ class ComputeEngine(Engine):
         return self.graphics.constants.banks(PROGRAM) | self.constants.banks(PROGRAM)
 
     def device(self) -> DeviceMemory:
-        """The card's memory as kernels see it: offsets in the memory file."""
+        """Return the card's memory as kernels see it: offsets in the memory file."""
         if self._device is None:
             self._device = DeviceMemory.over(self.memory.bytes)
         return self._device

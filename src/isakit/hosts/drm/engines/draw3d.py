@@ -55,16 +55,16 @@ class Batch:
     count: int = 0
 
     def add_vertex(self, attributes: list[tuple[int, int, int, int]]) -> None:
-        """A vertex as the values of all attributes."""
+        """Add a vertex by the values of all attributes."""
         self.vertices.append(tuple(attributes))
         self.count += 1
 
     def mark_edge(self, flag: bool) -> None:
-        """The edge flag of the vertices that follow."""
+        """Set the edge flag of the vertices that follow."""
         self.edges.append((sum(map(len, self.words)), flag))
 
     def edge_flags(self, words: int) -> Array | None:
-        """A flag for each vertex of `words` words in the command stream; None where all are boundaries."""
+        """Return a flag for each vertex of `words` words in the command stream; None if all edges are boundaries."""
         if all(flag for _, flag in self.edges):
             return None
         count = sum(map(len, self.words)) // max(1, words)
@@ -113,7 +113,7 @@ class Drawing:
         return made
 
     def before_clear(self) -> None:
-        """A clear after draws begins a new frame."""
+        """Begin a new frame if something was drawn since the last clear."""
         if self.draws:
             self.frame += 1
             self.draws = 0

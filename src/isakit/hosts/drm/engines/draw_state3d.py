@@ -59,7 +59,7 @@ class ResultMap:
     slots: tuple[int, ...]
 
     def word(self, slot: int) -> int:
-        """The output word of a slot, 0x40 (0.0) outside of the map."""
+        """Return the output word of a slot, 0x40 (0.0) outside of the map."""
         w = self.slots[slot] if 0 <= slot < len(self.slots) else 0x40
         return 0x40 | w & 1 if w >= 0x40 else w
 
@@ -186,12 +186,12 @@ class State3D(Engine):
 
     @property
     def screen_scissor(self) -> tuple[int, int, int, int]:
-        """What of the targets may be written at all: x from, x to, y from, y to."""
+        """The part of the targets that can be written at all: x from, x to, y from, y to."""
         h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
         return h.X, h.X + h.W, v.Y, v.Y + v.H
 
     def scissor(self, i: int) -> tuple[int, int, int, int]:
-        """The same cut to the scissor of a viewport, where it is enabled."""
+        """Return the screen scissor cut to the scissor of a viewport, if that is enabled."""
         x0, x1, y0, y1 = self.screen_scissor
         if not self.on("SCISSOR_ENABLE", i):
             return x0, x1, y0, y1
@@ -231,7 +231,7 @@ class State3D(Engine):
 
     @derived("MULTISAMPLE_*", "MSAA_MASK", "SAMPLE_SHADING", "FP_MULTISAMPLE")
     def multisampling(self) -> Multisampling | None:
-        """Samples of a pixel."""
+        """The samples of a pixel; None without multisampling."""
         mode = self.get("MULTISAMPLE_MODE") & 15
         if not mode:
             return None
@@ -263,12 +263,12 @@ class State3D(Engine):
 
     @derived("VP_RESULT_MAP", "VP_RESULT_MAP_SIZE")
     def vertex_map(self) -> ResultMap:
-        """Where the results of the vertex program go."""
+        """Return the slots of the vertex program's results."""
         return self._map("VP")
 
     @derived("GP_RESULT_MAP", "GP_RESULT_MAP_SIZE")
     def geometry_map(self) -> ResultMap:
-        """Where the results of the geometry program go."""
+        """Return the slots of the geometry program's results."""
         return self._map("GP")
 
     @property

@@ -36,7 +36,7 @@ class CopySide:
     height: int
 
     def pixels(self) -> Array:
-        """A copy of the stored bytes, [rows, width, bytes of a pixel]; rows may be more than `height`."""
+        """Return a copy of the stored bytes, [rows, width, bytes of a pixel]; rows may be more than `height`."""
         rows = self.surface.read()
         n = self.form.nbytes
         return np.ascontiguousarray(rows[:, : rows.shape[1] // n * n]).reshape(len(rows), -1, n)
@@ -69,7 +69,7 @@ class Engine2D(Engine):
 
     @derived("DST_*")
     def target(self) -> CopySide:
-        """The image that is written."""
+        """Return the image that is written."""
         return self._image("DST")
 
     def _allowed(self) -> bool:
@@ -78,7 +78,7 @@ class Engine2D(Engine):
     # --- images out of the command stream -----------------------------------------------------------------------------
     @action("SIFC_WIDTH")
     def begin(self, word: Word, index: int) -> None:
-        """A new image: what came before is forgotten."""
+        """Begin a new image; earlier data are dropped."""
         self._stream = bytearray()
 
     @action("SIFC_DATA", bulk=True)

@@ -47,17 +47,17 @@ class Engine3D(State3D):
     # --- constants ----------------------------------------------------------------------------------------------------
     @action("CB_DEF_SET")
     def define_constants(self, word: Word, index: int) -> None:
-        """A constant buffer: address and size."""
+        """Define a constant buffer: address and size."""
         self.constants.define(word.BUFFER, self.address("CB_DEF_ADDRESS"), word.SIZE)
 
     @action("SET_PROGRAM_CB")
     def bind_constants(self, word: Word, index: int) -> None:
-        """A constant buffer becomes a c[] bank of a kind of program."""
+        """Bind a constant buffer as a c[] bank of a kind of program, or unbind it."""
         self.constants.bind(word.PROGRAM, word.INDEX, word.BUFFER if word.VALID else None)
 
     @action("CB_ADDR")
     def place_constants(self, word: Word, index: int) -> None:
-        """Where CB_DATA goes."""
+        """Set the position for CB_DATA."""
         self.constants.seek(word.BUFFER, word.ID * 4)
 
     @action("CB_DATA", bulk=True)
@@ -68,22 +68,22 @@ class Engine3D(State3D):
     # --- textures -----------------------------------------------------------------------------------------------------
     @action("BIND_TIC")
     def bind_texture(self, word: Word, stage: int) -> None:
-        """A texture number of a stage gets a TIC entry."""
+        """Bind a TIC entry to a texture number of a stage."""
         bind(self.textures, (stage, word.TEXTURE), word.TIC if word.VALID else None)
 
     @action("BIND_TSC")
     def bind_sampler(self, word: Word, stage: int) -> None:
-        """A sampler number of a stage gets a TSC entry."""
+        """Bind a TSC entry to a sampler number of a stage."""
         bind(self.samplers, (stage, word.SAMPLER), word.TSC if word.VALID else None)
 
     @action("BIND_TIC2")
     def bind_more_textures(self, word: Word, stage: int) -> None:
-        """The same for textures 128 and 129."""
+        """Bind TIC entries to textures 128 and 129."""
         bind(self.textures, (stage, 128 + word.TEXTURE), word.TIC if word.VALID else None)
 
     @action("BIND_TSC2")
     def bind_more_samplers(self, word: Word, stage: int) -> None:
-        """The same for samplers 16 and 17."""
+        """Bind TSC entries to samplers 16 and 17."""
         bind(self.samplers, (stage, 16 + word.SAMPLER), word.TSC if word.VALID else None)
 
     # --- attributes that are the same for all vertices --------------------------------------------------------------
@@ -130,7 +130,7 @@ class Engine3D(State3D):
 
     @action("EDGEFLAG")
     def edge_flag(self, word: Word, index: int) -> None:
-        """Whether the edges that begin at the vertices that follow are boundaries."""
+        """Set whether the edges that begin at the following vertices are boundaries."""
         self._edge = bool(word)
         if self._batch is not None:
             self._batch.mark_edge(self._edge)
@@ -138,7 +138,7 @@ class Engine3D(State3D):
     # --- semaphores, queries, counters -------------------------------------------------------------------------------
     @action("COUNTER_RESET")
     def reset_counter(self, word: Word, index: int) -> None:
-        """A counter begins at 0 again."""
+        """Reset a counter to 0."""
         if word == 1:
             self.samples = 0
         else:
@@ -174,12 +174,12 @@ class Engine3D(State3D):
 
     @action("STRMOUT_OFFSET")
     def place_stream(self, word: int, i: int) -> None:
-        """Where a stream output buffer goes on."""
+        """Set the position in a stream output buffer."""
         self.stream_offsets[i & 3] = word
 
     @action("STRMOUT_ADDRESS_LOW")
     def begin_stream(self, word: int, i: int) -> None:
-        """A stream output buffer begins."""
+        """Begin a stream output buffer."""
         self.stream_offsets[i & 3] = 0
         self.stream_written = 0
 
@@ -238,7 +238,7 @@ class Engine3D(State3D):
     # --- drawing ------------------------------------------------------------------------------------------------------
     @action("VERTEX_BEGIN_GL")
     def begin(self, word: Word, index: int) -> None:
-        """A draw begins; what follows are its vertices."""
+        """Begin a draw; its vertices follow."""
         self._narrow = None
         kind = word.PRIMITIVE
         self._instance = self._instance + 1 if word.INSTANCE_NEXT else self._instance if word.INSTANCE_CONT else 0
@@ -271,14 +271,14 @@ class Engine3D(State3D):
 
     @action("VB_ELEMENT_U32", bulk=True)
     def indices_32(self, words: Array) -> None:
-        """Indices."""
+        """Add 32-bit indices."""
         self._indices(words.astype(np.int64))
 
     def _narrow_setup(self, word: Word) -> None:
         self._narrow = (word.OFFSET, word.COUNT, 0) if word else None
 
     def _narrow_indices(self, numbers: Array) -> None:
-        """Indices that are several in a word: a set-up says which are meant."""
+        """Add indices that are several in a word; a set-up selects those that are meant."""
         if self._narrow is None:
             self._indices(numbers)
             return
@@ -290,7 +290,7 @@ class Engine3D(State3D):
 
     @action("VB_ELEMENT_U16_SETUP")
     def setup_16(self, word: Word, index: int) -> None:
-        """Which of the 16-bit indices that follow are meant."""
+        """Select which of the following 16-bit indices are meant."""
         self._narrow_setup(word)
 
     @action("VB_ELEMENT_U16", bulk=True)
@@ -300,7 +300,7 @@ class Engine3D(State3D):
 
     @action("VB_ELEMENT_U8_SETUP")
     def setup_8(self, word: Word, index: int) -> None:
-        """Which of the 8-bit indices that follow are meant."""
+        """Select which of the following 8-bit indices are meant."""
         self._narrow_setup(word)
 
     @action("VB_ELEMENT_U8", bulk=True)

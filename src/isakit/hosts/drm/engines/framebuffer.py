@@ -28,7 +28,7 @@ class ColorImage:
     volume: bool
 
     def layer(self, n: int) -> Surface:
-        """The image of a layer."""
+        """Return the image of a layer."""
         s = self.surface
         if self.volume:
             return Surface(s.memory, s.address, s.row_bytes, s.rows, s.pitch, s.block_y, s.block_z, s.depth, n)
@@ -46,7 +46,7 @@ class DepthImage:
     layer_stride: int
 
     def layer(self, n: int) -> Surface:
-        """The image of a layer."""
+        """Return the image of a layer."""
         s = self.surface
         return Surface(s.memory, s.address + n * self.layer_stride, s.row_bytes, s.rows, 0, s.block_y, s.block_z)
 
@@ -87,7 +87,7 @@ def color_image(engine: Engine, i: int) -> ColorImage | None:
 
 
 def depth_image(engine: Engine) -> DepthImage | None:
-    """The depth target, or None where there is none. Raises NotModelled for its format, or if it is empty."""
+    """Return the depth target, None if there is none. Raises NotModelled for its format, or if it is empty."""
     address = engine.address("ZETA_ADDRESS")
     if not engine.on("ZETA_ENABLE") or not address:
         return None

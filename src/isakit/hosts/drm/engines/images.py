@@ -28,7 +28,7 @@ KEPT = 64
 
 @lru_cache(maxsize=256)
 def sampler(words: tuple[int, ...]) -> Sampler:
-    """The sampler of a TSC entry."""
+    """Return the sampler of a TSC entry."""
     return Sampler.from_words(words)
 
 
@@ -64,7 +64,7 @@ class Images:
         self._kept: OrderedDict[tuple[int, ...], tuple[bytes, Texture]] = OrderedDict()
 
     def texture(self, words: tuple[int, ...]) -> Texture:
-        """The texture of a TIC entry. Raises GpuFault, NotModelled."""
+        """Return the texture of a TIC entry. Raises GpuFault, NotModelled."""
         words = self._header(words)
         data = self._bytes(words)
         found = self._kept.get(words)
@@ -91,7 +91,7 @@ class Images:
         return (*words[:4], words[4] & ~_SECOND_VERSION, *words[5:7], 0) if self.short_headers else words
 
     def decoded(self) -> list[Texture]:
-        """The textures that are kept."""
+        """Return the decoded textures that are kept."""
         return [t for _, t in self._kept.values()]
 
     def _bytes(self, words: tuple[int, ...]) -> bytes:

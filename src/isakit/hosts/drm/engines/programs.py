@@ -69,7 +69,7 @@ class Programs:
         self._known: dict[tuple[str, int, int, Any], Known] = {}
 
     def find(self, kind: str, segment: int, start: int, key: Any, make: Any) -> Any:
-        """What `make(words, uses_local)` gives for the program at `start` of a code segment.
+        """Return what `make(words, uses_local)` makes of the program at `start` of a code segment, kept by `key`.
 
         `key` says what else it depends on. Raises GpuFault and MachineFault.
         """

@@ -23,7 +23,7 @@ def bind(table: dict[K, int], key: K, value: int | None) -> None:
 
 
 def halves(value: int) -> tuple[int, int]:
-    """The lower and the upper 32 bits of a number."""
+    """Return the lower and the upper 32 bits of a number."""
     return value & 0xFFFF_FFFF, value >> 32 & 0xFFFF_FFFF
 
 
@@ -48,7 +48,7 @@ class ConstantBuffers:
             self.bound[program, bank] = number
 
     def seek(self, number: int, offset: int) -> None:
-        """Where `write` goes on, in bytes."""
+        """Set the position of `write`, an offset in bytes."""
         self._at = number, offset
 
     def write(self, words: Array) -> None:

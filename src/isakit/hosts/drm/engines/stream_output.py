@@ -22,7 +22,7 @@ class StreamOutput:
         self.engine = engine
 
     def _words(self, result: ResultMap) -> list[int]:
-        """The output word of each word of a vertex."""
+        """Return the output word of each word of a vertex."""
         found: dict[int, int] = {}
         for slot in range(len(result.slots)):
             place = self.engine.get("STRMOUT_MAP", slot >> 2) >> 8 * (slot & 3) & 0xFF

@@ -26,7 +26,7 @@ ONE = 0x3F80_0000
 
 
 class AttributeFormat:
-    """How an attribute is stored, from its VERTEX_ARRAY_ATTRIB word."""
+    """The storage format of an attribute, from its VERTEX_ARRAY_ATTRIB word."""
 
     def __init__(self, word: Word) -> None:
         self.code, self.type = word.FORMAT, word.TYPE
@@ -72,12 +72,12 @@ class AttributeFormat:
 
 
 def constant(words: tuple[int, int, int, int]) -> Attribute:
-    """The same four words for every vertex."""
+    """Return an attribute with the same four words for every vertex."""
     return Attribute(np.array([words], np.uint32).view(np.float32), divisor=1 << 40)
 
 
 def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, numbers: Array, instance: int) -> Attribute:
-    """An attribute from its vertex array, for vertex numbers up to the largest of `numbers`.
+    """Read an attribute from its vertex array, for vertex numbers up to the largest of `numbers`.
 
     Rows past the end of the array read 0.
     """

@@ -1,4 +1,4 @@
-"""What kernels reach as g[] spaces: buffers as they are, images in blocks as rows.
+"""The memory behind the g[] spaces of kernels: buffers as they are, images in blocks as rows.
 
 A window that is not linear is addressed by a byte in the low 16 bits and a row in the high ones, as far as its limit
 says in the same way; its pitch is that of a row of blocks. Source: rnndb GLOBAL_MODE; the driver's images.
@@ -76,7 +76,7 @@ class Windows:
         return _Unpacked(surface, rows, before)
 
     def __enter__(self) -> Windows:
-        """The windows, none yet."""
+        """Return the windows, none of them open."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -36,7 +36,7 @@ class BitRange:
     ignored: bool = False
 
     def of(self, word: int) -> int:
-        """The value of the field."""
+        """Return the value of the field in a word."""
         return word >> self.low & ((1 << self.high - self.low + 1) - 1)
 
     @property
@@ -58,7 +58,7 @@ class Word(int):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> int:
-            """The value of a field."""
+            """Return the value of a field."""
             ...
 
 
@@ -87,13 +87,13 @@ class Method:
 
     @cached_property
     def word(self) -> type[Word]:
-        """The class of its words."""
+        """The class of its words, with an attribute for each field."""
         fields = {f.name: property(f.reader) for f in self.fields}
         return type(self.name, (Word,), {"__slots__": (), **fields}) if fields else Word
 
     @property
     def without_effect(self) -> bool:
-        """Whether writing it does nothing at all, whatever the word is."""
+        """True if writing it has no effect, whatever the word."""
         return bool(self.ignored) and not any(f.ignored for f in self.fields)
 
     @property
@@ -102,11 +102,11 @@ class Method:
         return "unknown" if "UNK" in self.name else "known"
 
     def label(self, index: int) -> str:
-        """The name with its index."""
+        """Return the name with its index."""
         return self.name if self.count == 1 else f"{self.name}({index})"
 
     def shown(self, word: int) -> str:
-        """A written word as a log shows it: a named value, fields, or the number."""
+        """Format a written word for a log: a named value, fields, or the number."""
         if word in self.values:
             return self.values[word]
         if not self.fields:
@@ -191,7 +191,7 @@ class MethodTable:
     methods: Sequence[Method]
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a table that contradicts itself."""
+        """Raise ValueError for a table that contradicts itself."""
         names: set[str] = set()
         for m in self.methods:
             last = m.offset + (m.count - 1) * m.stride
@@ -236,12 +236,12 @@ class MethodTable:
         return f"{self.label(word)} = " + (f"{value:#x}" if found is None else found[0].shown(value))
 
     def word(self, name: str, index: int = 0) -> int:
-        """The word of a method. Raises KeyError for a name that is not in the table."""
+        """Return the word of a method. Raises KeyError for a name that is not in the table."""
         m = self.by_name[name]
         return m.offset + index * m.stride >> 2
 
     def bits(self, name: str, field_name: str) -> BitRange:
-        """A field of a method. Raises KeyError."""
+        """Return a field of a method. Raises KeyError."""
         for f in self.by_name[name].fields:
             if f.name == field_name:
                 return f
