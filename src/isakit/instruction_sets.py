@@ -69,7 +69,7 @@ class Isa:
     ) -> Program:
         """Disassemble `data`: bytes, or ints (tesla: 32-bit words, vuc: instruction words, usse: 64-bit words).
 
-        Nothing is lost: words that are no instruction and bytes that fill no word are kept. `address` is the byte
+        Nothing is lost: words that are not an instruction and bytes that fill no word are kept. `address` is the byte
         address of the first word. Raises UnknownIsaError for a program type the instruction set does not have,
         FormatError for words that are wider than the instruction set's, and IsakitError for a text or an address that
         is no multiple of a unit.
@@ -82,7 +82,7 @@ class Isa:
             raise IsakitError("disassemble takes bytes or ints, not NoneType")
         decoder = self.decoder(program_type)
         if address < 0 or address % self._variant.unit_bytes:
-            raise IsakitError(f"address {address:#x} is no multiple of {self._variant.unit_bytes}")
+            raise IsakitError(f"address {address:#x} is not a multiple of {self._variant.unit_bytes}")
         if isinstance(data, (bytes, bytearray, memoryview)):
             return Program.from_bytes(decoder, bytes(data), address)
         return Program(decoder, [int(w) for w in data], address)

@@ -274,8 +274,9 @@ def test_a_fault_is_code_3_and_says_where(saxpy: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("f33:1", "the forms are"), ("i32:x", "is not a number"), ("u8:300", "does not fit"), ("out:f32", "is no size"),
-        ("out:f31:4", "is no type"), ("out:f32:-1", "is no size"), ("x=i32:1", "in order"),
+        ("f33:1", "the forms are"), ("i32:x", "is not a number"), ("u8:300", "does not fit"),
+        ("out:f32", "is not a size"),
+        ("out:f31:4", "is not a type"), ("out:f32:-1", "is not a size"), ("x=i32:1", "in order"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_explained(saxpy: Path, spec: str, message: str) -> None:

@@ -71,7 +71,7 @@ def test_values_come_from_the_script_and_stores_go_to_it(tmp_path: Path) -> None
         ("jump 3", "there is no command 'jump'"),
         ("write H2V", "write does not take 1 arguments"),
         ("write NOPE 1", "no host register"),
-        ("expect V2H x", "'x' is no number"),
+        ("expect V2H x", "'x' is not a number"),
         ("wait V2H 1 for 3", "`within N` may follow"),
         ("interrupt NOPE", "there is no interrupt 'NOPE'"),
         ("io B5 0 1", "no I/O space"),

@@ -173,7 +173,7 @@ class ControlFlow:
 def control_flow(program: Program, entries: Sequence[int] = ()) -> ControlFlow:
     """Analyse a program; `entries` are byte addresses of more entry points than its first instruction.
 
-    Words that are no instruction end a block and belong to none. Takes time in proportion to the code.
+    Words that are not an instruction end a block and belong to none. Takes time in proportion to the code.
     """
     return _Reader(program, entries).graph()
 

@@ -208,7 +208,7 @@ def _param(r: Reader, s: Statement, args: list[Token]) -> None:
         return
     size = TYPES.get(texts[1])
     if size is None:
-        _usage(r, s, args[1], f"`{texts[1]}` is no type; types are {' '.join(TYPES)}")
+        _usage(r, s, args[1], f"`{texts[1]}` is not a type; types are {' '.join(TYPES)}")
         return
     k, count = 2, 1
     if stream.text(k) == "[":

@@ -84,7 +84,7 @@ class Names:
         if got is not None and got[0] == len(tokens):
             return got[1]
         at = tokens[got[0]] if got else tokens[0]
-        return self._bad(scope, name, at, f"`{at.text}` is no number and no defined name")
+        return self._bad(scope, name, at, f"`{at.text}` is neither a number nor a defined name")
 
     def _bad(self, scope: Scope, name: str, token: Token | None, message: str) -> int | None:
         if self._report is None:

@@ -208,7 +208,7 @@ class Reader:
         if whole:
             values = [int.from_bytes(data[i * unit : (i + 1) * unit], "little") for i in range(whole)]
             if any(v >> self.variant.unit_bits for v in values):
-                self.source.error(at.place(), f"these bytes are no words of {self.variant.unit_bits} bits")
+                self.source.error(at.place(), f"these bytes are not words of {self.variant.unit_bits} bits")
                 return
             section.items.append(Data(at, whole, False, values))
         section.tail = data[whole * unit :]

@@ -95,13 +95,13 @@ def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
     import numpy as np
 
     if dtype not in TYPES:
-        raise _bad(spec, f"{dtype!r} is no type; there are {' '.join(TYPES)}")
+        raise _bad(spec, f"{dtype!r} is not a type; there are {' '.join(TYPES)}")
     try:
         sizes = [int(n, 0) for n in shape.replace(",", "x").split("x")] if shape else []
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 0 or math.prod(sizes) > _MAX_ELEMENTS:
-        raise _bad(spec, f"{shape!r} is no size such as 1024 or 32x32")
+        raise _bad(spec, f"{shape!r} is not a size such as 1024 or 32x32")
     needed = math.prod(sizes) * np.dtype(TYPES[dtype]).itemsize
     if needed >= MAX_SPACE:
         raise _bad(spec, f"{needed} bytes do not fit the 32-bit addresses of a device")

@@ -182,7 +182,7 @@ def _number(text: str, name: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise LaunchError(f"{name}: {text!r} is no number") from None
+        raise LaunchError(f"{name}: {text!r} is not a number") from None
 
 
 def _place(text: str, name: str, form: str = "") -> int:

@@ -52,7 +52,7 @@ class Facts:
 
 
 NOTHING = Facts()
-"""Of words that are no instruction."""
+"""Of words that are not an instruction."""
 
 
 def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[Place, ...]:

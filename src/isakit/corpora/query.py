@@ -47,7 +47,7 @@ class SimilarKernel:
 def find(index: str, pattern: Pattern) -> Iterator[FoundInstruction]:
     """Yield the instructions of an index that match a pattern, once for each program that has the code.
 
-    Every distinct word is looked at once. Raises IsakitError for what is no index.
+    Every distinct word is looked at once. Raises IsakitError for what is not an index.
     """
     places = _kernels(index)
     known: dict[tuple[Decoder, int, int, str], bool] = {}
@@ -107,7 +107,7 @@ def _kernels(index: str) -> dict[str, tuple[tuple[str, str, str], list[_Place]]]
 def similar(index: str, program: Program, *, least: float = 0.5) -> list[SimilarKernel]:
     """Return the kernels of an index that resemble a program, the most alike first.
 
-    The likeness comes from sketches of 64 numbers: it is right to about 0.06. Raises IsakitError for what is no index.
+    The likeness comes from sketches of 64 numbers, right to about 0.06. Raises IsakitError for what is not an index.
     """
     wanted = sketch_of_program(program)
     out: list[SimilarKernel] = []

@@ -257,7 +257,7 @@ class IndexWriter:
             self._folder = None
         else:
             if Path(self.path).exists() and not (Path(self.path) / "files.parquet").is_file():
-                raise IsakitError(f"{self.path} exists and is no index; name another place")
+                raise IsakitError(f"{self.path} exists and is not an index; name another place")
             self._folder = Path(self.places[1])
             self._folder.mkdir(parents=True, exist_ok=True)
             opened = {name: (self._folder / f"{name}.parquet").open("wb") for name in TABLES}

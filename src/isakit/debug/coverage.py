@@ -78,7 +78,7 @@ def _part_items(
 ) -> Iterator[tuple[Kind, str, str, WordCondition]]:
     """(kind, path, what, condition) of a part. Alternatives that no word can select are not among them.
 
-    Spellings of one meaning are no alternatives: what counts is the bits its meaning depends on.
+    Spellings of one meaning are not alternatives: what counts is the bits its meaning depends on.
     """
     if isinstance(part, Choice) and not isinstance(part, Written):
         earlier: list[Bits] = []

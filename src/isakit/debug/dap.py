@@ -1,7 +1,7 @@
 """The Debug Adapter Protocol over a pair of streams: what editors speak to a session.
 
 Threads are warps (groups of invocations, the core); registers are those of the group's first active lane, or of the
-focused one. There is no source: editors show the disassembly. A client that goes away, or sends what is no message,
+focused one. There is no source: editors show the disassembly. A client that goes away, or sends what is not a message,
 ends the conversation.
 """
 
@@ -49,7 +49,7 @@ class MessageSink(Protocol):
 
 
 class DapError(IsakitError):
-    """Bytes that are no message of the protocol."""
+    """Bytes that are not a message of the protocol."""
 
 
 def read_message(stream: BinaryIO) -> Message | None:
@@ -68,7 +68,7 @@ def read_message(stream: BinaryIO) -> Message | None:
             try:
                 length = int(value)
             except ValueError:
-                raise DapError("Content-Length is no number") from None
+                raise DapError("Content-Length is not a number") from None
         if not line.endswith(b"\n"):
             raise DapError("a header without an end")
     if length is None or not 0 <= length <= LONGEST:
@@ -81,7 +81,7 @@ def read_message(stream: BinaryIO) -> Message | None:
     except (ValueError, RecursionError):
         raise DapError("a message that is no JSON") from None
     if not isinstance(message, dict):
-        raise DapError("a message that is no object")
+        raise DapError("a message that is not an object")
     return cast(Message, message)
 
 

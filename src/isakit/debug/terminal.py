@@ -118,7 +118,7 @@ class Commands:
         try:
             n = int(text, 0)
         except ValueError:
-            raise LaunchError(f"{text!r} is no number") from None
+            raise LaunchError(f"{text!r} is not a number") from None
         if n < 1:
             raise LaunchError("give a number of at least 1")
         return n
@@ -152,7 +152,7 @@ class Commands:
         try:
             position = int(_required(rest, "a position"), 0)
         except ValueError:
-            raise LaunchError(f"{rest!r} is no position") from None
+            raise LaunchError(f"{rest!r} is not a position") from None
         return self.stopped(self.session.goto(position))
 
     def _wrote(self, rest: str) -> Reply:

@@ -105,7 +105,7 @@ def place(execution: Execution, text: str) -> Load | Reference:
             return execution.target.register(node.name)
         except LaunchError:
             pass
-    raise ExpressionError(f"`{text}` is no register and no cell of memory")
+    raise ExpressionError(f"`{text}` is neither a register nor a cell of memory")
 
 
 def packed(kind: str, value: Number) -> bytes:
@@ -118,6 +118,6 @@ def packed(kind: str, value: Number) -> bytes:
             raise ExpressionError(f"{value} does not fit {kind}") from None
     if isinstance(value, float):
         if not value.is_integer():
-            raise ExpressionError(f"{value} is no whole number")
+            raise ExpressionError(f"{value} is not a whole number")
         value = int(value)
     return (value & (1 << 8 * size) - 1).to_bytes(size, "little")

@@ -40,7 +40,7 @@ WIDTHS = {"f32": 32, "u32": 32, "s32": 32, "f16": 16, "u16": 16, "s16": 16, "u8"
 class Symbol:
     """One component of something the program is given.
 
-    `name` and `element` (None where it is no array) tell the vector it belongs to, `size` that vector's components,
+    `name` and `element` (None where it is not an array) tell the vector it belongs to, `size` that vector's components,
     `component` which one it is, `ty` its type in the register.
     """
 

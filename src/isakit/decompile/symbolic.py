@@ -77,7 +77,7 @@ class SymbolicExecution:
         """Execute a program from its first instruction.
 
         Raises NotModelled for what has no expression (registers chosen at run time, stores, some loops) and for
-        instructions of unknown meaning; MachineFault for words that are no instruction.
+        instructions of unknown meaning; MachineFault for words that are not an instruction.
         """
         self.now = ProgramOutcome(dict(registers))
         self._increments = Increments()

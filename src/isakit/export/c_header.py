@@ -272,7 +272,7 @@ class _Writer:
             "/* The form of an instruction word, NULL where there is none. */",
             f"const {self.name}_form *{self.name}_find(uint64_t word, unsigned units);",
             "/* Writes the text of the instruction at units[0] and returns its size in units, 0 where count is 0.",
-            "   `address` is that of units[0], counted in units. What is no instruction becomes `.word`. */",
+            "   `address` is that of units[0], counted in units. What is not an instruction becomes `.word`. */",
             f"unsigned {self.name}_disassemble(const uint64_t *units, size_t count, uint64_t address, char *text);",
             "#ifdef __cplusplus", "}", "#endif", f"#endif /* {guard}_H */", "",
             f"#if defined(ISAKIT_IMPLEMENTATION) && !defined({guard}_C)", f"#define {guard}_C", "#include <string.h>",

@@ -105,7 +105,7 @@ class Constructors:
         seen: set[str] = set()
         shown = [self._unique(part, seen) for part in ((atoms,) if operands is None else (atoms, operands))]
         if operands is not None and isinstance(shown[0][-1], str) and isinstance(shown[1][0], str):
-            shown[1].insert(0, self.names(0, 1, ("", "")))  # two literals with a blank between them are no syntax
+            shown[1].insert(0, self.names(0, 1, ("", "")))  # two literals with a blank between them are not syntax
         computed = {a.split(" = ", 1)[0] for a in actions}
         names = [a.name for part in shown for a in part if isinstance(a, SleighOperand) and a.name not in computed]
         terms = dict.fromkeys(t for t in (self.pattern(cubes), *names, *hidden, *used) if t)

@@ -152,7 +152,7 @@ class FormModel:
         units: size in units of code.
         fixed: bits that every word of the form has; `unless`: combinations it must not have.
         items: pieces of the text: a node, or the text of a literal (`(` and `)` hug what is inside).
-        error: flag: the word is no instruction.
+        error: flag: the word is not an instruction.
         base: the word the assembler starts from; bits that differ from it and are not `claimed` are shown in braces.
         claimed: mask of the bits the text tells.
         forced: flag: `long` stands in front, since the assembler would make a shorter instruction of the text.

@@ -128,7 +128,7 @@ class LoadedKernel:
 
         if not isinstance(texture, Texture):
             if not 1 <= texture.ndim <= 3:
-                raise LaunchError(f"an array with {texture.ndim} axes is no texture of one to three")
+                raise LaunchError(f"an array with {texture.ndim} axes is not a texture of one to three")
             target = ("1d", "2d", "3d")[texture.ndim - 1]
             texture = Texture(texture[..., None], target=target, read="element", normalized=False)
         self._textures[number] = texture

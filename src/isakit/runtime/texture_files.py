@@ -113,7 +113,7 @@ def _array(path: Any, name: str) -> Array:
     if a.dtype.kind == "f" and a.dtype.itemsize == 8:
         a = a.astype(np.float32)
     if a.dtype.name not in ("uint8", "float16", "float32") or a.ndim not in (2, 3, 4):
-        raise FormatError(name, 0, f"{a.dtype} of shape {a.shape} are no texels; use uint8, float16 or float32")
+        raise FormatError(name, 0, f"{a.dtype} of shape {a.shape} are not texels; use uint8, float16 or float32")
     return a
 
 

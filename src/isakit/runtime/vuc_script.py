@@ -217,7 +217,7 @@ def _parsed(c: ScriptCommand, text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise _wrong(c, f"{text!r} is no number") from None
+        raise _wrong(c, f"{text!r} is not a number") from None
 
 
 def _number(c: ScriptCommand, k: int) -> int:

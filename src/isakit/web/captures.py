@@ -26,7 +26,7 @@ _PART = re.compile(r"capture\.json|launches/\d{1,8}\.json|blobs/[0-9a-f]{32}")
 def part(name: str, path: str) -> tuple[str, str]:
     """Return the folder and the file of a part of a capture named `name`; raises IsakitError for any other name."""
     if not _PART.fullmatch(path):
-        raise IsakitError(f"{path[:60]!r} is no part of a capture")
+        raise IsakitError(f"{path[:60]!r} is not part of a capture")
     folder, _, file = path.rpartition("/")
     return f"{checked(name)}.capture" + (f"/{folder}" if folder else ""), file
 

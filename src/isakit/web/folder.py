@@ -58,7 +58,7 @@ class Folder:
 def checked(name: str) -> str:
     """Check a file's name. Raises IsakitError for anything that could lead elsewhere."""
     if not _NAME.fullmatch(name) or name.endswith((" ", ".")):
-        raise IsakitError(f"{name[:60]!r} is no name for a file: letters, digits and _ . + - only")
+        raise IsakitError(f"{name[:60]!r} is not a name for a file: letters, digits and _ . + - only")
     return name
 
 

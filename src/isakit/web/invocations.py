@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PLACE = "place"
 """What is asked for to see the instructions that invocations stand at."""
 _ROW = 64
-"""Invocations in a row where the inputs are no image."""
+"""Invocations in a row where the inputs are not an image."""
 
 
 def invocations(session: Session, prepared: Prepared | None, what: str = "") -> dict[str, Any]:

@@ -25,7 +25,7 @@ class ListingLine(TypedDict, total=False):
 
     Byte `address`, its `words` as hexadecimal text, `text`, `label` before it, `target` of a branch, the `source`
     and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
-    instruction, `error` where the words are no instruction, and the live `ranges` as a column per register.
+    instruction, `error` where the words are not an instruction, and the live `ranges` as a column per register.
     """
 
     address: int

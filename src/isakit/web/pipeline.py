@@ -37,7 +37,7 @@ class Issue(TypedDict):
 def pipeline(session: Session) -> dict[str, Any]:
     """Cycles around the present one, as the core goes through them without the host, and its rings now.
 
-    The core is run from a state of the past and put back. Raises IsakitError for a machine that is no vµc core.
+    The core is run from a state of the past and put back. Raises IsakitError for a machine that is not a vµc core.
     """
     if session.target.isa != "vuc":
         raise IsakitError("only a vµc core has a pipeline to look at")

@@ -244,4 +244,4 @@ def _number(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise IsakitError(f"{text!r} is no number") from None
+        raise IsakitError(f"{text!r} is not a number") from None

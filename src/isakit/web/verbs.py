@@ -47,7 +47,7 @@ class Asked:
         try:
             return base64.b64decode(self.text(name), validate=True)
         except (binascii.Error, ValueError):
-            raise IsakitError(f"{name} is no base64") from None
+            raise IsakitError(f"{name} is not base64") from None
 
     def fields(self, name: str) -> dict[str, Any]:
         """Return an object."""
@@ -170,7 +170,7 @@ class Workbench:
         """Keep the editor's programs as they are, under a name, to compare with what the text becomes."""
         name, units = checked(asked.text("name")), self._units.of(TEXT)
         if not units:
-            raise IsakitError("the text is no program yet")
+            raise IsakitError("the text is not a program yet")
         stored = units[0].stored
         if stored:
             kept = name + stored[stored.rfind(".") :]
@@ -286,7 +286,7 @@ class Workbench:
 
         for name, text in asked.fields("files").items():
             if not isinstance(text, str):
-                raise IsakitError(f"{name} is no text")
+                raise IsakitError(f"{name} is not text")
             self._folder.put(checked(name), text.encode())
         return drawn(checked(asked.text("name")))
 
@@ -404,4 +404,4 @@ def answer(bench: Workbench, verb: str, fields: dict[str, Any]) -> dict[str, Any
     except OSError as e:
         return {"error": f"{e.strerror or e}", "kind": "input"}
     except UnicodeError:
-        return {"error": "this is no text", "kind": "input"}
+        return {"error": "this is not text", "kind": "input"}

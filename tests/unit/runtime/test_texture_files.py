@@ -165,7 +165,7 @@ def test_arrays(tmp_path: Path) -> None:
         np.save(tmp_path / "a.npy", noise(*shape))
         assert type(read_texture(tmp_path / "a.npy")) is kind
     np.save(tmp_path / "a.npy", np.zeros((4, 4), np.int32))
-    with pytest.raises(FormatError, match="are no texels"):
+    with pytest.raises(FormatError, match="are not texels"):
         read_texture(tmp_path / "a.npy")
 
 

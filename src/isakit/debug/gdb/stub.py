@@ -318,7 +318,7 @@ class Stub:
                 try:
                     i = self.session.program.at(int(rest, 0))
                 except ValueError:
-                    raise LaunchError(f"{rest!r} is no address") from None
+                    raise LaunchError(f"{rest!r} is not an address") from None
                 return ["0"] if i is None else [f"{i.size} {i.text}"]
             case "script":
                 return [str(SCRIPT)]

@@ -16,7 +16,7 @@ KINDS = {
     "divergent-barrier": "some lanes of a warp that have not ended do not take part in a barrier",
     "missing-warp": "warps wait at a barrier that others never reach",
     "out-of-bounds": "an access outside of its memory",
-    "misaligned": "an address that is no multiple of the access size",
+    "misaligned": "an address that is not a multiple of the access size",
     "constant-write": "a write to a constant bank",
     "overlapping-buffers": "a write to memory that another g[] space shows, too",
     "unbound-space": "an access to a g[] space that shows no memory",

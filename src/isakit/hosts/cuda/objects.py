@@ -34,7 +34,9 @@ class Handles:
         """Return the object of a handle. Raises CudaError if it is not of that kind."""
         found = self._objects.get(handle)
         if not isinstance(found, kind):
-            raise CudaError("cudaErrorInvalidResourceHandle", f"{handle:#x} is no {kind.__name__.lower()}")
+            raise CudaError(
+                "cudaErrorInvalidResourceHandle", f"{handle:#x} is not the handle of any {kind.__name__.lower()}"
+            )
         return found
 
     def drop(self, handle: int, kind: type[T]) -> T:

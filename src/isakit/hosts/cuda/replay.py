@@ -87,7 +87,7 @@ class Capture:
         try:
             data = parse_json(path.read_bytes())
         except FileNotFoundError:
-            raise CaptureError(f"{path.parent} is no capture: {path.name} is missing") from None
+            raise CaptureError(f"{path.parent} is not a capture: {path.name} is missing") from None
         except (OSError, ValueError) as e:
             raise CaptureError(f"{path}: {e}") from None
         if not isinstance(data, dict):

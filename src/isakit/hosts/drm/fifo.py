@@ -17,7 +17,7 @@ MOST_LONG = (1 << 24) - 1
 
 
 class FifoError(IsakitError):
-    """A word that is no header of a packet."""
+    """A word that is not a header of a packet."""
 
 
 class Sink(Protocol):
@@ -88,7 +88,7 @@ class Fifo:
             elif form == _LONG:
                 self._counting = subchannel, method
             else:
-                raise FifoError(f"{header:#010x} is no header of a packet")
+                raise FifoError(f"{header:#010x} is not a header of a packet")
 
     def _begin(self, subchannel: int, method: int, count: int, increment: bool) -> None:
         self.packets += 1

@@ -20,7 +20,7 @@ from isakit.errors import IsakitError
 from isakit.hosts.mappings import close_mapping
 
 BASE = 0x2000_0000
-"""GPU address of the first byte; small numbers are no addresses."""
+"""GPU address of the first byte; small numbers are not addresses."""
 FILE_BYTES = 3 << 30
 PAGE = 0x10000
 """Objects begin at multiples of this and take whole ones of it. Source: [nv50] "Memory"."""
@@ -100,7 +100,7 @@ class VideoMemory:
         if size <= 0 or align > 1 << 30 or len(self.objects) >= MOST_OBJECTS:
             raise OSError(errno.EINVAL, "no such size or alignment")
         if align & align - 1:
-            raise OSError(errno.EINVAL, "the alignment is no power of two")
+            raise OSError(errno.EINVAL, "the alignment is not a power of two")
         start = self._take(room, max(align, PAGE), offset)
         handle = self._next
         self._next += 1

@@ -15,7 +15,7 @@ _DISABLE_TIMING = 2
 
 
 def known_stream(s: Session, stream: int) -> None:
-    """Raise CudaError for a handle that is no stream; 0 is the default stream."""
+    """Raise CudaError for a handle that is not a stream; 0 is the default stream."""
     if stream:
         s.handles.get(stream, CudaStream)
 

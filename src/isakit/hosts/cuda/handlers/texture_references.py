@@ -154,7 +154,7 @@ def _set_plane(s: Session, handle: int, desc: tuple[int, ...], address: int, pit
     texture.binding, texture.offset = _plane(s, channel, address, width, height, pitch)
     texture.state = replace(texture.state, channel=channel)
     if texture.offset:
-        raise invalid(f"{address:#x} is no multiple of {OFFSET_ALIGNMENT}")
+        raise invalid(f"{address:#x} is not a multiple of {OFFSET_ALIGNMENT}")
 
 
 @handler("cuTexRefSetAddress2D")

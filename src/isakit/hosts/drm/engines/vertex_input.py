@@ -105,7 +105,7 @@ def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, numb
 
 
 class Inline:
-    """Vertices that come in the command stream: words of all attributes that are no constants, one after another."""
+    """Vertices that come in the command stream: words of all attributes that are not constants, one after another."""
 
     def __init__(self, engine: Engine) -> None:
         self.places: dict[int, int] = {}
