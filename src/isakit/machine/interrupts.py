@@ -87,7 +87,7 @@ _active: Deferred | None = None
 
 
 def _in_child() -> None:
-    """A process forked by another thread is not in the block: nothing there would ever raise what waits."""
+    """Reset the state in a forked process, which is not in the block: nothing there would ever raise what waits."""
     global _active
     for n in WATCHED:
         found = getattr(signal.getsignal(n), "__self__", None)

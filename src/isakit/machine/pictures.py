@@ -31,11 +31,11 @@ class ThreadRow(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Where they stand, in a few words."""
+        """The position of the threads, in a few words."""
         return "ended" if self.address is None else f"{self.address:04x}{' waits' if self.state == 'waiting' else ''}"
 
     def lanes(self, mark: str) -> int:
-        """The threads with a mark in the picture, as a mask."""
+        """Return the threads with a mark in the picture, as a mask."""
         return sum((m == mark) << k for k, m in enumerate(self.picture))
 
 
@@ -53,7 +53,7 @@ def rows(target: Target, first: int = 0, count: int | None = None, most: int = S
 
 
 def registers(target: Target, thread: int) -> Mapping[str, int]:
-    """The registers of a thread that are not 0, by name."""
+    """Return the registers of a thread that are not 0, by name."""
     out: dict[str, int] = {}
     for file in target.register_files.values():
         for n in range(file.count):
@@ -64,7 +64,7 @@ def registers(target: Target, thread: int) -> Mapping[str, int]:
 
 
 def html_of(machine: object, first: int = 0, count: int | None = None) -> str:
-    """A machine, or some of its threads: where they are, and the registers of the first active one."""
+    """Return a machine, or some of its threads, as HTML: the lanes, and the registers of the first active one."""
     try:
         target = target_of(machine)
     except LaunchError as e:

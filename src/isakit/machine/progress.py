@@ -22,5 +22,5 @@ def watching(watcher: Watcher) -> Generator[None]:
 
 
 def watcher() -> Watcher | None:
-    """Who wants to know about the progress of launches."""
+    """Return the function that is told of the progress of launches."""
     return _watcher.get()

@@ -23,23 +23,23 @@ class Snapshot:
     data: bytes
 
     def content(self, machine: str) -> Any:
-        """What was frozen. Raises LaunchError for a snapshot of another kind of machine."""
+        """Return the frozen content. Raises LaunchError for a snapshot of another kind of machine."""
         if machine != self.machine:
             raise LaunchError(f"a snapshot of {self.machine} cannot be restored into {machine}")
         return pickle.loads(self.data)
 
 
 def frozen(machine: str, content: Any) -> Snapshot:
-    """A snapshot of plain data and arrays."""
+    """Return a snapshot of plain data and arrays."""
     return Snapshot(machine, pickle.dumps(content, pickle.HIGHEST_PROTOCOL))
 
 
 # --- machines made of parts that know each other ----------------------------------------------------------------------
 def freeze_parts(machine: str, parts: Mapping[str, object], leave_out: Mapping[str, frozenset[str]]) -> Snapshot:
-    """A snapshot of the attributes of some objects.
+    """Return a snapshot of the attributes of some objects.
 
     Where the attributes refer to one of the objects, the snapshot holds its name. `leave_out`: per object the
-    attributes that are no state.
+    attributes that are not state.
     """
     buffer = io.BytesIO()
     pickler = _Pickler(buffer, parts)

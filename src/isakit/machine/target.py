@@ -1,4 +1,4 @@
-"""What every machine offers to those who look at it from outside: debuggers, servers, pages.
+"""The interface of every machine for those who look at it from outside: debuggers, servers, pages.
 
 A target is a machine with a program in it. Its threads are the smallest units that have registers of their own: lanes
 of warps (Tesla), the core (vµc), invocations (USSE). Threads that execute together form a group: a warp, the core, the
@@ -35,7 +35,7 @@ class RegisterRef(NamedTuple):
 
 @dataclass(frozen=True)
 class Thread:
-    """Where a thread is.
+    """The position of a thread.
 
     Attributes: `number` (counts from 0); `name`; `address` of the instruction its group executes next, None where it
     has ended; `state` (`waiting`: at a barrier, or for an event); `active`: whether it takes part in that instruction,
@@ -62,7 +62,7 @@ class MemorySpace:
 
 @dataclass(frozen=True)
 class MachineStop:
-    """Why a run ended, and a thread of the group it stopped at.
+    """The reason why a run ended, and a thread of the group it stopped at.
 
     `reason`: `finished`, `until` (an address it was to stop at), `budget` (the instructions are used up), or `asleep`
     (only the host could wake the machine).
@@ -91,7 +91,7 @@ class Target(ABC):
 
     @abstractmethod
     def thread(self, number: int) -> Thread:
-        """Where a thread is."""
+        """Return the position of a thread."""
 
     @property
     def threads(self) -> Sequence[Thread]:
@@ -121,11 +121,14 @@ class Target(ABC):
     def _write(self, register: RegisterRef, value: int, thread: int) -> None: ...
 
     def read_register(self, register: tuple[str, int], thread: int = 0) -> int:
-        """The value of a register, without side effects."""
+        """Return the value of a register, without side effects."""
         return self._read(self._checked(register, thread), thread)
 
     def read_file(self, file: str) -> Any:
-        """The registers of a file in all threads, as an array [registers, threads] of its own. Raises LaunchError."""
+        """Return the registers of a file in all threads, as an array [registers, threads] of its own.
+
+        Raises LaunchError.
+        """
         count = self.register_files[self._checked((file, 0), 0).file].count
         every = range(self.thread_count)
         return np.array([[self._read(RegisterRef(file, n), t) for t in every] for n in range(count)], np.uint64)
@@ -136,7 +139,7 @@ class Target(ABC):
         self._write(checked, value & (1 << self.register_files[checked.file].width) - 1, thread)
 
     def register(self, name: str) -> RegisterRef:
-        """The register of a name, as in listings."""
+        """Return the register of a name, as in listings."""
         for file in self.register_files.values():
             match = re.fullmatch(re.escape(file.text or f"{file.name}{{n}}").replace(r"\{n\}", r"(\d+)"), name)
             if match:
@@ -201,7 +204,7 @@ class Target(ABC):
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """The whole state, to `restore` it later."""
+        """Return the whole state, to `restore` it later."""
 
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:

@@ -7,7 +7,7 @@ from isakit.machine.target import Target
 
 
 def target_of(machine: object) -> Target:
-    """A machine as a target: a Tesla `Machine`, a vµc `Core`, or a USSE `Machine` whose program has been started.
+    """Return a machine as a target: a Tesla `Machine`, a vµc `Core`, or a USSE `Machine` with a started program.
 
     The target shares the machine's state: stepping one steps the other. Raises LaunchError for anything else.
     """
@@ -24,7 +24,7 @@ def target_of(machine: object) -> Target:
         from isakit.machine.usse.usse_target import UsseTarget
 
         return UsseTarget(machine)  # type: ignore[arg-type]
-    raise LaunchError(f"{type(machine).__name__} is no machine with a program")
+    raise LaunchError(f"{type(machine).__name__} is not a machine with a program")
 
 
 __all__ = ["target_of"]

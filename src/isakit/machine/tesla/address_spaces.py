@@ -83,14 +83,14 @@ class SpaceAccesses:
     def first_bad(
         self, kind: str, bad: Array, address: Array, where: tuple[Lanes, Array | None], detail: str
     ) -> AccessFault:
-        """The fault of the lowest lane marked in `bad`."""
+        """Return the fault of the lowest lane marked in `bad`."""
         k = int(np.flatnonzero(bad)[0])
         lanes, chosen = where
         number = lanes.numbers[k if chosen is None else chosen[k]]
         return AccessFault(kind, self.name, int(number), int(address[k]), detail)
 
     def aligned(self, address: Array, size: int, where: tuple[Lanes, Array | None]) -> Array:
-        """The addresses, once they are multiples of the access size."""
+        """Return the addresses, once they are multiples of the access size."""
         if size > 1:
             if self.choices.misaligned == "fault":
                 odd = self._misaligned(address, np.uint32(size))
@@ -136,7 +136,7 @@ def _check_window(**numbers: int) -> None:
 
 
 def _one(number: int) -> Array:
-    """A number for all lanes."""
+    """Return a number for all lanes."""
     return np.array([number], np.uint64)
 
 

@@ -156,12 +156,12 @@ class ThreadBlock(BlockState):
         return self._released(arrive)
 
     def end(self, warp: Warp) -> None:
-        """A warp has finished; barriers are not looked at."""
+        """Finish a warp; barriers are not looked at."""
         warp.set_status(FINISHED)
         self.ended += 1
 
     def retire(self, warp: Warp) -> list[Warp]:
-        """A warp has finished; returns the warps that its end releases."""
+        """Finish a warp; returns the warps that its end releases."""
         warp.set_status(FINISHED)
         return self._released(lambda: self.rules.warp_ended(self))
 
@@ -187,13 +187,13 @@ class ThreadBlock(BlockState):
         return warp
 
     def end_turn(self, warp: Warp, spins: bool = False) -> None:
-        """The turn of a warp is over; `spins`: it may be waiting for another one."""
+        """End the turn of a warp; `spins`: it may be waiting for another one."""
         self.over = False
         self.spun = self.spun if spins else 0  # pyright: ignore[reportIncompatibleVariableOverride]
         self.rules.end_turn(self, warp.control, warp.index)
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
-        """The warps that wait before an action and not after it."""
+        """Return the warps that wait before an action and not after it."""
         # Without this a block of many warps would look at all of them whenever one ends.
         if not any(barrier.count for barrier in self.barriers.values()):
             action()

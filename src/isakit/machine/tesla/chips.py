@@ -1,4 +1,4 @@
-"""What a chip allows: limits of a launch and the shape of the processor array. Source: [tesla] 1, 10."""
+"""Limits of chips for a launch, and the shape of the processor array. Source: [tesla] 1, 10."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Chip:
 
     @property
     def strict_coalescing(self) -> bool:
-        """Whether the rules of compute capability 1.0 and 1.1 hold: threads of a half-warp access words in order."""
+        """True if the rules of compute capability 1.0 and 1.1 hold: threads of a half-warp access words in order."""
         return self.registers == CHIPS["g80"].registers
 
 

@@ -1,4 +1,4 @@
-"""What the documents leave open, as switches with documented defaults.
+"""Choices for what the documents leave open, as switches with documented defaults.
 
 Every field names a question that the sources leave open ([tesla] 14); the default is the reference's decision.
 """
@@ -26,7 +26,7 @@ class Choices(Settings):
             token, which only this reading runs right whether warps diverge or not. `complete` takes the token off.
         stack_entries: entries a warp's divergence stack can hold, at most what the largest STACK_SIZE_LOG stands for.
         stack_overflow: `fault` raises STACK_OVERFLOW, `ignore` loses the entry.
-        wrong_entry: what `ret` does when the nearest entry that is no branch is a break entry (and `brk` with a call
+        wrong_entry: what `ret` does when the nearest entry that is not a branch is a break entry (and `brk` with a call
             entry): `continue` unwinds through it, `fault` raises STACK_MISMATCH.
         brk_without_entry: the fault of `brk` with no break entry on the stack.
         call_limit_log: the CALL_LIMIT_LOG register: 0 allows no limited call, 1-8 allow 2**(n-1), 15 any number.
@@ -39,7 +39,7 @@ class Choices(Settings):
             advance side by side ([tesla] 9.2, "Order of the warps of a block"). With `until_waiting` a turn ends
             where a warp waits or has finished.
         out_of_range: an access outside its space: `fault`, or `ignore` (loads give 0, stores do nothing).
-        misaligned: an address that is no multiple of the access size: `fault`, or `truncate` (low bits dropped).
+        misaligned: an address that is not a multiple of the access size: `fault`, or `truncate` (low bits dropped).
         drop_unallocated: an instruction whose destination register is not allocated does nothing at all (g[] loads and
             atomics still access memory). Off: only the register write is lost.
         nonzero_a56: writing $a5 or $a6: `fault` or `ignore`.

@@ -37,7 +37,7 @@ class Controlled(Protocol):
         ...
 
     def members(self, gang: Gang) -> list[Warp]:
-        """The warps of a gang."""
+        """Return the warps of a gang."""
         ...
 
     def released(self, warps: Iterable[Warp]) -> list[Gang]:
@@ -60,7 +60,7 @@ class Controlled(Protocol):
         address: int | None = None,
         detail: str = "",
     ) -> MachineFault:
-        """A fault with its place filled in."""
+        """Return a fault with its place filled in."""
         ...
 
 

@@ -71,7 +71,7 @@ class FlatMemory:
         try:
             data = np.frombuffer(buffer, np.uint8)
         except (TypeError, ValueError, BufferError) as e:
-            raise LaunchError(f"{type(buffer).__name__} is no contiguous buffer of bytes: {e}") from None
+            raise LaunchError(f"{type(buffer).__name__} is not a contiguous buffer of bytes: {e}") from None
         if not data.flags.writeable:
             raise LaunchError("the device's memory must be a writable buffer")
         if data.ctypes.data % 16:
@@ -132,7 +132,7 @@ _spaces: WeakSet[DeviceMemory] = WeakSet()
 
 
 def _in_child() -> None:
-    """A forked process starts with its locks free."""
+    """Free the locks in a forked process."""
     for space in list(_spaces):
         space.lock = threading.RLock()
 
@@ -211,7 +211,7 @@ class DeviceMemory:
         return self.limit, self.content()
 
     def __setstate__(self, state: tuple[int, dict[int, bytes]]) -> None:
-        """A copy has memory of its own, wherever the original's was; it ends where that ended."""
+        """Restore a copy, which has memory of its own, wherever the original's was; it ends where that ended."""
         DeviceMemory.__init__(self)
         self.limit, content = state
         self.put_back(content)
@@ -289,7 +289,7 @@ class DeviceMemory:
             self._changed(address)
 
     def _changed(self, address: int, *ends: int) -> None:
-        """An allocation begins or reaches on to this end or, without one, ends."""
+        """Note that an allocation begins or reaches on to this end or, without one, ends."""
         starts, known = self._spans
         k = bisect_left(starts, address)
         rest = k + (k < len(starts) and starts[k] == address)

@@ -55,11 +55,11 @@ class Gang:
         return self._threads
 
     def part(self, chosen: Array | slice, pc: int) -> Gang:
-        """The warps marked in a bool array, or a slice of them, at `pc`."""
+        """Return the warps marked in a bool array, or a slice of them, at `pc`."""
         return Gang(self.numbers[chosen], self.masks[chosen], pc)
 
     def masks_of(self, lanes: Array) -> Array:
-        """A bool array over the gang's lanes as one uint32 per warp."""
+        """Return a bool array over the gang's lanes as one uint32 per warp."""
         return np.packbits(lanes.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
 
 
@@ -126,11 +126,11 @@ class Ready:
         self.clock, self._since = clock, dict(since)
 
     def overdue(self) -> bool:
-        """Whether some gang has waited too long."""
+        """Return true if some gang has waited too long."""
         return bool(self._since) and self.clock - min(self._since.values()) > PATIENCE
 
     def goes_on(self, gang: Gang) -> bool:
-        """Whether a running gang is still the one to run: no other gang is behind it or beside it."""
+        """Return true if a running gang is still the one to run: no other gang is behind it or beside it."""
         return not self._groups or (gang.pc < min(self._groups) and not self.overdue())
 
     def take(self) -> Gang:
@@ -142,7 +142,7 @@ class Ready:
 
     # --- one warp at a time -------------------------------------------------------------------------------------------
     def warp_after(self, number: int) -> int:
-        """The next warp behind `number` that can execute, in ascending order and round to the first one."""
+        """Return the next warp behind `number` that can execute, in ascending order and round to the first one."""
         return self._warps().after(number)
 
     def take_warp(self, number: int) -> Gang | None:

@@ -1,4 +1,4 @@
-"""What generated code sees of the machine: register files, memory spaces, other lanes, special registers.
+"""The machine as generated code sees it: register files, memory spaces, other lanes, special registers.
 
 The lane axis spans all resident warps: warp w is lanes 32w to 32w+31. One call serves every warp of a gang.
 """
@@ -179,7 +179,7 @@ class State:
         return (lanes.numbers & 31).astype(np.uint32)
 
     def _quad(self, lanes: Lanes, value: Any, selector: Any) -> Array:
-        """The value another lane of the quad has; a lane that is not active has its register's value."""
+        """Return the value another lane of the quad has; a lane that is not active has its register's value."""
         n = np.arange(lanes.count)
         values: Array = np.broadcast_to(value, (lanes.count,))
         return values[(n & ~3) | (selector & 3 if isinstance(selector, int) else selector.astype(np.int64) & 3)]
@@ -215,7 +215,7 @@ class State:
         return next(components for number, components in reversed(self._answers) if number == wanted)[component]
 
     def _sr(self, lanes: Lanes, n: int) -> Any:
-        """A special register. Numbers without a meaning read 0."""
+        """Return a special register. Numbers without a meaning read 0."""
         if n == 0:
             return self.physid[lanes.sel].copy()
         if n == 1:

@@ -67,12 +67,12 @@ class Op:
 
     @property
     def params(self) -> tuple[int, ...]:
-        """What `body` is told of the instruction word."""
+        """The parameters of `body` from the instruction word."""
         return self._params if self.body is not None else ()
 
 
 def compiled(trace: Trace) -> CompiledTrace:
-    """The NumPy function of a trace, made once."""
+    """Return the NumPy function of a trace, made once."""
     function = _compiled.get(trace)
     if function is None:
         function = _compiled[trace] = compile_trace(trace)
@@ -80,7 +80,7 @@ def compiled(trace: Trace) -> CompiledTrace:
 
 
 def _guard_of(form: Form, word: int) -> CompiledTrace | bool | None:
-    """The compiled guard, None for always, False for never."""
+    """Return the compiled guard, None for always, False for never."""
     part = form.parts.get("guard")
     if part is None or "guard" not in form.control:
         return None
@@ -132,7 +132,7 @@ class Code:
         return self.address + 4 * len(self.units)
 
     def at(self, pc: int) -> Op:
-        """The instruction at an address; errors are part of it and surface when it is executed."""
+        """Return the instruction at an address; errors are part of it and surface when it is executed."""
         op = self._ops.get(pc)
         if op is None:
             op = self._ops[pc] = self._prepare(pc)
@@ -183,7 +183,7 @@ class Code:
 
 
 def reads_space(code: Code, space: str) -> bool:
-    """Whether some instruction of a program loads from a memory space."""
+    """Return true if some instruction of a program loads from a memory space."""
     find, length, units = code.decoder.find, code.decoder.isa.length, code.units
     touching: dict[Form, bool] = {}
     k = 0

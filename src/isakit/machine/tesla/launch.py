@@ -141,7 +141,7 @@ class Launch:
             raise LaunchError(f"{self.local_limit} bytes of local memory per thread; {c.variant} has {c.local_bytes}")
 
     def repeated(self, params: bytes, constants: Mapping[int, bytes]) -> Launch:
-        """The same launch with other parameters, of the same length, and constants; made in a microsecond."""
+        """Return the same launch with other parameters, of the same length, and constants; takes a microsecond."""
         again = object.__new__(Launch)
         again.__dict__.update(self.__dict__, params=params, constants=constants)
         return again
@@ -153,12 +153,12 @@ class Launch:
         return (n % x) | (n // x % y) << 16 | (n // (x * y)) << 26
 
     def warp_masks(self) -> list[int]:
-        """The lanes of each warp that exist."""
+        """Return the lanes of each warp that exist."""
         whole, rest = divmod(self.threads, 32)
         return [0xFFFF_FFFF] * whole + ([(1 << rest) - 1] if rest else [])
 
     def header(self, block: int) -> bytes:
-        """The launch header at s[0] and the parameters after it, for a block number (x fastest)."""
+        """Return the launch header at s[0] and the parameters after it, for a block number (x fastest)."""
         y, x = divmod(block, self.grid[0])
         return struct.pack("<8H", 0, *self.block, *self.grid, x, y) + self.params
 
@@ -188,7 +188,7 @@ def pack_block(dims: int | Sequence[int], count: int, what: str) -> tuple[int, .
 
 @dataclass
 class Stats:
-    """What a run did.
+    """The statistics of a run.
 
     Attributes:
         instructions: thread instructions: every instruction counts once per active lane, whatever its predicate says.

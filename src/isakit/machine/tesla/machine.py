@@ -135,12 +135,15 @@ class Machine:
             self.ready.add(gang)
 
     def again(self, blocks: int = 1) -> Machine:
-        """A machine for the same launch on the same device memory, with so many blocks resident at a time."""
+        """Return a machine for the same launch on the same device memory, with so many blocks resident at a time."""
         return Machine(self.launch, self.device, resident_lanes=blocks * 32 * self.launch.warps)
 
     # --- snapshots --------------------------------------------------------------------------------------------------
     def snapshot(self) -> Snapshot:
-        """The state of the launch, the memory of the device included. Must not be taken inside of `run` or `step`."""
+        """Return the state of the launch, with the memory of the device.
+
+        Must not be taken inside of `run` or `step`.
+        """
         return frozen("tesla", self._content())
 
     def _content(self) -> dict[str, Any]:
@@ -304,7 +307,10 @@ class Machine:
         return False
 
     def _affordable(self, gang: Gang, limit: int | None) -> Gang:
-        """The warps of the gang that may execute one more instruction. Raises BudgetExceeded if there is none."""
+        """Return the warps of the gang that may execute one more instruction.
+
+        Raises BudgetExceeded if there is none.
+        """
         if limit is None or self.stats.warp_instructions + len(gang) <= limit:
             return gang
         left = limit - self.stats.warp_instructions
@@ -414,7 +420,7 @@ class Machine:
         return self.released(self._whose_turn(w.block for w in warps))
 
     def _whose_turn(self, blocks: Iterable[ThreadBlock]) -> Iterator[Warp]:
-        """The warps that may go on; a turn ends before a racing access that meets one made in it."""
+        """Yield the warps that may go on; a turn ends before a racing access that meets one made in it."""
         for block in blocks:
             while (w := block.next_warp()) is not None:
                 bits = self._races.get(w.pc)
@@ -479,7 +485,7 @@ class Machine:
         return control.each(self, gang, join, gang.masks.tolist())
 
     def members(self, gang: Gang) -> list[Warp]:
-        """The warps of a gang."""
+        """Return the warps of a gang."""
         warps = self.warps
         return [warps[n] for n in gang.numbers.tolist()]
 
@@ -518,7 +524,10 @@ class Machine:
         address: int | None = None,
         detail: str = "",
     ) -> MachineFault:
-        """A fault with its place filled in; `lane` is a position on the lane axis, `gang` stands for its first warp."""
+        """Return a fault with its place filled in.
+
+        `lane` is a position on the lane axis, `gang` stands for its first warp.
+        """
         if warp is None:
             number = lane >> 5 if lane is not None else int(gang.numbers[0]) if gang is not None else 0
             warp = self.warps[number]
@@ -541,7 +550,7 @@ def _restored(launch: Launch, device: DeviceMemory, wave: int, snapshot: Snapsho
 
 
 def executing_lanes(state: State, op: Op, lanes: Lanes) -> Lanes:
-    """The lanes that fulfil the condition of an instruction."""
+    """Return the lanes that fulfil the condition of an instruction."""
     if op.never:
         return lanes.where(np.zeros(lanes.count, bool))
     if op.guard is None:
@@ -550,12 +559,12 @@ def executing_lanes(state: State, op: Op, lanes: Lanes) -> Lanes:
 
 
 def has_effect(op: Op, executing: Lanes) -> bool:
-    """Whether the meaning of an instruction is evaluated at all."""
+    """Return true if the meaning of an instruction is evaluated at all."""
     return not op.dropped and (op.controls or executing.active is None or bool(executing.active.any()))
 
 
 def _where(lanes: Lanes, holds: Any) -> Lanes:
-    """The lanes that execute: the same object where all do."""
+    """Return the lanes that execute: the same object if all do."""
     if not isinstance(holds, np.ndarray):
         return lanes if holds else lanes.where(np.zeros(lanes.count, bool))
     some = cast(Array, holds)

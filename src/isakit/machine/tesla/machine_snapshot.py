@@ -47,7 +47,7 @@ _OWN = ("s", "l")
 
 
 def content_of(machine: Resident) -> dict[str, Any]:
-    """Registers, memories, control and counters of a machine that is between two instructions."""
+    """Return registers, memories, control and counters of a machine that is between two instructions."""
     state = machine.state
     return {
         "shape": _shape(machine),

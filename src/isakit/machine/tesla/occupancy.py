@@ -1,4 +1,4 @@
-"""How many blocks and warps of a kernel a multiprocessor holds, and what limits them.
+"""Occupancy: the blocks and warps of a kernel that a multiprocessor holds, and what limits them.
 
 Source: CUDA's occupancy calculator for compute capability 1.x: registers are given to blocks in units of 256 (1.0, 1.1)
 or 512 (1.2, 1.3), for an even number of warps, shared memory in units of 512 bytes; status: known.
@@ -49,7 +49,7 @@ class Occupancy:
 
 
 def occupancy(chip: str | Chip, threads: int, registers: int, shared: int) -> Occupancy:
-    """What blocks of so many threads, registers per thread and bytes of shared memory take.
+    """Return the occupancy of blocks of so many threads, registers per thread and bytes of shared memory.
 
     Raises LaunchError for a chip that is not known.
     """

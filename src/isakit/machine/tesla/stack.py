@@ -46,7 +46,7 @@ class StackRules:
 
 @lru_cache(maxsize=256)
 def rules_of(choices: Choices) -> StackRules:
-    """The routines for these choices, made when they are used."""
+    """Return the routines for these choices, made when they are used."""
     return StackRules(choices)
 
 
@@ -97,7 +97,7 @@ class Stack(WarpState):
         self.depth += 1
 
     def live(self, mask: int) -> int:
-        """The lanes of `mask` that neither broke, returned nor exited."""
+        """Return the lanes of `mask` that neither broke, returned nor exited."""
         return self.rules.live(self, mask)
 
     # --- what instructions do; see `rules.stack` ---------------------------------------------------------------------
@@ -142,7 +142,9 @@ class Stack(WarpState):
         self.rules.discard(self, lanes, following)
 
     def join(self) -> bool:
-        """The `join` tail. True: the join is complete and `active` are all its lanes; False: another path runs now.
+        """Execute the `join` tail.
+
+        True: the join is complete and `active` are all its lanes; False: another path runs now.
 
         `pc` is the address of the instruction.
         """

@@ -21,7 +21,7 @@ _NAN16 = np.array(0x7E00, u16)
 
 
 def _canonical(result: Array) -> Array:
-    """The bits of an f32 array, with one kind of NaN."""
+    """Return the bits of an f32 array, with one kind of NaN."""
     bits = result.view(u32)
     nan = result != result
     if np.count_nonzero(nan):

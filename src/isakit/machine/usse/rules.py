@@ -12,17 +12,17 @@ from isakit.sem.routine import Static, routine
 
 @routine
 def executes(stands: bool, predicate: bool, inverted: Static[bool]) -> bool:
-    """Whether a lane that stands at an instruction executes it: its predicate holds, or does not if that is asked."""
+    """Return true if a lane at an instruction executes it: its predicate holds, or does not hold if `inverted`."""
     return stands and not predicate if inverted else stands and predicate
 
 
 @routine
 def target(here: u32, operand: u32, relative: Static[bool]) -> u32:
-    """The number of the instruction that a branch at the instruction `here` goes to."""
+    """Return the number of the instruction that a branch at the instruction `here` goes to."""
     return here + operand if relative else operand
 
 
 @routine
 def neighbour(lane: u32, without: Static[int], added: Static[int]) -> u32:
-    """The lane of the quad that an instruction looks at from `lane`."""
+    """Return the lane of the quad that an instruction looks at from `lane`."""
     return lane & ~without | added

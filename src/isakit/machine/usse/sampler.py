@@ -80,12 +80,12 @@ class Texture:
             return np.stack(self.components((u, v), lod), 1)
 
     def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
-        """The four components (f32) at coordinates: one array for each axis."""
+        """Return the four components (f32) at coordinates: one array for each axis."""
         u, v = coordinates
         return self.by_level(lod, lambda level: self.of_level(level, 0, u, v))
 
     def by_level(self, lod: Any, of_level: Callable[[Any], list[Any]]) -> list[Any]:
-        """Samples of the levels that `lod` asks for; `of_level` gives those of one level, or of one for each lane."""
+        """Sample the levels that `lod` asks for; `of_level` gives the sample of one level, or of one for each lane."""
         top = len(self.levels) - 1
         if top == 0:
             return of_level(0)
@@ -98,13 +98,13 @@ class Texture:
         return [a * (1 - weight) + b * weight for a, b in pairs]
 
     def texel(self, level: Any, layer: Any, column: Any, row: Any) -> list[Any]:
-        """The components of texels."""
+        """Return the components of texels."""
         width, height, base = (table[level] for table in self.tables)
         at = base + width * (row + height * layer) + column
         return [plane[at] for plane in self.planes]
 
     def of_level(self, level: Any, layer: Any, u: Any, v: Any) -> list[Any]:
-        """The components of a sample of one level and layer."""
+        """Return the components of a sample of one level and layer."""
         width, height = self.tables[0][level], self.tables[1][level]
         x = np.nan_to_num(u.astype(np.float64)) * width
         y = np.nan_to_num(v.astype(np.float64)) * height
@@ -117,7 +117,7 @@ class Texture:
         return mixed([[self.texel(level, layer, c, r) for c in columns] for r in rows], x - x0, y - y0)
 
     def gather(self, u: Array, v: Array) -> tuple[list[Array], Array]:
-        """The four texels a bilinear sample of the largest level mixes, and their weights [lanes, 4].
+        """Return the four texels a bilinear sample of the largest level mixes, and their weights [lanes, 4].
 
         Order: lower left, lower right, upper right, upper left.
         """
@@ -143,7 +143,7 @@ class Texture:
         return out
 
     def index(self, i: Any, size: Any, axis: int) -> Any:
-        """The texel along an axis that a whole number finds."""
+        """Return the texel along an axis that a whole number selects."""
         rule = self.wrap[axis]
         i = np.clip(i, -1e9, 1e9).astype(np.int64)
         if rule == "wrap":
@@ -213,7 +213,7 @@ class Cube(Texture):
         return self.by_level(lod, lambda n: (self._across_edges if across else self.of_level)(n, face, s, t))
 
     def on_face(self, direction: Sequence[Array], step: Sequence[Array]) -> tuple[Array, Array]:
-        """How far a step in each direction moves s and t on the face that the direction meets."""
+        """Return the distances that a step in each direction moves s and t on the face that the direction meets."""
         here = [np.nan_to_num(a.astype(np.float64)) for a in direction]
         moved = [a + np.nan_to_num(b.astype(np.float64)) for a, b in zip(here, step, strict=True)]
         face, s, t = face_of(here[0], here[1], here[2])
@@ -238,7 +238,7 @@ class Cube(Texture):
 
 
 def mixed(rows: Sequence[Sequence[list[Any]]], across: Any, down: Any) -> list[Any]:
-    """The components of four texels, [row][column], mixed by the fractions of the coordinates."""
+    """Mix the components of four texels, [row][column], by the fractions of the coordinates."""
     fx, fy = across.astype(np.float32), down.astype(np.float32)
     above, below = ([a * (1 - fx) + b * fx for a, b in zip(*row, strict=True)] for row in rows)
     return [a * (1 - fy) + b * fy for a, b in zip(above, below, strict=True)]
@@ -267,7 +267,7 @@ def packed(components: Sequence[Any], format: str) -> list[Any]:
 
 
 def as_words(component: Any) -> Any:
-    """The bits of f32 lanes."""
+    """Return the bits of f32 lanes."""
     return (np.ascontiguousarray(component) if known(component) else component).view(np.uint32)
 
 

@@ -25,7 +25,7 @@ _compiled: dict[tuple[Form, int, Rules], CompiledTrace] = {}
 
 
 def compiled(form: Form, word: int, rules: Rules) -> CompiledTrace:
-    """The function of an instruction under the rules; one per static key."""
+    """Return the function of an instruction under the rules; one per static key."""
     key = form, form.static_word(word), rules
     found = _compiled.get(key)
     if found is None:
@@ -36,13 +36,13 @@ def compiled(form: Form, word: int, rules: Rules) -> CompiledTrace:
 
 @dataclass(frozen=True)
 class Increments:
-    """How operands move from one repetition to the next: per role `step` n or four `offsets`, plus a base."""
+    """The movement of operands from one repetition to the next: per role `step` n or four `offsets`, plus a base."""
 
     modes: tuple[tuple[str, tuple[int, ...]], ...] = (("step", (1,)),) * 4
     bases: tuple[int, ...] = (0, 0, 0, 0)
 
     def at(self, role: int, i: int) -> int:
-        """What is added in repetition `i`, in units of the operand."""
+        """Return the register offset in repetition `i`, in units of the operand."""
         kind, numbers = self.modes[role]
         return self.bases[role] + (numbers[0] * i if kind == "step" else numbers[i % 4])
 
@@ -54,7 +54,7 @@ class BoundFields(NamedTuple):
     moved: Mapping[Any, int]
 
     def of(self, field: Any) -> int:
-        """The number of a field."""
+        """Return the number of a field."""
         return self.moved[field] if field in self.moved else field.get(self.word)
 
 
@@ -77,12 +77,12 @@ class ShaderStep:
 
     @cached_property
     def status(self) -> Status:
-        """How certain the meaning is."""
+        """The certainty of the meaning."""
         return self.form.record.status if self.form.record else Status.UNKNOWN
 
     @cached_property
     def writes_shared(self) -> bool:
-        """Whether the instruction writes sa."""
+        """True if the instruction writes sa."""
         return any(e.kind == "write" and e.name == "sa" for e in trace_of(self.form, self.word).effects)
 
     @cached_property
@@ -92,7 +92,7 @@ class ShaderStep:
 
     @cached_property
     def may_stop_midway(self) -> bool:
-        """Whether a fault can come when the instruction has already changed something.
+        """True if a fault can come when the instruction has already changed something.
 
         What only the machine knows (a sample) is made as a whole before its first register is written.
         """
@@ -103,7 +103,7 @@ class ShaderStep:
 
     @cached_property
     def moves(self) -> bool:
-        """Whether smlsi and smbo matter."""
+        """True if smlsi and smbo matter."""
         return "rpt" in self.form.parts
 
     @cached_property
@@ -124,7 +124,7 @@ class ShaderStep:
         return function, tuple(map(binding.of, function.fields))
 
     def binding(self, i: int, increments: Increments) -> BoundFields:
-        """The word of repetition `i`, and the numbers of the fields that are not in the word: how operands move."""
+        """Return the word of repetition `i`, and the numbers of the fields that are not in it: how operands move."""
         word = self.word
         if self.name == "vdp" and i:
             mask = VDP.mask.get(word)
@@ -167,7 +167,7 @@ def _doubled(part: Any, word: int) -> bool:
 
 
 class ShaderCode:
-    """A program ready to run under some rules. `steps` has None where a word is no instruction."""
+    """A program ready to run under some rules. `steps` has None where a word is not an instruction."""
 
     def __init__(self, program: Any, rules: Rules) -> None:
         self.program, self.rules = program, rules
@@ -203,7 +203,7 @@ class ShaderCode:
 
     @property
     def extent(self) -> dict[str, int]:
-        """How many registers of the files r, o, pa and g the program can reach."""
+        """The number of registers of the files r, o, pa and g that the program can reach."""
         return dict(self._highest)
 
     def __len__(self) -> int:

@@ -39,7 +39,7 @@ _STATE = ("killed", "depth", "notes", "increments", "executed", "waiting", "_lin
 
 
 def _is_shared(a: Array) -> bool:
-    """Whether all lanes have one copy."""
+    """Return true if all lanes have one copy."""
     return a.strides[1] == 0
 
 
@@ -104,7 +104,7 @@ class Machine:
             self.own_shared()
 
     def _file(self, rows: int, dtype: Any, old: Array | None = None) -> Array:
-        """Registers of all lanes. Rows are a bit longer than needed and begin at multiples of 64 bytes."""
+        """Allocate registers of all lanes. Rows are a bit longer than needed and begin at multiples of 64 bytes."""
         if old is not None and len(old) == rows:
             old.fill(0)
             return old
@@ -115,13 +115,13 @@ class Machine:
 
     # --- snapshots --------------------------------------------------------------------------------------------------
     def snapshot(self) -> Snapshot:
-        """The state of all invocations and the buffers; must not be taken inside of `run` or `step`."""
+        """Return the state of all invocations and the buffers; must not be taken inside of `run` or `step`."""
         return frozen("usse", self._content())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this machine, or of one with as many invocations and registers.
 
-        The program and the textures are no part of it. Raises LaunchError for a snapshot of another machine.
+        The program and the textures are not part of it. Raises LaunchError for a snapshot of another machine.
         """
         self._put_back(snapshot.content("usse"))
 
@@ -168,8 +168,8 @@ class Machine:
         """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
 
         After an exception the state is that before the instruction, and `resume` or `step` go on from there.
-        Raises NotModelled for instructions of unknown meaning, MachineFault for words that are no instruction and for
-        bad addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
+        Raises NotModelled for instructions of unknown meaning, MachineFault for words that are not an instruction and
+        for bad addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
         """
         self.start(code)
         self.resume(max_instructions, runner)
@@ -196,7 +196,7 @@ class Machine:
         return not self.waiting
 
     def at(self, lane: int) -> int | None:
-        """The number of the instruction an invocation is about to execute; None where it has ended."""
+        """Return the number of the instruction an invocation is about to execute; None if it has ended."""
         return next((pc for pc, mask in self.waiting.items() if mask is None or mask[lane]), None)
 
     def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: StretchRunner | None = None,
@@ -368,7 +368,7 @@ class Machine:
         return self._with_rest(out, pc, mask, active)
 
     def _executing(self, mask: Array | None, predicate: int, inverted: bool) -> Array:
-        """Which of the lanes of a mask execute something under a predicate."""
+        """Return the lanes of a mask that execute something under a predicate."""
         return numpy_function(rules.executes, inverted=inverted)(_mask(mask, self.lanes), self.files["p"][predicate])
 
     def _set_depth(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
@@ -426,11 +426,11 @@ class Machine:
 
     def atomic(self, space: str, op: str, address: Array, operands: Sequence[Array], size: int,
                attrs: Mapping[str, Any], lanes: Lanes) -> Array:  # fmt: skip
-        """Raises NotModelled: there are no atomic operations."""
+        """Raise NotModelled: there are no atomic operations."""
         raise NotModelled(f"atomic {op}")
 
     def trap(self, kind: str, lanes_mask: Array) -> None:
-        """Raises MachineFault: a fault of an instruction."""
+        """Raise MachineFault: a fault of an instruction."""
         raise MachineFault(kind, 0)
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
@@ -451,7 +451,7 @@ class Machine:
         return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs, lanes)))
 
     def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> list[Array]:
-        """The registers a sample fills, computed once per instruction."""
+        """Return the registers a sample fills, computed once per instruction."""
         key = attrs["count"]
         if key in self._samples:
             return self._samples[key]
@@ -474,7 +474,7 @@ class Machine:
         return words
 
     def _texture(self, register: int, state: int) -> Texture:
-        """The texture that a state word stands for, or that was bound to the register."""
+        """Return the texture that a state word stands for, or that was bound to the register."""
         unit = unit_of(state)
         texture = self.units.get(unit) if unit is not None else self.textures.get(register)
         if texture is None:
@@ -507,13 +507,13 @@ _VALUES = covered(
 
 
 def target_of(here: int, operand: int, relative: bool) -> int:
-    """The number of the instruction a branch goes to; one before the program is negative."""
+    """Return the number of the instruction a branch goes to; one before the program is negative."""
     number = python_function(rules.target, relative=relative)(here, operand)
     return number - ((number >> 31) << 32)
 
 
 def neighbour_of(lane: int, attrs: Mapping[str, Any]) -> int:
-    """The lane of the quad that an instruction looks at; `attrs`: what it asks for."""
+    """Return the lane of the quad that an instruction looks at; `attrs` are the attributes of its request."""
     known = {"without": attrs.get("without", 0), "added": attrs.get("with_", 0)}
     return python_function(rules.neighbour, **known)(lane)
 

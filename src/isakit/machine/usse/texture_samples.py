@@ -1,4 +1,4 @@
-"""What a sampling instruction gets from a texture: level of detail, the sample itself, registers.
+"""Texture sampling by instructions: level of detail, the sample itself, registers.
 
 Source: [usse] 2.6.13.
 """
@@ -22,12 +22,12 @@ _UNITS = 1 << 14
 
 
 def state_word(unit: int, word: int) -> int:
-    """What a register holds in place of a texture's state word."""
+    """Return the register content that stands for a texture's state word."""
     return _HANDLE | (unit % _UNITS) << 2 | word & 3
 
 
 def unit_of(word: int) -> int | None:
-    """The unit whose first state word this is."""
+    """Return the unit whose first state word this is."""
     return None if word & 0xFFFF0003 != _HANDLE else word >> 2 & _UNITS - 1
 
 
@@ -35,7 +35,7 @@ def sampled(
     texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Mapping[str, Any],
     words_of: WordsOf,
 ) -> list[Array]:  # fmt: skip
-    """The registers that a sample fills: arrays of words [lanes]. `words_of` says how those of a sample are made.
+    """Return the registers that a sample fills: arrays of words [lanes]. `words_of` makes those of a sample.
 
     `coordinates` and `extra` (level, bias or gradients) are f32 arrays, `attrs` says mode, lod and conversion.
     """
@@ -63,7 +63,7 @@ def sampled(
 
 
 def words_of(texture: Texture, coordinates: Sequence[Array], lod: Array | float, format: str) -> list[Array]:
-    """The registers of a sample."""
+    """Return the registers of a sample."""
     with np.errstate(over="ignore", invalid="ignore"):
         return packed(texture.components(coordinates, lod), format)
 

@@ -148,7 +148,7 @@ class CoreMachine(CoreRecord):
 
     # --- state --------------------------------------------------------------------------------------------------------
     def reset(self) -> None:
-        """A unit reset: everything but code and host memory is cleared, the core is halted."""
+        """Reset the unit: everything but code and host memory is cleared, the core is halted."""
         super().__init__()
         self.pred[NOT_P0] = self.pred[TRUE] = 1
         self.dmem = [0] * D_CELLS
@@ -185,13 +185,13 @@ class CoreMachine(CoreRecord):
 
     # --- snapshots ----------------------------------------------------------------------------------------------------
     def _parts(self) -> dict[str, object]:
-        """The objects the state is in, by name."""
+        """Return the objects the state is in, by name."""
         parts: dict[str, object] = {n: getattr(self, n) for n in _PARTS}
         rings: dict[str, object] = {f"vpring.{k}": ring for k, ring in enumerate(self.vpring.rings)}
         return {"core": self, **parts, **rings}
 
     def snapshot(self) -> Snapshot:
-        """The state of the core and its surroundings, code and host memory included."""
+        """Return the state of the core and its surroundings, code and host memory included."""
         del self.queue[self.count :]
         return freeze_parts(f"vuc {self.variant}", self._parts(), _NO_STATE)
 
@@ -262,7 +262,7 @@ class CoreMachine(CoreRecord):
         return [e for e in reversed(self.queue[: self.count]) if e.kind != QueueKind.DEAD]
 
     def op(self, address: int) -> CoreOp:
-        """The decoded instruction at an address; raises MachineFault where there is none."""
+        """Return the decoded instruction at an address; raises MachineFault if there is none."""
         op = self._ops[address]
         if op is None:
             word = self.code[address]
@@ -272,13 +272,13 @@ class CoreMachine(CoreRecord):
         return op
 
     def words(self, *, issued: bool) -> list[int]:
-        """The different words of code memory in ascending order; with `issued` only those that have been executed."""
+        """Return the different words of code memory in ascending order; with `issued` only the executed ones."""
         pairs = zip(self.code, self._ops, strict=True)
         return sorted({w for w, op in pairs if w is not None and (op is not None or not issued)})
 
     @property
     def calls_out(self) -> bool:
-        """Whether instructions and events may call functions of the caller's, which may take any time."""
+        """True if instructions and events may call functions of the caller's, which may take any time."""
         return any(f is not None for f in (self.on_io_load, self.on_io_store, self.host.on_interrupt))
 
     # --- counters -----------------------------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ class CoreMachine(CoreRecord):
         return self.rules.predicates(self)
 
     def _remember(self, before: list[int]) -> None:
-        """An instruction has written predicates; `before` are those that it found."""
+        """Note that an instruction has written predicates; `before` are those that it found."""
         now = self.pred[:]
         self.pred[:] = before
         self.rules.remember_predicates(self)
@@ -454,7 +454,7 @@ class CoreMachine(CoreRecord):
         return cycle != start
 
     def would_wake(self) -> bool:
-        """Whether the condition of a wait holds now (True when the core does not wait)."""
+        """Return true if the condition of a wait holds now, or the core does not wait."""
         if self.wait is None:
             return True
         mask, level, sleeping = self.wait

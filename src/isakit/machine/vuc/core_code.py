@@ -72,7 +72,10 @@ class CoreOp:
 
 
 def trace_word(form: Form, word: int) -> Trace:
-    """What an instruction does, with all field values as constants. Raises NotModelled where it is not known."""
+    """Return the meaning of an instruction, with all field values as constants.
+
+    Raises NotModelled if it is not known.
+    """
     record = form.record
     if record is None or record.semantics is None:
         raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
@@ -84,7 +87,7 @@ def trace_word(form: Form, word: int) -> Trace:
 
 
 def footprint(trace: Trace, guard: int, relative: tuple[int, bool, int] | None) -> Footprint:
-    """Reads and writes of a traced word."""
+    """Return the reads and writes of a traced word."""
     reads: set[Register] = set()
     for v in trace.values():
         if v.op == "read":
@@ -123,7 +126,7 @@ def _prepared(form: Form, word: int) -> tuple[Trace, Callable[..., list[Control]
 
 
 def decode(variant: str, word: int, address: int) -> CoreOp:
-    """The instruction of a word at an instruction address; raises MachineFault for a word that is none."""
+    """Decode a word at an instruction address; raises MachineFault if it is not an instruction."""
     d = decoder(vuc, variant)
     i = d.one(word, 1, address * d.view.variant.unit_bytes)
     form = i.form
@@ -154,5 +157,5 @@ def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, in
 
 
 def _asks_machine(trace: Trace) -> bool:
-    """Whether some value comes from the machine."""
+    """Return true if some value comes from the machine."""
     return any(v.op == "machine" for v in trace.values())

@@ -39,7 +39,7 @@ class HostMemory:
             done += n
 
     def word(self, address: int) -> int:
-        """A little-endian 32-bit word."""
+        """Return a little-endian 32-bit word."""
         return int.from_bytes(self.read(address, 4), "little")
 
     def write_words(self, address: int, words: Iterable[int]) -> None:

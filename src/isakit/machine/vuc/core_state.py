@@ -1,4 +1,4 @@
-"""What the parts of a core know of the core they belong to, and of each other.
+"""The interfaces by which the parts of a core know the core they belong to, and each other.
 
 `machine.vuc.core.Core` fulfils it; the parts do not know that class.
 """
@@ -38,7 +38,7 @@ class Specials(Protocol):
         ...
 
     def peek(self, n: int) -> int:
-        """The value an instruction would read now, without side effects."""
+        """Return the value an instruction would read now, without side effects."""
         ...
 
     def read(self, n: int) -> int:

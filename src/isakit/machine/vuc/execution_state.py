@@ -13,7 +13,7 @@ from isakit.sem.requests import covered
 
 
 class StateView:
-    """What the functions of instructions get as their state."""
+    """The state as the functions of instructions see it."""
 
     def __init__(self, core: CoreState) -> None:
         self.core = core
@@ -21,7 +21,7 @@ class StateView:
         self.files: Mapping[str, Any] = {"r": core.gpr, "p": core.pred, "acc": core.accumulator}
 
     def load(self, space: str, address: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> int:
-        """A load of an instruction."""
+        """Do a load of an instruction."""
         if space == "D":
             return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
         if space == "sr":
@@ -40,7 +40,7 @@ class StateView:
         return 0
 
     def store(self, space: str, address: int, value: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> None:
-        """A store of an instruction."""
+        """Do a store of an instruction."""
         if space == "D":
             self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)] = value
         elif space == "VP":
@@ -67,11 +67,11 @@ class StateView:
         return _VALUES[name](self.core, args)
 
     def trap(self, kind: str, lanes_mask: Any) -> None:
-        """A fault of an instruction."""
+        """Raise the fault of an instruction."""
         raise MachineFault(kind, self.core.pc)
 
     def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
-        """A write that lands later: loads, special registers, the long accumulator."""
+        """Start a write that lands later: loads, special registers, the long accumulator."""
         if file == "r":
             self.core.rules.write_register(self.core, index, value, attrs["latency"])
         elif file == "sr":

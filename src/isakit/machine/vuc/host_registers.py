@@ -60,7 +60,7 @@ class HostRegisters:
         return [self._by_offset[o] for o in sorted(self._by_offset)]
 
     def address(self, name: str) -> int:
-        """The BAR0 address of a register."""
+        """Return the BAR0 address of a register."""
         return self.base + self._registers[name][0]
 
     def __getitem__(self, key: str | int) -> int:
@@ -123,7 +123,7 @@ class HostRegisters:
             self._by_offset[offset] = name
 
     def _field(self, name: str, offset: int, owner: object, attribute: str, shift: int = 0) -> None:
-        """A register that is an attribute of a unit, shifted left by `shift`."""
+        """Add a register that is an attribute of a unit, shifted left by `shift`."""
         self._add(
             name, offset, lambda: getattr(owner, attribute) >> shift, lambda v: setattr(owner, attribute, v << shift)
         )

@@ -39,7 +39,7 @@ def partition_modes(mb_type: int, sub_types: int) -> list[int]:
 
 
 def direct_partitions(mb_type: int, sub_types: int) -> list[bool]:
-    """Which partitions are predicted in direct mode."""
+    """Return, for each partition, whether it is predicted in direct mode."""
     if mb_type == 0x40:
         return [True] * PARTITIONS
     if mb_type in (B_8X8, B_SKIP):
@@ -48,7 +48,7 @@ def direct_partitions(mb_type: int, sub_types: int) -> list[bool]:
 
 
 def partitioning(mb_type: int, sub_types: int, whole_transform: bool) -> int:
-    """The $mbpart code: division of the macroblock in bits 1:0, of partition p in the two bits from 2 + 2p."""
+    """Return the $mbpart code: division of the macroblock in bits 1:0, of partition p in the two bits from 2 + 2p."""
     out = MB_TYPES.get(mb_type, UNLISTED)[1]
     if mb_type in WITH_SUB_TYPES:
         table = SUB_TYPES_B if mb_type in (B_8X8, B_SKIP) else SUB_TYPES_P
@@ -109,7 +109,7 @@ P_SLICE, B_SLICE, I_SLICE = 0, 1, 2
 
 
 def machine_type(mb_type: int, slice_type: int, skipped: bool) -> int:
-    """The $mbtype of a bitstream's mb_type number in a slice of a type."""
+    """Return the $mbtype of a bitstream's mb_type number in a slice of a type."""
     if skipped:
         return P_SKIP if slice_type == P_SLICE else B_SKIP
     if slice_type == P_SLICE:
@@ -120,7 +120,7 @@ def machine_type(mb_type: int, slice_type: int, skipped: bool) -> int:
 
 
 def _signed(value: int, width: int) -> int:
-    """A two's complement number of `width` bits, extended to 16."""
+    """Extend a two's complement number of `width` bits to 16."""
     return (value - (1 << width) if value >> (width - 1) & 1 else value) & 0xFFFF
 
 
@@ -136,7 +136,7 @@ def load_vectors(mb: Macroblock, words: tuple[int, ...]) -> None:
 
 
 def from_h264(source: Input, slice_type: int, intra_ref: int) -> Macroblock:
-    """The registers mbiread sets for an H.264 macroblock; reference picture indices are looked up later."""
+    """Return the registers mbiread sets for an H.264 macroblock; reference picture indices are looked up later."""
     mb = Macroblock()
     w = (*source.header, 0, 0, 0, 0)[:4]
     skipped = bool(source.skip_flag)
@@ -156,7 +156,7 @@ def from_h264(source: Input, slice_type: int, intra_ref: int) -> Macroblock:
 
 
 def from_mpeg2(source: Input) -> Macroblock:
-    """The registers mbiread sets for an MPEG-1 or MPEG-2 macroblock.
+    """Return the registers mbiread sets for an MPEG-1 or MPEG-2 macroblock.
 
     Only $mbxy, $mbaddr and the quantiser in $qpy follow from documents. The rest is a convention: $mbtype holds the low
     half of the flag word, partitions 0-1 and 2-3 show the raw PMV[0] and PMV[1] of the motion vector packet.

@@ -37,7 +37,7 @@ def packet(kind: int, payload: Sequence[int], count: int | None = None) -> list[
 
 
 def vectors_packet(vectors: Sequence[tuple[int, int, int]], vp2: bool) -> list[int]:
-    """A type 1 packet from 32 (x, y, reference index): list 0 blocks 0..15, then list 1."""
+    """Return a type 1 packet from 32 (x, y, reference index): list 0 blocks 0..15, then list 1."""
     words = [(y & 0x1FFF) | (x & 0x7FFF) << 13 | (ref & 15) << 28 for x, y, ref in vectors]
     high = sum((ref >> 4 & 1) << i for i, (_, _, ref) in enumerate(vectors))
     return packet(VECTORS, [high, *words], len(words) if vp2 else None)
@@ -58,7 +58,7 @@ def header_packet(
     chroma_mode: int = 0,
     intra_modes: tuple[int, int] = (0, 0),
 ) -> list[int]:
-    """A type 0 packet of an H.264 macroblock; `mb_type` is the bitstream's number, `sub_types` four nibbles."""
+    """Return a type 0 packet of an H.264 macroblock; `mb_type` is the bitstream's number, `sub_types` four nibbles."""
     flags = int(first) | int(skip) << 1 | int(is_field) << 2
     words = [address & 0x1FFF, y | x << 8, flags]
     if not skip:
@@ -68,7 +68,7 @@ def header_packet(
 
 
 def coded_packet(mask: int, vp2: bool) -> list[int]:
-    """The packet that ends a macroblock that is not skipped: which blocks have coefficients."""
+    """Return the packet that ends a macroblock that is not skipped: which blocks have coefficients."""
     return packet(VP2_CODED if vp2 else CODED, [mask])
 
 
@@ -87,7 +87,7 @@ class Weight:
 def weights_packet(
     luma_log2: int, chroma_log2: int, list0: Sequence[Weight], list1: Sequence[Weight] = (), *, vp2: bool
 ) -> list[int]:
-    """The prediction weights of a slice, before its first macroblock.
+    """Return the packet of a slice's prediction weights, before its first macroblock.
 
     The logarithms of the denominators are 0 to 7, a list has up to 32 entries. What counts for a flag of 0 is written
     too: weight 2**log2 and offset 0. Raises LaunchError for numbers that do not fit.
@@ -109,7 +109,7 @@ def weights_packet(
 
 
 def coefficients_packet(blocks: Sequence[Sequence[int]], vp2: bool) -> list[int]:
-    """The coefficients of the blocks that have any, in raster order inside a block; 16-bit signed numbers.
+    """Return the packet of the coefficients of the blocks that have any, in raster order inside a block, 16-bit signed.
 
     VP3 and VP4 compress them: a mask of chunks of four for every 64 coefficients, the size of each coefficient of a
     chunk, and its bytes; the end is padded to a word. Several blocks follow each other without padding, smaller blocks
@@ -141,7 +141,7 @@ def _compressed(values: Sequence[int]) -> bytes:
 
 
 def samples_packet(samples: Sequence[int], vp2: bool) -> list[int]:
-    """The 384 samples of an I_PCM macroblock: luma, Cb, Cr, each in raster order, 8 bits.
+    """Return the packet of the 384 samples of an I_PCM macroblock: luma, Cb, Cr, each in raster order, 8 bits.
 
     VP2 takes them in a coefficient packet, 16 bits each [inferred from its count]. Raises LaunchError for another
     number of them.
@@ -155,7 +155,7 @@ def samples_packet(samples: Sequence[int], vp2: bool) -> list[int]:
 
 
 def end_packet() -> list[int]:
-    """The end of the stream; VP3 and VP4."""
+    """Return the packet that ends the stream; VP3 and VP4."""
     return packet(END, [])
 
 
@@ -181,7 +181,7 @@ class MotionVector:
 
 
 def mpeg_vectors_packet(vectors: Sequence[Sequence[Sequence[MotionVector]]]) -> list[int]:
-    """A type 1 packet of MPEG-2 from vectors[r][s][t]: first or second, forward or backward, horizontal or vertical.
+    """Return a type 1 packet of MPEG-2 from vectors[r][s][t]: first or second, forward or backward, x or y.
 
     Raises LaunchError for another shape than 2 x 2 x 2 and for numbers that do not fit.
     """
@@ -209,7 +209,7 @@ def mpeg_header_packet(
     vector_count: int = 1,
     quantiser: int = 1,
 ) -> list[int]:
-    """A type 0 packet of an MPEG-1 or MPEG-2 macroblock; flags as macroblock_type of the bitstream names them.
+    """Return a type 0 packet of an MPEG-1 or MPEG-2 macroblock; flags are named as in its macroblock_type.
 
     `motion_type`: field, frame, 16x8 or dual_prime; `quantiser`: quantiser_scale_code, 0 to 31. Raises LaunchError for
     what does not fit.
@@ -225,7 +225,7 @@ def mpeg_header_packet(
 
 
 def mpeg_error_packet(*, address: int, x: int, y: int) -> list[int]:
-    """A type 0 packet that tells of an error in the bitstream at a macroblock."""
+    """Return a type 0 packet that reports an error in the bitstream at a macroblock."""
     return packet(HEADER, [address & 0xFFFF | 1 << 16, y | x << 8, 0])
 
 

@@ -16,7 +16,7 @@ def _signed(value: int, width: int) -> int:
 
 
 def unpack_macroblock(words: list[int]) -> list[int]:
-    """The 0x80 cells of one macroblock in MVSI[] from its 16 words: 8 cells per subpartition."""
+    """Return the 0x80 cells of one macroblock in MVSI[] from its 16 words: 8 cells per subpartition."""
     cells = [0] * (MVSI_CELLS // 2)
     flags = words[15] >> 26 & 3
     for i in range(16):
@@ -47,7 +47,7 @@ class SurfaceOutput:
         self.gathering = False
 
     def store(self, address: int, value: int) -> None:
-        """A store to MVSO[].
+        """Store to MVSO[].
 
         The cells +2 (RPI) exist once per partition, +4 (flags) and +5 (partitioning) once; the rest of the number is
         ignored.
@@ -60,11 +60,11 @@ class SurfaceOutput:
 
     @property
     def accepts(self) -> bool:
-        """Whether a write is not ignored now."""
+        """True if a write is not ignored now."""
         return bool(self.left_x and self.left_y and not self.full)
 
     def record(self) -> list[int]:
-        """The 16 words of the macroblock in MVSO[], gathered by its partitioning."""
+        """Return the 16 words of the macroblock in MVSO[], gathered by its partitioning."""
         division = _DIVISION_MASK[self.part & 3]
         words = [0] * 16
         for i in range(16):
@@ -109,11 +109,11 @@ class SurfaceSource:
 
     @property
     def has_next(self) -> bool:
-        """Whether there is a pair to read."""
+        """True if there is a pair to read."""
         return bool(self.left_x and self.left_y)
 
     def take(self) -> list[int]:
-        """The cells of the next pair; advances the position."""
+        """Return the cells of the next pair; advances the position."""
         at = self.offset + 2 * RECORD * self.pair
         words = [self.memory.word(at + 4 * i) for i in range(32)]
         self.left_x -= 1

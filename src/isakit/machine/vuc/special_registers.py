@@ -63,7 +63,7 @@ class SpecialRegisters:
         return self.core.calls[: self.core.depth]
 
     def number(self, key: int | str) -> int:
-        """The number of a register given by number or by name, with or without `$`."""
+        """Return the number of a register given by number or by name, with or without `$`."""
         if isinstance(key, int):
             if not 0 <= key < 64:
                 raise UnknownRegisterError(f"special registers have the numbers 0 to 63, not {key}")
@@ -73,7 +73,7 @@ class SpecialRegisters:
             return self.names[name]
         if name.startswith("sr") and name[2:].isdigit() and int(name[2:]) < 64:
             return int(name[2:])
-        raise UnknownRegisterError(f"{key!r} is no special register of {self.core.variant}")
+        raise UnknownRegisterError(f"{key!r} is not a special register of {self.core.variant}")
 
     def __getitem__(self, key: int | str) -> int:
         return self.peek(self.number(key))
@@ -86,7 +86,7 @@ class SpecialRegisters:
 
     # --- values -----------------------------------------------------------------------------------------------------
     def peek(self, n: int) -> int:
-        """The value an instruction would read now, without side effects."""
+        """Return the value an instruction would read now, without side effects."""
         return self.core.rules.special(self.core, n)
 
     def mbflags(self) -> int:
@@ -118,14 +118,14 @@ class SpecialRegisters:
 
     # --- writes -----------------------------------------------------------------------------------------------------
     def refused(self, n: int, value: int) -> bool:
-        """Whether a register takes no writes of instructions; notes one that comes."""
+        """Return true if a register takes no writes of instructions; notes one that comes."""
         no = n in self.read_only or n not in self.named
         if no:
             self.core.note("READ_ONLY_REGISTER", f"write of {value:#x} to $sr{n} ignored")
         return no
 
     def write_outside(self, n: int, value: int) -> None:
-        """A write by an instruction takes effect, of a register that is more than storage in the core."""
+        """Make a write by an instruction take effect on a register that is more than storage in the core."""
         if n == V2H:
             self.plain[V2H] = value
             self.core.host.raise_interrupt("V2H")

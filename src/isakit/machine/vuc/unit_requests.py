@@ -1,4 +1,4 @@
-"""What instructions ask the machine for: flow control, waiting, and the units around the core.
+"""The requests of instructions to the machine: flow control, waiting, and the units around the core.
 
 Source: [vuc] 7, 8, 14.
 """
@@ -25,7 +25,7 @@ Action = Callable[[Any, tuple[int, ...], Mapping[str, Any]], None]
 
 
 class Units:
-    """What a core does for the control requests of its instructions; `ACTIONS` has them by name."""
+    """The actions of a core for the control requests of its instructions; `ACTIONS` has them by name."""
 
     def __init__(self, core: CoreState) -> None:
         self.core = core
@@ -61,7 +61,7 @@ class Units:
 
     @property
     def mpeg(self) -> bool:
-        """Whether macroblocks are those of MPEG-1 or MPEG-2 (VP3 and VP4, by PARM)."""
+        """True if macroblocks are those of MPEG-1 or MPEG-2 (VP3 and VP4, by PARM)."""
         return not self.core.vp2 and self.core.parm & 7 in (0, 1)
 
     def parse_ring(self) -> None:

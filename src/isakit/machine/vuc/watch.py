@@ -20,7 +20,7 @@ MACROBLOCK = frozenset(range(16, 32))
 
 
 class Hazard(IntFlag):
-    """What the missing interlocks did in a cycle.
+    """The effects of missing interlocks in a cycle.
 
     OLD: an instruction read a register that has a write under way, and got the old value. ABORTED: a long operation,
     mvsread or mvswrite was started while an older one ran, whose result is lost. LATE: an instruction wrote a register
@@ -90,7 +90,7 @@ class Cycle:
 
 
 def register_name(register: Register, features: frozenset[str]) -> str:
-    """The text of a register of an effect."""
+    """Return the text of a register of an effect."""
     file, n = register
     if file == "r":
         return R_NAMES[n]
@@ -173,7 +173,7 @@ class Watch:
 
 
 def _waits_for(e: QueueEntry, reads: frozenset[Register]) -> set[Register]:
-    """The registers of `reads` whose value an entry under way will change."""
+    """Return the registers of `reads` whose value an entry under way will change."""
     kind, index = e.kind, e.index
     specials = {n for f, n in reads if f == "sr"}
     if kind == QueueKind.REGISTER:

@@ -110,7 +110,7 @@ class Flow:
         return step
 
     def _parks(self, step: Step) -> frozenset[int]:
-        """Where lanes go on that an entry tells to which the instruction pushes: see `rules.stack`."""
+        """Return where lanes go on by the entry that the instruction pushes: see `rules.stack`."""
         following, target = step.op.following, step.target
         if step.control == "call":
             return frozenset({following})
@@ -193,11 +193,11 @@ class Flow:
         return self._liveness.live
 
     def after(self, s: Step) -> list[int]:
-        """Where a lane may go on after an instruction, by itself or because the stack says so."""
+        """Return where a lane may go on after an instruction, by itself or because the stack says so."""
         return [*s.successors, *(self.waiting[s.pc] | s.parks if s.transfers else ())]
 
     def parked(self, pc: int) -> frozenset[Place]:
-        """Registers that lanes waiting on the stack while `pc` is executed may still read."""
+        """Return the registers that lanes waiting on the stack while `pc` is executed may still read."""
         waiting = self.waiting[pc]
         known = self._parked.get(waiting)
         if known is None:
@@ -218,7 +218,7 @@ class Flow:
 
     @property
     def restarts(self) -> set[int]:
-        """Where warps go on that waited at a barrier, or for the host, which may also end a path of theirs."""
+        """The addresses at which warps go on that waited at a barrier or for the host, which may end a path."""
         if self.has_served:
             return self.resumable & self.steps.keys()
         behind = {s.op.following for s in self.steps.values() if s.control == "bar"}
@@ -226,7 +226,7 @@ class Flow:
 
     @cached_property
     def has_quads(self) -> bool:
-        """Whether registers of lanes that are not active can be seen: by their quads, or in the results."""
+        """True if registers of lanes that are not active can be seen: by their quads, or in the results."""
         return bool(self.results) or any(
             n.attr[0] == "quad" or (n.attr[0] == "tex" and dict(n.attr[1])["quads"])
             for s in self.steps.values()
@@ -236,12 +236,12 @@ class Flow:
 
     @cached_property
     def has_barriers(self) -> bool:
-        """Whether warps may wait for each other."""
+        """True if warps may wait for each other."""
         return any(s.control == "bar" for s in self.steps.values())
 
     @cached_property
     def reads_clock(self) -> bool:
-        """Whether the kernel can tell how many instructions it has executed."""
+        """True if the kernel can tell how many instructions it has executed."""
         return any(
             n.attr[0] == "sr" and dict(n.attr[1])["n"] in CLOCKS
             for s in self.steps.values()
@@ -251,16 +251,16 @@ class Flow:
 
     @cached_property
     def has_quadon(self) -> bool:
-        """Whether quads can be switched on as a whole."""
+        """True if quads can be switched on as a whole."""
         return any(s.control == "quadon" for s in self.steps.values())
 
     @cached_property
     def has_indirect(self) -> bool:
-        """Whether a branch goes where the data say."""
+        """True if a branch goes where the data say."""
         return any(s.control == "bra_indirect" for s in self.steps.values())
 
     def may_wait(self, step: Step, target: int) -> bool:
-        """Whether the loop that a jump back closes may turn until another warp has written something."""
+        """Return true if the loop that a jump back closes may turn until another warp has written something."""
         inside = (s for pc, s in self.steps.items() if target <= pc <= step.pc)
         return any(s.control == "call" or (s.trace and s.trace.of_kind("load", "atomic")) for s in inside)
 
@@ -276,27 +276,27 @@ class Flow:
 
     @cached_property
     def has_loops(self) -> bool:
-        """Whether the kernel jumps back somewhere."""
+        """True if the kernel jumps back somewhere."""
         return self.has_indirect or any(n <= s.pc for s in self.steps.values() for n in s.successors)
 
     @cached_property
     def leaves(self) -> bool:
-        """Whether there are instructions that compiled code leaves to the reference machine."""
+        """True if there are instructions that compiled code leaves to the reference machine."""
         return any(s.trace is None for s in self.steps.values())
 
     @cached_property
     def has_served(self) -> bool:
-        """Whether the host must execute some of the instructions."""
+        """True if the host must execute some of the instructions."""
         return any(s.served for s in self.steps.values())
 
     @cached_property
     def needs_host(self) -> bool:
-        """Whether there are instructions that only the host can execute."""
+        """True if there are instructions that only the host can execute."""
         return any(s.served and not s.sampled for s in self.steps.values())
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
-        """What the sampled instructions ask the texture unit."""
+        """The questions of the sampled instructions to the texture unit."""
         return tuple(sample_of(s) for s in self.steps.values() if s.sampled)
 
     @cached_property
@@ -313,5 +313,5 @@ class Flow:
 
     @cached_property
     def has_atomics(self) -> bool:
-        """Whether the order of blocks can be seen in results."""
+        """True if the order of blocks can be seen in results."""
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())

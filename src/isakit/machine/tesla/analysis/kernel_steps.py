@@ -87,7 +87,7 @@ class Step:
         return self.op.join or self.op.exit or self.leaves or self.control == "quadpop"
 
     def asks(self, name: str) -> bool:
-        """Whether it asks for a value of the machine."""
+        """Return true if it asks for a value of the machine."""
         return self.trace is not None and any(n.attr[0] == name for n in meaning_of(self.trace).machine)
 
     @property
@@ -98,7 +98,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StepMeaning:
-    """What `Step` needs of a trace, which many instructions share.
+    """The facts of a trace that `Step` needs; many instructions share them.
 
     `plain`: memory accesses of known spaces and values of the machine that are known, no trap; `once`: as in `Step`.
     """
@@ -132,7 +132,7 @@ _guards: dict[tuple[Form, int], Value | None] = {}
 
 
 def guard_of(form: Form, word: int) -> Value | None:
-    """The condition of an instruction, None where it always holds; made once for words with the same static bits."""
+    """Return the condition of an instruction, None if it always holds; made once for equal static bits."""
     part = form.parts.get("guard")
     key = form, 0 if part is None else part.static_word(word)
     if key not in _guards:
@@ -144,17 +144,17 @@ def guard_of(form: Form, word: int) -> Value | None:
 
 @cache
 def registers_read(value: Value) -> tuple[Value, ...]:
-    """The registers a value depends on."""
+    """Return the registers a value depends on."""
     return tuple(n for n in postorder(value, set()) if n.op == "read")
 
 
 def is_lowered(n: Value, word: int) -> bool:
-    """Whether compiled code has a machine value: inputs of fragments only at addresses that are the same everywhere."""
+    """Return true if compiled code has a machine value: inputs of fragments only at addresses that are uniform."""
     return VALUES[n.attr[0]] is LOWERED or (n.attr[0] == "interp" and fixed_number(n.args[0], word) is not None)
 
 
 def is_sampled(n: Value) -> bool:
-    """Whether a value comes from the texture unit, which compiled functions may stand for."""
+    """Return true if a value comes from the texture unit, which compiled functions may stand for."""
     return n.attr[0] in SAMPLED and (n.attr[0] != "tex" or all(a.uniform for a in n.args[:5]))
 
 
@@ -184,7 +184,7 @@ def sample_of(step: Step) -> Sample:
 
 
 def fixed_number(v: Value, word: int) -> int | None:
-    """The number a value is in an instruction word if it depends on nothing else; $a0 is 0."""
+    """Return the number a value is in an instruction word if it depends on nothing else; $a0 is 0."""
     if v.uniform:
         return uniform_number(v, word)
     if v.op == "read":

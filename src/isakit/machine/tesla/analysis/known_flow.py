@@ -1,4 +1,4 @@
-"""What launches ask about the control flow of a kernel, kept on disk: big kernels take a second to look through."""
+"""Facts about the control flow of a kernel, kept on disk: analysing a big kernel takes a second."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class KnownFlow:
 
     @classmethod
     def of(cls, flow: Flow) -> KnownFlow:
-        """What a flow says."""
+        """Return the facts of a flow."""
         return cls(
             len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
             flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops,
@@ -53,7 +53,7 @@ class KnownFlow:
 
 @lru_cache(maxsize=256)
 def flow_of(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> Flow:
-    """The control flow of a kernel. Raises NotCompiled."""
+    """Return the control flow of a kernel. Raises NotCompiled."""
     return Flow(code, entry, results, choices)
 
 
@@ -70,7 +70,7 @@ def flow_key(code: Code, entry: int, results: frozenset[Place], choices: Choices
 
 @lru_cache(maxsize=256)
 def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> KnownFlow:
-    """What is known of the flow of a kernel, without looking through it if that was done before. Raises NotCompiled."""
+    """Return the facts of a kernel's flow, from disk if they are known. Raises NotCompiled."""
     key = flow_key(code, entry, results, choices) if len(code.units) >= KEPT_FROM else ""
     data = read_object(_KIND, key) if key else None
     if data is not None:
@@ -102,10 +102,10 @@ def known_order(launch: Launch) -> WarpOrder:
 
 
 def has_loops(launch: Launch) -> bool:
-    """Whether the kernel jumps back somewhere. Raises NotCompiled."""
+    """Return true if the kernel jumps back somewhere. Raises NotCompiled."""
     return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
 
 
 def may_wait_for_blocks(launch: Launch) -> bool:
-    """Whether a block may spin until another one has written memory. Raises NotCompiled."""
+    """Return true if a block may spin until another one has written memory. Raises NotCompiled."""
     return launch.blocks > 1 and bool(known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).spins)

@@ -32,7 +32,7 @@ class Affine(NamedTuple):
 
 
 class RegisterSteps(NamedTuple):
-    """What is known of a register and of its lower half. None: nothing."""
+    """The known steps of a register and of its lower half. None: nothing is known."""
 
     whole: Affine | None
     half: Affine | None
@@ -44,7 +44,7 @@ Known = dict[int, RegisterSteps]
 
 @dataclass(frozen=True)
 class Arriving:
-    """What is known on all ways to a block that were seen so far; None: none was."""
+    """The facts that hold on all ways to a block that were seen so far; None: none was seen."""
 
     known: Known | None
 
@@ -65,13 +65,13 @@ ANY_OF_ALIKE = {
 
 
 def has_thread_numbers_in_rows(block: tuple[int, int, int]) -> bool:
-    """Whether $r0 of the lanes of every whole warp are numbers that follow each other."""
+    """Return true if $r0 of the lanes of every whole warp are numbers that follow each other."""
     x, y, z = block
     return x <= WIDEST and (x % 32 == 0 or y == z == 1)
 
 
 class LaneSteps:
-    """What is known of one kernel: `at[pc]` before the instruction that begins a block."""
+    """The steps of one kernel's registers: `at[pc]` before the instruction that begins a block."""
 
     def __init__(self, flow: Flow, registers: int) -> None:
         self.flow, self.registers = flow, registers
@@ -92,7 +92,7 @@ class LaneSteps:
         }
 
     def after(self, step: Step, before: Known) -> Known:
-        """What is known after an instruction."""
+        """Return the facts after an instruction."""
         out = {n: r for n, r in before.items() if ("r", n) not in step.writes}
         if step.trace is None or step.conditional or step.op.dropped:
             return out
@@ -110,7 +110,7 @@ class LaneSteps:
         return None if found is None else signed(found.step, 32)
 
     def affine(self, step: Step, value: Value, bits: int, known: Known) -> Affine | None:
-        """What is known of the lower bits of a value, at most its width."""
+        """Return the facts of the lower bits of a value, at most its width."""
         return _Evaluation(step.word, known, self.registers).of(value, bits)
 
 
@@ -124,7 +124,7 @@ def _common(a: Known, b: Known) -> Known:
 
 
 def _either(a: Affine | None, b: Affine | None, bits: int) -> Affine | None:
-    """What is true of both; a bound that grows is given up, so that loops come to an end."""
+    """Return what is true of both; a bound that grows is given up, so that loops come to an end."""
     if a is None or b is None or a.step != b.step:
         return None
     return a if b.most <= a.most else Affine(a.step, mask(bits))
@@ -142,7 +142,7 @@ class _Evaluation:
         self._found: dict[tuple[int, int], Affine | None] = {}
 
     def of(self, v: Value, bits: int) -> Affine | None:
-        """The lower bits of a value."""
+        """Return the lower bits of a value."""
         key = id(v), bits
         if key not in self._found:
             self._found[key] = self._of(v, bits)
@@ -158,12 +158,12 @@ class _Evaluation:
         return found
 
     def alike(self, v: Value) -> bool:
-        """Whether a value is the same in all lanes."""
+        """Return true if a value is the same in all lanes."""
         found = self.of(v, v.width)
         return found is not None and found.step == 0
 
     def wider(self, v: Value, width: int, bits: int) -> Affine | None:
-        """The lower `width` bits of a value as an unsigned number of at least as many bits."""
+        """Return the lower `width` bits of a value as an unsigned number of at least as many bits."""
         found = self.of(v, width)
         if found is None or found.step == 0:
             return found
@@ -262,7 +262,7 @@ class _Evaluation:
         return Affine(a.step, max(a.most, b.most))
 
     def call(self, v: Value, bits: int) -> Affine | None:
-        """A conversion of an unsigned number to one of as many bits or more is no change."""
+        """Return the value of a conversion: one of an unsigned number to as many bits or more changes nothing."""
         operation, statics = v.attr
         given = dict(statics)
         if operation.name != "i2i" or given["negate"] or given["absolute"] or given["to"] != "u32":
@@ -274,7 +274,7 @@ class _Evaluation:
 
 
 def _lower(a: Affine, bits: int) -> Affine:
-    """The lower bits of a sum or product."""
+    """Return the lower bits of a sum or product."""
     return Affine(a.step & mask(bits), min(a.most, mask(bits)))
 
 

@@ -1,4 +1,4 @@
-"""Which lanes may wait, and which registers may still be read, at each instruction of a kernel.
+"""Waiting lanes and live registers at each instruction of a kernel.
 
 Both are solved on basic blocks with sets as the bits of Python ints: big kernels have thousands of instructions and
 hundreds of addresses at which lanes may wait.

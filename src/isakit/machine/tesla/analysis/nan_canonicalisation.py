@@ -1,4 +1,4 @@
-"""Which results may stay NaNs of the host, and where they are made canonical.
+"""Lazy NaNs: results that may stay NaNs of the host, and the places where they are made canonical.
 
 The hardware knows one NaN, 0x7fffffff; the host keeps the payload and the sign of an operand. As long as only
 instructions read a register that treat all NaNs alike, no result depends on it. `LazyNans` decides, per definition,
@@ -159,7 +159,7 @@ def _overwritten(s: Step) -> set[Place]:
 
 @lru_cache(maxsize=4096)
 def _raw_result(trace: Trace) -> Effect | None:
-    """The one write of an instruction that computes nothing but a sum or product."""
+    """Return the one write of an instruction that computes nothing but a sum or product."""
     writes = [e for e in trace.effects if e.kind != "load"]
     if len(writes) != 1 or writes[0].kind != "write" or writes[0].name != "r" or writes[0].when is not None:
         return None
@@ -171,7 +171,7 @@ def _raw_result(trace: Trace) -> Effect | None:
 
 
 def _canonical_result(e: Effect, word: int) -> bool:
-    """Whether the value written is never a NaN other than the canonical one."""
+    """Return true if the value written is never a NaN other than the canonical one."""
     value = e.args[1]
     if value.op == "call":
         return value.attr[0].name in CANONICAL_RESULTS
@@ -182,7 +182,7 @@ def _canonical_result(e: Effect, word: int) -> bool:
 
 
 def _bit_reads(s: Step) -> set[Place]:
-    """Registers whose bits the instruction looks at."""
+    """Return the registers whose bits the instruction looks at."""
     if s.trace is None:
         return set(s.reads)
     reads = _looking(s.trace) if s.guard is None else _looking(s.trace) | _reads_below([s.guard])
@@ -191,7 +191,7 @@ def _bit_reads(s: Step) -> set[Place]:
 
 @lru_cache(maxsize=4096)
 def _looking(trace: Trace) -> frozenset[Value]:
-    """Reads of an instruction that get somewhere where NaNs can be told apart."""
+    """Return the reads of an instruction that get somewhere where NaNs can be told apart."""
     seen: set[tuple[int, bool]] = set()
     found: set[Value] = set()
     todo = [(v, True) for e in trace.effects for v in e.inputs]
@@ -219,7 +219,7 @@ def _looking(trace: Trace) -> frozenset[Value]:
 
 
 def _sign_only(v: Value) -> bool:
-    """Whether the value is its first argument with another sign: a NaN stays one."""
+    """Return true if the value is its first argument with another sign: a NaN stays one."""
     if len(v.args) != 2 or v.args[1].op != "const":
         return False
     return (v.op, v.args[1].attr) in {("xor", SIGN), ("or", SIGN), ("and", SIGN - 1)}

@@ -51,7 +51,7 @@ MOST_WARPS = 64
 
 @dataclass(frozen=True)
 class WarpOrder:
-    """What a program can tell of the order of warps.
+    """The influence of the order of warps on a program.
 
     Attributes: `ordered` (whether it can tell anything), `races` (address of an access, and its
     `InstructionEntry.races`).
@@ -65,20 +65,20 @@ NOT_SEEN = WarpOrder()
 
 
 def warp_order(launch: Launch) -> WarpOrder:
-    """What the program of a launch can tell."""
+    """Return what the program of a launch can tell of the order of warps."""
     if launch.warps == 1 or launch.code.decoder.view.program != COMPUTE:
         return NOT_SEEN
     return order_of(launch.code, launch.entry, launch.choices, launch.block, literals_of(launch))
 
 
 def literals_of(launch: Launch) -> bytes:
-    """The constants that belong to the program: c1[]."""
+    """Return the constants that belong to the program: c1[]."""
     return launch.constants.get(LITERALS, b"")
 
 
 @lru_cache(maxsize=256)
 def order_of(code: Code, entry: int, choices: Choices, block: tuple[int, int, int], literals: bytes = b"") -> WarpOrder:
-    """What a program can tell where blocks have a shape; what cannot be looked through tells nothing."""
+    """Return what a program can tell for a shape of blocks; one that cannot be analysed tells nothing."""
     try:
         flow = Flow(code, entry, choices=choices)
     except NotCompiled:
@@ -89,7 +89,7 @@ def order_of(code: Code, entry: int, choices: Choices, block: tuple[int, int, in
 
 
 def _may_race(flow: Flow) -> bool:
-    """Whether a program shares anything between warps, at first sight."""
+    """Return true if a program shares anything between warps, at first sight."""
     effects = [e for s in flow.steps.values() if s.trace for e in s.trace.of_kind("store", "atomic")]
     return any(e.name[0] in "sg" for e in effects)
 
@@ -132,7 +132,7 @@ class RacingAccesses:
         return self._same_interval(a.node, b.node) and meet(self._reach[k], self._reach[n])
 
     def _reached(self, a: ThreadAccess) -> Array:
-        """Which warps may reach each byte of s[], as bits; of g[], where nothing is known of places, one element."""
+        """Return the warps that may reach each byte of s[], as bits; of g[] with unknown addresses, one element."""
         warps = [w for w in range(self.warps) if a.runs[32 * w : 32 * w + 32].any()]
         if a.space != "s" or a.address is None:
             return np.full(1, sum(1 << w for w in warps if w < MOST_WARPS), np.uint64)
@@ -149,7 +149,7 @@ class RacingAccesses:
 
     # --- intervals between barriers -----------------------------------------------------------------------------------
     def _same_interval(self, a: Node, b: Node) -> bool:
-        """Whether one warp may execute `a` and another one `b` between the same two barriers."""
+        """Return true if one warp may execute `a` and another one `b` between the same two barriers."""
         if self.values is None:
             return True
         return any((x, y) in self._together for x in self._begins[a] for y in self._begins[b])
@@ -199,7 +199,7 @@ class RacingAccesses:
     # --- what a turn ends before --------------------------------------------------------------------------------------
     @cached_property
     def order(self) -> WarpOrder:
-        """What the program can tell."""
+        """The order of warps as far as the program can tell it."""
         ordered = any(self.conflicts)
         if not ordered or self.flow.choices.warp_order != "turns":
             return WarpOrder(ordered)
@@ -221,7 +221,7 @@ class RacingAccesses:
         return out
 
     def _waiting_loads(self) -> set[int]:
-        """Loads in loops that turn until another warp has written something."""
+        """Return the loads in loops that turn until another warp has written something."""
         loads = {a.pc for a in self.accesses if a.kind == "load"}
         return {pc for first, last in spin_loops(self.flow, "gs") for pc in loads if first <= pc <= last}
 
@@ -270,14 +270,14 @@ def packed(meetings: Mapping[int, Iterable[int]]) -> tuple[tuple[int, int], ...]
 
 
 def meet(a: Array, b: Array) -> bool:
-    """Whether two different warps may reach one place; `a` and `b`: bits of warps by place, or for all places."""
+    """Return true if two different warps may reach one place; `a` and `b`: bits of warps by place, or for all."""
     both = (a != 0) & (b != 0)
     alone = (a == b) & (a & (a - np.uint64(1)) == 0)
     return bool((both & ~alone).any())
 
 
 def _values(flow: Flow, block: tuple[int, int, int], literals: bytes) -> ThreadValues | None:
-    """What threads have in their registers; None: nothing is known."""
+    """Return the values of threads' registers; None: nothing is known."""
     try:
         values = ThreadValues(flow, block, literals)
         if any(a.space == "s" and a.kind != "load" and _may_change_header(a) for a in values.accesses):
@@ -292,7 +292,7 @@ def _may_change_header(a: ThreadAccess) -> bool:
 
 
 def _anywhere(step: Step, warps: int) -> list[ThreadAccess]:
-    """The accesses of an instruction, by all threads, at any address."""
+    """Return the accesses of an instruction, by all threads, at any address."""
     effects = step.trace.of_kind("load", "store", "atomic") if step.trace is not None else []
     every = np.ones(32 * warps, bool)
     return [
@@ -301,7 +301,7 @@ def _anywhere(step: Step, warps: int) -> list[ThreadAccess]:
 
 
 def _counts(a: ThreadAccess, b: ThreadAccess) -> bool:
-    """Whether a pair is looked at: see the module docstring."""
+    """Return true if a pair is looked at: see the module docstring."""
     if a.space == "s":
         return True
     if not (_one_address(a) or _one_address(b)):
@@ -312,19 +312,19 @@ def _counts(a: ThreadAccess, b: ThreadAccess) -> bool:
 
 
 def _one_address(a: ThreadAccess) -> bool:
-    """Whether an access of g[] is looked at for itself."""
+    """Return true if an access of g[] is looked at for itself."""
     return a.kind == "atomic" or (a.address is not None and a.address.alike)
 
 
 def _stores_one_number(a: ThreadAccess) -> bool:
-    """Whether all threads store the same number, whatever the order."""
+    """Return true if all threads store the same number, whatever the order."""
     if a.kind != "store" or a.value is None or not a.value.exact:
         return False
     return len(np.unique(np.broadcast_to(a.value.low, a.runs.shape)[a.runs])) == 1
 
 
 def _waits_for_all(step: Step) -> bool:
-    """Whether an instruction is a barrier for all warps of the block."""
+    """Return true if an instruction is a barrier for all warps of the block."""
     assert step.trace is not None
     e = step.trace.of_kind("control")[0]
     count = e.args[1]

@@ -29,7 +29,7 @@ def spin_loops(flow: Flow, spaces: str = "g") -> list[tuple[int, int]]:
 
 
 def _spins(steps: list[Step], spaces: str) -> bool:
-    """Whether these instructions read memory that others write, and take nothing along."""
+    """Return true if these instructions read memory that others write, and take nothing along."""
     reads = False
     before: set[Place] = set()  # registers read before they are written
     written: set[Place] = set()

@@ -1,4 +1,4 @@
-"""What each thread of a block has in its registers, as far as its number decides it: an interval per thread.
+"""Values of each thread's registers, as far as its number decides them: an interval per thread.
 
 The values of all threads of a block are followed at once along the ways that each of them can take, so that a guard
 like `tid < 32` leaves the others out. A value is an interval of unsigned numbers per thread; what is the same in all
@@ -55,7 +55,7 @@ class Interval(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether each thread's number is known."""
+        """True if each thread's number is known."""
         return self.low is self.high or bool(np.all(self.low == self.high))
 
 
@@ -63,7 +63,7 @@ Known = dict[Place, Interval]
 
 
 def number(n: int) -> Interval:
-    """A number that is known."""
+    """Return a number that is known."""
     return Interval(n, n, True)
 
 
@@ -183,7 +183,7 @@ class ThreadValues:
         return news
 
     def _ways(self, node: Node) -> Iterable[tuple[Node, Array, Known]]:
-        """Where threads go on after a node, which of them, and with what."""
+        """Yield the nodes that threads go to after a node, with the threads and the known values."""
         (pc, tokens), here, step = node, self.reached[node], self.flow.steps[node[0]]
         if step.trace is None:
             return  # they stop
@@ -226,7 +226,7 @@ class ThreadValues:
 
     # --- where lanes of a warp go apart -------------------------------------------------------------------------------
     def _apart(self) -> dict[Node, frozenset[Node]]:
-        """The branches at which lanes may go apart, and what is executed until they have met."""
+        """Return the branches at which lanes may diverge, and what is executed until they have met."""
         out: dict[Node, frozenset[Node]] = {}
         for node, here in self.reached.items():
             step = self.flow.steps[node[0]]
@@ -236,7 +236,7 @@ class ThreadValues:
         return out
 
     def _decided(self, step: Step, here: Reached) -> bool:
-        """Whether all lanes of a warp that execute a branch take the same way."""
+        """Return true if all lanes of a warp that execute a branch take the same way."""
         if step.guard is None:
             return True
         holds = self._values(step, here.known).of(step.guard)
@@ -250,7 +250,7 @@ class ThreadValues:
         return all(len(set(taken[k : k + 32][here.runs[k : k + 32]].tolist())) <= 1 for k in range(0, len(taken), 32))
 
     def _until_met(self, branch: Node) -> frozenset[Node]:
-        """What lanes execute behind a branch while what was on the stack before it is there still."""
+        """Return what lanes execute behind a branch while what was on the stack before it is there still."""
         tokens, control = branch[1], self.flow.steps[branch[0]].control
         outer = tokens if control == "bra" else tokens[: _nearest(tokens, control) + 1]
         out: set[Node] = set()
@@ -282,7 +282,7 @@ class ThreadValues:
         return _Values(self, step.word, known)
 
     def _after(self, step: Step, here: Reached) -> tuple[Known, Interval | None]:
-        """What is known after an instruction, and what of its condition (None: it always holds)."""
+        """Return the values after an instruction, and that of its condition (None: it always holds)."""
         values = self._values(step, here.known)
         holds = None if step.guard is None else values.of(step.guard) or anything(1, False)
         assert step.trace is not None
@@ -331,20 +331,20 @@ class ThreadValues:
 
 
 def _nearest(tokens: Tokens, control: str) -> int:
-    """Which entry lanes go back to that break or return; -1 for none."""
+    """Return the entry that lanes go back to at that break or return; -1 for none."""
     kind = "break" if control == "brk" else "call"
     return next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k][0] == kind), -1)
 
 
 def _chosen(when: Interval, a: Interval, b: Interval) -> Interval:
-    """`a` where a condition holds, else `b`."""
+    """Return `a` where a condition holds, else `b`."""
     low = _where(when.low != 0, a.low, _where(when.high == 0, b.low, np.minimum(a.low, b.low)))
     high = _where(when.low != 0, a.high, _where(when.high == 0, b.high, np.maximum(a.high, b.high)))
     return Interval(low, high, when.alike and a.alike and b.alike)
 
 
 def _wrapped(low: Any, high: Any, width: int, alike: bool) -> Interval | None:
-    """An interval of any numbers modulo 2**width; any number where it would not stay one interval."""
+    """Return an interval modulo 2**width; any number if it would not stay one interval."""
     if bool(np.all(low >> width == high >> width)):
         return Interval(low & mask(width), high & mask(width), alike)
     return anything(width, alike)
@@ -358,7 +358,7 @@ class _Values:
         self._found: dict[int, Interval | None] = {}
 
     def of(self, v: Value) -> Interval | None:
-        """What is known of a value; None: nothing."""
+        """Return the interval of a value; None: nothing is known."""
         if id(v) not in self._found:
             self._found[id(v)] = self._of(v)
         return self._found[id(v)]
@@ -378,7 +378,7 @@ class _Values:
         return anything(v.width, alike) if found is None else found
 
     def read(self, v: Value) -> Interval | None:
-        """A register."""
+        """Return the interval of a register."""
         n = uniform_number(v.args[0], self.word)
         if (v.attr == "a" and n == 0) or (v.attr == "r" and n >= self.whole.flow.code.registers):
             return number(0)
@@ -388,7 +388,10 @@ class _Values:
         return _wrapped(found.low, found.high, v.width, found.alike)
 
     def load(self, v: Value) -> Interval | None:
-        """The launch header and the literals of the program; of other memory only whether all lanes read the same."""
+        """Return the value of a load from the launch header or the literals of the program.
+
+        Of other memory it is only known whether all lanes read the same.
+        """
         at, (space, size, _) = self.of(v.args[0]), v.attr
         if at is not None and at.alike and at.exact:
             where = int(np.asarray(at.low).flat[0])
@@ -399,7 +402,7 @@ class _Values:
         return anything(v.width, at is not None and at.alike)
 
     def machine(self, v: Value) -> Interval | None:
-        """What only the machine knows."""
+        """Return the interval of what only the machine knows."""
         name, facts = v.attr
         if name == "lane":
             lanes = self.whole.threads & 31
@@ -408,7 +411,7 @@ class _Values:
         return anything(v.width, alike)
 
     def atomic(self, v: Value) -> Interval | None:
-        """What was in memory before."""
+        """Return the interval of the previous content of memory."""
         return anything(v.width, False)
 
 
@@ -506,7 +509,7 @@ def _slt(v: Value, x: Args, alike: bool) -> Interval | None:
 
 
 def _signed(i: Interval, width: int) -> Interval:
-    """An interval of signed numbers."""
+    """Return an interval of signed numbers."""
     one_side = (i.low >> (width - 1)) == (i.high >> (width - 1))
     low, high = (n - (n >> (width - 1) << width) for n in (i.low, i.high))
     return Interval(_where(one_side, low, -(1 << width - 1)), _where(one_side, high, mask(width - 1)), i.alike)
@@ -544,7 +547,7 @@ def _udiv(v: Value, x: Args, alike: bool) -> Interval | None:
 
 
 def _call(v: Value, x: Args, alike: bool) -> Interval | None:
-    """A conversion of an unsigned number to one of as many bits or more is no change."""
+    """Return the interval of a conversion: one of an unsigned number to as many bits or more changes nothing."""
     operation, statics = v.attr
     given = dict(statics)
     if operation.name != "i2i" or given["negate"] or given["absolute"] or given["to"] != "u32":

@@ -17,7 +17,7 @@ from isakit.sem.trace import Trace
 
 
 class UniformRegisters:
-    """What is known of one kernel: `at[pc]` are the uniform places before the instruction at pc, all lanes active."""
+    """The uniform registers of a kernel: `at[pc]` before the instruction at pc, all lanes active."""
 
     def __init__(self, flow: Flow) -> None:
         blocks, unknown = flow.blocks, flow.resumable | {flow.entry}
@@ -49,7 +49,7 @@ class UniformRegisters:
 
 
 def makes_uniform(s: Step, before: Set[Place]) -> bool:
-    """Whether everything an instruction writes is uniform, given what is uniform before it."""
+    """Return true if everything an instruction writes is uniform, given what is uniform before it."""
     return may_make_uniform(s) and s.reads - {("a", 0)} <= before
 
 
@@ -61,7 +61,7 @@ def may_make_uniform(s: Step) -> bool:
 
 
 def has_calls(trace: Trace) -> bool:
-    """Whether an instruction uses named operations, which are fast for vectors only."""
+    """Return true if an instruction uses named operations, which are fast for vectors only."""
     return "call" in _kinds(trace)
 
 

@@ -14,49 +14,49 @@ from isakit.sem.routine import Lanes, lowest, routine, shared_routine, wide
 
 @routine
 def misaligned(address: u32, size: u32) -> bool:
-    """Whether an address is no multiple of the size."""
+    """Return true if an address is not a multiple of the size."""
     return address & (size - 1) != 0
 
 
 @routine
 def aligned(address: u32, size: u32, choices: Choices) -> u32:
-    """The address that is accessed."""
+    """Return the address that is accessed."""
     return address & ~(size - 1) if choices.misaligned == "truncate" else address
 
 
 @routine
 def outside(address: u32, size: u32, limit: u32) -> bool:
-    """Whether some of the bytes are not among the first `limit` of a space."""
+    """Return true if some of the bytes are not among the first `limit` of a space."""
     return limit < size or address > limit - size
 
 
 @routine
 def beyond(address: u32, size: u64) -> bool:
-    """Whether an address is outside of a linear window of device memory."""
+    """Return true if an address is outside of a linear window of device memory."""
     return wide(address) >= size
 
 
 @routine
 def beyond_rows(address: u32, width: u64, height: u64) -> bool:
-    """Whether an address is outside of a 2D window: x in its low half, y in its high half."""
+    """Return true if an address is outside of a 2D window: x in its low half, y in its high half."""
     return wide(address & 0xFFFF) >= width or wide(address >> 16) >= height
 
 
 @routine
 def in_rows(address: u32, pitch: u64) -> u64:
-    """How far from its beginning an address of a 2D window is."""
+    """Return the distance of an address of a 2D window from its beginning."""
     return wide(address >> 16) * pitch + wide(address & 0xFFFF)
 
 
 @routine
 def within(buffer: BufferBytes, address: u32, size: u32) -> bool:
-    """Whether a buffer has all of the bytes."""
+    """Return true if a buffer has all of the bytes."""
     return address >= buffer.start and wide(address) + size <= wide(buffer.start) + buffer.length
 
 
 @shared_routine
 def in_buffers(block: BlockState, site: BufferBytes, addresses: Lanes, lanes: u32, size: u32) -> u32:
-    """The mask of the lanes whose bytes are in one of the buffers; `site` remembers the buffer that was hit last."""
+    """Return the mask of the lanes whose bytes are in one of the buffers; `site` remembers the last buffer."""
     hits = 0
     rest = lanes
     while rest != 0:

@@ -17,13 +17,13 @@ ALL = 0xFFF
 
 @routine
 def everyone(block: BlockState, choices: Choices) -> u32:
-    """The warps that `all` stands for."""
+    """Return the number of warps that `all` stands for."""
     return block.block_warps - block.ended if choices.barrier_all == "unfinished" else block.block_warps
 
 
 @routine
 def missing(block: BlockState, number: u32) -> bool:
-    """Whether the program has no barrier of this number, which is a fault."""
+    """Return true if the program has no barrier of this number, which is a fault."""
     return wide(number) >= block.allowed_barriers
 
 
@@ -44,7 +44,7 @@ def arrive(block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, 
 
 @shared_routine
 def open_if_reached(block: BlockState, number: u32, choices: Choices) -> None:
-    """A counter that has reached its target is reset, and the warps that wait for it go on."""
+    """Reset a counter that has reached its target, and let the warps that wait for it go on."""
     barrier = block.barriers[number]
     target = barrier.target if barrier.target != 0 else everyone(block, choices)
     if barrier.count != 0 and barrier.count >= target:
@@ -57,7 +57,7 @@ def open_if_reached(block: BlockState, number: u32, choices: Choices) -> None:
 
 @shared_routine
 def warp_ended(block: BlockState, choices: Choices) -> None:
-    """A warp of the block has finished, which may open the barriers that are for all."""
+    """Note that a warp of the block has finished, which may open the barriers that are for all."""
     block.ended += 1
     if choices.barrier_all == "unfinished":
         for number in range(block.allowed_barriers):

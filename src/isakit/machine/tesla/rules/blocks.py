@@ -1,4 +1,4 @@
-"""How blocks and warps begin, and in which order compiled code runs the blocks of a launch.
+"""Beginnings of blocks and warps, and the order in which compiled code runs the blocks of a launch.
 
 Source: [tesla] 9.1, 10. The reference machine begins its warps by the same rule. What is external sets memory: compiled
 code does it in its own way.
@@ -19,7 +19,7 @@ BLOCK_X, BLOCK_Y = 6, 7
 
 
 class Begin(IntEnum):
-    """How `run_blocks` begins: all blocks are new, or the warps of the one that is there have turns."""
+    """The beginning of `run_blocks`: all blocks are new, or the warps of the one that is there have turns."""
 
     NEW = 0
     TURNS = 1
@@ -44,7 +44,7 @@ def clear_local(block: BlockState) -> None:
 
 @external
 def clear_warp(block: BlockState, w: WarpState) -> None:
-    """The counters of a warp are 0, and so are registers that its program reads before it writes them."""
+    """Clear the counters of a warp, and the registers that its program reads before it writes them."""
 
 
 @external
@@ -54,12 +54,12 @@ def set_thread_numbers(block: BlockState, w: WarpState, number: u64) -> None:
 
 @external
 def set_physical_numbers(block: BlockState, number: u64) -> None:
-    """What $physid reads in a block: the place that a block of this number has on the chip."""
+    """Set what $physid reads in a block: the place that a block of this number has on the chip."""
 
 
 @routine
 def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
-    """A warp begins with the lanes that have threads; those that have none count as exited."""
+    """Begin a warp with the lanes that have threads; those that have none count as exited."""
     w.pc = entry
     w.active = lanes
     w.exited = ~lanes

@@ -1,4 +1,4 @@
-"""How the interpreter goes from instruction to instruction of a warp.
+"""The interpreter's way from instruction to instruction of a warp.
 
 What an instruction does is in the functions that its record names (`InstructionEntry`); here is what surrounds it.
 """
@@ -25,13 +25,13 @@ def execute(block: BlockState, w: WarpState, uop: InstructionEntry, function: u6
 
 @external
 def number_of(lanes: u32) -> u32:
-    """How many lanes are in a mask."""
+    """Return the number of lanes in a mask."""
     return lanes.bit_count()
 
 
 @routine
 def count(w: WarpState, lanes: u32) -> None:
-    """The warp has executed an instruction, in these lanes."""
+    """Count an instruction that the warp has executed in these lanes."""
     executed = number_of(lanes)
     w.issued += 1
     w.threads += wide(executed)
@@ -49,7 +49,7 @@ def size_at(block: BlockState, pc: u32) -> u32:
 
 @routine
 def leave(w: WarpState, status: u32) -> u32:
-    """The warp is left as it is."""
+    """Leave the warp as it is, with a status."""
     w.status = status
     return status
 
@@ -99,11 +99,11 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
 
 @shared_routine
 def stop_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
-    """The function of what compiled code does not do."""
+    """Stop: the function of instructions that compiled code does not do."""
     return Then.STOP
 
 
 @shared_routine
 def serve_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
-    """The function of what the host does."""
+    """Ask the host: the function of instructions that the host does."""
     return Then.SERVE

@@ -17,7 +17,7 @@ class Contended(IsakitError):
 
 @shared_routine
 def try_lock(block: BlockState, w: WarpState, words: Lanes, lanes: u32, in_turns: Static[bool]) -> u32:
-    """The mask of the lane (one at most) that gets the lock of its word. Words are counted from 1.
+    """Return the mask of the lane (one at most) that gets the lock of its word. Words are counted from 1.
 
     `in_turns`: the warps of the block run side by side, so that trying again is enough.
     """

@@ -34,7 +34,7 @@ class StackFault(IsakitError):
 
 
 def name_of(kind: int) -> str:
-    """What messages call an entry."""
+    """Return the name of an entry in messages."""
     return Kind(kind).name.lower()
 
 
@@ -47,7 +47,7 @@ def size_at(w: WarpState, pc: u32) -> u32:
 # --- pieces ---------------------------------------------------------------------------------------------------------
 @routine
 def live(w: WarpState, mask: u32) -> u32:
-    """The lanes of `mask` that neither broke, returned nor exited."""
+    """Return the lanes of `mask` that neither broke, returned nor exited."""
     return mask & ~(w.broke | w.returned | w.exited)
 
 
@@ -59,7 +59,7 @@ def jump(w: WarpState, pc: u32) -> None:
 
 @routine
 def breakpoint_hit(lanes: u32, choices: Choices) -> bool:
-    """Whether a `brkpt` that these lanes execute is a fault."""
+    """Return true if a `brkpt` that these lanes execute is a fault."""
     return choices.brkpt == "fault" and lanes != 0
 
 
@@ -87,7 +87,7 @@ def push(w: WarpState, kind: u32, pc: u32, mask: u32, choices: Choices) -> None:
 
 @shared_routine
 def entries_of(stack: Entries, depth: u32, kind: u32) -> u32:
-    """How many entries of a kind there are."""
+    """Return the number of entries of a kind."""
     found = 0
     for k in range(depth):
         if stack[k].kind == kind:
@@ -97,7 +97,7 @@ def entries_of(stack: Entries, depth: u32, kind: u32) -> u32:
 
 @shared_routine
 def nearest_of(stack: Entries, depth: u32) -> u32:
-    """The kind of the nearest entry that is not a branch's, 0 if there is none."""
+    """Return the kind of the nearest entry that is not a branch's, 0 if there is none."""
     k = depth
     while k != 0:
         k -= 1
@@ -130,7 +130,7 @@ def unwind(w: WarpState, choices: Choices) -> None:
 
 @routine
 def remain(w: WarpState, following: u32, choices: Choices) -> None:
-    """The lanes that are left go on behind the instruction; if there are none, unwind."""
+    """Go on behind the instruction with the lanes that are left; if there are none, unwind."""
     if w.active != 0:
         jump(w, following)
     else:
@@ -151,7 +151,7 @@ def branch(w: WarpState, taken: u32, target: u32, following: u32, choices: Choic
 
 @routine
 def diverge(w: WarpState, taken: u32, target: u32, following: u32, choices: Choices) -> None:
-    """Some lanes branch and some do not: one side waits on the stack."""
+    """Diverge: some lanes branch and some do not, and one side waits on the stack."""
     rest = w.active & ~taken
     if choices.first == "taken":
         push(w, Kind.BRANCH, following, rest, choices)
@@ -165,7 +165,7 @@ def diverge(w: WarpState, taken: u32, target: u32, following: u32, choices: Choi
 
 @routine
 def branch_indirect(w: WarpState, targets: Lanes, choices: Choices) -> None:
-    """The lanes go on at their targets, the lowest lane's group first; the others wait on the stack."""
+    """Branch to the targets of the lanes, the lowest lane's group first; the others wait on the stack."""
     lanes = w.active
     rest = lanes
     firsts = 0
@@ -254,7 +254,7 @@ def brk(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
 
 @routine
 def exit_warp(w: WarpState, choices: Choices) -> None:
-    """The `exit` tail: all active lanes end."""
+    """Execute the `exit` tail: all active lanes end."""
     not_between_quads(w)
     w.exited |= w.active
     w.active = 0
@@ -272,7 +272,7 @@ def discard(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
 # --- joins and quads --------------------------------------------------------------------------------------------------
 @routine
 def join(w: WarpState, here: u32, choices: Choices) -> bool:
-    """The `join` tail of the instruction at `here`: pop until all lanes have come, or another path is found.
+    """Execute the `join` tail of the instruction at `here`: pop until all lanes have come, or another path is found.
 
     True: the join is complete, the active lanes are all that are left of it. False: other lanes go on, at `pc`.
     """

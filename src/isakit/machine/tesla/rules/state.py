@@ -28,7 +28,7 @@ class Kind(IntEnum):
 
 
 class WarpStatus(IntEnum):
-    """What a warp does.
+    """The state of a warp.
 
     STOPPED: something happens at its pc that compiled code does not do (a fault, an unknown target). SERVED: the host
     must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, after the `join`
@@ -57,7 +57,7 @@ class WarpState(StateRecord):
 
     Attributes: `pc`; `active` lanes; lanes that `broke`, `returned`, `exited`; `depth` (entries on the `stack`);
     `status`; `barrier` (the one it waits at); `threads`, `issued` (instructions executed, per lane and per warp);
-    `number` (in its block); `visible` (lanes of a fragment program that are no helpers and were not discarded); `lock`
+    `number` (in its block); `visible` (lanes of a fragment program that are not helpers and were not discarded); `lock`
     (the word of s[] it holds the lock of, counted from 1; 0 for none); `pending` (which of the racing accesses it has
     made in its turn, see `rules.turns`); `branches`, `divergent_branches`, `pm_events`
     (what $pm0 to $pm3 may count); `conditions` (a lane mask for each flag of $c0 to $c3); `addresses` (32 numbers for
@@ -108,11 +108,11 @@ class BufferBytes(StateRecord):
 
 
 class Then(IntEnum):
-    """What an instruction says to the interpreter: how the warp goes on.
+    """The outcome of an instruction for the interpreter: how the warp goes on.
 
-    NEXT: with the instruction after it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted
-    but what WAITs for a barrier. STOP: the reference machine must execute the instruction; SERVE: the host must.
-    COMPLETE: the `join` tail is done, now the instruction itself. RESUMED: another path goes on, nothing was executed.
+    NEXT: with the instruction after it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted but
+    what WAITs for a barrier. STOP: the reference machine must execute the instruction; SERVE: the host must. COMPLETE:
+    the `join` tail is done, now the instruction itself. RESUMED: another path goes on, nothing was executed.
     """
 
     NEXT = 0
@@ -126,7 +126,7 @@ class Then(IntEnum):
 
 
 class InstructionEntry(StateRecord):
-    """What the interpreter has for each 32-bit unit of a kernel's code.
+    """The interpreter's entry for each 32-bit unit of a kernel's code.
 
     Attributes: functions that execute the instruction that begins there, for `all` lanes and for `some` (with its
     `join` tail at `first`; the `body` without); `pc`; the address `following` it; its `target`; how many `units` it

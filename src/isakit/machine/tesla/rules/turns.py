@@ -23,7 +23,7 @@ from isakit.sem.routine import external, routine, shared_routine, signed_less
 
 
 class Ended(IntEnum):
-    """What became of a block: all warps have finished; all that are left wait; a warp stopped or was interrupted."""
+    """The end of a block: all warps have finished; all that are left wait; a warp stopped or was interrupted."""
 
     DONE = 0
     DEADLOCK = 1
@@ -45,15 +45,15 @@ def run_warp(block: BlockState, w: WarpState) -> u32:
 
 @routine
 def meets(w: WarpState, access: u32) -> bool:
-    """Whether a turn ends before an access, by the upper half of its `InstructionEntry.races`."""
+    """Return true if a turn ends before an access, by the upper half of its `InstructionEntry.races`."""
     return w.pending & access >> 16 != 0 and w.lock == 0
 
 
 @shared_routine
 def next_in_turn(block: BlockState, halted: u32) -> u64:
-    """The first warp from `block.turn` on, round to the first one, that can go on or whose status is `halted` or more.
+    """Return the first warp from `block.turn` on, round to the first one, that can go on or is `halted` or more.
 
-    `block_warps` where there is none.
+    `block_warps` if there is none.
     """
     for n in range(block.block_warps):
         k = block.turn + n
@@ -67,7 +67,7 @@ def next_in_turn(block: BlockState, halted: u32) -> u64:
 
 @routine
 def end_turn(block: BlockState, w: WarpState, k: u64) -> None:
-    """The turn of warp `k` is over."""
+    """End the turn of warp `k`."""
     w.pending = 0
     block.turn = k + 1
 

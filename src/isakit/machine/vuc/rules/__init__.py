@@ -38,7 +38,7 @@ class CoreRules:
         return python_function(routine, **{n: known[n] for n in routine.statics})
 
     def special(self, core: Any, number: int) -> int:
-        """What is in a special register."""
+        """Return the content of a special register."""
         read = self._reads.get(number)
         if read is None:
             read = self._reads[number] = self._made(specials.special, number=number)

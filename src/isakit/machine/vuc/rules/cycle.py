@@ -1,4 +1,4 @@
-"""What happens around every instruction that issues, whatever it is. Source: [vuc] 7, 8."""
+"""The events around every instruction that issues, whatever it is. Source: [vuc] 7, 8."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def watchdog(core: CoreRecord) -> None:
 
 @routine
 def begin(core: CoreRecord) -> None:
-    """An instruction issues. Unless something branches, instructions follow each other."""
+    """Issue an instruction. Unless something branches, instructions follow each other."""
     core.target = (core.npc + 1) & ADDRESS_MASK
 
 
 @routine
 def end(core: CoreRecord, kept: u32, own: u32, watched: Static[bool]) -> None:
-    """The cycle is over: writes land, and the delay slot issues next; see `writes.land` for `kept` and `own`."""
+    """End the cycle: writes land, and the delay slot issues next; see `writes.land` for `kept` and `own`."""
     now = core.cycle + 1
     core.cycle = now
     if now == core.watch_at + core.stalled:

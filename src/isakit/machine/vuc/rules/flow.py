@@ -14,19 +14,19 @@ from isakit.sem.routine import routine
 
 
 def overflow(pc: int) -> MachineFault:
-    """A call with a full stack."""
+    """Return the fault of a call with a full stack."""
     return MachineFault("CALL_STACK_OVERFLOW", pc, detail="the call stack holds eight entries")
 
 
 def underflow(pc: int) -> MachineFault:
-    """A return with an empty stack."""
+    """Return the fault of a return with an empty stack."""
     return MachineFault("CALL_STACK_UNDERFLOW", pc, detail="the call stack is empty")
 
 
 # --- branches -------------------------------------------------------------------------------------------------------
 @routine
 def relative(core: CoreRecord, number: u32, negated: bool, distance: u32, options: Options) -> None:
-    """The relative slot of VP2: `distance` instructions from this one on if the predicate holds (or does not).
+    """Execute the relative slot of VP2: `distance` instructions from this one on if the predicate holds (or does not).
 
     The predicate is read with the other sources. A branch in the main slot wins over it.
     """

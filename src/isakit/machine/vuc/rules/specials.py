@@ -38,20 +38,20 @@ def mbflags(core: CoreRecord) -> u32:
 
 @external
 def refused(core: CoreRecord, number: u32, value: u32) -> bool:
-    """Whether a register takes no writes."""
+    """Return true if a register takes no writes."""
     return core.sr.refused(number, value)  # type: ignore[attr-defined]
 
 
 @external
 def write_outside(core: CoreRecord, number: u32, value: u32) -> None:
-    """A write that does something outside of the core, or sets a counter."""
+    """Write a register with an effect outside of the core, or a counter."""
     core.sr.write_outside(number, value)  # type: ignore[attr-defined]
 
 
 # --- predicates -----------------------------------------------------------------------------------------------------
 @routine
 def remember_predicates(core: CoreRecord) -> None:
-    """An instruction will write predicates: $pred shows them one cycle later than other readers see them."""
+    """Note that an instruction will write predicates: $pred shows them one cycle later than other readers see them."""
     for n in range(16):
         core.before[n] = core.pred[n]
     core.lagging = core.cycle + 1
@@ -80,7 +80,7 @@ def set_predicates(core: CoreRecord, value: u32, own: u32) -> None:
 
 @routine
 def land_predicates(core: CoreRecord, value: u32, own: u32) -> None:
-    """A write of $pred becomes visible; the instruction has just written the predicates in `own` itself, which wins."""
+    """Make a write of $pred visible; the instruction has just written the predicates in `own` itself, which wins."""
     set_predicates(core, value, own)
     if own != 0:  # $pred shows the predicates without what the instruction has written
         for n in range(16):
@@ -92,7 +92,7 @@ def land_predicates(core: CoreRecord, value: u32, own: u32) -> None:
 # --- reading --------------------------------------------------------------------------------------------------------
 @routine
 def special(core: CoreRecord, number: Static[int], vp2: Static[bool]) -> u32:
-    """What an instruction reads from a special register; $cstop is not taken off the stack."""
+    """Return the value an instruction reads from a special register; $cstop is not taken off the stack."""
     if number >= VECTORS and number < REFS:
         return core.mb.vectors[16 * (number - VECTORS) + (core.plain[SPIDX] & 15)]
     if number == REFS or number == REFS + 1:
@@ -183,7 +183,7 @@ OUTSIDE = (V2H, STAT, PARM, PC, CSPOS, CSTOP, ICNT, MBFLAGS)
 
 @routine
 def land_special(core: CoreRecord, number: u32, value: u32, own: u32) -> None:
-    """A write of a special register becomes visible; see `land_predicates` for `own`."""
+    """Make a write of a special register visible; see `land_predicates` for `own`."""
     if number == PRED:
         land_predicates(core, value, own)
         return

@@ -20,7 +20,7 @@ NEVER = (1 << 63) - 1
 
 
 class QueueKind(IntEnum):
-    """What an entry of the queue does when it lands.
+    """The kind of an entry of the queue, by what happens when it lands.
 
     A $r register, a special register, the accumulator (as long instructions see it, and as $lhi and $llo show it), an
     action of a unit, or nothing: the write was cancelled.

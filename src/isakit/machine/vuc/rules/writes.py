@@ -40,7 +40,7 @@ def landed(core: CoreRecord, entry: QueueEntry) -> None:
 
 @external
 def tell_of_abort(core: CoreRecord) -> None:
-    """A long operation is lost."""
+    """Report that a long operation is lost."""
     core.tell_of_abort()  # type: ignore[attr-defined]
 
 
@@ -62,7 +62,7 @@ def enter(core: CoreRecord, visible: u64, lands: u64, kind: u32, index: u32, val
 
 @shared_routine
 def land(core: CoreRecord, now: u64, kept: u32, own: u32, watched: Static[bool]) -> None:
-    """What is visible from cycle `now` on takes effect.
+    """Make the writes take effect that are visible from cycle `now` on.
 
     `kept` are the $r registers and `own` the predicates that the instruction of the cycle before has written itself,
     one bit each: of two writes that become visible together that of the later instruction wins.
@@ -93,14 +93,14 @@ def land(core: CoreRecord, now: u64, kept: u32, own: u32, watched: Static[bool])
 # --- what instructions write ----------------------------------------------------------------------------------------
 @routine
 def write_register(core: CoreRecord, index: u32, value: u32, latency: u32) -> None:
-    """A write of a $r register, visible when it lands."""
+    """Write a $r register, visible when it lands."""
     lands = core.cycle + latency
     enter(core, lands, lands, QueueKind.REGISTER, index, value, core.pc)
 
 
 @routine
 def write_special(core: CoreRecord, index: u32, value: u32, latency: u32, options: Options) -> None:
-    """A write of a special register, visible one cycle after it lands; one of $cstop pushes at once."""
+    """Write a special register, visible one cycle after it lands; a write of $cstop pushes at once."""
     if index == CSTOP:
         push_call(core, value, options)
     else:
@@ -110,7 +110,7 @@ def write_special(core: CoreRecord, index: u32, value: u32, latency: u32, option
 
 @routine
 def write_long(core: CoreRecord, value: u32, latency: u32) -> None:
-    """The result of a long operation: forwarded to long operations, one cycle later in $lhi and $llo.
+    """Write the result of a long operation: forwarded to long operations, one cycle later in $lhi and $llo.
 
     The unit does one operation at a time: a new one makes the result of one that has not landed yet disappear.
     """
