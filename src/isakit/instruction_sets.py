@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError, UnknownIsaError
 from isakit.registry import VARIANTS
-from isakit.spec.isa import instruction_set
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -197,6 +196,8 @@ def isa(name: str, variant: str | None = None) -> Isa:
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UnknownIsaError(f"an instruction set has a name, not {type(name).__name__}: {', '.join(VARIANTS)}")
+    from isakit.spec.isa import instruction_set
+
     known = name.lower()
     if known not in VARIANTS:
         known, chip = _of_chip(name)
@@ -210,6 +211,8 @@ def isa(name: str, variant: str | None = None) -> Isa:
 
 def _of_chip(name: str) -> tuple[str, str]:
     """(instruction set, variant) of a chip. Raises UnknownIsaError."""
+    from isakit.spec.isa import instruction_set
+
     for known in VARIANTS:
         with suppress(UnknownIsaError):
             return known, instruction_set(known).variant(name).name
