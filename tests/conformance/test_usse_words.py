@@ -11,8 +11,8 @@ import pytest
 
 from isakit.arch.usse import usse
 from isakit.codec.decoder import decoder
-from isakit.codec.tokens import tokenize
 from isakit.formats.gxp import parse_gxp
+from isakit.spec.tokens import tokenize
 
 PROGRAM = {"P": "primary", "S": "secondary"}
 

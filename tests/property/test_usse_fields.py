@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from isakit.arch.usse import usse
 from isakit.codec.decoder import decoder
-from isakit.codec.tokens import tokenize
 from isakit.spec import Form, bits
+from isakit.spec.tokens import tokenize
 
 BITS = st.integers(0, (1 << 64) - 1)
 PER_EXAMPLE = 25

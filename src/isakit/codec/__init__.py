@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isakit.codec.build import Builder
     from isakit.codec.encoder import Encoded, Encoder, Miss
     from isakit.codec.explain import ExplainRow, Explanation
-    from isakit.codec.tokens import Stream, Token, tokenize
+    from isakit.spec.tokens import Stream, Token, tokenize
 
 __all__ = [
     "Builder",
@@ -55,6 +55,6 @@ __getattr__, __dir__ = lazy(
         "isakit.codec.build": "Builder",
         "isakit.codec.encoder": "Encoded Encoder Miss",
         "isakit.codec.explain": "ExplainRow Explanation",
-        "isakit.codec.tokens": "Stream Token tokenize",
+        "isakit.spec.tokens": "Stream Token tokenize",
     },
 )

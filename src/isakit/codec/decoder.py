@@ -117,7 +117,7 @@ class Decoder:
         form = i.form
         if form is None:
             return False
-        from isakit.codec.tokens import tokenize
+        from isakit.spec.tokens import tokenize
 
         forms = self._smaller.get(form)
         if forms is None:

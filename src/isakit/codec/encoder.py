@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from isakit.codec.syntax import syntax_line
-from isakit.codec.tokens import Stream, Token
 from isakit.errors import did_you_mean
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
 from isakit.spec.parts import NUMBER_START, Choice, Illegal, Part, needed_words
 from isakit.spec.record import Form
+from isakit.spec.tokens import Stream, Token
 
 MOST = 8
 """Accepted alternatives that are listed in a diagnostic."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from isakit.codec.tokens import Stream
 from isakit.spec import Choice, Enum, Form, Literal, Nothing, Part
+from isakit.spec.tokens import Stream
 
 _SPELT_OUT = 4
 

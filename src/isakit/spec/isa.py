@@ -14,9 +14,9 @@ from isakit.errors import DefinitionError, UnknownIsaError
 from isakit.lean import cached_property, dataclass
 from isakit.object_cache import content_key, read_object, write_object
 from isakit.registry import VARIANTS
-from isakit.spec.lint import KnownForms, check_record
+from isakit.spec.lint import KnownForms, check_record, place_of
 from isakit.spec.names import check_features, check_globals, declare_features
-from isakit.spec.parts import Context
+from isakit.spec.parts import Context, Part
 from isakit.spec.record import Form, InstructionKind, Record, Ref, Status
 
 
@@ -90,10 +90,8 @@ def _status(status: Status | str, label: str, function: Callable[..., Any]) -> S
     """Return the status a record gives. Raises DefinitionError with the place of the record's function."""
     if isinstance(status, Status) or status in {s.value for s in Status}:
         return Status(status)
-    code = inspect.unwrap(function).__code__
     problem = f"{status!r} is not a status" if status else "no status"
-    where = f"{code.co_filename}, line {code.co_firstlineno}"
-    raise DefinitionError(f'{label} ({where}): {problem}; give it status="known", "inferred" or "unknown"')
+    raise DefinitionError(f'{label} ({place_of(function)}): {problem}; give it status="known", "inferred" or "unknown"')
 
 
 @dataclass(eq=False, repr=False)
@@ -155,6 +153,7 @@ class InstructionSet:
     _unnamed: list[Record] = field(default_factory=list[Record], init=False, repr=False)
     _known_forms: KnownForms | None = field(default=None, init=False, repr=False)
     _checked_parts: dict[int, object] = field(default_factory=dict[int, object], init=False, repr=False)
+    _read_parts: dict[int, Part] = field(default_factory=dict[int, Part], init=False, repr=False)
     _checked_code: set[CodeType] = field(default_factory=set[CodeType], init=False, repr=False)
 
     def __repr__(self) -> str:
@@ -239,7 +238,7 @@ class InstructionSet:
         while self._unchecked:
             record = self._unchecked[0]
             known = self.known_forms
-            check_record(record, self.name, known)
+            check_record(record, self.name, known, self._read_parts)
             check_features(record, self.features, self._checked_parts)
             for form in record.forms:
                 known.add(form)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from isakit.errors import DefinitionError
 from isakit.spec.fields import Bits
+from isakit.spec.parts.base import Part
 from isakit.spec.record import Form, Record
 
 
@@ -41,8 +43,29 @@ class KnownForms:
         return [f for f in candidates if not ((b := f.fixed).value ^ value) & b.mask & mask]
 
 
-def check_record(record: Record, isa: str, known: KnownForms) -> None:
-    """Raise DefinitionError for a record of `isa` that contradicts itself or a known form."""
+def place_of(function: Callable[..., Any] | None) -> str:
+    """Return where a function stands: file and line of its first decorator, empty for none."""
+    if function is None:
+        return ""
+    code = inspect.unwrap(function).__code__
+    return f"{code.co_filename}, line {code.co_firstlineno}"
+
+
+def check_record(record: Record, isa: str, known: KnownForms, read: dict[int, Part]) -> None:
+    """Raise DefinitionError, with the place of the record, for one that contradicts itself or a known form.
+
+    `read` are operands that are known to read what they print, by `id`.
+    """
+    try:
+        _check_record(record, isa, known, read)
+    except DefinitionError as e:
+        place = place_of(record.semantics)
+        raise DefinitionError(f"{e} ({place})" if place else str(e)) from None
+
+
+def _check_record(record: Record, isa: str, known: KnownForms, read: dict[int, Part]) -> None:
+    from isakit.spec.read_back import check_reading  # a record that passed earlier is loaded without reading texts
+
     label = f"{isa}: record {record.name!r}"
     if not record.forms:
         raise DefinitionError(f"{label} has no form")
@@ -59,6 +82,10 @@ def check_record(record: Record, isa: str, known: KnownForms) -> None:
             raise DefinitionError(f"{where}: no mnemonic; give it a `name` part or a literal word")
         if form.declaration is not None:
             form.declaration.check()
+        for name, part in form.parts.items():
+            if id(part) not in read:
+                check_reading(name, part, form, where)
+                read[id(part)] = part
         for other in known.like(form) + before.like(form):
             if overlap(form, other):
                 owner = other.record.name if other.record else record.name

@@ -15,10 +15,10 @@ import isakit
 from isakit.asm.assembler import assembler
 from isakit.codec import Decoder, Instruction, tokenize
 from isakit.codec.build import joined
-from isakit.codec.tokens import Stream
 from isakit.spec.fields import Bits
 from isakit.spec.parts import Nothing, Part
 from isakit.spec.record import Form
+from isakit.spec.tokens import Stream
 from support.farm.campaign import Campaign, Wrong
 from support.farm.codec import VARIANTS, check_assembled, check_facts, fewer_words
 

@@ -7,9 +7,9 @@ from isakit.spec import Imm, Ref, template
 from isakit.spec.operands import Memory
 
 
-def heap(e, base, offset):  # `heap[$r2+0x7]`
+def heap(e, base, offset):  # `heap[$r2:0x7]`: `$r0` is a number, which would go on behind `+`
     holes = {"base": general(e.field(base)), "offset": Imm(e.field(offset), 16)}
-    return template("heap[{base}+{offset}]", Memory, lambda base, offset: base.read() + offset,
+    return template("heap[{base}:{offset}]", Memory, lambda base, offset: base.read() + offset,
                     facts={"space": "heap"}, **holes)  # fmt: skip
 
 

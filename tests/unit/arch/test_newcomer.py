@@ -19,7 +19,7 @@ from isakit.spec.operands import Memory, Register
 from support.runners.usse_engines import compare
 
 SUPPORT = Path(__file__).parents[2] / "support/generators"
-TEXTS = {"vuc": "frobsum $r1 heap[$r2+0x7]", "usse": "frobsum r1 heap[r2+0x7]"}
+TEXTS = {"vuc": "frobsum $r1 heap[$r2:0x7]", "usse": "frobsum r1 heap[r2+0x7]"}
 PLACES = {"vuc": Register("r", 1, 16), "usse": Register("r", 1, 32)}
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from isakit.codec import Decoder, Encoder, decoder, tokenize
 from isakit.codec.explain import bit_names
-from isakit.codec.tokens import Stream
 from isakit.errors import AsmError, UnknownIsaError
 from isakit.spec import (
     Enum,
@@ -25,6 +24,7 @@ from isakit.spec import (
     when,
     where,
 )
+from isakit.spec.tokens import Stream
 from support.generators.toy import empty_isa, toy_variant
 
 SIZE, OP, DST, SRC = bits(0), bits(1, 2), bits(3, 4), bits(5, 6)

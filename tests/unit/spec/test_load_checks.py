@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +25,11 @@ from isakit.spec import (
     choice,
     make_form,
     names,
+    template,
     when,
     where,
 )
+from isakit.spec.operands import Compound
 from isakit.spec.record import Form
 
 KIND, OP, DST, SRC, MODE = bits(0), bits(1, 3), bits(4, 6), bits(7, 9), bits(10)
@@ -113,6 +117,45 @@ def test_a_part_of_nothing_but_fixed_bits() -> None:
     message = refused(new_set(), form({OP: 1, SRC: 3}))
     assert "'src'" in message
     assert "fixed" in message
+
+
+LOW, SIZE = bits(4, 6), bits(7, 9)
+RANGES = {
+    "bits[{low}+{size}]": "prints 'bits[0x0+0x0]', which it does not read",  # a number goes on behind `+`
+    "bits[{low}|{size}]": "which it does not read",
+    "bits`[{low}]": "which it does not read",  # no token begins with `
+    "9x[{low}]": "which it does not read",
+    "bits[{low}:{size}]": "",
+    "bits[{low}] + {size}": "",
+}
+
+
+@pytest.mark.parametrize("spelling", RANGES)
+def test_an_operand_that_cannot_read_its_own_text_is_refused_with_its_place(spelling: str) -> None:
+    holes = {n: Imm(f) for n, f in (("low", LOW), ("size", SIZE)) if f"{{{n}}}" in spelling}
+    f = form(syntax="add {dst}", parts={"dst": template(spelling, Compound, **holes)})
+
+    def only(dst: Any) -> None:
+        """Add."""
+
+    if not RANGES[spelling]:
+        define(new_set(), f, function=only)
+        return
+    message = refused(new_set(), f, function=only)
+    assert RANGES[spelling] in message
+    assert message.startswith("toy: record 'summing', form 0 (short): part 'dst' prints ")
+    assert message.endswith(f"({__file__}, line {only.__code__.co_firstlineno})")
+
+
+def test_every_file_of_a_folder_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a_folder_of_records"
+    (folder / "inner").mkdir(parents=True)
+    for name in ("second", "first", "inner/__init__", "inner/third"):
+        (folder / f"{name}.py").write_text(f"import a_folder_of_records as p; p.LOADED.append({name!r})\n")
+    init = "from isakit.spec.folder import import_folder\nLOADED = []\nimport_folder(__name__, __file__)\n"
+    (folder / "__init__.py").write_text(init)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert importlib.import_module(folder.name).LOADED == ["first", "inner/__init__", "inner/third", "second"]
 
 
 def test_bits_both_fixed_and_ignored() -> None:

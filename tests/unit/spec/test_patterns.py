@@ -10,8 +10,8 @@ import pytest
 import isakit
 from isakit.codec import tokenize
 from isakit.codec.encoder import match, wanted
-from isakit.codec.tokens import Stream
 from isakit.spec.patterns import joined, one_of, up_to
+from isakit.spec.tokens import Stream
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 9, 10, 11, 19, 20, 63, 99, 100, 101, 127, 255, 999, 1000, 1234])
