@@ -19,7 +19,7 @@ from isakit.compile.ir import (
     operation,
 )
 from isakit.compile.ops import ADC, ADD, ADDX, CMP, NOT, OR, PAND, POR, SUBX, XOR
-from isakit.compile.simplify import simplify
+from isakit.compile.simplify_vectors import simplify
 from isakit.compile.vector_ops import result_kinds
 
 

@@ -262,6 +262,8 @@ VSAT = _elementwise("vsat", 1)
 VFRC = _elementwise("vfrc", 1)
 """a - floor(a)."""
 VFLOOR = _elementwise("vfloor", 1)
+VSUBFLOOR = _elementwise("vsubfloor", 2)
+"""a - floor(b): what targets have for both."""
 VRCP = _elementwise("vrcp", 1)
 VRSQ = _elementwise("vrsq", 1)
 VLOG2 = _elementwise("vlog2", 1)
@@ -271,14 +273,14 @@ VCOS = _elementwise("vcos", 1)
 VDSX = _row("vdsx", 1, _same, NEVER, NONE, NoAttributes)
 VDSY = _row("vdsy", 1, _same, NEVER, NONE, NoAttributes)
 VDOT = _row("vdot", 2, _dot, SAME, NONE, NoAttributes, commutes=True)
-"""Sum of the products from the first channel on, each product and sum rounded (to f32)."""
+"""Sum of the products from the first channel on, each product and sum rounded (to f32), and of two channels 0."""
 SWIZZLE = _row("swizzle", 1, _swizzle, SAME, NONE, Pattern)
 JOIN = _row("join", -1, _join, SAME, NONE, NoAttributes)
 """The elements of all arguments one after the other."""
 VCMP = _row("vcmp", 2, _compare, SAME, NONE, Condition)
-"""Whether a scalar compares with another; NaN only fulfils ne."""
+"""Whether the difference of two scalars compares with 0; a NaN is not equal to it, and the rest is the target's."""
 VCSEL = _row("vcsel", 3, _choose_by_zero, SAME, NONE, Condition)
-"""In each channel the second argument where the first one compares with 0, else the third."""
+"""In each channel the second argument where the first one compares with 0, else the third; of NaN as for `vcmp`."""
 VSEL = _row("vsel", 3, _choose, SAME, NONE, NoAttributes)
 """The second argument where the first one (p) holds, else the third."""
 VCVT = _row("vcvt", 1, _convert, SAME, NONE, Element)

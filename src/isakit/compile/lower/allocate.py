@@ -178,6 +178,7 @@ class Allocation:
                 start <= c
                 and c + v.size <= limit
                 and c % align == 0
+                and not any(c < at < c + v.size for at in cls.breaks)
                 and not any(t >> c + k & 1 for k, t in enumerate(taken))
             )
 
@@ -319,7 +320,7 @@ def _keep_elsewhere(m: MFunction, target: Target, group: set[VReg], root: VReg) 
 def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
     def new(o: object) -> object:
         if type(o) is OperandReg and o.v in group:
-            return OperandReg(t, o.unit, o.count, o.half)
+            return OperandReg(t, o.unit, o.count, o.half, o.view)
         if type(o) is MemoryPlace and o.base is not None and o.base.v in group:
             return MemoryPlace(o.space, OperandReg(t), o.offset, o.mode)
         return o

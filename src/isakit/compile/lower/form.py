@@ -23,6 +23,7 @@ class RegisterClass:
         align: what the first register of a value is a multiple of; None: the number of registers of the value.
         halves: of how many registers, from 0 on, the halves have names.
         holder: the class whose registers keep what finds none here; None: memory does.
+        breaks: registers that do not follow the ones before them: no value lies on both sides.
     """
 
     name: str
@@ -32,6 +33,7 @@ class RegisterClass:
     align: int | None = None
     halves: int = 0
     holder: RegisterClass | None = None
+    breaks: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return self.name
@@ -59,12 +61,15 @@ class VReg:
 
 
 class OperandReg:
-    """An operand: `count` registers of a virtual one from `unit` on, or a half of one."""
+    """An operand: `count` registers of a virtual one from `unit` on, or a half of one.
 
-    __slots__ = ("count", "half", "unit", "v")
+    `view`: what of the registers is meant (channels, modifiers), for targets where an operand says that.
+    """
 
-    def __init__(self, v: VReg, unit: int = 0, count: int = 1, half: str = "") -> None:
-        self.v, self.unit, self.count, self.half = v, unit, count, half
+    __slots__ = ("count", "half", "unit", "v", "view")
+
+    def __init__(self, v: VReg, unit: int = 0, count: int = 1, half: str = "", view: Any = None) -> None:
+        self.v, self.unit, self.count, self.half, self.view = v, unit, count, half, view
 
     def __repr__(self) -> str:
         return f"{self.v}.{self.unit}{self.half}"

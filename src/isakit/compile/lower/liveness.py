@@ -28,10 +28,13 @@ class BlockLiveness:
             self.first[v] = n
             n += v.size
         self.owner: list[tuple[VReg, int]] = [(v, k) for v in m.vregs for k in range(v.size)]
+        self.writes = [0] * n
         for b in m.blocks:
             for i in b.ins:
                 for r in i.defs():
                     r.v.defs += 1
+                    for u in self.units(r):
+                        self.writes[u] += 1
         self._solve()
 
     def units(self, r: OperandReg) -> range:
@@ -41,7 +44,7 @@ class BlockLiveness:
 
     def keeps(self, i: MIns, r: OperandReg) -> bool:
         """Whether a write leaves the old value to some lanes that need it."""
-        return i.guard is not None and r.v.defs > r.v.size
+        return i.guard is not None and any(self.writes[u] > 1 for u in self.units(r))
 
     def step(self, i: MIns, live: set[int]) -> None:
         """Go from what is live after an instruction to what is live before it."""

@@ -35,6 +35,13 @@ class Selection(ABC):
     def load(self, dst: OperandReg, value: Const) -> None:
         """Put a constant into a register."""
 
+    def bring(self, dst: VReg, v: IrValue) -> None:
+        """Put a value into a register."""
+        if isinstance(v, Const):
+            self.load(OperandReg(dst), v)
+        else:
+            self.copy(dst, self.vreg(v))
+
     def begin(self) -> None:  # noqa: B027  (most targets have nothing to prepare)
         """Prepare for a new block."""
 
@@ -87,11 +94,7 @@ class Selection(ABC):
             if s.phis:
                 k = s.preds.index(b)
                 for phi in s.phis:
-                    v, t = phi.args[k], temporaries[phi]
-                    if isinstance(v, Const):
-                        self.load(OperandReg(t), v)
-                    else:
-                        self.copy(t, self.vreg(v))
+                    self.bring(temporaries[phi], phi.args[k])
         self.out.succs = [blocks[s] for s in b.succs]
         if b.term[0] == "branch":
             c = self.vreg(b.term[1])

@@ -23,7 +23,7 @@ from isakit.compile.ops import (
     FloatSum,
 )
 from isakit.compile.passes.ssa import drop_unreachable, replace
-from isakit.compile.simplify import simplify
+from isakit.compile.simplify_vectors import simplify
 from isakit.flow.dominators import Dominators
 from isakit.flow.graph import reachable
 

@@ -1,0 +1,288 @@
+"""Passes on vectors: operations become those a target has, products become part of sums, unused channels go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from isakit.compile.builder import IrBuilder
+from isakit.compile.ir import Block, Const, Function, Ins, IrOp, IrValue, NoAttributes, Operation
+from isakit.compile.ops import PAND, PHI, PNOT, POR, PXOR
+from isakit.compile.passes.ssa import replace
+from isakit.compile.passes.values import count_uses
+from isakit.compile.vector_ops import (
+    CHANNELS,
+    CONSTANTS,
+    DISCARD,
+    INPUT,
+    JOIN,
+    SAMPLE,
+    SWIZZLE,
+    UNIFORM,
+    UNIFORM_AT,
+    VABS,
+    VADD,
+    VCOS,
+    VCSEL,
+    VCVT,
+    VDSX,
+    VDSY,
+    VEXP2,
+    VFLOOR,
+    VFRC,
+    VLOG2,
+    VMAD,
+    VMAX,
+    VMIN,
+    VMUL,
+    VNEG,
+    VRCP,
+    VRSQ,
+    VSAT,
+    VSEL,
+    VSIN,
+    VSUBFLOOR,
+    InputName,
+    Sampling,
+    UniformName,
+    count,
+    element,
+    vector,
+)
+
+ELEMENTWISE: tuple[IrOp[..., NoAttributes], ...] = (
+    VADD, VMUL, VMAD, VMIN, VMAX, VNEG, VABS, VSAT, VFRC, VFLOOR, VSUBFLOOR, VRCP, VRSQ, VLOG2, VEXP2, VSIN, VCOS,
+    VDSX, VDSY,
+)  # fmt: skip
+
+
+# --- operations that targets have not --------------------------------------------------------------------------------
+def vectors_lowered(f: Function) -> None:
+    """Replace operations for which there is no instruction by those that compute them."""
+    replaced: dict[IrValue, IrValue] = {}
+    for b in f.blocks:
+        old, b.ins = b.ins, []
+        build = IrBuilder(f, b)
+        for i in old:
+            lower = _LOWER.get(i.op)
+            if lower is None or (i.op is VSEL and i.out.kind != "p"):
+                b.ins.append(i)
+                continue
+            build.loc = i.loc
+            build.shared = {}
+            replaced[i.out] = lower(build, [replaced.get(a, a) for a in i.args])
+    replace(f, replaced)
+
+
+def _splat(bits: int, kind: str) -> tuple[IrOp[[], NoAttributes], list[IrValue]]:
+    return JOIN, [Const(bits, element(kind))] * count(kind)
+
+
+def constant(b: IrBuilder, x: float, kind: str) -> IrValue:
+    """Return a number in all elements of a kind."""
+    import struct
+
+    of = element(kind)
+    bits = struct.unpack("<I" if of == "f32" else "<H", struct.pack("<f" if of == "f32" else "<e", x))[0]
+    return Const(bits, of) if count(kind) == 1 else b.op(*_arguments(_splat(bits, kind)))
+
+
+def _arguments(
+    what: tuple[IrOp[[], NoAttributes], list[IrValue]],
+) -> tuple[IrOp[[], NoAttributes], *tuple[IrValue, ...]]:
+    return what[0], *what[1]
+
+
+def _fraction(b: IrBuilder, a: list[IrValue]) -> IrValue:
+    return b.op(VSUBFLOOR, a[0], a[0])
+
+
+def _floor(b: IrBuilder, a: list[IrValue]) -> IrValue:
+    """Return -(-0 - floor(a)), which has the sign of floor(a) for zeros, too."""
+    return b.op(VNEG, b.op(VSUBFLOOR, constant(b, -0.0, a[0].kind), a[0]))
+
+
+def _exclusive(b: IrBuilder, a: list[IrValue]) -> IrValue:
+    return b.op(PAND, b.op(POR, a[0], a[1]), b.op(PNOT, b.op(PAND, a[0], a[1])))
+
+
+def _choice(b: IrBuilder, a: list[IrValue]) -> IrValue:
+    return b.op(POR, b.op(PAND, a[0], a[1]), b.op(PAND, b.op(PNOT, a[0]), a[2]))
+
+
+SINE = (-0.16666667, 0.0083333310, -0.00019840874, 2.7525562e-6, -2.3889859e-8)
+"""Coefficients of sin(x) / x - 1 in powers of x squared, for |x| up to pi/2: the largest error is below 1e-8."""
+
+
+def _sine(b: IrBuilder, a: list[IrValue]) -> IrValue:
+    """Return the sine: of the distance to the nearest multiple of pi, with the sign that this multiple says."""
+    x = a[0]
+    of = element(x.kind)
+    x = b.op(VCVT("f32"), x)
+    k = x.kind
+    # n = floor(x / pi + 1/2); r = x - n pi; sin x = (-1)^n sin r
+    n = _floor(b, [b.op(VMAD, x, constant(b, 0.31830987, k), constant(b, 0.5, k))])
+    return b.op(VCVT(of), _half_wave(b, x, n, n))
+
+
+def _half_wave(b: IrBuilder, x: IrValue, n: IrValue, shifted: IrValue) -> IrValue:
+    """Return (-1)^n sin(x - shifted * pi)."""
+    k = x.kind
+    r = b.op(VMAD, shifted, constant(b, -3.140625, k), x)
+    r = b.op(VMAD, shifted, constant(b, -0.0009676536, k), r)
+    odd = b.op(VSUBFLOOR, *([b.op(VMUL, n, constant(b, 0.5, k))] * 2))  # 0 or 1/2
+    sign = b.op(VMAD, odd, constant(b, -4.0, k), constant(b, 1.0, k))
+    square = b.op(VMUL, r, r)
+    p = constant(b, SINE[-1], k)
+    for c in SINE[-2::-1]:
+        p = b.op(VMAD, p, square, constant(b, c, k))
+    p = b.op(VMUL, p, square)
+    return b.op(VMUL, b.op(VMAD, p, r, r), sign)
+
+
+def _cosine(b: IrBuilder, a: list[IrValue]) -> IrValue:
+    """Return the cosine: sin(x + pi/2), whose multiple of pi is the nearest one and a half."""
+    x = a[0]
+    of = element(x.kind)
+    x = b.op(VCVT("f32"), x)
+    k = x.kind
+    # n = floor(x / pi) + 1; r = x - (n - 1/2) pi; cos x = (-1)^n sin r
+    whole = _floor(b, [b.op(VMUL, x, constant(b, 0.31830987, k))])
+    n = b.op(VADD, whole, constant(b, 1.0, k))
+    return b.op(VCVT(of), _half_wave(b, x, n, b.op(VADD, whole, constant(b, 0.5, k))))
+
+
+_LOWER: dict[object, Callable[[IrBuilder, list[IrValue]], IrValue]] = {
+    VFRC: _fraction, VFLOOR: _floor, PXOR: _exclusive, VSEL: _choice, VSIN: _sine, VCOS: _cosine,
+}  # fmt: skip
+
+
+# --- products and sums -----------------------------------------------------------------------------------------------
+def products_fused(f: Function) -> None:
+    """Make a product that one sum reads part of it, which rounds once less."""
+    uses = count_uses(f)
+    for b in f.blocks:
+        for i in b.ins:
+            if i.op is not VADD:
+                continue
+            for k in (0, 1):
+                product, neg = _product(i.args[k], uses, b)
+                if product is not None:
+                    x, y = product.args
+                    if neg:
+                        x = _before(b, i, VNEG, [x])
+                    i.become(VMAD, [x, y, i.args[1 - k]])
+                    break
+
+
+def _product(v: IrValue, uses: dict[IrValue, int], b: Block) -> tuple[Ins | None, bool]:
+    """Return the product that a value is, or is the negative of."""
+    neg = False
+    i = v.ins
+    while i is not None and i.op is VNEG and uses[v] == 1:
+        neg, v = not neg, i.args[0]
+        i = v.ins
+    if i is not None and i.op is VMUL and uses[v] == 1:
+        return i, neg
+    return None, False
+
+
+def _before(b: Block, i: Ins, op: IrOp[[], NoAttributes], args: list[IrValue]) -> IrValue:
+    new = Ins(op, args, (args[0].kind,), i.loc)
+    new.block = b
+    b.ins.insert(b.ins.index(i), new)
+    return new.out
+
+
+# --- channels --------------------------------------------------------------------------------------------------------
+def channels_needed(f: Function) -> None:
+    """Narrow operations of which some channels are never read; the others move together."""
+    needed: dict[IrValue, set[int]] = {}
+    order = [i for b in f.blocks for i in (*b.phis, *b.ins)]
+    changed = True
+
+    def need(v: IrValue, channels: Iterable[int]) -> None:
+        nonlocal changed
+        have = needed.setdefault(v, set())
+        before = len(have)
+        have.update(channels)
+        changed |= len(have) != before
+
+    while changed:
+        changed = False
+        for i in reversed(order):
+            mine = needed.get(i.out, set()) if i.outs else set[int]()
+            if i.op is SWIZZLE:
+                letters = SWIZZLE.of(i).pattern
+                need(i.args[0], (CHANNELS.index(letters[k]) for k in mine if letters[k] not in CONSTANTS))
+            elif i.op is JOIN:
+                at = 0
+                for a in i.args:
+                    n = count(a.kind)
+                    need(a, (k - at for k in mine if at <= k < at + n))
+                    at += n
+            elif i.op in (*ELEMENTWISE, VCVT, VCSEL):
+                for a in i.args:
+                    need(a, mine)
+            elif i.op is VSEL or i.op is PHI:
+                for a in i.args:
+                    need(a, mine if a.kind == i.out.kind and count(a.kind) > 1 else (0,))
+            else:
+                for a in i.args:
+                    need(a, range(count(a.kind)))
+    replaced: dict[IrValue, IrValue] = {}
+    for b in f.blocks:
+        old, b.ins = b.ins, []
+        for i in old:
+            mine = sorted(needed.get(i.out, set())) if i.outs else []
+            narrower = i.outs and mine and len(mine) < count(i.out.kind) and i.op is not PHI
+            if narrower and i.op in (*ELEMENTWISE, VCVT, VCSEL, VSEL):
+                _narrowed(f, b, i, mine, replaced)
+            elif narrower and i.op in (INPUT, UNIFORM, UNIFORM_AT, SAMPLE) and mine[-1] + 1 < count(i.out.kind):
+                _shortened(f, b, i, mine[-1] + 1, replaced)
+            else:
+                b.ins.append(i)
+    replace(f, replaced)
+
+
+def _narrowed(f: Function, b: Block, i: Ins, mine: list[int], replaced: dict[IrValue, IrValue]) -> None:
+    build = IrBuilder(f, b)
+    build.loc = i.loc
+    letters = "".join(CHANNELS[k] for k in mine)
+    args = [a if a.kind == "p" else build.op(SWIZZLE(letters), a) for a in i.args]
+    new = build.op(Operation(i.op, i.attrs), *args)
+    replaced[i.out] = _widened(build, new, mine, i.out.kind)
+
+
+def _shortened(f: Function, b: Block, i: Ins, n: int, replaced: dict[IrValue, IrValue]) -> None:
+    build = IrBuilder(f, b)
+    build.loc = i.loc
+    kind = vector(element(i.out.kind), n)
+    attrs = i.attrs
+    if isinstance(attrs, InputName | UniformName):
+        attrs = attrs._replace(kind=kind)
+    elif isinstance(attrs, Sampling):
+        attrs = attrs._replace(to=kind)
+    new = build.emit(Operation(i.op, attrs), list(i.args), (kind,)).out
+    replaced[i.out] = _widened(build, new, list(range(n)), i.out.kind)
+
+
+def _widened(build: IrBuilder, v: IrValue, mine: list[int], kind: str) -> IrValue:
+    """Return a value with channels in their old places; the others hold whatever is there."""
+    places = {c: CHANNELS[k] for k, c in enumerate(mine)}
+    return build.op(SWIZZLE("".join(places.get(c, CHANNELS[0]) for c in range(count(kind)))), v)
+
+
+def discards_by_condition(f: Function) -> None:
+    """Make a block that does nothing but discard a discard under the condition that leads to it."""
+    for b in f.blocks:
+        if b.term[0] != "branch":
+            continue
+        _, p, inverted, yes, no = b.term
+        for side, other, opposite in ((yes, no, inverted), (no, yes, not inverted)):
+            alone = side.preds == [b] and not side.phis and side.term == ("jump", other) and not other.phis
+            if alone and len(side.ins) == 1 and side.ins[0].op is DISCARD and isinstance(side.ins[0].args[0], Const):
+                build = IrBuilder(f, b)
+                build.loc = side.ins[0].loc
+                build.emit(DISCARD, [build.op(PNOT, p) if opposite else p], ())
+                b.term = ("jump", other)
+                break

@@ -1,0 +1,115 @@
+"""Compiles the form of a shader to a shader file: what happens in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isakit.compile.check import verify
+from isakit.compile.ir import Function, IrValue
+from isakit.compile.lower.allocate import Allocation, OutOfRegistersError, allocate
+from isakit.compile.lower.form import MFunction, VReg
+from isakit.compile.lower.tidy import blocks_do_something, lay_out_blocks
+from isakit.compile.passes.edges import edges_have_room
+from isakit.compile.passes.ssa import values_defined_once
+from isakit.compile.passes.values import no_value_unused, values_computed_once
+from isakit.compile.passes.vectors import channels_needed, discards_by_condition, products_fused, vectors_lowered
+from isakit.compile.usse import rules
+from isakit.compile.usse.emit import CodeText, Emitter
+from isakit.compile.usse.program import LiteralPool, ProgramPlan
+from isakit.compile.usse.registers import Registers
+from isakit.compile.usse.selection import RULES, UsseSelection
+from isakit.compile.usse.target import UsseTarget
+
+PASSES: tuple[Callable[[Function], None], ...] = (
+    values_defined_once,
+    discards_by_condition,
+    values_computed_once,
+    vectors_lowered,
+    products_fused,
+    values_computed_once,
+    no_value_unused,
+    channels_needed,
+    values_computed_once,
+    no_value_unused,
+    edges_have_room,
+)
+"""What is done to a function before instructions are selected, in this order."""
+
+ROUNDS = 40
+__all__ = ["RULES", "CodeText", "compile_program", "optimized", "rules"]
+
+
+@dataclass
+class ProgramCode:
+    """Machine code of a program before its registers sa are placed."""
+
+    m: MFunction
+    registers: Registers
+    literals: LiteralPool
+
+    def text(self, literals: int) -> CodeText:
+        """Return the assembly, for literals from a register sa on."""
+        return Emitter(self.m, self.registers, literals).run()
+
+
+def optimized(f: Function) -> Function:
+    """Bring a function into the form that selection takes."""
+    for step in PASSES:
+        step(f)
+        verify(f, step.__name__)
+    return f
+
+
+def compile_program(f: Function, plan: ProgramPlan, registers: Registers, literals: LiteralPool) -> ProgramCode:
+    """Return the code of a function whose values are defined once.
+
+    Wide values that find no internal register live in pairs of others: then everything is selected again, since other
+    instructions read and write them. Raises OutOfRegistersError.
+    """
+    target = UsseTarget(registers, RULES)
+    evicted: set[IrValue] = set()
+    pool = LiteralPool()
+    for _ in range(ROUNDS):
+        pool.words = list(literals.words)
+        s = UsseSelection(f, target, plan, pool, evicted)
+        m = s.run()
+        crowded = _crowded(m, target, s, evicted)
+        if not crowded:
+            break
+        evicted |= crowded
+    else:
+        raise OutOfRegistersError
+    literals.words = pool.words
+    allocate(m, target)
+    blocks_do_something(m)
+    lay_out_blocks(m)
+    return ProgramCode(m, registers, literals)
+
+
+def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection, evicted: set[IrValue]) -> set[IrValue]:
+    """Return a wide value that has to leave the internal registers so that all others fit; none if they do."""
+    attempt = Allocation(m, target, target.general.count)
+    attempt.merge()
+    failed = [v for v in attempt.color() if v.cls.file == "i"]
+    if not failed:
+        return set()
+    owners = {r: v for v, r in s.vregs.items() if r.cls.file == "i"}
+    near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
+    rivals: dict[VReg, int] = {}
+    for v in failed:
+        for w in {v, *(owner[u][0] for k in range(v.size) for u in near[first[v] + k])}:
+            if w in owners:
+                rivals[w] = rivals.get(w, 0) + 1
+    if not rivals:
+        raise OutOfRegistersError
+    reads: dict[VReg, int] = {}
+    for b in m.blocks:
+        for i in b.ins:
+            for r in (*i.uses(), *i.defs()):
+                reads[r.v] = reads.get(r.v, 0) + 1
+
+    def price(w: VReg) -> float:
+        return reads.get(w, 0) / (1 + sum(len(near[first[w] + k]) for k in range(w.size)))
+
+    return {owners[min(rivals, key=price)]}

@@ -1,0 +1,180 @@
+"""Text of machine instructions whose registers are known: the assembler makes words of it, by the records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isakit.compile.ir import Loc
+from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
+from isakit.compile.usse import instructions as hw
+from isakit.compile.usse.operands import CHANNELS, FixedView, View, placed, swizzle
+from isakit.compile.usse.registers import Registers
+
+SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+Operand = OperandReg | FixedView
+
+
+@dataclass
+class CodeText:
+    """A program as assembly.
+
+    Attributes: `lines` (a text for each instruction), `places` (where each comes from), `kills` (numbers of the
+    instructions that discard), `starts` (number of the first instruction of every block, in order).
+    """
+
+    lines: list[str] = field(default_factory=list[str])
+    places: list[Loc] = field(default_factory=list[Loc])
+    kills: list[int] = field(default_factory=list[int])
+    starts: list[int] = field(default_factory=list[int])
+
+
+class Emitter:
+    """Writes the instructions of a program. `literals`: the register sa of the first word of the pool."""
+
+    def __init__(self, m: MFunction, registers: Registers, literals: int) -> None:
+        self.m, self.registers, self.literals = m, registers, literals
+
+    def run(self) -> CodeText:
+        """Write everything, with branches by their distance."""
+        out = CodeText()
+        branches: list[tuple[int, str, MBlock]] = []
+        starts: dict[MBlock, int] = {}
+        blocks = self.m.blocks
+        for k, b in enumerate(blocks):
+            starts[b] = len(out.lines)
+            out.starts.append(len(out.lines))
+            for i in b.ins:
+                if i.op is hw.KILL:
+                    out.kills.append(len(out.lines))
+                out.lines.append(self.text(i))
+                out.places.append(i.loc)
+            after = blocks[k + 1] if k + 1 < len(blocks) else None
+            for guard, target in self._ending(b, after):
+                branches.append((len(out.lines), guard, target))
+                out.lines.append("")
+                out.places.append(b.loc)
+        for at, guard, target in branches:
+            out.lines[at] = f"{guard}br {starts[target] - at:+d}"
+        return out
+
+    def _ending(self, b: MBlock, after: MBlock | None) -> list[tuple[str, MBlock]]:
+        if b.cond is None:
+            return [("", s) for s in b.succs if s is not after]
+        p, test, _ = b.cond
+        yes, no = b.succs
+        if yes is after:
+            return [(self.guard((p, "" if test == "!" else "!")), no)]
+        return [(self.guard((p, test)), yes)] + ([] if no is after else [("", no)])
+
+    # --- one instruction --------------------------------------------------------------------------------------------
+    def guard(self, guard: tuple[VReg, str] | None) -> str:
+        """Return the predicate in front of an instruction."""
+        return f"{guard[1]}p{guard[0].color} " if guard is not None else ""
+
+    def text(self, i: MIns) -> str:
+        """Return an instruction."""
+        op = i.op
+        assert isinstance(op, hw.UsseOp)
+        guard = self.guard(i.guard)
+        if op is hw.KILL:
+            return f"kill !p{i.ops['cond'].v.color}"
+        if op is hw.WAIT:
+            return "wdf drc0"
+        if op is hw.SAMPLE:
+            level = f" {i.ops['lodmode']} {self.pair(i.ops['src2'])}" if "src2" in i.ops else ""
+            where = f"{self.pair(i.ops['dst'])} {self.pair(i.ops['src0'])} {self.word(i.ops['src1'])}"
+            return f"{guard}{i.ops['name']} {i.ops['conv']} {where}{level} drc0"
+        if op is hw.DEPTH:
+            return f"depthf {self.pair(i.ops['src0'])} #0x0 #0x0"
+        if op in hw.TEST.values() or op in hw.TEST_INTEGER.values():
+            return guard + self._test(i, op)
+        if not op.mask:
+            words = " ".join(self.word(i.ops[n], i) + (" neg2" if n == "src2" and i.ops.get("neg2") else "")
+                             for n, _ in op.sources)  # fmt: skip
+            step = f" {i.ops['step']}" if i.ops.get("step") else ""
+            return f"{guard}{op.mnemonic} {self.word(i.ops['dst'])} {words}{step}"
+        lanes, dst = self._destination(i.ops["dst"], op)
+        sources = " ".join(self._source(reach, i.ops[n], op.lanes(lanes), op, i) for n, reach in op.sources)
+        return f"{guard}{op.mnemonic} {dst} {sources}" + (f" {op.tail}" if op.tail else "")
+
+    def _destination(self, r: OperandReg, op: hw.UsseOp) -> tuple[list[int], str]:
+        """Return the channels that the elements of a result are, and the operand."""
+        view: View = r.view
+        color = r.v.color
+        assert color is not None
+        first, n = view.channels[0], len(view.channels)
+        assert isinstance(first, int)
+        if r.v.cls.file == "i":
+            lanes = [color % 4 + first + k for k in range(n)]
+            return lanes, f"i{color // 4}.{_mask(lanes)}"
+        per = 4 if view.ty == "f16" else 2
+        at = color * (per // 2) + first
+        lanes = [at % per + k for k in range(n)]
+        written = {k for lane in lanes for k in (lane, lane ^ 1)} if op.halves else set(lanes)
+        return lanes, f"{self.registers.name(r.v.cls, at // per * 2)}.{_mask(sorted(written))}"
+
+    def _named(self, o: Operand) -> tuple[str, int, View]:
+        """Return (bank, register or channel of element 0, view)."""
+        if isinstance(o, OperandReg):
+            assert o.v.color is not None
+            return o.v.cls.file, o.v.color, o.view
+        if o.base.bank == "literal":
+            return "sa", self.literals + o.base.number, o.view
+        return o.base.bank, o.base.number, o.view
+
+    def _register(self, o: Operand, number: int, i: MIns) -> str:
+        if isinstance(o, OperandReg):
+            return self.registers.name(o.v.cls, number) if o.v.cls.file != "i" else f"i{number}"
+        if o.base.bank in ("sa1", "sa2"):
+            scale = "*2" if o.base.bank == "sa2" else ""
+            return f"sa[idx{i.ops['via'].v.color}{scale}+{number}]"
+        return f"{'sa' if o.base.bank == 'literal' else o.base.bank}{number}"
+
+    def _source(self, reach: hw.Reach, o: Operand, lanes: list[int], op: hw.UsseOp, i: MIns) -> str:
+        bank, at, view = self._named(o)
+        ways = ((number, swizzle(reach, channels, lanes)) for number, channels in placed(bank, at, view, reach))
+        number, letters = next(((n, t) for n, t in ways if t is not None), (-1, ""))
+        assert number >= 0, f"{i}: {view} at {bank}{at} for lanes {lanes}"
+        name = self._register(o, number, i)
+        text = f"{name}.{letters}"
+        second = ""
+        if op.mnemonic.startswith("vpck") and op.mnemonic.endswith(".f32"):
+            second = " #0x0" if bank == "i" else f" {self._register(o, number + 2, i)}"
+        text = f"|{text}|" if view.abs else text
+        return ("-" if view.neg else "") + text + second
+
+    def _test(self, i: MIns, op: hw.UsseOp) -> str:
+        a, b, cond, p = i.ops["src1"], i.ops["src2"], i.ops["cond"], i.ops["dst"].v.color
+        if op in hw.TEST_INTEGER.values():
+            return f"{op.mnemonic} {cond} p{p}.x {self.word(a)} {self.word(b)}"
+        for x, y, c in ((a, b, cond), (b, a, SWAPPED[cond])):
+            reach = op.reach("src1")
+            for (n1, (c1,)), (n2, (c2,)) in (
+                (f, g) for f in placed(*self._named(x), reach) for g in placed(*self._named(y), reach)
+            ):
+                if c1 == c2 or c2 == 0:
+                    assert isinstance(c1, int)
+                    second = "xyzw" if c1 == c2 else "xxxx"
+                    first = self._register(x, n1, i)
+                    return f"{op.mnemonic} {c} p{p}.{CHANNELS[c1]} {first} {self._register(y, n2, i)}.{second}"
+        raise AssertionError(f"{i}: no common channel")
+
+    def word(self, o: Operand, i: MIns | None = None) -> str:
+        """Return an operand that is one register, or an immediate number."""
+        if isinstance(o, OperandReg):
+            assert o.v.color is not None
+            return self.registers.name(o.v.cls, o.v.color + o.unit)
+        if o.base.bank in ("sa1", "sa2"):
+            assert i is not None
+            return self._register(o, o.base.number, i)
+        if o.base.bank == "#":
+            return f"#{o.base.number:#x}"
+        return f"sa{o.base.number + (self.literals if o.base.bank == 'literal' else 0)}"
+
+    def pair(self, o: OperandReg) -> str:
+        """Return registers by the first of them."""
+        return self.word(o)
+
+
+def _mask(lanes: list[int]) -> str:
+    return "".join(CHANNELS[k] for k in lanes)

@@ -1,0 +1,174 @@
+"""Operands of the USSE while registers are virtual, and the swizzle that reads them where an instruction allows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from isakit.arch.usse.constants import BANK0, BANK1
+from isakit.compile.lower.form import VReg
+from isakit.compile.usse.instructions import ANY, Reach, Table
+
+CHANNELS = "xyzw"
+DIGITS = {"0": 0x0000_0000, "1": 0x3F80_0000, "2": 0x4000_0000, "h": 0x3F00_0000}
+HALF_DIGITS = {"0": 0x0000, "1": 0x3C00, "2": 0x4000, "h": 0x3800}
+SIGN = {"f32": 0x8000_0000, "f16": 0x8000}
+
+Channel = int | str
+"""An element, or the letter of a constant."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Something that is no virtual register: bank `sa`, `c` (constants), `literal` (a word of the pool), `#`."""
+
+    bank: str
+    number: int
+
+
+@dataclass(frozen=True)
+class View:
+    """What of a register an operand is: for every lane an element from the register's first on, and modifiers.
+
+    `ty` is the type of the elements. The view of a result has consecutive elements.
+    """
+
+    channels: tuple[Channel, ...]
+    ty: str = "f32"
+    neg: bool = False
+    abs: bool = False
+
+
+@dataclass(frozen=True)
+class FixedView:
+    """A view of something fixed."""
+
+    base: Fixed
+    view: View
+
+
+@dataclass(frozen=True)
+class Source:
+    """A value that an instruction may read: elements of a register, or constants (`base` None) by their bits.
+
+    `extent` is (first, number) of the elements that belong together with these.
+    """
+
+    base: VReg | Fixed | None
+    channels: tuple[Channel, ...]
+    ty: str
+    neg: bool = False
+    abs: bool = False
+    extent: tuple[int, int] = (0, 0)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there are no modifiers and no constants among the channels."""
+        return not (self.neg or self.abs) and all(isinstance(c, int) for c in self.channels)
+
+    def slice(self, start: int, stop: int) -> Source:
+        """Return some of the lanes."""
+        return replace(self, channels=self.channels[start:stop])
+
+    def swizzled(self, channels: tuple[Channel, ...]) -> Source:
+        """Return other lanes."""
+        return replace(self, channels=channels)
+
+    def plain_source(self) -> Source:
+        """Return the same elements without modifiers."""
+        return replace(self, neg=False, abs=False)
+
+    def negated(self) -> Source:
+        """Return the negative."""
+        if self.base is None:
+            return replace(self, channels=tuple(int(c) ^ SIGN[self.ty] for c in self.channels))
+        return replace(self, neg=not self.neg)
+
+    def absolute(self) -> Source:
+        """Return the absolute value."""
+        if self.base is None:
+            return replace(self, channels=tuple(int(c) & ~SIGN[self.ty] for c in self.channels))
+        return replace(self, neg=False, abs=True)
+
+
+# --- swizzles --------------------------------------------------------------------------------------------------------
+@cache
+def written(reach_table: Table, letters: int, wanted: tuple[tuple[int, str], ...]) -> str | None:
+    """Return the swizzle of a table whose lanes have some letters, None where there is none.
+
+    Lanes that do not matter read what the others read, where there is a choice.
+    """
+    lanes = dict(wanted)
+    if any(lane >= letters for lane in lanes):
+        return None
+    if reach_table == ANY:
+        first = wanted[0][1]
+        return "".join(lanes.get(k, first) for k in range(letters))
+    fitting = [t for t in reach_table if t is not None and all(t[k] == c for k, c in lanes.items())]
+    return min(fitting, key=lambda t: (len(set(t) - set(lanes.values())), reach_table.index(t)), default=None)
+
+
+def swizzle(reach: Reach, channels: list[Channel], lanes: list[int]) -> str | None:
+    """Return the text of a swizzle for channels (0 to 3, or constants) at some lanes; None where there is none."""
+    if any(isinstance(c, str) for c in channels) and not reach.constants:
+        return None
+    letters = [CHANNELS[c] if isinstance(c, int) else c for c in channels]
+    if reach.letters == 1:
+        return letters[0] if len(set(letters)) == 1 else None
+    if reach.letters == 0:
+        return ""
+    wanted: dict[int, str] = {}
+    for lane, letter in zip(lanes, letters, strict=True):
+        if wanted.setdefault(lane, letter) != letter:
+            return None
+    return written(reach.table, reach.letters, tuple(sorted(wanted.items())))
+
+
+def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, list[Channel]]]:
+    """Return the ways to name elements of a register, as (number, channels).
+
+    `at` is the register of element 0, or for internal registers its channel. Registers are named in pairs; the pair may
+    be that of the first element.
+    """
+    elements = [c for c in view.channels if isinstance(c, int)]
+    if bank == "i":
+        return [(at // 4, [at % 4 + c if isinstance(c, int) else c for c in view.channels])]
+    if bank == "c":
+        return [(at, list(view.channels))]
+    per = 4 if view.ty == "f16" else 2
+    offset = at * (per // 2)
+    low = min(elements, default=0) + offset
+    out: list[tuple[int, list[Channel]]] = []
+    for first in dict.fromkeys((low // per * per, offset // per * per)):
+        found = [c + offset - first if isinstance(c, int) else c for c in view.channels]
+        limit = 2 if reach.pair and view.ty == "f32" else 4
+        if all(isinstance(c, str) or 0 <= c < limit for c in found):
+            out.append((2 * first // per, found))
+    return out
+
+
+# --- constants -------------------------------------------------------------------------------------------------------
+def digits(values: tuple[Channel, ...], ty: str) -> tuple[str, ...] | None:
+    """Return the letters of constants that swizzles know, None if one is not among them."""
+    names = {v: k for k, v in (HALF_DIGITS if ty == "f16" else DIGITS).items()}
+    found = tuple(names.get(int(v), "") for v in values)
+    return found if all(found) else None
+
+
+@cache
+def constant_channels(number: int, ty: str) -> tuple[int, ...]:
+    """Return what the channels of a constant of the hardware hold."""
+    a, b = BANK0.entries[number], BANK1.entries[number]
+    if ty == "f32":
+        return a, b, a, a
+    return a & 0xFFFF, a >> 16, b & 0xFFFF, b >> 16
+
+
+@cache
+def hardware_constant(values: tuple[int, ...], ty: str) -> tuple[int, tuple[int, ...]] | None:
+    """Return (number, channels) of a constant of the hardware that holds some values."""
+    for number in range(len(BANK0.entries)):
+        have = constant_channels(number, ty)
+        if all(v in have for v in values):
+            return number, tuple(have.index(v) for v in values)
+    return None

@@ -1,0 +1,77 @@
+"""Where the inputs, uniforms and outputs of a shader are, and the constants that lie beside the uniforms."""
+
+from __future__ import annotations
+
+from isakit.compile.shader import ShaderInterface
+from isakit.compile.vector_ops import UniformName
+
+Values = tuple[int, ...]
+
+
+class LiteralPool:
+    """Constants in registers sa: words, in the order of their first use."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+
+    def place(self, values: Values, ty: str) -> tuple[int, tuple[int, ...]]:
+        """Return (word, elements) of some values; the word is the even one before the first of them.
+
+        Values of a vector come into one pair of registers, or two that follow each other.
+        """
+        distinct = tuple(dict.fromkeys(values))
+        wanted = self._packed(distinct) if ty == "f16" else distinct
+        for at in range(len(self.words)):
+            if self._fits(at, wanted):
+                break
+        else:
+            at = len(self.words)
+            at += at % 2 if len(wanted) > 1 else 0
+            self.words += [0] * (at - len(self.words))
+            self.words += wanted
+        base = at // 2 * 2
+        per = 2 if ty == "f16" else 1
+        return base, tuple((at - base) * per + distinct.index(v) for v in values)
+
+    def _fits(self, at: int, wanted: Values) -> bool:
+        end = at + len(wanted)
+        return tuple(self.words[at:end]) == wanted and (len(wanted) == 1 or at % 2 == 0)
+
+    @staticmethod
+    def _packed(values: Values) -> Values:
+        both = [*values, 0] if len(values) % 2 else [*values]
+        return tuple(both[k] | both[k + 1] << 16 for k in range(0, len(both), 2))
+
+
+class ProgramPlan:
+    """Where things are.
+
+    Attributes:
+        stage: vertex or fragment.
+        inputs: name of an input to (first primary attribute, registers).
+        outputs: name of an output to (first register, registers).
+        uniforms: name of a uniform to (first register sa, registers from one element to the next).
+        textures: name of a sampler to the first of the four registers sa of its state.
+        depth: name of the output that is the depth, empty if there is none.
+    """
+
+    def __init__(self, interface: ShaderInterface) -> None:
+        self.stage = interface.stage
+        self.depth = next((o.name for o in interface.outputs if o.semantic == "DEPTH"), "")
+        self.inputs: dict[str, tuple[int, int]] = {}
+        self.outputs: dict[str, tuple[int, int]] = {}
+        self.uniforms: dict[str, tuple[int, int]] = {}
+        self.textures: dict[str, int] = {}
+
+    def register(self, what: str, name: str) -> int:
+        """Return the first register of an input or output."""
+        return (self.outputs if what == "output" else self.inputs)[name][0]
+
+    def size(self, what: str, name: str) -> int:
+        """Return how many registers an input or output has."""
+        return (self.outputs if what == "output" else self.inputs)[name][1]
+
+    def uniform(self, u: UniformName) -> int:
+        """Return the first register of an element of a uniform."""
+        at, stride = self.uniforms[u.name]
+        return at + u.element * stride

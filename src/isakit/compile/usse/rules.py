@@ -1,0 +1,485 @@
+"""The rules of selection for the USSE.
+
+Of the instructions that can do an operation the one is taken whose operands need the fewest copies: multiply-add has
+one form that reads pairs of any register, and forms that read and write four channels of internal registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from isakit.compile.ir import Const, Ins, IrValue, NoAttributes
+from isakit.compile.lower.form import OperandReg
+from isakit.compile.ops import (
+    ABS,
+    ADD,
+    AND,
+    CMP,
+    MAXS,
+    MINS,
+    MUL,
+    NOT,
+    OR,
+    PAND,
+    PNOT,
+    POR,
+    SAR,
+    SHL,
+    SHR,
+    SUB,
+    XOR,
+    Compare,
+)
+from isakit.compile.usse import instructions as hw
+from isakit.compile.usse.operands import Fixed, FixedView, Source, View
+from isakit.compile.usse.selection import Dest, UsseSelection, immediate, rule
+from isakit.compile.vector_ops import (
+    DISCARD,
+    F2I,
+    I2F,
+    JOIN,
+    OUTPUT,
+    SAMPLE,
+    UNIFORM_AT,
+    VADD,
+    VCMP,
+    VCSEL,
+    VCVT,
+    VDOT,
+    VDSX,
+    VDSY,
+    VEXP2,
+    VLOG2,
+    VMAD,
+    VMAX,
+    VMIN,
+    VMUL,
+    VRCP,
+    VRSQ,
+    VSAT,
+    VSEL,
+    VSUBFLOOR,
+    Condition,
+    Element,
+    OutputName,
+    Sampling,
+    Sign,
+    UniformName,
+    count,
+    element,
+)
+
+Candidates = list[tuple[hw.UsseOp, tuple[int, ...]]]
+SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+INTEGER = {"e": "eq", "lg": "ne", "l": "lt", "le": "le", "g": "gt", "ge": "ge"}
+
+
+# --- elements --------------------------------------------------------------------------------------------------------
+def _two(table: dict[str, hw.UsseOp], commutes: bool = True) -> Callable[[Dest], Candidates]:
+    """Return the candidates of an operation with two sources: in either order, if that is the same."""
+    return lambda d: [(table[d.ty], (0, 1)), *([(table[d.ty], (1, 0))] if commutes else [])]
+
+
+_PAIRS = {VADD: hw.ADD, VMUL: hw.MUL, VMIN: hw.MIN, VMAX: hw.MAX}
+
+
+@rule(VADD, VMUL, VMIN, VMAX)
+def _pair(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    x, y = s.source(i.args[0]), s.source(i.args[1])
+    if i.op is VMUL and x.neg and y.neg:
+        x, y = x.negated(), y.negated()
+    s.vector(s.result(i), _two(_PAIRS[i.op]), x, y)
+
+
+@rule(VSUBFLOOR)
+def _subtract_floor(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    s.vector(s.result(i), _two(hw.FRC, commutes=False), s.source(i.args[0]), s.source(i.args[1]))
+
+
+@rule(VSAT)
+def _saturate(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    d = s.result(i)
+    t = d if d.v.cls.file != "o" else s.temporary_like(d)
+    s.vector(t, _two(hw.MAX), s.source(i.args[0]), Source(None, (0,) * d.count, d.ty))
+    s.vector(d, _two(hw.MIN), s.read(t), Source(None, (ONES[d.ty],) * d.count, d.ty))
+
+
+ONES = {"f32": 0x3F80_0000, "f16": 0x3C00}
+
+
+@rule(VMAD)
+def _multiply_add(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    x, y, z = (s.source(v) for v in i.args)
+    if x.neg and y.neg:
+        x, y = x.negated(), y.negated()
+
+    def candidates(d: Dest) -> Candidates:
+        out = [(hw.MAD2[d.ty], (0, 1, 2)), (hw.MAD2[d.ty], (1, 0, 2))]
+        if d.ty == "f32":
+            out += [(op, order) for op in ((hw.MAD4,) if d.count > 3 else (hw.MAD4, hw.MAD3))
+                    for order in ((0, 1, 2), (1, 0, 2))]  # fmt: skip
+        return out
+
+    s.vector(s.result(i), candidates, x, y, z)
+
+
+@rule(VDOT)
+def _dot(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    d = s.result(i)
+    x, y = s.source(i.args[0]), s.source(i.args[1])
+    n = count(i.args[0].kind)
+    if d.ty == "f16":
+        rest = 4 - n
+        x, y = (s.digits(x), s.digits(y)) if rest else (x, y)
+        x = x.swizzled((*x.channels, *("0" * rest)))
+        y = y.swizzled((*y.channels, *(("1",) if rest == 1 else y.channels[:rest])))
+        op = hw.DP["f16"]
+    else:
+        op = hw.DP4 if n == 4 else hw.DP3
+        if n == 2:
+            x, y = s.digits(x), s.digits(y)
+            x, y = x.swizzled((*x.channels, "0")), y.swizzled((*y.channels, "1"))
+    lanes = op.lanes([])
+    _, _, first, second = min((s.fits(op, pair, lanes), k, *pair) for k, pair in enumerate(((x, y), (y, x))))
+    s.emit(op, dst=s.destination(d), src1=s.legal(op.reach("src1"), first, lanes),
+           src2=s.legal(op.reach("src2"), second, lanes))  # fmt: skip
+
+
+_FUNCTIONS = {VRCP: "rcp", VRSQ: "rsq", VLOG2: "log", VEXP2: "exp"}
+
+
+@rule(VRCP, VRSQ, VLOG2, VEXP2)
+def _function(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    d, x = s.result(i), s.source(i.args[0])
+    for k in range(d.count):
+        s.emit_to(hw.FUNCTION[_FUNCTIONS[i.op], d.ty, d.ty], d.slice(k, k + 1), x.slice(k, k + 1))
+
+
+@rule(VDSX, VDSY)
+def _derivative(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    x = s.source(i.args[0])
+    s.vector(s.result(i), _two(hw.DSX if i.op is VDSX else hw.DSY, commutes=False), x, x.plain_source())
+
+
+@rule(JOIN)
+def _join(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    """Copy the parts that were not computed in place."""
+    d, at = s.result(i), 0
+    for v in i.args:
+        n = count(v.kind)
+        if v not in s.parts:
+            s.assign(d.slice(at, at + n), s.source(v))
+        at += n
+
+
+@rule(VCVT)
+def _convert(s: UsseSelection, i: Ins, a: Element) -> None:
+    d, x = s.result(i), s.source(i.args[0])
+    if d.ty == x.ty:
+        s.assign(d, x)
+        return
+    s.converted(d, x)
+
+
+@rule(VCSEL)
+def _choose_by_zero(s: UsseSelection, i: Ins, a: Condition) -> None:
+    """Choose channel by channel: all sources have one swizzle, so that each lies as the result does."""
+    c, x, y = (s.source(v) for v in i.args)
+    cond = a.cond
+    if cond in ("ge", "gt"):
+        cond, x, y = INVERTED[cond], y, x
+    d = s.result(i)
+    t = d if s.is_aligned(d) else s.aligned_temporary(d.count, d.ty)
+    sources = [s.aligned(v, own=v is c) for v in (c, x, y)]
+    s.emit_to(hw.SELECT[cond, d.ty], t, *sources)
+    if t is not d:
+        s.assign(d, s.read(t))
+
+
+@rule(VSEL)
+def _choose(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    p, yes, no = i.args
+    condition = s.predicate(p)
+    if i.out.kind == "r":
+        dst = OperandReg(s.vreg(i.out))
+        s.word_into(dst, no)
+        s.guard = condition, ""
+        s.word_into(dst, yes)
+        s.guard = None
+        return
+    d = s.result(i)
+    t = d if d.v.cls.file != "o" and d.covers else s.temporary_like(d)
+    source = s.source(yes)
+    if any(s.fits(hw.MOV[d.ty], [source.slice(b, e)], s.lanes(t.slice(b, e))) for b, e in s.chunks(t)):
+        source = s.copied(source, t.internal)
+    s.assign(t, s.source(no))
+    s.guard = condition, ""
+    s.assign(t, source)
+    s.guard = None
+    if t is not d:
+        s.assign(d, s.read(t))
+
+
+# --- conditions ------------------------------------------------------------------------------------------------------
+@rule(VCMP, CMP, PAND, POR, PNOT)
+def _condition(s: UsseSelection, i: Ins, a: NoAttributes | Condition | Compare) -> None:
+    condition_into(s, OperandReg(s.vreg(i.out)), i, False)
+
+
+def condition_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
+    """Compute a condition, or its opposite, into a predicate.
+
+    There is no logic on predicates: the second test of two is done where the first one did not decide.
+    """
+    if i.op is PNOT:
+        _operand_into(s, p, i.args[0], not inverted)
+    elif i.op in (PAND, POR):
+        both = (i.op is PAND) != inverted
+        first, second = i.args
+        if _test(s, first) and not _test(s, second):
+            first, second = second, first
+        if second in s.fused and not _test(s, second) and second.ins is not None:
+            old, s.guard = s.guard, None
+            condition_into(s, OperandReg(s.vreg(second)), second.ins, False)
+            s.guard = old
+        _operand_into(s, p, first, inverted)
+        old = s.guard
+        if _test(s, second) and second.ins is not None:
+            s.guard = p.v, "" if both else "!"
+            condition_into(s, p, second.ins, inverted)
+        else:
+            s.guard = s.predicate(second), "!" if both != inverted else ""
+            s.set_predicate(p, not both)
+        s.guard = old
+    elif i.op is VCMP:
+        test_into(s, p, i, inverted)
+    else:
+        c = CMP.of(i)
+        cond = INVERTED[INTEGER[c.cond]] if inverted else INTEGER[c.cond]
+        s.emit(hw.TEST_INTEGER[c.ty], cond=cond, dst=p, src1=s.word(i.args[0]), src2=s.word(i.args[1]))
+
+
+def _test(s: UsseSelection, v: IrValue) -> bool:
+    return v in s.fused and v.ins is not None and v.ins.op in (VCMP, CMP)
+
+
+def _operand_into(s: UsseSelection, p: OperandReg, v: IrValue, inverted: bool) -> None:
+    if v in s.fused and v.ins is not None:
+        condition_into(s, p, v.ins, inverted)
+        return
+    if isinstance(v, Const):
+        s.set_predicate(p, bool(v.value & 1) != inverted)
+        return
+    s.set_predicate(p, inverted)
+    old, s.guard = s.guard, (s.vreg(v), "")
+    s.set_predicate(p, not inverted)
+    s.guard = old
+
+
+def test_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
+    """Compare two scalars."""
+    cond = VCMP.of(i).cond
+    sources: list[OperandReg | FixedView] = []
+    ty = element(i.args[0].kind)
+    for v in i.args:
+        x = s.source(v)
+        channel = x.channels[0]
+        if x.base is not None and (not x.plain or not isinstance(channel, int) or s.beyond_test(x, channel)):
+            x = s.copied(replace(x, extent=(0, 0)), False)
+        operand = s.legal(hw.TEST[ty].reach("src1"), x, [0])
+        if ty == "f16" and operand.view.channels[0] % 2:
+            operand = s.legal(hw.TEST[ty].reach("src1"), s.copied(x, False), [0])
+        sources.append(operand)
+    s.emit(hw.TEST[ty], cond=INVERTED[cond] if inverted else cond, dst=p, src1=sources[0], src2=sources[1])
+
+
+@rule(DISCARD)
+def _discard(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    """Discard where a predicate does not hold: there is no form for the others."""
+    p = OperandReg(s.m.vreg(s.registers.predicate))
+    _operand_into(s, p, i.args[0], True)
+    s.emit(hw.KILL, cond=p)
+
+
+# --- integers --------------------------------------------------------------------------------------------------------
+def _multiply(s: UsseSelection, i: Ins, x: IrValue, y: IrValue, z: IrValue, neg2: bool = False) -> None:
+    """Emit x * y + z, or x * y - z, as the pair of instructions that does it."""
+    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    s.emit(hw.IMAD, dst=t, src0=s.register_word(x), src1=s.word(y), src2=s.word(z), neg2=neg2)
+    s.emit(hw.IMAD, dst=dst, src0=s.register_word(x), src1=s.word(y), src2=t, neg2=neg2, step="step1")
+
+
+@rule(ADD)
+def _add(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    x, y = i.args
+    _multiply(s, i, x, Const(1), y)
+
+
+@rule(SUB)
+def _sub(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    x, y = i.args
+    _multiply(s, i, x, Const(1), y, neg2=True)
+
+
+@rule(MUL)
+def _mul(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    _multiply(s, i, i.args[0], i.args[1], Const(0))
+
+
+_BITWISE = {AND: "and", OR: "or", XOR: "xor", SHL: "shl", SHR: "shr", SAR: "asr"}
+
+
+@rule(AND, OR, XOR, SHL, SHR, SAR)
+def _bitwise(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    x, y = i.args
+    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    s.emit(hw.BITWISE[_BITWISE[i.op]], dst=dst, src1=s.register_word(x), src2=s.word(y, 0xFFFF))
+
+
+@rule(NOT)
+def _not(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    s.emit(hw.BITWISE["xor"], dst=dst, src1=s.register_word(i.args[0]), src2=s.word(Const(0xFFFF_FFFF)))
+
+
+@rule(MINS, MAXS)
+def _extreme(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    x, y = i.args
+    p, dst = s.m.vreg(s.registers.predicate), OperandReg(s.vreg(i.out))
+    s.emit(hw.TEST_INTEGER["s32"], cond="lt", dst=OperandReg(p), src1=s.word(x), src2=s.word(y))
+    s.word_into(dst, y if i.op is MINS else x)
+    s.guard = p, ""
+    s.word_into(dst, x if i.op is MINS else y)
+    s.guard = None
+
+
+@rule(ABS)
+def _abs(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    """Flip all bits of a negative number, and add one."""
+    x = i.args[0]
+    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    u = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    s.emit(hw.BITWISE["asr"], dst=t, src1=s.register_word(x), src2=immediate(31))
+    s.emit(hw.BITWISE["xor"], dst=u, src1=s.register_word(x), src2=t)
+    for name in ("", "step1"):
+        s.emit(hw.IMAD, dst=dst, src0=u, src1=immediate(1), src2=dst if name else t, neg2=True, step=name)
+
+
+@rule(I2F)
+def _from_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
+    """Convert the halves, which is exact, and round their sum once."""
+    x = s.register_word(i.args[0])
+    low, high, d = s.temporary(), s.temporary(), s.result(i)
+    for part, at, ty in ((low, 0, "u16"), (high, 1, "s16" if a.signed else "u16")):
+        view = View((at,), "f16")
+        source = FixedView(x.base, view) if isinstance(x, FixedView) else OperandReg(x.v, x.unit, 1, view=view)
+        if isinstance(source, OperandReg):
+            source.view = View((2 * x.unit + at,) if isinstance(x, OperandReg) else (at,), "f16")
+        s.emit(hw.PACK["f32", ty], dst=s.destination(part), src1=source)
+    s.vector(d, lambda d: [(hw.MAD2["f32"], (0, 1, 2))], s.read(high), Source(None, (0x4780_0000,), "f32"), s.read(low))
+
+
+@rule(F2I)
+def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
+    """Convert the halves of the number that is cut off: the upper one is the floor of its 65536th part."""
+    x = s.source(i.args[0])
+    if x.base is None or not x.plain:
+        x = s.copied(x, False)
+    one, scale = Source(None, (0x3F80_0000,), "f32"), Source(None, (0x3780_0000,), "f32")
+    zero = Source(None, (0,), "f32")
+    t, down, high, low = (s.temporary() for _ in range(4))
+    frc, mul = _two(hw.FRC, commutes=False), _two(hw.MUL)
+    s.vector(down, frc, zero, x.absolute())  # minus the floor of the magnitude
+    s.vector(t, mul, s.read(down).negated(), one)
+    s.vector(down, mul, s.read(down), one)
+    s.vector(t, lambda d: [(hw.SELECT["lt", "f32"], (0, 1, 2))], x, s.read(down), s.read(t))
+    whole, part = s.read(t), s.temporary()
+    s.vector(part, mul, whole, scale)
+    s.vector(high, frc, zero, s.read(part))
+    s.vector(low, lambda d: [(hw.MAD2["f32"], (0, 1, 2))], s.read(high), Source(None, (0x4780_0000,), "f32"), whole)
+    s.vector(high, mul, s.read(high).negated(), one)
+    dst = OperandReg(s.vreg(i.out), 0, 1, view=View((0,), "f16"))
+    s.emit(hw.PACK_F32["u16"], dst=dst, src1=s.legal(hw.PACK_F32["u16"].reach("src1"), s.read(low), [0]))
+    upper = OperandReg(dst.v, 0, 1, "part", View((1,), "f16"))
+    s.emit(hw.PACK_F32["s16"], dst=upper, src1=s.legal(hw.PACK_F32["s16"].reach("src1"), s.read(high), [0]))
+
+
+# --- uniforms, textures, results -------------------------------------------------------------------------------------
+@rule(UNIFORM_AT)
+def _uniform_at(s: UsseSelection, i: Ins, a: UniformName) -> None:
+    d = s.result(i)
+    base, stride = s.plan.uniforms[a.name]
+    base += a.element * stride
+    pairs = stride % 2 == 0
+    step, first = (stride // 2, base // 2) if pairs else (stride, base)
+    via = s.m.vreg(s.registers.index)
+    s.emit(hw.INDEX, dst=OperandReg(via), src0=s.register_word(i.args[0]), src1=immediate(step), src2=immediate(first))
+    per = 4 if d.ty == "f16" else 2
+    for start, stop in ((k, min(k + per, d.count)) for k in range(0, d.count, per)):
+        part = d.slice(start, stop)
+        view = View(tuple(range(stop - start)), d.ty)
+        if not pairs:
+            s.emit(hw.BITWISE["or"], dst=s.destination(part), src1=FixedView(Fixed("sa1", 0), view),
+                   src2=immediate(0), via=OperandReg(via))  # fmt: skip
+            continue
+        for b, e in s.chunks(part):
+            one = part.slice(b, e)
+            ones = s.legal(hw.MUL[d.ty].reach("src2"), Source(None, (ONES[d.ty],) * (e - b), d.ty), s.lanes(one))
+            base = Fixed("sa2", start if per == 2 else 0)
+            source = FixedView(base, View(tuple(range(b, e)), d.ty))
+            s.emit(hw.MUL[d.ty], dst=s.destination(one), src1=source, src2=ones, via=OperandReg(via))
+
+
+@rule(SAMPLE)
+def _sample(s: UsseSelection, i: Ins, a: Sampling) -> None:
+    """Ask for a texel and wait for it."""
+    x = s.source(i.args[0])
+    n = {"2d": 2, "cube": 3, "proj": 3}[a.kind]
+    if a.kind == "proj":
+        last = len(x.channels) - 1
+        t, at = s.temporary(1, x.ty), s.temporary(2, x.ty)
+        s.emit_to(hw.FUNCTION["rcp", x.ty, x.ty], t, x.slice(last, last + 1))
+        factor = s.read(t)
+        s.vector(at, _two(hw.MUL), x.slice(0, 2), factor.swizzled(factor.channels * 2))
+        x, n = s.read(at), 2
+    coordinate = s.in_registers(x.slice(0, n), n)
+    size = 4 if element(a.to) == "f32" else 2
+    texel = Dest(s.m.vreg(s.registers.pair, size), 0, 4, element(a.to))
+    more: dict[str, object] = {}
+    if a.lod in ("bias", "lod"):
+        level = s.in_registers(s.source(i.args[1]), 1)
+        more = {"lodmode": "bias" if a.lod == "bias" else "replace", "src2": level}
+    elif a.lod == "grad":
+        both = s.temporary(4)
+        s.assign(both.slice(0, 2), s.source(i.args[1]).slice(0, 2))
+        s.assign(both.slice(2, 4), s.source(i.args[2]).slice(0, 2))
+        more = {"lodmode": "gradient", "src2": OperandReg(both.v, 0, 4, view=View((0, 1, 2, 3)))}
+    state = FixedView(Fixed("sa", s.plan.textures[a.sampler]), View((0,)))
+    name = f"smp{2 if n == 2 else 3}d.{x.ty}"
+    s.emit(hw.SAMPLE, name=name, conv=element(a.to), dst=OperandReg(texel.v, 0, size, view=View((0,))), src0=coordinate,
+           src1=state, **more)  # fmt: skip
+    s.emit(hw.WAIT)
+    if i.out in s.parts or i.out in s.outputs:
+        d = s.result(i)
+        s.assign(d, s.read(texel.slice(0, d.count)))
+    else:
+        s.vregs[i.out] = texel.v
+
+
+@rule(OUTPUT)
+def _output(s: UsseSelection, i: Ins, a: OutputName) -> None:
+    """Copy an output that was not computed in place."""
+    v = i.args[0]
+    if v in s.outputs:
+        return
+    if a.name == s.plan.depth:
+        x = s.in_registers(s.source(v), 1)
+        s.emit(hw.DEPTH, src0=x)
+        return
+    reg = s.fixed_register("output", a.name, 0)
+    d = Dest(reg, 0, count(v.kind), element(v.kind))
+    s.assign(d, s.source(v))

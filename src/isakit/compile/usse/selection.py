@@ -1,0 +1,619 @@
+"""What the rules for the USSE have in common: where values are, operands that instructions can have, copies.
+
+Negation, absolute value, swizzles and constants are no instructions: what reads them reads their argument so. A value
+that is one part of a vector is computed where the vector is, and an output in its registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from isakit.compile.ir import Const, Function, Ins, IrOp, IrValue
+from isakit.compile.lower.form import MIns, OperandReg, VReg
+from isakit.compile.lower.rules import Rules
+from isakit.compile.lower.select import Selection
+from isakit.compile.ops import CMP, COPY, PAND, PHI, PNOT, POR
+from isakit.compile.passes.values import count_uses
+from isakit.compile.usse import instructions as hw
+from isakit.compile.usse.operands import (
+    DIGITS,
+    HALF_DIGITS,
+    Fixed,
+    FixedView,
+    Source,
+    View,
+    digits,
+    hardware_constant,
+    placed,
+    swizzle,
+)
+from isakit.compile.usse.program import LiteralPool, ProgramPlan
+from isakit.compile.usse.registers import Registers, words
+from isakit.compile.usse.target import UsseTarget
+from isakit.compile.vector_ops import (
+    BITS,
+    CONSTANTS,
+    DISCARD,
+    INPUT,
+    JOIN,
+    ONE,
+    OUTPUT,
+    SWIZZLE,
+    UNIFORM,
+    VABS,
+    VCMP,
+    VCSEL,
+    VNEG,
+    count,
+    element,
+)
+
+A = TypeVar("A", bound=tuple[Any, ...])
+CONDITIONS = (VCMP, CMP, PAND, POR, PNOT)
+LAZY = (VNEG, VABS, SWIZZLE, INPUT, UNIFORM, BITS, COPY)
+"""Operations that are ways to read their argument."""
+
+
+@dataclass(frozen=True)
+class Dest:
+    """Where a result goes: elements of a register from `first` on."""
+
+    v: VReg
+    first: int
+    count: int
+    ty: str
+
+    def slice(self, start: int, stop: int) -> Dest:
+        """Return some of the elements."""
+        return replace(self, first=self.first + start, count=stop - start)
+
+    @property
+    def internal(self) -> bool:
+        """Whether all four channels can be written at once."""
+        return self.v.cls.file == "i"
+
+    @property
+    def covers(self) -> bool:
+        """Whether nothing else lies in its registers, so that channels can be written two at a time."""
+        if self.internal or self.ty != "f16":
+            return True
+        end = self.first + self.count
+        return self.first % 2 == 0 and (end % 2 == 0 or (end + 1) // 2 == self.v.size)
+
+
+class UsseSelection(Selection):
+    """Selection for one function.
+
+    Attributes:
+        plan: where inputs, uniforms and outputs are.
+        literals: constants that lie in registers sa.
+        evicted: wide values that may not be in internal registers, of which there are few.
+    """
+
+    def __init__(
+        self, f: Function, target: UsseTarget, plan: ProgramPlan, literals: LiteralPool, evicted: set[IrValue]
+    ) -> None:
+        super().__init__(f, target, set())
+        self.registers: Registers = target.registers
+        self.plan, self.literals, self.evicted = plan, literals, evicted
+        self.uses = count_uses(f)
+        self.fixed: dict[tuple[str, str], VReg] = {}
+        self.copies: dict[Any, VReg] = {}
+        self.begun: set[tuple[VReg, int]] = set()
+        self.parts: dict[IrValue, tuple[IrValue, int]] = {}
+        """Values that are computed in their place in a vector: (the vector, first element)."""
+        self.fused: set[IrValue] = set()
+        """Conditions that the one operation which reads them computes."""
+        self.outputs: dict[IrValue, str] = {}
+        """Values that are computed in the registers of an output."""
+        self._find_parts()
+
+    def _find_parts(self) -> None:
+        for i in self.f.instructions():
+            if i.op is OUTPUT and self.plan.stage == "vertex" and self._own(i.args[0]):
+                self.outputs[i.args[0]] = OUTPUT.of(i).name
+            if i.op in (PAND, POR, PNOT, DISCARD):
+                self.fused |= {a for a in i.args if self._condition(a, i)}
+            if i.op is not JOIN:
+                continue
+            at = 0
+            for a in i.args:
+                n = count(a.kind)
+                whole = n == 1 or at == 0
+                if self._own(a) and a.ins is not None and a.ins.block is i.block and whole:
+                    self.parts[a] = (i.out, at)
+                at += n
+
+    def _own(self, v: IrValue) -> bool:
+        """Return whether an instruction computes a value that one other operation reads."""
+        i = v.ins
+        return i is not None and self.uses[v] == 1 and i.op not in (*LAZY, PHI) and not self.constant(v)
+
+    def _condition(self, v: IrValue, reader: Ins) -> bool:
+        i = v.ins
+        return i is not None and self.uses[v] == 1 and i.op in CONDITIONS and i.block is reader.block
+
+    def constant(self, v: IrValue) -> bool:
+        """Return whether a value is a constant, or a vector of constants."""
+        return isinstance(v, Const) or (
+            v.ins is not None and v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args)
+        )
+
+    # --- what the walk through a function asks ----------------------------------------------------------------------
+    def begin(self) -> None:
+        """Forget copies, which later blocks may be reached without."""
+        self.copies = {}
+
+    def taken_over(self, i: Ins) -> bool:
+        """Return whether those who read a result read it from where its argument is."""
+        return i.op in LAZY or (bool(i.outs) and (i.out in self.fused or self.constant(i.out)))
+
+    def bring(self, dst: VReg, v: IrValue) -> None:
+        """Put a value into a register."""
+        if v.kind == "p":
+            self.copy_predicate(OperandReg(dst), v)
+        elif v.kind == "r":
+            self.word_into(OperandReg(dst), v)
+        else:
+            self.assign(Dest(dst, 0, count(v.kind), element(v.kind)), self.source(v))
+
+    def copy(self, dst: VReg, src: VReg) -> None:
+        """Copy a whole register."""
+        if dst.cls.file == "p":
+            self.copy_predicate(OperandReg(dst), src)
+            return
+        source = Source(src, tuple(range(dst.size)), "f32", extent=(0, dst.size))
+        self.assign(Dest(dst, 0, dst.size, "f32"), source)
+
+    def load(self, dst: OperandReg, value: Const) -> None:
+        """Put a constant into a register."""
+        self.bring(dst.v, value)
+
+    # --- where values are --------------------------------------------------------------------------------------------
+    def vreg(self, v: IrValue) -> VReg:
+        """Return the register of a value that is not part of a vector."""
+        got = self.vregs.get(v)
+        if got is None:
+            cls, size = self.kinds[v.kind]
+            wide = element(v.kind) == "f32" and count(v.kind) > 2
+            if wide and v not in self.evicted and v.ins is not None and v.ins.op is not PHI:
+                cls = self.registers.internal
+            if v.ins is not None and v.ins.op is VCSEL and cls is self.registers.scalar:
+                cls = self.registers.pair  # a scalar in a channel x
+            got = self.vregs[v] = self.m.vreg(cls, size)
+            if cls.file == "p":
+                got.true, got.false = "", "!"
+        return got
+
+    def place(self, v: IrValue) -> Dest:
+        """Return where a value is computed."""
+        n, ty, at = count(v.kind), element(v.kind), 0
+        while v in self.parts:
+            v, offset = self.parts[v]
+            at += offset
+        name = self.outputs.get(v)
+        reg = self.fixed_register("output", name, words(v.kind)) if name is not None else self.vreg(v)
+        return Dest(reg, at, n, ty)
+
+    def result(self, i: Ins) -> Dest:
+        """Return where the result of an operation goes."""
+        return self.place(i.out)
+
+    def fixed_register(self, what: str, name: str, size: int) -> VReg:
+        """Return the register that an input or output has."""
+        got = self.fixed.get((what, name))
+        if got is None:
+            cls = self.registers.output if what == "output" else self.registers.pair
+            got = self.fixed[what, name] = self.m.vreg(cls, self.plan.size(what, name))
+            got.fixed, got.color = True, self.plan.register(what, name)
+        return got
+
+    def source(self, v: IrValue) -> Source:
+        """Return how a value is read."""
+        n, ty = count(v.kind), element(v.kind)
+        i = v.ins
+        if isinstance(v, Const):
+            return Source(None, (v.value,), ty)
+        assert i is not None
+        if i.op is JOIN and self.constant(v):
+            return Source(None, tuple(a.value for a in i.args if isinstance(a, Const)), ty)
+        if i.op is VNEG:
+            return self.source(i.args[0]).negated()
+        if i.op is VABS:
+            return self.source(i.args[0]).absolute()
+        if i.op is SWIZZLE:
+            return self._swizzled(self.source(i.args[0]), SWIZZLE.of(i).pattern)
+        if i.op is BITS:
+            inner = self.place(i.args[0]) if self._read_from_register(i.args[0]) else None
+            if inner is not None:
+                return Source(inner.v, (inner.first,), "f32", extent=(inner.first, 1))
+            return replace(self.source(i.args[0]), ty="f32")
+        if i.op is INPUT:
+            reg = self.fixed_register("input", INPUT.of(i).name, words(v.kind))
+            return Source(reg, tuple(range(n)), ty, extent=(0, n))
+        if i.op is UNIFORM:
+            return Source(Fixed("sa", self.plan.uniform(UNIFORM.of(i))), tuple(range(n)), ty, extent=(0, n))
+        at = self.place(v)
+        return Source(at.v, tuple(range(at.first, at.first + n)), ty, extent=(at.first, n))
+
+    def _read_from_register(self, v: IrValue) -> bool:
+        return v.ins is not None and v.ins.op not in LAZY and not self.constant(v)
+
+    def _swizzled(self, s: Source, pattern: str) -> Source:
+        letters = [c for c in pattern if c in CONSTANTS]
+        if s.base is None:
+            one = digit_bits(s.ty)
+            return s.swizzled(tuple(one[c] if c in CONSTANTS else s.channels["xyzw".index(c)] for c in pattern))
+        if letters and (s.neg or s.abs):  # the modifiers would change the constants, too
+            s = self.copied(replace(s, extent=(0, 0)), len(s.channels) > 2 and s.ty == "f32")
+        return s.swizzled(tuple(c if c in CONSTANTS else s.channels["xyzw".index(c)] for c in pattern))
+
+    # --- operands ---------------------------------------------------------------------------------------------------
+    def lanes(self, d: Dest) -> list[int]:
+        """Return the channels of an instruction that write a destination.
+
+        A scalar may come to lie in any half of a pair, which its swizzles follow.
+        """
+        if d.internal or d.ty == "f16":
+            return list(range(d.first, d.first + d.count))
+        return [(d.first + k) % 2 for k in range(d.count)]
+
+    def operand(self, reach: hw.Reach, s: Source, lanes: list[int]) -> OperandReg | FixedView | None:
+        """Return a source as the operand of an instruction, None where it cannot be one."""
+        if (s.neg and not reach.neg) or (s.abs and not reach.abs):
+            return None
+        if s.base is None:
+            return self._constant(reach, s, lanes)
+        bank, at = (s.base.bank, s.base.number) if isinstance(s.base, Fixed) else (s.base.cls.file, 0)
+        if (reach.internal and bank != "i") or (reach.own and not self._is_own(bank)):
+            return None
+        view = View(s.channels, s.ty, s.neg, s.abs)
+        if not any(swizzle(reach, channels, lanes) is not None for _, channels in placed(bank, at, view, reach)):
+            return None
+        if isinstance(s.base, Fixed):
+            return FixedView(s.base, view)
+        used = [c for c in s.channels if isinstance(c, int)]
+        per = 2 if s.ty == "f16" and bank != "i" else 1
+        low, high = min(used, default=0) // per, max(used, default=0) // per
+        return OperandReg(s.base, low, high - low + 1, view=view)
+
+    def _is_own(self, bank: str) -> bool:
+        """Return whether a bank has registers of the program: in a secondary program, uniforms are, too."""
+        return bank in ("g", "i") or (bank in ("sa", "literal") and self.registers.secondary)
+
+    def _constant(self, reach: hw.Reach, s: Source, lanes: list[int]) -> FixedView | None:
+        if reach.internal:
+            return None
+        for neg in (False, True) if reach.neg and not reach.own else (False,) if not reach.own else ():
+            found = s.negated() if neg else s
+            letters = digits(found.channels, s.ty)
+            if letters is not None and reach.constants and swizzle(reach, list(letters), lanes) is not None:
+                return FixedView(Fixed("c", 0), View(letters, s.ty, neg))
+            values = tuple(int(c) for c in found.channels)
+            got = hardware_constant(values, s.ty)
+            if got is not None:
+                view = View(got[1], s.ty, neg)
+                if swizzle(reach, list(got[1]), lanes) is not None and not (reach.pair and max(got[1]) > 1):
+                    return FixedView(Fixed("c", got[0]), view)
+        if reach.own and not self._is_own("literal"):
+            return None
+        base, channels = self.literals.place(tuple(int(c) for c in s.channels), s.ty)
+        view = View(channels, s.ty)
+        if any(swizzle(reach, ch, lanes) is not None for _, ch in placed("literal", base, view, reach)):
+            return FixedView(Fixed("literal", base), view)
+        return None
+
+    def fits(self, op: hw.UsseOp, sources: Sequence[Source], lanes: list[int]) -> int:
+        """Return how many sources an instruction cannot have as they are."""
+        return sum(self.operand(r, s, lanes) is None for (_, r), s in zip(op.sources, sources, strict=True))
+
+    def copied(self, s: Source, internal: bool) -> Source:
+        """Return a source in a register of its own, of internal ones if asked for.
+
+        An internal copy is one of everything that belongs together (where `extent` says what does), which serves others
+        that read the same and leaves modifiers to them; other copies have none.
+        """
+        whole = internal and s.base is not None and s.ty == "f32"
+        first, n = s.extent
+        used = [c for c in s.channels if isinstance(c, int)]
+        if whole and used and n <= 4 and all(first <= c < first + n for c in used):
+            key = s.base, first, n
+            got = self.copies.get(key)
+            if got is None:
+                got = self.copies[key] = self.m.vreg(self.registers.internal, n)
+                own = Source(s.base, tuple(range(first, first + n)), s.ty, extent=s.extent)
+                guard, self.guard = self.guard, None
+                self.assign(Dest(got, 0, n, s.ty), own)
+                self.guard = guard
+            channels = tuple(c - first if isinstance(c, int) else c for c in s.channels)
+            return Source(got, channels, s.ty, s.neg, s.abs, extent=(0, n))
+        n = len(s.channels)
+        cls, size = self.kinds[s.ty if n == 1 else f"{s.ty}x{n}"]
+        if internal:
+            cls, size = self.registers.internal, n
+        t = self.m.vreg(cls, size)
+        guard, self.guard = self.guard, None
+        self.assign(Dest(t, 0, n, s.ty), s)
+        self.guard = guard
+        return Source(t, tuple(range(n)), s.ty, extent=(0, n))
+
+    def legal(self, reach: hw.Reach, s: Source, lanes: list[int]) -> OperandReg | FixedView:
+        """Return a source as an operand, from a copy where it cannot be one itself."""
+        got = self.operand(reach, s, lanes)
+        if got is not None:
+            return got
+        wide = reach.internal or (len(s.channels) > 2 and s.ty == "f32")
+        attempt = self.copied(s, wide)
+        got = self.operand(reach, attempt, lanes)
+        if got is None:  # not in this order of channels
+            t = self.copied(replace(attempt, extent=(0, 0)), wide)
+            got = self.operand(reach, t, lanes)
+        assert got is not None, f"{reach} {s} {lanes}"
+        return got
+
+    # --- instructions -----------------------------------------------------------------------------------------------
+    def destination(self, d: Dest) -> OperandReg:
+        """Return the operand of a result.
+
+        Of two halves of a register the one that is written second leaves the first one alone.
+        """
+        per = 2 if d.ty == "f16" and not d.internal else 1
+        low, high = d.first // per, (d.first + d.count - 1) // per
+        beside = False
+        if not d.covers:
+            units = {(d.v, k) for k in range(low, high + 1)}
+            beside = not units.isdisjoint(self.begun)
+            self.begun |= units
+        view = View(tuple(range(d.first, d.first + d.count)), d.ty)
+        return OperandReg(d.v, low, high - low + 1, "part" if beside else "", view)
+
+    def chunks(self, d: Dest) -> list[tuple[int, int]]:
+        """Return the parts of a destination that one instruction writes: all, or two f32 at a time."""
+        if d.internal or d.ty == "f16":
+            return [(0, d.count)]
+        cuts = [0, *(k for k in range(1, d.count) if (d.first + k) % 2 == 0), d.count]
+        return list(pairwise(cuts))
+
+    def emit_to(self, op: hw.UsseOp, d: Dest, *sources: Source) -> MIns:
+        """Emit one instruction for a destination that it can write at once."""
+        if op.halves and not d.covers:
+            t = self.temporary(d.count, d.ty)
+            self.emit_to(op, t, *sources)
+            op, sources = hw.MUL[d.ty], (self.read(t), Source(None, (ONE[d.ty],) * d.count, d.ty))
+        lanes = self.lanes(d)
+        ops: dict[str, Any] = {"dst": self.destination(d)}
+        for (name, reach), s in zip(op.sources, sources, strict=True):
+            ops[name] = self.legal(reach, s, lanes)
+        return self.emit(op, **ops)
+
+    def read(self, d: Dest) -> Source:
+        """Return what was written to a destination as a source."""
+        return Source(d.v, tuple(range(d.first, d.first + d.count)), d.ty, extent=(d.first, d.count))
+
+    def vector(self, d: Dest, candidates: Callable[[Dest], list[tuple[hw.UsseOp, tuple[int, ...]]]],
+               *sources: Source) -> None:  # fmt: skip
+        """Emit an operation on every element: of the candidates, instructions with an order of sources, the best.
+
+        Best is the first one that needs the fewest copies.
+        """
+        for start, stop in self.chunks(d):
+            part = d.slice(start, stop)
+            mine = [s.slice(start, stop) for s in sources]
+            lanes = self.lanes(part)
+            ranked = [(self.fits(op, [mine[k] for k in order], lanes), n, op, order)
+                      for n, (op, order) in enumerate(candidates(part))]  # fmt: skip
+            _, _, op, order = min(ranked, key=lambda r: r[:2])
+            self.emit_to(op, part, *(mine[k] for k in order))
+
+    def assign(self, d: Dest, s: Source) -> None:
+        """Copy a source to a destination."""
+        if s.ty == "f16" and d.ty == "f16" and not d.internal and isinstance(s.base, VReg) and s.plain:
+            d, s = raw_words(d, s)
+        for start, stop in self.chunks(d):
+            part, mine = d.slice(start, stop), s.slice(start, stop)
+            self._move(part, mine)
+
+    def _move(self, d: Dest, s: Source) -> None:
+        lanes = self.lanes(d)
+        mov = hw.MOV[d.ty]
+        halved = mov.halves and not d.covers
+        wide = d.count > 2 and d.ty == "f32" and not (isinstance(s.base, VReg) and s.base.cls.file == "i")
+        if not halved and not wide and self.operand(mov.reach("src1"), s, lanes) is not None:
+            m = self.emit_to(mov, d, s)
+            m.moves = self._is_copy(d, s)
+            return
+        if wide and s.plain and s.base is not None:
+            pack = hw.PACK_F32["f32"]
+            source = self.operand(pack.reach("src1"), s, lanes)
+            if source is not None:
+                self.emit(pack, dst=self.destination(d), src1=source)
+                return
+        self.emit_to(hw.MUL[d.ty], d, s, Source(None, (ONE[d.ty],) * d.count, d.ty))
+
+    def _is_copy(self, d: Dest, s: Source) -> bool:
+        """Return whether the registers of a copy could be the same ones."""
+        return (
+            isinstance(s.base, VReg)
+            and s.plain
+            and self.guard is None
+            and s.base.cls.file == d.v.cls.file
+            and s.ty == d.ty == "f32"
+            and all(c == s.channels[0] + k for k, c in enumerate(s.channels) if isinstance(s.channels[0], int))
+        )
+
+    # --- words and predicates ----------------------------------------------------------------------------------------
+    def word(self, v: IrValue, immediates: int = 0x7F) -> OperandReg | FixedView:
+        """Return an integer in a register, or as an immediate number up to `immediates`."""
+        if isinstance(v, Const):
+            if v.value <= immediates:
+                return FixedView(Fixed("#", v.value), View((0,)))
+            base, channels = self.literals.place((v.value,), "f32")
+            return FixedView(Fixed("literal", base + int(channels[0])), View((0,)))
+        i = v.ins
+        if i is not None and i.op is BITS:
+            s = self.source(i.args[0])
+            if s.neg or s.abs or not isinstance(s.channels[0], int) or s.ty != "f32":
+                s = self.copied(s, False)
+            if s.base is None:
+                return self.word(Const(int(s.channels[0])), immediates)
+            if isinstance(s.base, VReg) and s.base.cls.file == "i":
+                s = self.copied(replace(s, extent=(0, 0)), False)
+            at = int(s.channels[0])
+            if isinstance(s.base, Fixed):
+                return FixedView(Fixed(s.base.bank, s.base.number + at), View((0,)))
+            assert s.base is not None
+            return OperandReg(s.base, at, 1, view=View((0,)))
+        if i is not None and i.op is UNIFORM:
+            return FixedView(Fixed("sa", self.plan.uniform(UNIFORM.of(i))), View((0,)))
+        if i is not None and i.op is COPY:
+            return self.word(i.args[0], immediates)
+        return OperandReg(self.vreg(v), 0, 1, view=View((0,)))
+
+    def register_word(self, v: IrValue) -> OperandReg | FixedView:
+        """Return an integer in a register, never as an immediate."""
+        return self.word(v, -1)
+
+    def word_into(self, dst: OperandReg, v: IrValue) -> None:
+        """Put an integer into a register."""
+        dst = OperandReg(dst.v, dst.unit, 1, view=View((0,)))
+        source = self.word(v)
+        m = self.emit(hw.BITWISE["or"], dst=dst, src1=source, src2=immediate(0))
+        m.moves = isinstance(source, OperandReg) and source.v.cls is dst.v.cls and self.guard is None
+
+    def temporary(self, n: int = 1, ty: str = "f32") -> Dest:
+        """Return registers for an intermediate result."""
+        kind = ty if n == 1 else f"{ty}x{n}"
+        return Dest(self.m.vreg(*self.kinds[kind]), 0, n, ty)
+
+    def temporary_like(self, d: Dest) -> Dest:
+        """Return registers for what goes to a destination that cannot be read, or shares its registers."""
+        if d.internal:
+            return Dest(self.m.vreg(self.registers.internal, d.count), 0, d.count, d.ty)
+        return self.temporary(d.count, d.ty)
+
+    def digits(self, s: Source) -> Source:
+        """Return a source whose channels can be followed by constants: one without modifiers, or a constant."""
+        if s.base is None or not (s.neg or s.abs):
+            return s if s.base is not None else self.copied(s, False)
+        return self.copied(s, False)
+
+    def converted(self, d: Dest, s: Source) -> None:
+        """Convert elements to the type of the destination."""
+        op = hw.PACK_F32[d.ty] if s.ty == "f32" else hw.PACK[d.ty, s.ty]
+        for start, stop in self.chunks(d):
+            part = d.slice(start, stop)
+            self.emit(op, dst=self.destination(part), src1=self.legal(op.reach("src1"), s.slice(start, stop),
+                                                                      self.lanes(part)))  # fmt: skip
+
+    def is_aligned(self, d: Dest) -> bool:
+        """Return whether one instruction writes a destination, from its channel x on."""
+        wide = d.count > 2 and d.ty == "f32"
+        return d.first == 0 and d.covers and (d.internal or (not wide and d.v.cls is self.registers.pair))
+
+    def aligned_temporary(self, n: int, ty: str) -> Dest:
+        """Return registers for an intermediate result whose first element is a channel x."""
+        wide = n > 2 and ty == "f32"
+        size = n if ty == "f32" else -(-n // 2)
+        return Dest(self.m.vreg(self.registers.internal if wide else self.registers.pair, size), 0, n, ty)
+
+    def aligned(self, s: Source, own: bool) -> Source:
+        """Return a source whose elements are the channels x, y ... of a register, one of the program if `own`."""
+        n = len(s.channels)
+        base = s.base
+        even = (isinstance(base, Fixed) and base.number % 2 == 0 and not own) or (
+            isinstance(base, VReg) and base.cls in (self.registers.pair, self.registers.internal)
+        )
+        if even and s.plain and s.channels == tuple(range(n)):
+            return s
+        t = self.aligned_temporary(n, s.ty)
+        guard, self.guard = self.guard, None
+        self.assign(t, s)
+        self.guard = guard
+        return self.read(t)
+
+    def beyond_test(self, s: Source, channel: int) -> bool:
+        """Return whether a test cannot compare a channel with every other scalar: it is neither of the first two.
+
+        Of f16 halves it is the second one of a register.
+        """
+        internal = isinstance(s.base, VReg) and s.base.cls.file == "i"
+        return channel > 1 if internal else s.ty == "f16" and channel % 2 == 1
+
+    def in_registers(self, s: Source, n: int) -> OperandReg:
+        """Return the first elements of a value in registers that follow each other, from an even one on."""
+        per = 2 if s.ty == "f16" else 1
+        v = s.base
+        elements = [int(c) for c in s.channels if isinstance(c, int)]
+        direct = isinstance(v, VReg) and s.plain and v.cls is self.registers.pair and elements[0] % (2 * per) == 0
+        if not (direct and elements == list(range(elements[0], elements[0] + n))):
+            d = Dest(self.m.vreg(self.registers.pair, -(-n // per)), 0, n, s.ty)
+            self.assign(d, s.slice(0, n))
+            v, elements = d.v, list(range(n))
+        assert isinstance(v, VReg)
+        low, high = elements[0] // per, elements[n - 1] // per
+        return OperandReg(v, low, high - low + 1, view=View(tuple(elements[:n]), s.ty))
+
+    def predicate(self, v: IrValue) -> VReg:
+        """Return the predicate register of a condition."""
+        if isinstance(v, Const):
+            p = self.m.vreg(self.registers.predicate)
+            p.true, p.false = "", "!"
+            self.set_predicate(OperandReg(p), bool(v.value & 1))
+            return p
+        return self.vreg(v)
+
+    def set_predicate(self, p: OperandReg, value: bool) -> None:
+        """Make a predicate constant."""
+        self.emit(hw.TEST_INTEGER["u32"], cond="eq" if value else "ne", dst=p, src1=immediate(0), src2=immediate(0))
+
+    def copy_predicate(self, p: OperandReg, v: IrValue | VReg) -> None:
+        """Give a predicate the value of another one: there is no instruction for it."""
+        if isinstance(v, Const):
+            self.set_predicate(p, bool(v.value & 1))
+            return
+        other = v if isinstance(v, VReg) else self.vreg(v)
+        self.set_predicate(p, False)
+        old, self.guard = self.guard, (other, "")
+        self.set_predicate(p, True)
+        self.guard = old
+
+
+def immediate(n: int) -> FixedView:
+    """Return a number as an operand."""
+    return FixedView(Fixed("#", n), View((0,)))
+
+
+def digit_bits(ty: str) -> dict[str, int]:
+    """Return the bits of the constants that swizzles know."""
+    return HALF_DIGITS if ty == "f16" else DIGITS
+
+
+def raw_words(d: Dest, s: Source) -> tuple[Dest, Source]:
+    """Return a copy of f16 elements as one of whole registers, where it is one."""
+    e = [int(c) for c in s.channels]
+    whole = d.first % 2 == 0 and e[0] % 2 == 0 and all(c == e[0] + k for k, c in enumerate(e))
+    ends = d.count % 2 == 0 or (d.first + d.count + 1) // 2 == d.v.size
+    if not (whole and ends):
+        return d, s
+    n = -(-d.count // 2)
+    return (
+        Dest(d.v, d.first // 2, n, "f32"),
+        Source(s.base, tuple(range(e[0] // 2, e[0] // 2 + n)), "f32", extent=(e[0] // 2, n)),
+    )
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+RULES: Rules[UsseSelection] = Rules()
+"""The rules for the USSE."""
+
+Emit = Callable[[UsseSelection, Ins, A], None]
+
+
+def rule(
+    *ops: IrOp[..., A], when: Callable[[UsseSelection, Ins], bool] | None = None, priority: int = 0
+) -> Callable[[Emit[A]], Emit[A]]:
+    """Return the decorator that makes a function the rule for some operations."""
+    return RULES.rule(*ops, when=when, priority=priority)
