@@ -5,6 +5,8 @@ Source: [001] "Long control instructions", [000] "Control instructions"; correct
 
 from __future__ import annotations
 
+from functools import partial
+
 from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.fields import ControlWord
 from isakit.arch.tesla.forms import forms
@@ -15,36 +17,17 @@ from isakit.spec import Literal, Ref, cases, flag, number, words
 
 _CF = Ref("000", "Control instructions")
 _SEE = [Ref("tesla", "9")]
+_known = partial(tesla.insn, ref=_CF, status="known", see=_SEE)
 
 
-@tesla.insn(
-    forms(
-        """
-        guarded  discard
-                 0000 ................ .......... ..
-                 | needs fragment
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="control",
-)
+@_known(forms("guarded  discard  0000 ................ .......... ..  | needs fragment"), group="control")
 def discard():
     """Discard the fragment: its results are not written; the lane goes on only as a helper of its quad."""
     request.DISCARD()
 
 
-@tesla.insn(
-    forms(
-        """
-        guarded  bra {target}
-                 0001 ................ .......... ..
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
+@_known(
+    forms("guarded  bra {target}  0001 ................ .......... .."),
     notes=["the target's bits are w0[26:11] and w1[19:14]; [001] says 9-24. [tesla] 13 no. 2"],
     group="branch",
     ends=True,
@@ -54,52 +37,22 @@ def bra(target):
     request.BRA(target)
 
 
-@tesla.insn(
-    forms(
-        """
-        control  call {lim} {target}
-                 0010 ................ .......... ..
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="call",
-)
+@_known(forms("control  call {lim} {target}  0010 ................ .......... .."), group="call")
 def call(lim, target):
     """Call a function: push the return address and branch. `lim` calls are skipped while the call limit is reached."""
     request.CALL(target, lim=lim)
 
 
-@tesla.insn(
-    forms(
-        """
-        guarded  ret
-                 0011 ................ .......... ..
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="return",
-    ends=True,
-)
+@_known(forms("guarded  ret  0011 ................ .......... .."), group="return", ends=True)
 def ret():
     """Return from a function. Without a call on the stack it ends the lane."""
     request.RET()
 
 
-@tesla.insn(
+@_known(
     forms(
-        """
-        control  {name} {target}
-                 0100 ................ .......... ..
-        """,
-        name=Literal("breakaddr", aliases=("prebrk",)),
+        "control  {name} {target}  0100 ................ .......... ..", name=Literal("breakaddr", aliases=("prebrk",))
     ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
     group="control",
     break_target=True,
 )
@@ -108,17 +61,8 @@ def prebrk(name, target):
     request.PREBRK(target)
 
 
-@tesla.insn(
-    forms(
-        """
-        guarded  {name}
-                 0101 ................ .......... ..
-        """,
-        name=Literal("break", aliases=("brk",)),
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
+@_known(
+    forms("guarded  {name}  0101 ................ .......... ..", name=Literal("break", aliases=("brk",))),
     group="branch",
     ends=True,
     breaks=True,
@@ -128,35 +72,13 @@ def brk(name):
     request.BRK()
 
 
-@tesla.insn(
-    forms(
-        """
-        control  quadon
-                 0110 ................ .......... ..
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="control",
-)
+@_known(forms("control  quadon  0110 ................ .......... .."), group="control")
 def quadon():
     """Switch on all lanes of every quad that has an active one, until quadpop."""
     request.QUADON()
 
 
-@tesla.insn(
-    forms(
-        """
-        control  quadpop
-                 0111 ................ .......... ..
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="control",
-)
+@_known(forms("control  quadpop  0111 ................ .......... .."), group="control")
 def quadpop():
     """Undo quadon."""
     request.QUADPOP()
@@ -187,60 +109,19 @@ def bar(inc, wait, barrier, count):
     request.BAR(barrier, const(0xFFF, 32) if everyone else count, inc=inc, wait=wait, all=everyone)
 
 
-@tesla.insn(
-    forms(
-        """
-        control  trap
-                 1001 ................ .......... ..
-        short-control  trap
-                       1001 ................ .......... ..
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="exit",
-    ends=True,
-)
+@_known(forms("control,short-control  trap  1001 ................ .......... .."), group="exit", ends=True)
 def trap():
     """Stop the program with an error."""
     request.TRAP()
 
 
-@tesla.insn(
-    forms(
-        """
-        control  joinat {target}
-                 1010 ................ .......... ..
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="control",
-    join_target=True,
-)
+@_known(forms("control  joinat {target}  1010 ................ .......... .."), group="control", join_target=True)
 def joinat(target):
     """Push the address of a later `join` and the lanes active now, which will meet there."""
     request.JOINAT(target)
 
 
-@tesla.insn(
-    forms(
-        """
-        guarded  brkpt
-                 1011 ................ .......... ..
-                 | needs sm11
-        short-control  brkpt
-                       1011 ................ .......... ..
-                       | needs sm11
-        """
-    ),
-    ref=_CF,
-    status="known",
-    see=_SEE,
-    group="control",
-)
+@_known(forms("guarded,short-control  brkpt  1011 ................ .......... ..  | needs sm11"), group="control")
 def brkpt():
     """Breakpoint: does nothing unless a debugger watches."""
     request.BRKPT()
@@ -248,11 +129,7 @@ def brkpt():
 
 @tesla.insn(
     forms(
-        """
-        control  bra {lim} {source}
-                 1100 ................ .......... ..
-                 | needs gt200+
-        """,
+        "control  bra {lim} {source}  1100 ................ .......... ..  | needs gt200+",
         source=memory("c", ControlWord.offset16, 4, 4, 32, bank=ControlWord.cspace, address=ControlWord.areg),
     ),
     ref=Ref("001", "Opcode map: bra c[]"),
@@ -271,13 +148,7 @@ def bra_c(lim, source):
 
 
 @tesla.insn(
-    forms(
-        """
-        control  preret {lim} {target}
-                 1101 ................ .......... ..
-                 | needs gt200+
-        """
-    ),
+    forms("control  preret {lim} {target}  1101 ................ .......... ..  | needs gt200+"),
     ref=Ref("001", "Opcode map: preret"),
     see=_SEE,
     status="inferred",
@@ -313,12 +184,7 @@ def vote(pred, kind, cdst):
 
 
 @tesla.insn(
-    forms(
-        """
-        long  nop
-              1111 .... . ....... ....... ....... ..  111 ... .... . ....... .. ..... ....0..
-        """
-    ),
+    forms("long  nop  1111 .... . ....... ....... ....... ..  111 ... .... . ....... .. ..... ....0.."),
     ref=Ref("000", "Long instructions f/e"),
     status="known",
     see=[Ref("tesla", "8")],
@@ -330,10 +196,7 @@ def nop():
 
 @tesla.insn(
     forms(
-        """
-        long  pmevent {event:n}
-              1111 .... . ....... ..nnnn. ....... ..  111 ... .... . ....... .. ..... ....1..
-        """,
+        "long  pmevent {event:n}  1111 .... . ....... ..nnnn. ....... ..  111 ... .... . ....... .. ..... ....1..",
         event=number("an event number"),
     ),
     ref=Ref("000", "Long instructions f/e"),

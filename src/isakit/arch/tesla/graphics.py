@@ -84,12 +84,7 @@ def restart():
 
 
 @tesla.insn(
-    forms(
-        """
-        long  nop5
-              1111 .... . ....... ....... ....... ..  101 ... .... . ....... .. ..... .......
-        """
-    ),
+    forms("long  nop5  1111 .... . ....... ....... ....... ..  101 ... .... . ....... .. ..... ......."),
     ref=Ref("000", "Long instructions f/a"),
     status="unknown",
     notes=["runs without an error and without a visible effect; the name is ours"],
