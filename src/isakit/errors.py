@@ -63,6 +63,16 @@ class FormatError(IsakitError):
         super().__init__(f"{path or '<data>'}: offset {offset:#x}: {reason}")
 
 
+class NoSuchFile(FormatError, FileNotFoundError):
+    """A file that is not there; also a FileNotFoundError."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, 0, "cannot be read: there is no such file")
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
 class FormatWarning(UserWarning):
     """A file that can be read, but contradicts itself."""
 

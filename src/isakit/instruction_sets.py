@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError, UnknownIsaError
@@ -84,7 +85,11 @@ class Isa:
             raise IsakitError(f"address {address:#x} is not a multiple of {self._variant.unit_bytes}")
         if isinstance(data, (bytes, bytearray, memoryview)):
             return Program.from_bytes(decoder, bytes(data), address)
-        return Program(decoder, [int(w) for w in data], address)
+        try:
+            words = [index(w) for w in data]
+        except TypeError as e:
+            raise IsakitError(f"disassemble takes bytes or ints: {e}") from None
+        return Program(decoder, words, address)
 
     def assemble(self, text: str, program_type: str | None = None, path: str = "<text>") -> Program:
         """Assemble a text; `path` names the text in messages.

@@ -258,6 +258,36 @@ def test_the_table_of_examples_says_how_many_there_are() -> None:
     assert "Eight" in text
 
 
+def test_a_program_without_an_end_is_told_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "k.s"
+    path.write_text(STORE.replace("exit ", ""))
+    for engine in ("reference", "llvm"):
+        done = run("run", str(path), "--grid", "1", "--block", "32", "--arg", "out:f32:1", "--engine", engine, code=3)
+        assert "the program runs past its end: an `exit` is missing" in done.stderr
+    path.write_text(STORE.replace("exit ", "bra 0x4000\n"))
+    done = run("run", str(path), "--grid", "1", "--block", "32", "--arg", "out:f32:1", code=3)
+    assert "exit" not in done.stderr
+
+
+def test_a_file_that_is_not_there_is_also_what_python_calls_it(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nope: cannot be read: there is no such file") as caught:
+        isakit.load(tmp_path / "nope")
+    assert isinstance(caught.value, isakit.FormatError)
+    assert (caught.value.offset, caught.value.path) == (0, str(tmp_path / "nope"))
+
+
+def test_wrong_types_are_told_in_words(kernel: Path) -> None:
+    given: Any = ["a"]
+    with pytest.raises(isakit.IsakitError, match="disassemble takes bytes or ints"):
+        isakit.isa("tesla").disassemble(given)
+    given = None
+    with pytest.raises(isakit.IsakitError, match="as a path or as bytes, not as NoneType"):
+        isakit.load(given)
+    loaded = isakit.Device("gt200").load(isakit.load(kernel))["fill"]
+    with pytest.raises(TypeError, match=r"say how many threads run it: fill\[grid, block\]"):
+        loaded(np.zeros(1))
+
+
 def test_messages_name_options_that_exist(kernel: Path) -> None:
     message = run("run", str(kernel), "--block", "513", "--arg", "out:f32:1", code=1).stderr
     assert "513 threads per block; gt200 allows 512" in message

@@ -15,6 +15,10 @@ from isakit.codec import Token, decoder
 from isakit.codec.encoder import wanted
 
 _PTX = re.compile(r"%[a-z]+\d|%(tid|ctaid|ntid|nctaid)\b|^\s*[a-z]+\.(global|shared|param|local|const|[busf]\d\d)\b")
+_PTX_WORDS = re.compile(
+    r"^\s*(@!?%?\w+\s+)?[a-z]+\d?\.(sync|arrive|red|gl|cta|all|any|uni|wide|lo|hi|to|approx|full|r[nzmp]i?|sat|ftz|and|or|xor"
+    r"|add|eq|ne|lt|le|gt|ge|lo|ls|hs|[123]d|v[24]|[busf]\d+|pred)\b"
+)
 _SASS = re.compile(r"^\s*(/\*\w*\*/\s*)?(@!?[CP]\d\S*\s+)?[A-Z][A-Z0-9]+(\.[A-Z0-9]+)*(\s|$)")
 _MOST_TOKENS = 24
 _MOST_TRIES = 2000
@@ -22,7 +26,7 @@ _MOST_TRIES = 2000
 
 def foreign(text: str) -> str:
     """Return the name of another assembly language that a statement seems to be written in, or an empty text."""
-    if _PTX.search(text):
+    if _PTX.search(text) or _PTX_WORDS.match(text):
         return "PTX"
     return "NVIDIA's disassembler" if _SASS.match(text) else ""
 
@@ -76,6 +80,9 @@ class Adviser:
         operations = {t.text for t in p.tokens if self.decoder.encoder.named(t.text)}
         words -= operations
         tokens = p.tokens
+        if (dollars := _with_dollars(tokens)) is not None:
+            yield dollars
+            yield from _with_one_more(dollars, words)
         yield from _without(tokens, words)
         yield from _with_one_more(tokens, words)
         for suffix in ("d", "l"):
@@ -102,6 +109,15 @@ def _with_one_more(tokens: list[Token], words: set[str]) -> Iterator[list[Token]
 
 
 _REGISTER = re.compile(r"\$r\d+")
+_BARE_REGISTER = re.compile(r"[acopr]\d+[dhl]?")
+
+
+def _with_dollars(tokens: list[Token]) -> list[Token] | None:
+    """Return the statement with the `$` before its registers; None where none lacks it."""
+    bare = [t.kind == "word" and _BARE_REGISTER.fullmatch(t.text) is not None for t in tokens]
+    if not any(bare):
+        return None
+    return [replace(t, text="$" + t.text) if b else t for t, b in zip(tokens, bare, strict=True)]
 
 
 def _resized(tokens: list[Token], suffix: str) -> list[Token] | None:

@@ -231,7 +231,7 @@ class _Resolver:
             return  # reported when it was read
         symbol = names.here(at * self.scale)
         statement = item.statement
-        miss = self._undefined(parsed, symbol, at)
+        miss = self._no_label(parsed) or self._undefined(parsed, symbol, at)
         notes: tuple[str, ...] = ()
         if miss is None:
             miss = self.encoder.explain_miss(parsed, symbol, at)
@@ -248,6 +248,20 @@ class _Resolver:
         else:
             self.source.error(statement.place(token), miss.message, *notes)
 
+    def _no_label(self, parsed: Parsed) -> Miss | None:
+        """Return what is wrong with a `#name` that names nothing; None where there is none."""
+        for k, token in enumerate(parsed.tokens):
+            m = _REFERENCE.fullmatch(token.text)
+            if m is not None:
+                return Miss(k, f"there is no label `{m[1]}`", self._similar(m[1]))
+        return None
+
+    def _similar(self, name: str) -> tuple[str, ...]:
+        """Return the names that a misspelt one may stand for, as notes; none where looking would take long."""
+        names = self.section.scope.all_names()
+        cheap = len(self.source.diagnostics) * len(names) < _MOST_COMPARED
+        return did_you_mean(name, names) if cheap else ()
+
     def _undefined(self, parsed: Parsed, symbol: Symbol, at: int) -> Miss | None:
         """Return the error about a word that, if it were the name of a number, would make the statement right."""
         places: dict[str, int] = {}
@@ -260,9 +274,7 @@ class _Resolver:
                     return 0 if word == name else symbol(word)
 
                 if self.encoder.encode(parsed, guess, at):
-                    names = self.section.scope.all_names()
-                    cheap = len(self.source.diagnostics) * len(names) < _MOST_COMPARED
-                    return Miss(k, f"`{name}` is not defined", did_you_mean(name, names) if cheap else ())
+                    return Miss(k, f"`{name}` is not defined", self._similar(name))
         return None
 
     def _values(self, item: Data, symbol: Symbol) -> list[int]:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from isakit.description import Module
-from isakit.errors import FormatError
+from isakit.errors import FormatError, NoSuchFile
 from isakit.formats.cubin_elf import read_elf_cubin
 from isakit.formats.cubin_text import read_text_cubin
 from isakit.formats.elf import ELF_MAGIC, EM_CUDA, elf_extent, elf_machine
@@ -47,6 +47,8 @@ def load_images(source: Source, *, isa: str = "", variant: str = "", path: str |
         path = os.fspath(source)
         try:
             data = Path(source).read_bytes()
+        except FileNotFoundError:
+            raise NoSuchFile(path) from None
         except (OSError, ValueError) as e:
             raise FormatError(path, 0, f"cannot be read: {getattr(e, 'strerror', None) or e}") from e
     if not data:

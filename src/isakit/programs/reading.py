@@ -9,7 +9,7 @@ from pathlib import Path
 
 from isakit import formats
 from isakit.description import Module
-from isakit.errors import AsmError, CompileError, Diagnostic, FormatError
+from isakit.errors import AsmError, CompileError, Diagnostic, FormatError, IsakitError
 from isakit.instruction_sets import isa as instruction_set
 from isakit.instruction_sets import isa_of_text
 from isakit.programs.needs import completed, module_of
@@ -48,9 +48,11 @@ def load_all(
 
     A source text that begins with `.isa`, as listings do, is assembled, and a mistake in it is an AsmError; with `isa`
     other texts are, too.
-    Programs that cannot be read are left out as long as one can. Arguments and errors as of `load`; `path` is the name
-    for messages where `source` is bytes.
+    Programs that cannot be read are left out as long as one can. Arguments and errors as of `load`, and IsakitError for
+    what is neither a path nor bytes; `path` is the name for messages where `source` is bytes.
     """
+    if not isinstance(source, str | bytes | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise IsakitError(f"a program is given as a path or as bytes, not as {type(source).__name__}")
     if isa:
         chosen = instruction_set(isa, variant or None)
         isa, variant = chosen.name, chosen.variant

@@ -145,6 +145,10 @@ class LoadedKernel:
             raise LaunchError(f"{self.name}[grid, block] takes two shapes, each an int or a tuple")
         return Configured(self, *shape)
 
+    def __call__(self, *args: Any) -> None:
+        """Refuse a launch without a shape: `kernel[grid, block](...)`. Raises TypeError, always."""
+        raise TypeError(f"say how many threads run it: {self.name}[grid, block](...)")
+
     def launch(
         self,
         grid: Dims,

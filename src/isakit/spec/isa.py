@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pickle import PicklingError
@@ -142,6 +143,8 @@ class InstructionSet:
     pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
+    #: (regular expression on a name in lower case, what it is): names of products, which are no variants
+    products: tuple[tuple[str, str], ...] = ()
     #: faults of the machine, `isakit.sem.faults.Fault`
     faults: Sequence[Any] = ()
     #: the package whose import adds the records; `complete` checks them together, any other instruction set at once
@@ -283,7 +286,8 @@ class InstructionSet:
         for v in self.variants.values():
             if wanted == v.name or wanted in v.aliases:
                 return v
-        raise UnknownIsaError(f"{self.name} has no variant {name!r}; it has {', '.join(self.variants)}")
+        known = next((f": {what}" for pattern, what in self.products if re.search(pattern, wanted)), "")
+        raise UnknownIsaError(f"{self.name} has no variant {name!r}{known}; it has {', '.join(self.variants)}")
 
     def view(self, variant: str, program: str) -> View:
         """The forms as they are in one variant and program type.

@@ -100,6 +100,22 @@ def test_names_that_contradict_each_other_are_refused() -> None:
         isakit.isa("sm_20")
 
 
+@pytest.mark.parametrize(
+    ("product", "answer"),
+    [("GeForce 8800 GTX", "`g80`"), ("8800 GTS 512", "`g84`"), ("8800gts 640", "`g80`"), ("GeForce GTX 280", "`gt200`"),
+     ("GT 240", "`gt215`"), ("GTS 240", "`g84`"), ("GeForce 9400M", "`mcp77`"), ("Tesla C1060", "`gt200`"),
+     ("GTX 480", "later generations"), ("gf100", "later generations"), ("Fermi", "later generations")],
+)  # fmt: skip
+def test_names_of_products_lead_to_their_chip(product: str, answer: str) -> None:
+    with pytest.raises(isakit.UnknownIsaError, match=answer) as caught:
+        isakit.Device(product)
+    assert "it has g80, g84, gt200, gt215, mcp77" in str(caught.value)
+
+
+def test_a_misspelt_label_is_found() -> None:
+    assert "did you mean `loop`?" in error("loop: bra #lop")
+
+
 # --- dead ends ---
 @pytest.mark.parametrize(
     ("text", "answer"),
@@ -112,6 +128,12 @@ def test_names_that_contradict_each_other_are_refused() -> None:
      ("/*0000*/ MOV R0, R1;", "this looks like NVIDIA's disassembler text"),
      ("ld.global.u32 %r1,[%r2]", "this looks like PTX text"),
      (".version 1.4", "this looks like PTX"),
+     ("bra #foo", "there is no label `foo`"),
+     ("mov b32 r0 r1", "did you mean `mov b32 $r0 $r1`?"),
+     ("bar.sync 0", "all warps of the block meet at `bar inc wait 0x0 all`"),
+     ("membar.gl", "this looks like PTX text"),
+     ("setp.eq.s32 $r0 $r1", "this looks like PTX text"),
+     ("mad f32 $r0 $r1 $r2 $r3", "a product and a sum are `add f32 $r0 (mul $r1 $r2) $r3`"),
      ("mov b32 $r0 p[0x10]", "geometry programs have this instruction: say `.program geometry`")],
 )  # fmt: skip
 def test_dead_ends_have_an_answer(text: str, answer: str) -> None:
@@ -120,7 +142,8 @@ def test_dead_ends_have_an_answer(text: str, answer: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["add f64 $r0d $r2d $r4d", "mov $r0 $physid", "mov b32 $r0 $r1", "add b32 $r0 b32 s[0x10] $r1",
-             "shl $a1 $r1 0x0", ".program geometry\nmov b32 $r0 p[0x10]"],
+             "shl $a1 $r1 0x0", "bar inc wait 0x0 all", "add f32 $r0 (mul $r1 $r2) $r3",
+             "add $r0 (mul u16 $r1l $r2l) $r3", ".program geometry\nmov b32 $r0 p[0x10]"],
 )  # fmt: skip
 def test_the_answers_assemble(text: str) -> None:
     assert len(GT200.assemble(text)) == 1

@@ -36,6 +36,17 @@ def _length(unit: int) -> int:
     return 2 if unit & 1 else 1
 
 
+PRODUCTS = (
+    (r"8[23]00 ?m?gpu|9[134]00 ?m?gpu|9400m|\bion\b", "its chip is an mcp77 or mcp79, take `mcp77`"),
+    (r"8800 ?(gtx|ultra|gts(?! ?512))|\bc870\b|fx ?[45]600\b", "its chip is `g80`"),
+    (r"\bgt ?2[24]0|\bg?210\b|\bgt ?3[1-4]0", "its chip is a gt215, gt216 or gt218, take `gt215`"),
+    (r"[89][3-8]\d0|\bgts? ?(1[2-5]0|2[45]0)", "its chip is one of g84 to g98, take `g84`"),
+    (r"gtx ?2[6-9][05]|\b[cs]10[67]0\b|fx ?[45]800\b", "its chip is `gt200`"),
+    (r"fermi|\bgf1|gtx ?[4-9]\d\d\b|sm_[2-9]|kepler|\bgk\d", "later generations have other instruction sets"),
+)
+"""Names of products, and which variant each is; the first pattern counts. Source: NVIDIA's CUDA C
+guide, appendix A."""
+
 tesla = InstructionSet(
     name="tesla",
     variants=VARIANTS,
@@ -50,7 +61,15 @@ tesla = InstructionSet(
     param_base=0x10,
     common_spaces=frozenset({"s", *(f"{space}{n}" for space in "cg" for n in range(16))}),
     implied={"add": "rn", "mul": "rn"},
-    advice=((r"mov\b[^$]*\$a\d", "an address register is loaded by a shift: `shl $a1 $r1 0x0`"),),
+    advice=(
+        (r"mov\b[^$]*\$a\d", "an address register is loaded by a shift: `shl $a1 $r1 0x0`"),
+        (
+            r"mad\b",
+            "a product and a sum are `add f32 $r0 (mul $r1 $r2) $r3`, of integers `add $r0 (mul u16 $r1l $r2l) $r3`",
+        ),
+        (r"bar\.sync\b", "all warps of the block meet at `bar inc wait 0x0 all`"),
+    ),
+    products=PRODUCTS,
     ends_with=frozenset({"exit"}),
     documents={
         "000": "early notes on the Tesla CUDA ISA from reverse engineering, text 000",

@@ -531,6 +531,8 @@ class Machine:
         if warp is None:
             number = lane >> 5 if lane is not None else int(gang.numbers[0]) if gang is not None else 0
             warp = self.warps[number]
+        if kind == "CODE_OUT_OF_RANGE" and pc == self.launch.code.end:
+            detail = detail or "the program runs past its end: an `exit` is missing"
         return MachineFault(
             kind, pc, warp.block.index, warp.index, None if lane is None else lane & 31, space, address, detail
         )
