@@ -1,0 +1,205 @@
+"""Conversions between types, the type of an operation, and the arithmetic of constants."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+
+from isakit.compile.shading.language import Language
+from isakit.compile.shading.source import ShadingError
+from isakit.compile.shading.typed import (
+    Typed,
+    TypedComponents,
+    TypedConstant,
+    TypedConvert,
+    TypedResize,
+    TypedSpread,
+)
+from isakit.compile.shading.types import FLOAT, INT, Base, Numeric, SamplerType, Type
+
+IMPOSSIBLE = 1000
+"""The cost of a conversion that there is not."""
+SPREAD, CUT = 10, 20
+
+
+def rounded(value: float, base: Base) -> float:
+    """A number as a floating point type holds it."""
+    if base.bits == 16:
+        try:
+            return struct.unpack("<e", struct.pack("<e", value))[0]
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def as_base(value: float, base: Base) -> int | float:
+    """A constant's component as another type has it: floats are cut to integers, integers wrap."""
+    if base.kind == "bool":
+        return int(value != 0)
+    if base.kind == "float":
+        return rounded(value, base)
+    whole = int(value) if math.isfinite(value) else 0
+    whole &= (1 << base.bits) - 1
+    return whole - (1 << base.bits) if base.kind == "int" and whole >> base.bits - 1 else whole
+
+
+def _between(a: Base, b: Base) -> int:
+    """What it costs to make one base the other."""
+    if a == b:
+        return 0
+    if a.kind == b.kind:
+        return 1
+    if b.kind == "float" and a.kind != "bool":
+        return 3
+    return 2 if b.kind != "float" and a.kind != "float" and "bool" not in (a.kind, b.kind) else 6
+
+
+def cost(value: Typed, to: Type, language: Language) -> int:
+    """What it costs to convert a value where a type is needed: 0 where it has it, IMPOSSIBLE where it cannot be."""
+    have = value.type
+    if have == to:
+        return 0
+    if not isinstance(have, Numeric) or not isinstance(to, Numeric):
+        return IMPOSSIBLE
+    free = isinstance(value, TypedConstant) and value.free
+    if language.converts:
+        price = _between(have.base, to.base) if not free or have.base.kind != to.base.kind else 1
+    elif have.base == to.base:
+        price = 0
+    elif have.base.kind in ("int", "uint") and to.base.kind in ("float", "uint"):
+        price = 3 if to.base.kind == "float" else 2
+    else:
+        return IMPOSSIBLE
+    if (have.size, have.vectors) == (to.size, to.vectors):
+        return price
+    if not language.converts:
+        return IMPOSSIBLE
+    if have.is_scalar:
+        return price + SPREAD
+    if have.is_matrix:
+        return price + CUT if to.vectors and to.vectors <= have.vectors and to.size <= have.size else IMPOSSIBLE
+    return price + CUT if not to.is_matrix and to.size < have.size else IMPOSSIBLE
+
+
+def convert(value: Typed, to: Type, language: Language, what: str = "this", width: int = 1) -> Typed:
+    """A value where a type is needed. Raises ShadingError where the language does not convert it."""
+    if value.type == to:
+        return value
+    if cost(value, to, language) >= IMPOSSIBLE:
+        raise ShadingError(value.pos, f"{what} is {_article(value.type)}, not {_article(to)}", width)
+    assert isinstance(to, Numeric)
+    return resized(rebased(value, to.base), to)
+
+
+def _article(type: Type) -> str:
+    text = "no value" if str(type) == "void" else str(type)
+    return text if text == "no value" else f"{'an' if text[0] in 'aiu' and text[:2] != 'un' else 'a'} {text}"
+
+
+def rebased(value: Typed, base: Base) -> Typed:
+    """The same shape of other components."""
+    have = value.numeric
+    if have.base == base:
+        if isinstance(value, TypedConstant) and value.free:
+            return TypedConstant(value.pos, have, value.values)
+        return value
+    if isinstance(value, TypedConstant):
+        return TypedConstant(value.pos, have.of(base), tuple(as_base(v, base) for v in value.values))
+    if isinstance(value, TypedSpread) and not value.diagonal:
+        return TypedSpread(value.pos, have.of(base), rebased(value.value, base))
+    return TypedConvert(value.pos, have.of(base), value)
+
+
+def resized(value: Typed, to: Numeric) -> Typed:
+    """The same components in another shape: a scalar in every place, or the first ones of a longer vector."""
+    have = value.numeric
+    if (have.size, have.vectors) == (to.size, to.vectors):
+        return value
+    kind = Numeric(have.base, to.size, to.vectors)
+    if have.is_scalar:
+        if isinstance(value, TypedConstant):
+            return TypedConstant(value.pos, kind, value.values * kind.components)
+        return TypedSpread(value.pos, kind, value)
+    if have.is_matrix:
+        return TypedResize(value.pos, kind, value)
+    places = tuple(range(to.size))
+    if isinstance(value, TypedConstant):
+        return TypedConstant(value.pos, kind, value.values[: to.size])
+    return TypedComponents(value.pos, kind, value, places)
+
+
+def common_base(values: Sequence[Typed]) -> Base:
+    """The base in which several numbers are computed: literals without a suffix take that of the others."""
+    bound = [v.numeric.base for v in values if not (isinstance(v, TypedConstant) and v.free)]
+    free = [v.numeric.base for v in values if isinstance(v, TypedConstant) and v.free]
+    best = max(bound or free, key=lambda b: b.rank)
+    if bound and best.kind != "float" and any(b.kind == "float" for b in free):
+        return FLOAT
+    return best
+
+
+def computed(base: Base) -> Base:
+    """The base in which arithmetic happens: short integers and bools become int."""
+    return INT if base.bits < 32 and base.kind != "float" else base
+
+
+# --- constants -------------------------------------------------------------------------------------------------------
+def _divided(a: float, b: float) -> float:
+    if isinstance(a, int) and isinstance(b, int):
+        if not b:
+            raise ZeroDivisionError
+        return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    if not b:
+        return math.nan if not a or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
+    return a / b
+
+
+def _remainder(a: float, b: float) -> float:
+    if isinstance(a, int) and isinstance(b, int):
+        return a - int(_divided(a, b)) * b
+    return math.fmod(a, b) if b and math.isfinite(a) else math.nan
+
+
+_FOLDS: dict[str, Callable[..., float]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": _divided, "%": _remainder,
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << (b & 31), ">>": lambda a, b: a >> (b & 31),
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b, "^^": lambda a, b: bool(a) != bool(b),
+    "&&": lambda a, b: bool(a) and bool(b), "||": lambda a, b: bool(a) or bool(b),
+}  # fmt: skip
+_NOT_FINITE = "inf and nan"
+
+
+def folded(op: str, a: Typed, b: Typed, to: Numeric, pos: int) -> TypedConstant | None:
+    """An operator on two constants of one shape, None if they are none or have no value. Raises ShadingError."""
+    if not isinstance(a, TypedConstant) or not isinstance(b, TypedConstant) or a.numeric.is_matrix:
+        return None
+    try:
+        got = tuple(as_base(float(v) if to.is_float else v, to.base)
+                    for v in (_FOLDS[op](x, y) for x, y in zip(a.values, b.values, strict=True)))  # fmt: skip
+    except ZeroDivisionError:
+        raise ShadingError(pos, "this divides by 0") from None
+    except OverflowError:
+        return None
+    return TypedConstant(pos, to, got, a.free and b.free)
+
+
+def folded_unary(op: str, a: Typed, pos: int) -> TypedConstant | None:
+    """An operator on a constant, None if it is none."""
+    if not isinstance(a, TypedConstant):
+        return None
+    of = {"-": lambda v: -v, "!": lambda v: int(not v), "~": lambda v: ~v}[op]
+    base = a.numeric.base
+    return TypedConstant(pos, a.type, tuple(as_base(of(v), base) for v in a.values), a.free)
+
+
+def is_sampler(type: Type) -> bool:
+    """A sampler, or an array of them."""
+    while hasattr(type, "of") and not isinstance(type, Numeric):
+        type = type.of  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    return isinstance(type, SamplerType)

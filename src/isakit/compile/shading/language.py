@@ -1,0 +1,113 @@
+"""What tells Cg and GLSL apart, as tables: words, names of types, and a few rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from isakit.compile.shading.types import (
+    BOOL,
+    FIXED,
+    FLOAT,
+    HALF,
+    INT,
+    SHORT,
+    UINT,
+    USHORT,
+    VOID,
+    Base,
+    Numeric,
+    SamplerType,
+    Type,
+)
+
+
+class Language(NamedTuple):
+    """A shading language.
+
+    Attributes:
+        types: name to type.
+        qualifiers: words that may stand before a type; `after`: those that may also stand after it.
+        refused: words that begin something that is not supported, and what it is.
+        product: `*` of matrices and vectors is that of linear algebra.
+        converts: every number becomes any other where one is needed, and vectors are cut to the shorter one.
+        infinite: a literal takes the type of what stands beside it.
+        column: how the vectors of a matrix are called.
+        swizzles: the sets of letters that name components.
+    """
+
+    name: str
+    types: Mapping[str, Type]
+    qualifiers: frozenset[str]
+    after: frozenset[str]
+    refused: Mapping[str, str]
+    product: bool
+    converts: bool
+    infinite: bool
+    swizzles: tuple[str, ...]
+
+
+def _cg_types() -> dict[str, Type]:
+    out: dict[str, Type] = {"void": VOID, "sampler2D": SamplerType("2d"), "samplerCUBE": SamplerType("cube"),
+                            "samplerRECT": SamplerType("2d"), "sampler": SamplerType("2d")}  # fmt: skip
+    bases: dict[str, Base] = {
+        "float": FLOAT, "half": HALF, "fixed": FIXED, "int": INT, "uint": UINT, "unsigned int": UINT, "short": SHORT,
+        "ushort": USHORT, "unsigned short": USHORT, "bool": BOOL, "double": FLOAT, "unsigned": UINT, "long": INT,
+        "signed int": INT, "unsigned long": UINT,
+    }  # fmt: skip
+    for name, base in bases.items():
+        out[name] = Numeric(base)
+        for n in range(1, 5):
+            out[f"{name}{n}"] = Numeric(base, n)
+            for rows in range(1, 5):
+                out[f"{name}{rows}x{n}"] = Numeric(base, n, rows)
+    return out
+
+
+def _glsl_types() -> dict[str, Type]:
+    out: dict[str, Type] = {"void": VOID, "sampler2D": SamplerType("2d"), "samplerCube": SamplerType("cube"),
+                            "sampler2DRect": SamplerType("2d"), "samplerExternalOES": SamplerType("2d")}  # fmt: skip
+    for name, vectors, base in (("float", "vec", FLOAT), ("int", "ivec", INT), ("uint", "uvec", UINT),
+                                ("bool", "bvec", BOOL)):  # fmt: skip
+        out[name] = Numeric(base)
+        for n in range(2, 5):
+            out[f"{vectors}{n}"] = Numeric(base, n)
+    for columns in range(2, 5):
+        out[f"mat{columns}"] = Numeric(FLOAT, columns, columns)
+        for rows in range(2, 5):
+            out[f"mat{columns}x{rows}"] = Numeric(FLOAT, rows, columns)
+    return out
+
+
+CG = Language(
+    "cg",
+    _cg_types(),
+    frozenset("uniform in out inout const static extern inline varying row_major column_major __nostrip "
+              "__nativecolor __regformat __msaa __msaa2x __msaa4x volatile nointerpolation centroid precise "
+              "packed".split()),
+    frozenset("in out inout uniform const".split()),
+    {"texture": "texture objects", "interface": "interfaces", "class": "classes", "goto": "`goto`",
+     "asm": "assembly", "sampler1D": "1D textures", "sampler3D": "3D textures", "template": "templates"},
+    product=False,
+    converts=True,
+    infinite=True,
+    swizzles=("xyzw", "rgba"),
+)  # fmt: skip
+
+GLSL = Language(
+    "glsl",
+    _glsl_types(),
+    frozenset("uniform in out inout const attribute varying centroid flat smooth noperspective invariant precise "
+              "lowp mediump highp".split()),
+    frozenset(),
+    {"buffer": "storage buffers", "shared": "shared memory", "goto": "`goto`", "sampler1D": "1D textures",
+     "sampler3D": "3D textures", "sampler2DArray": "texture arrays", "sampler2DShadow": "depth comparison",
+     "samplerCubeShadow": "depth comparison", "double": "doubles", "subroutine": "subroutines",
+     "isampler2D": "integer textures", "usampler2D": "integer textures", "image2D": "images"},
+    product=True,
+    converts=False,
+    infinite=False,
+    swizzles=("xyzw", "rgba", "stpq"),
+)  # fmt: skip
+
+LANGUAGES = {"cg": CG, "glsl": GLSL}

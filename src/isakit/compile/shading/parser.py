@@ -1,0 +1,635 @@
+"""The parser of both languages. It stops at the first error: what follows a wrong token is not worth reading."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from isakit.compile.shading.language import Language
+from isakit.compile.shading.lexer import Token, number
+from isakit.compile.shading.source import ShadingError
+from isakit.compile.shading.syntax import (
+    AssignSyntax,
+    BinarySyntax,
+    BlockSyntax,
+    BracesSyntax,
+    CallSyntax,
+    ChoiceSyntax,
+    ConstructSyntax,
+    Declaration,
+    DeclareSyntax,
+    EvaluateSyntax,
+    FunctionSyntax,
+    IfSyntax,
+    LeaveSyntax,
+    LoopSyntax,
+    MemberSyntax,
+    NameSyntax,
+    NumberSyntax,
+    ReturnSyntax,
+    StatementSyntax,
+    StructSyntax,
+    SubscriptSyntax,
+    SwitchSyntax,
+    Syntax,
+    TypeSyntax,
+    UnarySyntax,
+    VariableSyntax,
+)
+
+DEEPEST = 120
+"""How many expressions, or statements, may be nested in each other."""
+
+_LEVELS = {
+    "||": 1, "^^": 2, "&&": 3, "|": 4, "^": 5, "&": 6, "==": 7, "!=": 7, "<": 8, ">": 8, "<=": 8, ">=": 8,
+    "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11,
+}  # fmt: skip
+_ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
+_UNARY = frozenset(("-", "+", "!", "~", "++", "--"))
+_STATEMENTS = frozenset(("if", "for", "while", "do", "return", "break", "continue", "discard", "switch"))
+_NO_NAMES = _STATEMENTS | {"else", "struct", "case", "default", "true", "false"}
+
+
+class Parser:
+    """Reads the declarations of a shader."""
+
+    def __init__(self, tokens: list[Token], language: Language) -> None:
+        self.tokens, self.language, self.at, self.nested = tokens, language, 0, 0
+        self.token = tokens[0]
+        self.structs: set[str] = set()
+        self.aliases: dict[str, TypeSyntax] = {}
+        self.declarations: list[Declaration] = []
+        self.invariants: list[str] = []
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
+    def step(self) -> Token:
+        """Return the token and go to the next one; that at the end stays."""
+        t = self.token
+        if t.kind != "end":
+            self.at += 1
+            self.token = self.tokens[self.at]
+        return t
+
+    def ahead(self, n: int = 1) -> Token:
+        """A later token."""
+        return self.tokens[min(self.at + n, len(self.tokens) - 1)]
+
+    def take(self, kind: str) -> bool:
+        """Go on if the token is such a mark or word."""
+        found = self.token.kind == kind or (self.token.kind == "word" and self.token.text == kind)
+        if found:
+            self.step()
+        return found
+
+    def expect(self, kind: str, where: str = "") -> Token:
+        """Return a token that must be there."""
+        if self.token.kind != kind:
+            self.unexpected(f"`{kind}`{where}")
+        return self.step()
+
+    def unexpected(self, wanted: str) -> NoReturn:
+        """Say what should be here instead."""
+        t = self.token
+        found = "the end of the text" if t.kind == "end" else f"`{t.text[:40]}`"
+        raise ShadingError(t.pos, f"{wanted} was expected, not {found}", len(t.text))
+
+    def name(self, what: str) -> Token:
+        """A name that the author chooses."""
+        if self.token.kind != "word" or self.token.text in _NO_NAMES:
+            self.unexpected(what)
+        return self.step()
+
+    def deeper(self, place: Token) -> None:
+        """Count a level; `shallower` takes it back."""
+        self.nested += 1
+        if self.nested > DEEPEST:
+            raise ShadingError(place.pos, "this is nested too deeply", len(place.text))
+
+    def made(self, node: Syntax) -> Syntax:
+        """Refuse an expression that is nested too deeply."""
+        if node.depth > DEEPEST:
+            raise ShadingError(node.pos, "this expression is nested too deeply")
+        return node
+
+    # --- declarations ------------------------------------------------------------------------------------------------
+    def run(self) -> list[Declaration]:
+        """Read everything. Raises ShadingError."""
+        while self.token.kind != "end":
+            if not self.take(";"):
+                self.declaration()
+        return self.declarations
+
+    def declaration(self) -> None:
+        """One declaration at the top of the text."""
+        if self.token.text == "precision":
+            self.precision()
+            return
+        if self.token.text == "typedef":
+            self.step()
+            of = self.type_name()
+            name = self.name("a name for the type")
+            self.aliases[name.text] = self.sized(of)
+            self.expect(";")
+            return
+        found = self.qualified()
+        if found is None:
+            return
+        qualifiers, layout, kind = found
+        if self.token.kind == ";":
+            self.step()
+            return
+        name = self.name("a name")
+        if self.token.kind == "(" and not qualifiers & {"uniform", "attribute", "varying", "in", "out", "const"}:
+            self.declarations.append(self.function(kind, name))
+        else:
+            self.declarations += self.variables(qualifiers, layout, kind, name)
+
+    def precision(self) -> None:
+        """`precision mediump float;`."""
+        while self.token.kind == "word":
+            self.step()
+        self.expect(";")
+
+    def qualified(self) -> tuple[frozenset[str], dict[str, int], TypeSyntax] | None:
+        """Qualifiers and a type, or None where the declaration had no more than these."""
+        qualifiers: set[str] = set()
+        layout: dict[str, int] = {}
+        while self.token.kind == "word":
+            word = self.token.text
+            if word == "layout" and self.ahead().kind == "(":
+                self.step()
+                layout |= self.layout()
+            elif word in self.language.qualifiers:
+                self.step()
+                qualifiers.add(word)
+                if word in ("__nativecolor", "__msaa", "__msaa2x", "__msaa4x") and self.token.kind != "word":
+                    break
+                if word == "__regformat" and self.token.kind == "(":
+                    self.brackets()
+            else:
+                break
+        if qualifiers and self.token.kind == ";":
+            self.step()
+            return None
+        if self.token.text == "struct":
+            kind = self.structure()
+        elif self.token.kind == "word" and self.ahead().kind == "{" and qualifiers & {"uniform", "in", "out"}:
+            self.block_of(frozenset(qualifiers), layout)
+            return None
+        elif "invariant" in qualifiers and self.ahead().kind in (";", ","):
+            while self.take(",") or self.token.kind == "word":
+                if self.token.kind == "word":
+                    self.invariants.append(self.step().text)
+            self.expect(";")
+            return None
+        else:
+            kind = self.type_name()
+        while self.token.kind == "word" and self.token.text in self.language.after:
+            qualifiers.add(self.step().text)
+        return frozenset(qualifiers), layout, kind
+
+    def brackets(self) -> None:
+        """Skip what stands in parentheses."""
+        self.expect("(")
+        while self.token.kind not in (")", "end"):
+            self.step()
+        self.expect(")")
+
+    def layout(self) -> dict[str, int]:
+        """`(location = 0, std140)`."""
+        out: dict[str, int] = {}
+        self.expect("(")
+        while True:
+            key = self.name("a word")
+            out[key.text] = 1
+            if self.take("="):
+                value = number(self.expect("number")).value
+                out[key.text] = int(value)
+            if not self.take(","):
+                break
+        self.expect(")")
+        return out
+
+    def structure(self) -> TypeSyntax:
+        """`struct Name { ... }`, or the name of one."""
+        self.step()
+        name = self.step() if self.token.kind == "word" else self.token._replace(text=f"struct@{self.token.pos}")
+        if self.token.kind != "{" and name.text in self.structs:
+            return TypeSyntax(name.pos, name.text, None)
+        self.structs.add(name.text)
+        self.declarations.append(StructSyntax(name.pos, name.text, self.fields()))
+        return TypeSyntax(name.pos, name.text, None)
+
+    def fields(self) -> list[VariableSyntax]:
+        """The fields of a structure or a block."""
+        out: list[VariableSyntax] = []
+        self.expect("{")
+        while not self.take("}"):
+            found = self.qualified()
+            if found is not None:
+                out += self.variables(*found, self.name("a name"))
+        return out
+
+    def block_of(self, qualifiers: frozenset[str], layout: dict[str, int]) -> None:
+        """A block of uniforms, inputs or outputs: its fields are variables, or those of one that is a structure."""
+        block = self.step()
+        fields = self.fields()
+        if self.token.kind == "word":
+            name = self.step()
+            self.structs.add(block.text)
+            self.declarations.append(StructSyntax(block.pos, block.text, fields))
+            kind = self.sized(TypeSyntax(block.pos, block.text, None))
+            self.declarations.append(VariableSyntax(name.pos, name.text, kind, qualifiers, layout=layout))
+        else:
+            for v in fields:
+                v.qualifiers |= qualifiers
+                self.declarations.append(v)
+        self.expect(";")
+
+    def is_type(self, at: int = 0) -> bool:
+        """Whether a token names a type."""
+        t = self.ahead(at)
+        text = t.text
+        return t.kind == "word" and (text in self.language.types or text in self.structs or text in self.aliases)
+
+    def type_name(self) -> TypeSyntax:
+        """The name of a type, with the sizes of an array that stand behind it."""
+        t = self.token
+        if not self.is_type():
+            if t.kind != "word" or t.text in _NO_NAMES:
+                self.unexpected("a declaration" if not self.nested else "a type")
+            what = self.language.refused.get(t.text)
+            if what:
+                raise ShadingError(t.pos, f"{what} are not supported", len(t.text))
+            from isakit.errors import did_you_mean
+
+            notes = did_you_mean(t.text, [*self.language.types, *self.structs])
+            raise ShadingError(t.pos, f"`{t.text[:40]}` is no type of {self.language.name}", len(t.text), notes)
+        self.step()
+        text = t.text
+        if text in ("unsigned", "signed") and f"{text} {self.token.text}" in self.language.types:
+            text = f"{text} {self.step().text}"
+        if text in self.aliases:
+            return self.sized(self.aliases[text]._replace(pos=t.pos))
+        return self.sized(TypeSyntax(t.pos, text, self.language.types.get(text)))
+
+    def sized(self, kind: TypeSyntax) -> TypeSyntax:
+        """A type with the sizes that follow."""
+        sizes: list[Syntax | None] = []
+        while self.token.kind == "[":
+            self.step()
+            sizes.append(None if self.token.kind == "]" else self.expression())
+            self.expect("]")
+        return kind._replace(sizes=(*sizes, *kind.sizes)) if sizes else kind
+
+    def variables(
+        self, qualifiers: frozenset[str], layout: dict[str, int], kind: TypeSyntax, name: Token
+    ) -> list[VariableSyntax]:
+        """The variables of a declaration, of which the first name is read, up to the semicolon."""
+        out: list[VariableSyntax] = []
+        while True:
+            v = self.variable(qualifiers, layout, kind, name)
+            out.append(v)
+            if not self.take(","):
+                break
+            name = self.name("a name")
+        self.expect(";")
+        return out
+
+    def variable(
+        self, qualifiers: frozenset[str], layout: dict[str, int], kind: TypeSyntax, name: Token
+    ) -> VariableSyntax:
+        """What follows the name of a variable."""
+        v = VariableSyntax(name.pos, name.text, self.sized(kind), qualifiers, layout=layout)
+        v.semantic = self.semantic()
+        if self.take("="):
+            v.initial = self.initial()
+        return v
+
+    def semantic(self) -> tuple[str, int] | None:
+        """`: TEXCOORD0`; registers and offsets are for other machines and left out."""
+        found: tuple[str, int] | None = None
+        while self.take(":"):
+            t = self.name("a semantic")
+            if self.token.kind == "(":
+                self.brackets()
+            elif self.token.kind == "[":
+                self.step()
+                found = f"{t.text}{self.expect('number').text}", t.pos
+                self.expect("]")
+            else:
+                found = t.text, t.pos
+        return found
+
+    def initial(self) -> Syntax:
+        """The value after `=`: an expression or values in braces."""
+        if self.token.kind != "{":
+            return self.assignment()
+        place = self.step()
+        self.deeper(place)
+        items: list[Syntax] = []
+        while self.token.kind != "}":
+            items.append(self.initial())
+            if not self.take(","):
+                break
+        self.expect("}")
+        self.nested -= 1
+        return BracesSyntax(place.pos, 1 + max((i.depth for i in items), default=0), items)
+
+    def function(self, kind: TypeSyntax, name: Token) -> FunctionSyntax:
+        """A function after its name."""
+        parameters: list[VariableSyntax] = []
+        self.expect("(")
+        if self.token.text == "void" and self.ahead().kind == ")":
+            self.step()
+        while self.token.kind != ")":
+            found = self.qualified()
+            if found is None:
+                self.unexpected("a parameter")
+            qualifiers, layout, of = found
+            named = self.token.kind == "word" and self.token.text not in _NO_NAMES
+            if named:
+                parameters.append(self.variable(qualifiers, layout, of, self.step()))
+            else:
+                parameters.append(VariableSyntax(of.pos, "", self.sized(of), qualifiers))
+            if not self.take(","):
+                break
+        self.expect(")", " or `,`")
+        semantic = self.semantic()
+        if self.take(";"):
+            return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, None)
+        if self.token.kind != "{":
+            self.unexpected("`{`")
+        return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, self.block())
+
+    # --- statements --------------------------------------------------------------------------------------------------
+    def block(self) -> BlockSyntax:
+        """Statements in braces."""
+        place = self.expect("{")
+        self.deeper(place)
+        out: list[StatementSyntax] = []
+        while self.token.kind != "}":
+            if self.token.kind == "end":
+                raise ShadingError(place.pos, "this `{` is not closed")
+            out.append(self.statement())
+        self.step()
+        self.nested -= 1
+        return BlockSyntax(place.pos, out)
+
+    def statement(self) -> StatementSyntax:
+        """One statement."""
+        t = self.token
+        if t.kind == "{":
+            return self.block()
+        if t.kind == ";":
+            self.step()
+            return BlockSyntax(t.pos, [])
+        if t.kind == "[":  # an attribute, as `[unroll]`
+            while self.step().kind not in ("]", "end"):
+                pass
+            return self.statement()
+        if t.kind == "word" and t.text in _STATEMENTS:
+            self.deeper(t)
+            self.step()
+            made: StatementSyntax = getattr(self, f"of_{t.text}")(t)
+            self.nested -= 1
+            return made
+        if t.text == "precision" and self.ahead().kind == "word":
+            self.precision()
+            return BlockSyntax(t.pos, [])
+        if self.declares():
+            return self.declared(t)
+        value = self.expression()
+        self.expect(";")
+        return EvaluateSyntax(t.pos, value)
+
+    def declares(self) -> bool:
+        """Whether a declaration begins here."""
+        t = self.token
+        if t.kind != "word":
+            return False
+        if t.text == "struct" or t.text in self.language.qualifiers:
+            return True
+        following = self.ahead()
+        return following.kind == "word" or (self.is_type() and following.kind == "[" and self._array_follows())
+
+    def _array_follows(self) -> bool:
+        """Whether `type[n] name` stands here, and no constructor of an array."""
+        n = 1
+        while self.ahead(n).kind == "[":
+            while self.ahead(n).kind not in ("]", "end", ";"):
+                n += 1
+            n += 1
+        return self.ahead(n).kind == "word"
+
+    def declared(self, t: Token) -> StatementSyntax:
+        """Variables in a function."""
+        before = len(self.declarations)
+        found = self.qualified()
+        if found is None or self.token.kind == ";":
+            self.take(";")
+            return BlockSyntax(t.pos, [])
+        made = DeclareSyntax(t.pos, self.variables(*found, self.name("a name")))
+        return made if len(self.declarations) >= before else made
+
+    def of_if(self, t: Token) -> StatementSyntax:
+        self.expect("(")
+        condition = self.expression()
+        self.expect(")")
+        yes = self.statement()
+        return IfSyntax(t.pos, condition, yes, self.statement() if self.take("else") else None)
+
+    def of_while(self, t: Token) -> StatementSyntax:
+        self.expect("(")
+        condition = self.expression()
+        self.expect(")")
+        return LoopSyntax(t.pos, None, condition, None, self.statement())
+
+    def of_do(self, t: Token) -> StatementSyntax:
+        body = self.statement()
+        if not self.take("while"):
+            self.unexpected("`while`")
+        self.expect("(")
+        condition = self.expression()
+        self.expect(")")
+        self.expect(";")
+        return LoopSyntax(t.pos, None, condition, None, body, after=True)
+
+    def of_for(self, t: Token) -> StatementSyntax:
+        self.expect("(")
+        initial = self.statement()
+        if not isinstance(initial, DeclareSyntax | EvaluateSyntax | BlockSyntax):
+            raise ShadingError(initial.pos, "a loop begins with a declaration or an expression")
+        condition = None if self.token.kind == ";" else self.expression()
+        self.expect(";")
+        step = None if self.token.kind == ")" else self.expression()
+        self.expect(")")
+        return LoopSyntax(t.pos, initial, condition, step, self.statement())
+
+    def of_switch(self, t: Token) -> StatementSyntax:
+        self.expect("(")
+        value = self.expression()
+        self.expect(")")
+        self.expect("{")
+        cases: list[tuple[list[Syntax | None], list[StatementSyntax]]] = []
+        while not self.take("}"):
+            labels: list[Syntax | None] = []
+            while self.token.text in ("case", "default"):
+                labels.append(self.expression() if self.step().text == "case" else None)
+                self.expect(":")
+            if not labels:
+                self.unexpected("`case`")
+            statements: list[StatementSyntax] = []
+            while self.token.text not in ("case", "default") and self.token.kind not in ("}", "end"):
+                statements.append(self.statement())
+            cases.append((labels, statements))
+        return SwitchSyntax(t.pos, value, cases)
+
+    def of_return(self, t: Token) -> StatementSyntax:
+        value = None if self.token.kind == ";" else self.initial()
+        self.expect(";")
+        return ReturnSyntax(t.pos, value)
+
+    def _leave(self, t: Token) -> StatementSyntax:
+        self.expect(";")
+        return LeaveSyntax(t.pos, t.text)
+
+    of_break = of_continue = of_discard = _leave
+
+    # --- expressions -------------------------------------------------------------------------------------------------
+    def expression(self) -> Syntax:
+        """An expression, commas and all."""
+        a = self.assignment()
+        while self.token.kind == ",":
+            op = self.step()
+            b = self.assignment()
+            a = self.made(BinarySyntax(op.pos, 1 + max(a.depth, b.depth), ",", a, b))
+        return a
+
+    def assignment(self) -> Syntax:
+        """An expression without commas."""
+        place = self.token
+        self.deeper(place)
+        a = self.binary(1)
+        if self.token.kind == "?":
+            mark = self.step()
+            yes = self.assignment()
+            self.expect(":")
+            no = self.assignment()
+            a = self.made(ChoiceSyntax(mark.pos, 1 + max(a.depth, yes.depth, no.depth), a, yes, no))
+        if self.token.kind in _ASSIGNMENTS:
+            op = self.step()
+            value = self.initial() if op.kind == "=" and self.token.kind == "{" else self.assignment()
+            a = self.made(AssignSyntax(op.pos, 1 + max(a.depth, value.depth), op.kind[:-1], a, value))
+        self.nested -= 1
+        return a
+
+    def binary(self, level: int) -> Syntax:
+        """Operators of at least a level."""
+        a = self.unary()
+        while True:
+            found = _LEVELS.get(self.token.kind, 0)
+            if found < level:
+                return a
+            op = self.step()
+            b = self.binary(found + 1)
+            a = self.made(BinarySyntax(op.pos, 1 + max(a.depth, b.depth), op.kind, a, b))
+
+    def unary(self) -> Syntax:
+        """Operators before an operand, and casts."""
+        t = self.token
+        if t.kind in _UNARY:
+            self.step()
+            self.deeper(t)
+            a = self.unary()
+            self.nested -= 1
+            op = f"{t.kind}x" if t.kind in ("++", "--") else t.kind
+            return self.made(UnarySyntax(t.pos, 1 + a.depth, op, a))
+        if t.kind == "(" and self.is_type(1) and self._is_cast():
+            self.step()
+            kind = self.type_name()
+            self.expect(")")
+            self.deeper(t)
+            a = self.unary()
+            self.nested -= 1
+            return self.made(ConstructSyntax(t.pos, 1 + a.depth, kind, [a]))
+        return self.postfix(self.primary())
+
+    def _is_cast(self) -> bool:
+        n = 2
+        while self.ahead(n).kind == "word":
+            n += 1
+        return self.ahead(n).kind == ")"
+
+    def postfix(self, a: Syntax) -> Syntax:
+        """What follows an operand: fields, indices, `++`."""
+        while True:
+            t = self.token
+            if t.kind == ".":
+                self.step()
+                name = self.name("a field or components")
+                if self.token.kind == "(" and name.text == "length":
+                    self.step()
+                    self.expect(")")
+                a = MemberSyntax(name.pos, a.depth + 1, a, name.text)
+            elif t.kind == "[":
+                self.step()
+                index = self.expression()
+                self.expect("]")
+                a = SubscriptSyntax(t.pos, 1 + max(a.depth, index.depth), a, index)
+            elif t.kind in ("++", "--"):
+                self.step()
+                a = UnarySyntax(t.pos, a.depth + 1, f"x{t.kind}", a)
+            else:
+                return a
+            self.made(a)
+
+    def primary(self) -> Syntax:
+        """A number, a name, a call, a constructor, or an expression in parentheses."""
+        t = self.token
+        if t.kind == "number":
+            self.step()
+            value = number(t)
+            return NumberSyntax(t.pos, 1, value.value, value.suffix, t.text)
+        if t.kind == "(":
+            self.step()
+            self.deeper(t)
+            a = self.expression()
+            self.nested -= 1
+            self.expect(")")
+            return a
+        if t.kind != "word" or t.text in _NO_NAMES - {"true", "false"}:
+            self.unexpected("an expression")
+        if t.text in ("true", "false"):
+            self.step()
+            return NumberSyntax(t.pos, 1, int(t.text == "true"), "bool", t.text)
+        if t.text == "bit_cast" and self.ahead().kind == "<":
+            self.step()
+            self.step()
+            kind = self.type_name()
+            self.expect(">")
+            arguments, depth = self.arguments()
+            return self.made(ConstructSyntax(t.pos, depth, kind, arguments, bits=True))
+        if self.is_type():
+            kind = self.type_name()
+            arguments, depth = self.arguments()
+            return self.made(ConstructSyntax(t.pos, depth, kind, arguments))
+        self.step()
+        if self.token.kind == "(":
+            arguments, depth = self.arguments()
+            return self.made(CallSyntax(t.pos, depth, t.text, arguments))
+        return NameSyntax(t.pos, 1, t.text)
+
+    def arguments(self) -> tuple[list[Syntax], int]:
+        """The arguments of a call, and how deeply they are nested with it."""
+        place = self.expect("(")
+        self.deeper(place)
+        out: list[Syntax] = []
+        if self.token.text == "void" and self.ahead().kind == ")":
+            self.step()
+        while self.token.kind != ")":
+            out.append(self.assignment())
+            if not self.take(","):
+                break
+        self.expect(")", " or `,`")
+        self.nested -= 1
+        return out, 1 + max((a.depth for a in out), default=0)

@@ -1,0 +1,311 @@
+"""A checked shader: every expression has a type, every name is the variable or function it means.
+
+Conversions that a language makes by itself are written out, so that the two languages are alike from here on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from isakit.compile.shading.types import Numeric, Type
+from isakit.lean import dataclass
+
+
+class ShaderVariable:
+    """A variable.
+
+    Attributes:
+        role: `local`, `uniform`, `input`, `output`, `sampler`.
+        semantic: upper-case, as it is written; `` if there is none.
+        value: the constant it always is, if that is known.
+        initial: what it is at the beginning, of variables outside of functions.
+        columns: a matrix that lies in memory by the vectors that the language does not index first.
+    """
+
+    __slots__ = ("assigned", "columns", "initial", "layout", "name", "pos", "qualifiers", "read", "role", "semantic",
+                 "type", "value")  # fmt: skip
+
+    def __init__(self, name: str, type: Type, role: str, pos: int) -> None:
+        self.name, self.type, self.role, self.pos = name, type, role, pos
+        self.qualifiers: frozenset[str] = frozenset()
+        self.semantic = ""
+        self.layout: dict[str, int] = {}
+        self.value: TypedConstant | None = None
+        self.initial: Typed | None = None
+        self.columns = False
+        self.assigned = False
+        self.read = False
+
+    def __repr__(self) -> str:
+        return f"{self.role} {self.type} {self.name}"
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+@dataclass
+class Typed:
+    """Any expression."""
+
+    pos: int
+    type: Type
+
+    @property
+    def numeric(self) -> Numeric:
+        """The type of an expression that is known to be a number."""
+        assert isinstance(self.type, Numeric)
+        return self.type
+
+
+@dataclass
+class TypedConstant(Typed):
+    """Numbers, one for each component. `free`: a literal without a suffix, which takes the type beside it."""
+
+    values: tuple[int | float, ...]
+    free: bool = False
+
+
+@dataclass
+class TypedName(Typed):
+    """A variable."""
+
+    variable: ShaderVariable
+
+
+@dataclass
+class TypedField(Typed):
+    """A field of a structure by its number."""
+
+    base: Typed
+    index: int
+
+
+@dataclass
+class TypedElement(Typed):
+    """An element of an array, a vector of a matrix, a component of a vector."""
+
+    base: Typed
+    index: Typed
+
+
+@dataclass
+class TypedComponents(Typed):
+    """Components of a vector, a scalar or a matrix by their numbers."""
+
+    base: Typed
+    places: tuple[int, ...]
+
+
+@dataclass
+class TypedConstruct(Typed):
+    """A vector or matrix from all components of the parts, one after the other; an array or structure from its parts."""
+
+    parts: list[Typed]
+
+
+@dataclass
+class TypedSpread(Typed):
+    """A vector or matrix of one scalar; with `diagonal` a matrix that has it on its diagonal and else 0."""
+
+    value: Typed
+    diagonal: bool = False
+
+
+@dataclass
+class TypedResize(Typed):
+    """A matrix of another size: what is missing is that of the unit matrix."""
+
+    value: Typed
+
+
+@dataclass
+class TypedConvert(Typed):
+    """The same shape with other components; `bits`: the same bits."""
+
+    value: Typed
+    bits: bool = False
+
+
+@dataclass
+class TypedUnary(Typed):
+    """`-`, `!` or `~` of every component."""
+
+    op: str
+    value: Typed
+
+
+@dataclass
+class TypedBinary(Typed):
+    """An operator on two values of the same type, component by component; comparisons of it give bools."""
+
+    op: str
+    a: Typed
+    b: Typed
+
+
+@dataclass
+class TypedSame(Typed):
+    """Whether two values of any type are equal as a whole; `negated`: whether they differ."""
+
+    a: Typed
+    b: Typed
+    negated: bool
+
+
+@dataclass
+class TypedShortcut(Typed):
+    """`&&` or `||`, whose second operand is computed if the first does not decide."""
+
+    op: str
+    a: Typed
+    b: Typed
+
+
+@dataclass
+class TypedChoice(Typed):
+    """`c ? a : b`; with a vector of conditions each component for itself."""
+
+    condition: Typed
+    a: Typed
+    b: Typed
+
+
+@dataclass
+class TypedIntrinsic(Typed):
+    """A function of the language, by its name in the table of intrinsics."""
+
+    name: str
+    arguments: list[Typed]
+
+
+@dataclass
+class TypedCall(Typed):
+    """A call of a function of the text. Arguments of `out` parameters are what they are stored to."""
+
+    function: TypedFunction
+    arguments: list[Typed]
+
+
+@dataclass
+class TypedAssign(Typed):
+    """An assignment. `op`: nothing, or the operator that computes the new value; `compute` is of the type for that."""
+
+    target: Typed
+    op: str
+    value: Typed
+
+
+@dataclass
+class TypedStep(Typed):
+    """`++` or `--`: the value before (`after` False: the new one)."""
+
+    target: Typed
+    op: str
+    old: bool
+
+
+@dataclass
+class TypedSequence(Typed):
+    """`a, b`."""
+
+    first: Typed
+    second: Typed
+
+
+# --- statements ------------------------------------------------------------------------------------------------------
+@dataclass
+class TypedStatement:
+    """Any statement."""
+
+    pos: int
+
+
+@dataclass
+class TypedBlock(TypedStatement):
+    """Statements one after the other."""
+
+    statements: list[TypedStatement]
+
+
+@dataclass
+class TypedDeclare(TypedStatement):
+    """A variable begins to exist."""
+
+    variable: ShaderVariable
+    initial: Typed | None
+
+
+@dataclass
+class TypedEvaluate(TypedStatement):
+    """An expression for its effects."""
+
+    value: Typed
+
+
+@dataclass
+class TypedIf(TypedStatement):
+    """`if`."""
+
+    condition: Typed
+    yes: TypedStatement
+    no: TypedStatement | None
+
+
+@dataclass
+class TypedLoop(TypedStatement):
+    """A loop; `after`: the condition is asked behind the body. `changed` are the variables it assigns to."""
+
+    initial: TypedStatement | None
+    condition: Typed | None
+    step: Typed | None
+    body: TypedStatement
+    after: bool
+    changed: set[ShaderVariable] = field(default_factory=set[ShaderVariable])
+
+
+@dataclass
+class TypedSwitch(TypedStatement):
+    """`switch`: for every case its constants (None: `default`) and statements."""
+
+    value: Typed
+    cases: list[tuple[list[int | None], list[TypedStatement]]]
+
+
+@dataclass
+class TypedReturn(TypedStatement):
+    """`return`."""
+
+    value: Typed | None
+
+
+@dataclass
+class TypedLeave(TypedStatement):
+    """`break`, `continue`, `discard`."""
+
+    word: str
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+class TypedFunction:
+    """A function: parameters with their qualifiers in `parameters`, and what it does if its body is known."""
+
+    def __init__(self, name: str, result: Type, parameters: list[ShaderVariable], pos: int) -> None:
+        self.name, self.result, self.parameters, self.pos = name, result, parameters, pos
+        self.semantic: tuple[str, int] | None = None
+        self.body: TypedBlock | None = None
+        self.calls: dict[TypedFunction, int] = {}
+        """The functions it calls, and the place of one of the calls."""
+
+    @property
+    def writes(self) -> list[bool]:
+        """Whether each parameter is stored to its argument."""
+        return [bool(p.qualifiers & {"out", "inout"}) for p in self.parameters]
+
+    def __repr__(self) -> str:
+        return f"{self.result} {self.name}({', '.join(str(p.type) for p in self.parameters)})"
+
+
+@dataclass
+class CheckedShader:
+    """A checked text: variables outside of functions in their order, and functions by name."""
+
+    variables: list[ShaderVariable]
+    functions: dict[str, list[TypedFunction]]

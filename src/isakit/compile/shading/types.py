@@ -1,0 +1,155 @@
+"""Types of the shading languages. A matrix is what both languages index first: Cg's rows, GLSL's columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from isakit.lean import cached_property, dataclass
+
+
+class Base(NamedTuple):
+    """The type of a component: `kind` is float, int, uint or bool; `rank` orders the result of an operation."""
+
+    name: str
+    kind: str
+    bits: int
+    rank: int
+
+
+FLOAT = Base("float", "float", 32, 7)
+HALF = Base("half", "float", 16, 6)
+FIXED = Base("fixed", "float", 16, 5)
+UINT = Base("uint", "uint", 32, 4)
+INT = Base("int", "int", 32, 3)
+USHORT = Base("ushort", "uint", 16, 2)
+SHORT = Base("short", "int", 16, 1)
+BOOL = Base("bool", "bool", 1, 0)
+
+
+@dataclass(frozen=True)
+class Type:
+    """Any type."""
+
+    @property
+    def leaves(self) -> int:
+        """How many scalars, vectors and samplers a value of it is kept in."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Numeric(Type):
+    """A scalar (size 1, no vectors), a vector, or a matrix of `vectors` vectors (0: it is none)."""
+
+    base: Base
+    size: int = 1
+    vectors: int = 0
+
+    @property
+    def is_scalar(self) -> bool:
+        """One component."""
+        return self.size == 1 and not self.vectors
+
+    @property
+    def is_matrix(self) -> bool:
+        """A matrix."""
+        return self.vectors > 0
+
+    @property
+    def is_float(self) -> bool:
+        """Of floating point components."""
+        return self.base.kind == "float"
+
+    @property
+    def is_bool(self) -> bool:
+        """Of bools."""
+        return self.base.kind == "bool"
+
+    @property
+    def components(self) -> int:
+        """Number of all components."""
+        return self.size * max(1, self.vectors)
+
+    @property
+    def leaves(self) -> int:
+        return max(1, self.vectors)
+
+    @property
+    def row(self) -> Numeric:
+        """The vector that a matrix is made of, the scalar that a vector is made of."""
+        return Numeric(self.base, self.size) if self.vectors else Numeric(self.base)
+
+    def of(self, base: Base) -> Numeric:
+        """The same shape of other components."""
+        return Numeric(base, self.size, self.vectors)
+
+    def __str__(self) -> str:
+        if self.vectors:
+            return f"{self.base.name}{self.vectors}x{self.size}"
+        return self.base.name if self.size == 1 else f"{self.base.name}{self.size}"
+
+
+@dataclass(frozen=True)
+class SamplerType(Type):
+    """A sampler of two-dimensional textures (`2d`) or cubes (`cube`)."""
+
+    kind: str
+
+    def __str__(self) -> str:
+        return {"2d": "sampler2D", "cube": "samplerCUBE"}.get(self.kind, self.kind)
+
+
+@dataclass(frozen=True)
+class ArrayType(Type):
+    """An array; `count` 0: its initialiser says how many."""
+
+    of: Type
+    count: int
+
+    @cached_property
+    def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """How many scalars and vectors it is kept in."""
+        return self.count * self.of.leaves
+
+    def __str__(self) -> str:
+        return f"{self.of}[{self.count}]"
+
+
+class StructField(NamedTuple):
+    """A field of a structure, with its semantic (`` where it has none)."""
+
+    name: str
+    type: Type
+    semantic: str = ""
+
+
+@dataclass(frozen=True)
+class StructType(Type):
+    """A structure."""
+
+    name: str
+    fields: tuple[StructField, ...]
+
+    @cached_property
+    def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """How many scalars and vectors it is kept in."""
+        return sum(f.type.leaves for f in self.fields)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class VoidType(Type):
+    """No value."""
+
+    def __str__(self) -> str:
+        return "void"
+
+
+VOID = VoidType()
+T_FLOAT, T_INT, T_UINT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(UINT), Numeric(BOOL)
+
+
+def shape(type: Numeric) -> tuple[int, int]:
+    """Size and vectors."""
+    return type.size, type.vectors
