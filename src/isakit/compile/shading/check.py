@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isakit.compile.shading.builtins import BuiltIn
 from isakit.compile.shading.check_expressions import LARGEST, ExpressionCheck
-from isakit.compile.shading.conversion import convert, is_sampler
+from isakit.compile.shading.conversion import is_sampler
 from isakit.compile.shading.language import Language
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.syntax import (
@@ -39,7 +39,7 @@ from isakit.compile.shading.typed import (
     TypedStatement,
     TypedSwitch,
 )
-from isakit.compile.shading.types import VOID, ArrayType, Numeric, StructField, StructType, Type
+from isakit.compile.shading.types import VOID, ArrayType, StructField, StructType, Type
 
 MOST_ERRORS = 20
 
@@ -89,7 +89,7 @@ class Check(ExpressionCheck):
                 raise ShadingError(v.pos, f"`{v.name}` is already a field of `{d.name}`", len(v.name))
             kind = self.type_of(v.type)
             if kind is VOID or (isinstance(kind, ArrayType) and not kind.count):
-                raise ShadingError(v.pos, f"a field cannot be of type {kind}", len(v.name))
+                raise ShadingError(v.pos, f"a field cannot be of type {self.language.say(kind)}", len(v.name))
             fields.append(StructField(v.name, kind, v.semantic[0].upper() if v.semantic else ""))
         kind = StructType(d.name, tuple(fields))
         if kind.leaves > LARGEST:
@@ -119,7 +119,7 @@ class Check(ExpressionCheck):
             if isinstance(kind, ArrayType) and isinstance(v.type, ArrayType) and 0 < kind.count <= v.type.count:
                 v.type = kind
             elif kind != v.type and not isinstance(kind, ArrayType):
-                raise ShadingError(d.pos, f"`{d.name}` is of type {v.type}", len(d.name))
+                raise ShadingError(d.pos, f"`{d.name}` is of type {self.language.say(v.type)}", len(d.name))
             return
         q = d.qualifiers
         if self.language.product:
@@ -267,10 +267,8 @@ class Check(ExpressionCheck):
             v = self.variable(d, "local")
             if v.role == "sampler" or d.qualifiers & {"uniform", "varying", "attribute", "in", "out", "inout"}:
                 raise ShadingError(d.pos, f"`{d.name}` cannot be declared in a function", len(d.name))
-            if d.name in self.scopes[-1] or (len(self.scopes) == 3 and d.name in self.scopes[1]):
-                twice = ShadingError(d.pos, f"`{d.name}` is already declared", len(d.name))
-                if d.name in self.scopes[-1]:
-                    raise twice
+            if d.name in self.scopes[-1]:
+                raise ShadingError(d.pos, f"`{d.name}` is already declared", len(d.name))
             initial = None
             try:
                 initial = self.initial(v, d)
@@ -313,7 +311,9 @@ class Check(ExpressionCheck):
     def do_SwitchSyntax(self, s: SwitchSyntax) -> TypedStatement:
         value = self.number(s.value)
         if not value.numeric.is_scalar or value.numeric.base.kind not in ("int", "uint"):
-            raise ShadingError(value.pos, f"a switch takes a whole number, not a value of type {value.type}")
+            raise ShadingError(
+                value.pos, f"a switch takes a whole number, not a value of type {self.language.say(value.type)}"
+            )
         self.switches += 1
         self.scopes.append({})
         cases: list[tuple[list[int | None], list[TypedStatement]]] = []
@@ -334,7 +334,7 @@ class Check(ExpressionCheck):
         result: Type = self.function.result
         if s.value is None:
             if result is not VOID:
-                raise ShadingError(s.pos, f"`{self.function.name}` gives a {result}", 6)
+                raise ShadingError(s.pos, f"`{self.function.name}` gives a {self.language.say(result)}", 6)
             return TypedReturn(s.pos, None)
         if result is VOID:
             raise ShadingError(s.pos, f"`{self.function.name}` gives nothing", 6)
@@ -348,6 +348,3 @@ class Check(ExpressionCheck):
         if s.word == "break" and not self.loops and not self.switches:
             raise ShadingError(s.pos, "`break` stands in a loop", 5)
         return TypedLeave(s.pos, s.word)
-
-
-__all__ = ["Check", "Numeric", "convert"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from isakit.compile.shading.builtins import CONSTANTS, BuiltIn
 from isakit.compile.shading.conversion import (
-    IMPOSSIBLE,
+    as_base,
     common_base,
     computed,
     convert,
-    cost,
     folded,
     folded_unary,
     rebased,
+    rebased_literal,
     resized,
 )
 from isakit.compile.shading.intrinsics import INTRINSICS
@@ -58,8 +58,8 @@ from isakit.compile.shading.typed import (
 )
 from isakit.compile.shading.types import (
     BOOL,
-    FLOAT,
     FIXED,
+    FLOAT,
     HALF,
     INT,
     T_BOOL,
@@ -150,7 +150,7 @@ class ExpressionCheck:
         """An expression of a scalar, vector or matrix."""
         v = self.value(s)
         if not isinstance(v.type, Numeric):
-            raise ShadingError(v.pos, f"a number was expected, not a value of type {v.type}")
+            raise ShadingError(v.pos, f"a number was expected, not a value of type {self.language.say(v.type)}")
         return v
 
     def wanted(self, s: Syntax, to: Type, what: str) -> Typed:
@@ -165,7 +165,7 @@ class ExpressionCheck:
         if v.type == T_BOOL:
             return v
         if not self.language.converts or not v.numeric.is_scalar:
-            raise ShadingError(v.pos, f"a condition is a bool, not a value of type {v.type}")
+            raise ShadingError(v.pos, f"a condition is a bool, not a value of type {self.language.say(v.type)}")
         return rebased(v, BOOL)
 
     def of_NumberSyntax(self, s: NumberSyntax) -> Typed:
@@ -179,8 +179,6 @@ class ExpressionCheck:
         else:
             kind = Numeric(UINT if s.suffix == "u" else INT)
             value = s.value - (1 << 32) if kind.base is INT and s.value >> 31 else s.value
-        from isakit.compile.shading.conversion import as_base
-
         return TypedConstant(s.pos, kind, (as_base(value, kind.base),), self.language.infinite and not s.suffix)
 
     def of_NameSyntax(self, s: NameSyntax) -> Typed:
@@ -202,18 +200,18 @@ class ExpressionCheck:
         if "x" in s.op:
             target = self.target(s.operand)
             if not isinstance(target.type, Numeric) or target.type.is_bool:
-                raise ShadingError(s.pos, f"a value of type {target.type} cannot be counted", 2)
+                raise ShadingError(s.pos, f"a value of type {self.language.say(target.type)} cannot be counted", 2)
             return TypedStep(s.pos, target.type, target, s.op.strip("x")[0], s.op[0] == "x")
         a = self.number(s.operand)
         if s.op == "!":
             if not self.language.converts and a.type != T_BOOL:
-                raise ShadingError(s.pos, f"`!` takes a bool, not a value of type {a.type}")
+                raise ShadingError(s.pos, f"`!` takes a bool, not a value of type {self.language.say(a.type)}")
             a = rebased(a, BOOL)
         elif s.op == "~" and a.numeric.base.kind not in ("int", "uint"):
-            raise ShadingError(s.pos, f"`~` takes whole numbers, not a value of type {a.type}")
+            raise ShadingError(s.pos, f"`~` takes whole numbers, not a value of type {self.language.say(a.type)}")
         elif a.numeric.is_bool:
             if not self.language.converts:
-                raise ShadingError(s.pos, f"`{s.op}` takes numbers, not a value of type {a.type}")
+                raise ShadingError(s.pos, f"`{s.op}` takes numbers, not a value of type {self.language.say(a.type)}")
             a = rebased(a, INT)
         if s.op == "+":
             return a
@@ -223,24 +221,25 @@ class ExpressionCheck:
 
     def of_BinarySyntax(self, s: BinarySyntax) -> Typed:
         if s.op == ",":
-            return (lambda a, b: TypedSequence(s.pos, b.type, a, b))(self.of(s.a), self.of(s.b))
+            first, second = self.of(s.a), self.of(s.b)
+            return TypedSequence(s.pos, second.type, first, second)
         return self.operation(s.op, self.value(s.a), self.value(s.b), s.pos)
 
     def operation(self, op: str, a: Typed, b: Typed, pos: int) -> Typed:
         """An operator on two values."""
-        wrong = ShadingError(pos, f"there is no {a.type} {op} {b.type}", len(op))
+        wrong = ShadingError(pos, f"there is no {self.language.say(a.type)} {op} {self.language.say(b.type)}", len(op))
         if op in ("==", "!=") and (not self.language.converts or not isinstance(a.type, Numeric)):
             return self.equality(op, a, b, pos, wrong)
         if not isinstance(a.type, Numeric) or not isinstance(b.type, Numeric):
             raise wrong
         if op in _LOGIC:
             return self.logic(op, a, b, pos, wrong)
-        if op == "*" and self.language.product and (a.type.is_matrix or b.type.is_matrix):
-            if not (a.type.is_scalar or b.type.is_scalar):
-                made = product(a, b, self.language, pos, rows_first=False)
-                if made is None:
-                    raise wrong
-                return made
+        matrices = (a.type.is_matrix or b.type.is_matrix) and not (a.type.is_scalar or b.type.is_scalar)
+        if op == "*" and self.language.product and matrices:
+            made = product(a, b, self.language, pos, rows_first=False)
+            if made is None:
+                raise wrong
+            return made
         if not self.language.converts and (a.type.is_bool or b.type.is_bool):
             raise wrong
         base = computed(common_base([a, b]))
@@ -252,10 +251,10 @@ class ExpressionCheck:
             v.numeric.base != base and v.numeric.base.kind == "float" for v in (a, b)
         ):  # fmt: skip
             raise wrong
-        a, b = self.alike(rebased_free(a, base), rebased_free(b, base), wrong)
+        a, b = self.alike(rebased_literal(a, base), rebased_literal(b, base), wrong)
         kind = a.numeric
         if op in _ORDER or op in ("==", "!="):
-            if not self.language.converts and not kind.is_scalar or kind.is_matrix:
+            if (not self.language.converts and not kind.is_scalar) or kind.is_matrix:
                 raise wrong
             kind = kind.of(BOOL)
         return folded(op, a, b, kind, pos) or TypedBinary(pos, kind, op, a, b)
@@ -299,11 +298,15 @@ class ExpressionCheck:
     def of_ChoiceSyntax(self, s: ChoiceSyntax) -> Typed:
         condition = self.number(s.condition)
         if not self.language.converts and condition.type != T_BOOL:
-            raise ShadingError(condition.pos, f"a condition is a bool, not a value of type {condition.type}")
+            raise ShadingError(
+                condition.pos, f"a condition is a bool, not a value of type {self.language.say(condition.type)}"
+            )
         condition = rebased(condition, BOOL)
         a, b = self.value(s.a), self.value(s.b)
         if a.type != b.type:
-            wrong = ShadingError(s.pos, f"this chooses between {a.type} and {b.type}")
+            wrong = ShadingError(
+                s.pos, f"this chooses between {self.language.say(a.type)} and {self.language.say(b.type)}"
+            )
             if not isinstance(a.type, Numeric) or not isinstance(b.type, Numeric):
                 raise wrong
             base = common_base([a, b])
@@ -314,7 +317,9 @@ class ExpressionCheck:
         size = condition.numeric.size
         if size > 1:
             if not isinstance(a.type, Numeric) or a.type.is_matrix or a.type.size not in (1, size):
-                raise ShadingError(s.pos, f"{condition.type} chooses between vectors as long as it is")
+                raise ShadingError(
+                    s.pos, f"{self.language.say(condition.type)} chooses between vectors as long as it is"
+                )
             a, b = (resized(v, Numeric(v.numeric.base, size)) for v in (a, b))
         elif isinstance(condition, TypedConstant):
             return a if condition.values[0] else b
@@ -330,11 +335,11 @@ class ExpressionCheck:
                 if f.name == s.name:
                     return TypedField(s.pos, f.type, base, k)
             notes = did_you_mean(s.name, [f.name for f in kind.fields])
-            raise ShadingError(s.pos, f"{kind} has no field `{s.name[:40]}`", width, notes)
+            raise ShadingError(s.pos, f"{self.language.say(kind)} has no field `{s.name[:40]}`", width, notes)
         if isinstance(kind, ArrayType) and s.name == "length":
             return TypedConstant(s.pos, T_INT, (kind.count,))
         if not isinstance(kind, Numeric):
-            raise ShadingError(s.pos, f"a value of type {kind} has no fields", width)
+            raise ShadingError(s.pos, f"a value of type {self.language.say(kind)} has no fields", width)
         places = self.places(kind, s)
         made = Numeric(kind.base, len(places))
         if isinstance(base, TypedConstant):
@@ -347,26 +352,28 @@ class ExpressionCheck:
         if kind.is_matrix:
             found = _matrix_places(kind, name)
             if found is None or self.language.product:
-                raise ShadingError(s.pos, f"{kind} has no components `{name[:40]}`", width)
+                raise ShadingError(s.pos, f"{self.language.say(kind)} has no components `{name[:40]}`", width)
             return found
         letters = next((x for x in self.language.swizzles if name[0] in x), "")
         size = kind.size if not (kind.is_scalar and self.language.product) else 0
         if not letters or len(name) > 4 or any(c not in letters[:size] for c in name):
             hint = (f"it has {', '.join(x[:size] for x in self.language.swizzles)}",) if size else ()
-            raise ShadingError(s.pos, f"{kind} has no components `{name[:40]}`", width, hint)
+            raise ShadingError(s.pos, f"{self.language.say(kind)} has no components `{name[:40]}`", width, hint)
         return tuple(letters.index(c) for c in name)
 
     def of_SubscriptSyntax(self, s: SubscriptSyntax) -> Typed:
         base, index = self.value(s.base), self.number(s.index)
         kind = base.type
         if not index.numeric.is_scalar or (index.numeric.is_float and not self.language.converts):
-            raise ShadingError(index.pos, f"an index is a whole number, not a value of type {index.type}")
+            raise ShadingError(
+                index.pos, f"an index is a whole number, not a value of type {self.language.say(index.type)}"
+            )
         if isinstance(kind, ArrayType):
             count, of = kind.count, kind.of
         elif isinstance(kind, Numeric) and not kind.is_scalar:
             count, of = kind.vectors or kind.size, kind.row
         else:
-            raise ShadingError(s.pos, f"a value of type {kind} has no elements")
+            raise ShadingError(s.pos, f"a value of type {self.language.say(kind)} has no elements")
         index = rebased(index, INT) if index.numeric.base is not UINT else index
         if isinstance(index, TypedConstant):
             k = int(index.values[0])
@@ -381,6 +388,12 @@ class ExpressionCheck:
     # --- assignments -------------------------------------------------------------------------------------------------
     def target(self, s: Syntax) -> Typed:
         """What can be assigned to."""
+        root = s
+        while isinstance(root, MemberSyntax | SubscriptSyntax):
+            root = root.base
+        known = self.find(root.name) if isinstance(root, NameSyntax) else None
+        if known is not None and known.value is not None:
+            raise ShadingError(root.pos, f"`{known.name}` is a constant", len(known.name))
         v = self.of(s)
         node = v
         while not isinstance(node, TypedName):
@@ -390,7 +403,7 @@ class ExpressionCheck:
             elif not isinstance(node, TypedField | TypedElement):
                 raise ShadingError(v.pos, "this cannot be assigned to")
             node = node.base
-        self.assign(node.variable, v.pos)
+        self.assign(node.variable, node.pos)
         return v
 
     def assign(self, v: ShaderVariable, pos: int) -> None:
@@ -400,7 +413,7 @@ class ExpressionCheck:
             read_only = True
         if read_only:
             what = v.role if v.role in ("uniform", "input", "sampler") else "constant"
-            raise ShadingError(pos, f"`{v.name}` is {'an' if what[0] in 'ui' else 'a'} {what}", len(v.name))
+            raise ShadingError(pos, f"`{v.name}` is {'an' if what == 'input' else 'a'} {what}", len(v.name))
         v.assigned = True
         for changed in self.assigned:
             changed.add(v)
@@ -429,7 +442,7 @@ class ExpressionCheck:
         if made is not None:
             return made
         if known:
-            given = ", ".join(str(v.type) for v in values)
+            given = ", ".join(self.language.say(v.type) for v in values)
             notes = tuple(f"there is `{k}`" for k in known[:3])
             raise ShadingError(s.pos, f"there is no `{s.name}({given})`", len(s.name), notes)
         names = [*self.functions, *INTRINSICS[self.language.name]]
@@ -442,12 +455,9 @@ class ExpressionCheck:
         for p, syntax, v in zip(f.parameters, s.arguments, values, strict=True):
             if p.qualifiers & {"out", "inout"}:
                 target = self.target(syntax)
-                shaped = isinstance(p.type, Numeric) and isinstance(target.type, Numeric)
-                if target.type != p.type and not (
-                    shaped and self.language.converts
-                    and (p.type.size, p.type.vectors) == (target.type.size, target.type.vectors)
-                ):  # fmt: skip
-                    raise ShadingError(v.pos, f"`{p.name}` is stored to a {p.type}, not to a {target.type}")
+                if target.type != p.type and not (self.language.converts and _alike(p.type, target.type)):
+                    both = f"a {self.language.say(p.type)}, not to a {self.language.say(target.type)}"
+                    raise ShadingError(v.pos, f"`{p.name}` is stored to {both}")
                 arguments.append(target)
             else:
                 arguments.append(convert(v, p.type, self.language))
@@ -465,11 +475,13 @@ class ExpressionCheck:
                 kind = ArrayType(kind.of, len(s.arguments))
             return self.aggregate(kind, s.arguments, s.pos, width)
         if not isinstance(kind, Numeric):
-            raise ShadingError(s.pos, f"there is no constructor of {kind}", width)
+            raise ShadingError(s.pos, f"there is no constructor of {self.language.say(kind)}", width)
         parts = [self.number(a) for a in s.arguments]
         if not parts:
-            raise ShadingError(s.pos, f"a {kind} is made of something", width)
-        return self.construct(kind, parts, s.pos, width)
+            raise ShadingError(s.pos, f"a {self.language.say(kind)} is made of something", width)
+        made = self.construct(kind, parts, s.pos, width)
+        made.pos = s.pos
+        return made
 
     def construct(self, kind: Numeric, parts: list[Typed], pos: int, width: int) -> Typed:
         """A scalar, vector or matrix made of numbers."""
@@ -487,12 +499,14 @@ class ExpressionCheck:
         total = 0
         for p in parts:
             if total >= kind.components:
-                raise ShadingError(p.pos, f"a {kind} has {kind.components} components, which are there before this")
+                raise ShadingError(
+                    p.pos, f"a {self.language.say(kind)} has {kind.components} components, which are there before this"
+                )
             total += p.numeric.components
         if total < kind.components:
-            raise ShadingError(pos, f"a {kind} has {kind.components} components, not {total}", width)
+            raise ShadingError(pos, f"a {self.language.say(kind)} has {kind.components} components, not {total}", width)
         if total > kind.components and not self.language.product:
-            raise ShadingError(pos, f"a {kind} has {kind.components} components, not {total}", width)
+            raise ShadingError(pos, f"a {self.language.say(kind)} has {kind.components} components, not {total}", width)
         parts = [rebased(p, kind.base) for p in parts]
         if all(isinstance(p, TypedConstant) for p in parts):
             values = tuple(v for p in parts if isinstance(p, TypedConstant) for v in p.values)
@@ -507,9 +521,13 @@ class ExpressionCheck:
         have = v.numeric
         fits = isinstance(kind, Numeric) and not kind.is_matrix and not have.is_matrix and not have.is_bool
         if not fits or not isinstance(kind, Numeric) or kind.is_bool:
-            raise ShadingError(s.pos, f"the bits of a {have} cannot be a {kind}", 8)
+            raise ShadingError(
+                s.pos, f"the bits of a {self.language.say(have)} cannot be a {self.language.say(kind)}", 8
+            )
         if kind.base.bits * kind.size != have.base.bits * have.size:
-            raise ShadingError(s.pos, f"a {kind} has not as many bits as a {have}", 8)
+            raise ShadingError(
+                s.pos, f"a {self.language.say(kind)} has not as many bits as a {self.language.say(have)}", 8
+            )
         return TypedConvert(s.pos, kind, v, bits=True)
 
     def aggregate(self, kind: Type, items: list[Syntax], pos: int, width: int) -> Typed:
@@ -521,7 +539,7 @@ class ExpressionCheck:
         else:
             wanted = []
         if len(items) != len(wanted):
-            raise ShadingError(pos, f"{kind} has {len(wanted)} parts, not {len(items)}", width)
+            raise ShadingError(pos, f"{self.language.say(kind)} has {len(wanted)} parts, not {len(items)}", width)
         return TypedConstruct(
             pos, kind, [self.wanted(i, t, f"part {k + 1}") for k, (i, t) in enumerate(zip(items, wanted, strict=True))]
         )
@@ -534,10 +552,10 @@ class ExpressionCheck:
             if to.is_matrix and len(s.items) == to.vectors and any(isinstance(i, BracesSyntax) for i in s.items):
                 return TypedConstruct(s.pos, to, [self.wanted(i, to.row, "a part") for i in s.items])
             if any(isinstance(i, BracesSyntax) for i in s.items):
-                raise ShadingError(s.pos, f"a {to} is not nested like this")
+                raise ShadingError(s.pos, f"a {self.language.say(to)} is not nested like this")
             parts = [self.number(i) for i in s.items]
             if not parts:
-                raise ShadingError(s.pos, f"a {to} is made of something")
+                raise ShadingError(s.pos, f"a {self.language.say(to)} is made of something")
             return self.construct(to, parts, s.pos, 1)
         flat = isinstance(to, ArrayType) and isinstance(to.of, Numeric) and len(s.items) == to.count * to.of.components
         if flat and isinstance(to, ArrayType) and isinstance(to.of, Numeric) and to.of.components > 1:
@@ -550,14 +568,9 @@ class ExpressionCheck:
         raise ShadingError(s.pos, "values in braces stand only after `=`")
 
 
-def rebased_free(v: Typed, base: object) -> Typed:
-    """A value in another base."""
-    from isakit.compile.shading.types import Base
-
-    assert isinstance(base, Base)
-    if isinstance(v, TypedConstant) and v.free and v.numeric.base == base:
-        return v
-    return rebased(v, base)
+def _alike(a: Type, b: Type) -> bool:
+    """Whether two types are numbers of the same shape."""
+    return isinstance(a, Numeric) and isinstance(b, Numeric) and (a.size, a.vectors) == (b.size, b.vectors)
 
 
 def _matrix_places(kind: Numeric, name: str) -> tuple[int, ...] | None:
@@ -573,6 +586,3 @@ def _matrix_places(kind: Numeric, name: str) -> tuple[int, ...] | None:
             return None
         out.append(row * kind.size + column)
     return tuple(out) if name.startswith("_") and 1 <= len(out) <= 4 else None
-
-
-__all__ = ["IMPOSSIBLE", "LARGEST", "ExpressionCheck", "cost"]

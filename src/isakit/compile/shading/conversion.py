@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from isakit.compile.shading.language import Language
 from isakit.compile.shading.source import ShadingError
@@ -16,7 +17,7 @@ from isakit.compile.shading.typed import (
     TypedResize,
     TypedSpread,
 )
-from isakit.compile.shading.types import FLOAT, INT, Base, Numeric, SamplerType, Type
+from isakit.compile.shading.types import FLOAT, INT, ArrayType, Base, Numeric, SamplerType, Type
 
 IMPOSSIBLE = 1000
 """The cost of a conversion that there is not."""
@@ -90,14 +91,17 @@ def convert(value: Typed, to: Type, language: Language, what: str = "this", widt
     if value.type == to:
         return value
     if cost(value, to, language) >= IMPOSSIBLE:
-        raise ShadingError(value.pos, f"{what} is {_article(value.type)}, not {_article(to)}", width)
+        raise ShadingError(
+            value.pos, f"{what} is {_article(language.say(value.type))}, not {_article(language.say(to))}", width
+        )
     assert isinstance(to, Numeric)
     return resized(rebased(value, to.base), to)
 
 
-def _article(type: Type) -> str:
-    text = "no value" if str(type) == "void" else str(type)
-    return text if text == "no value" else f"{'an' if text[0] in 'aiu' and text[:2] != 'un' else 'a'} {text}"
+def _article(type: str) -> str:
+    if type == "void":
+        return "no value"
+    return f"{'an' if type[0] in 'aio' else 'a'} {type}"
 
 
 def rebased(value: Typed, base: Base) -> Typed:
@@ -112,6 +116,12 @@ def rebased(value: Typed, base: Base) -> Typed:
     if isinstance(value, TypedSpread) and not value.diagonal:
         return TypedSpread(value.pos, have.of(base), rebased(value.value, base))
     return TypedConvert(value.pos, have.of(base), value)
+
+
+def rebased_literal(value: Typed, base: Base) -> Typed:
+    """The same, of a literal that still takes the type beside it."""
+    free = isinstance(value, TypedConstant) and value.free and value.numeric.base == base
+    return value if free else rebased(value, base)
 
 
 def resized(value: Typed, to: Numeric) -> Typed:
@@ -164,7 +174,7 @@ def _remainder(a: float, b: float) -> float:
     return math.fmod(a, b) if b and math.isfinite(a) else math.nan
 
 
-_FOLDS: dict[str, Callable[..., float]] = {
+_FOLDS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": _divided, "%": _remainder,
     "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
     "<<": lambda a, b: a << (b & 31), ">>": lambda a, b: a >> (b & 31),
@@ -172,7 +182,6 @@ _FOLDS: dict[str, Callable[..., float]] = {
     "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b, "^^": lambda a, b: bool(a) != bool(b),
     "&&": lambda a, b: bool(a) and bool(b), "||": lambda a, b: bool(a) or bool(b),
 }  # fmt: skip
-_NOT_FINITE = "inf and nan"
 
 
 def folded(op: str, a: Typed, b: Typed, to: Numeric, pos: int) -> TypedConstant | None:
@@ -193,13 +202,13 @@ def folded_unary(op: str, a: Typed, pos: int) -> TypedConstant | None:
     """An operator on a constant, None if it is none."""
     if not isinstance(a, TypedConstant):
         return None
-    of = {"-": lambda v: -v, "!": lambda v: int(not v), "~": lambda v: ~v}[op]
     base = a.numeric.base
-    return TypedConstant(pos, a.type, tuple(as_base(of(v), base) for v in a.values), a.free)
+    got = (-v if op == "-" else int(not v) if op == "!" else ~int(v) for v in a.values)
+    return TypedConstant(pos, a.type, tuple(as_base(v, base) for v in got), a.free)
 
 
 def is_sampler(type: Type) -> bool:
     """A sampler, or an array of them."""
-    while hasattr(type, "of") and not isinstance(type, Numeric):
-        type = type.of  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    while isinstance(type, ArrayType):
+        type = type.of
     return isinstance(type, SamplerType)

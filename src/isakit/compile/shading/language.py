@@ -15,6 +15,7 @@ from isakit.compile.shading.types import (
     UINT,
     USHORT,
     VOID,
+    ArrayType,
     Base,
     Numeric,
     SamplerType,
@@ -45,6 +46,18 @@ class Language(NamedTuple):
     converts: bool
     infinite: bool
     swizzles: tuple[str, ...]
+
+    def say(self, type: Type) -> str:
+        """A type as an author writes it."""
+        if isinstance(type, ArrayType):
+            return f"{self.say(type.of)}[{type.count}]"
+        if not self.product or not isinstance(type, Numeric | SamplerType):
+            return str(type)
+        return next((name for name, known in self.types.items() if known == type), str(type))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def _cg_types() -> dict[str, Type]:
@@ -82,10 +95,12 @@ def _glsl_types() -> dict[str, Type]:
 CG = Language(
     "cg",
     _cg_types(),
-    frozenset("uniform in out inout const static extern inline varying row_major column_major __nostrip "
-              "__nativecolor __regformat __msaa __msaa2x __msaa4x volatile nointerpolation centroid precise "
-              "packed".split()),
-    frozenset("in out inout uniform const".split()),
+    _words(
+        "uniform in out inout const static extern inline varying row_major column_major "
+        "__nostrip __nativecolor __regformat __msaa __msaa2x __msaa4x volatile nointerpolation "
+        "centroid precise packed"
+    ),
+    _words("in out inout uniform const"),
     {"texture": "texture objects", "interface": "interfaces", "class": "classes", "goto": "`goto`",
      "asm": "assembly", "sampler1D": "1D textures", "sampler3D": "3D textures", "template": "templates"},
     product=False,
@@ -97,8 +112,10 @@ CG = Language(
 GLSL = Language(
     "glsl",
     _glsl_types(),
-    frozenset("uniform in out inout const attribute varying centroid flat smooth noperspective invariant precise "
-              "lowp mediump highp".split()),
+    _words(
+        "uniform in out inout const attribute varying centroid flat smooth noperspective "
+        "invariant precise lowp mediump highp"
+    ),
     frozenset(),
     {"buffer": "storage buffers", "shared": "shared memory", "goto": "`goto`", "sampler1D": "1D textures",
      "sampler3D": "3D textures", "sampler2DArray": "texture arrays", "sampler2DShadow": "depth comparison",

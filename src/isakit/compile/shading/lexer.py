@@ -34,7 +34,11 @@ _TOKEN = re.compile(
 
 
 def tokens(file: SourceFile) -> list[Token]:
-    """All tokens of a text, with one of kind `end` after them. Raises ShadingError at what begins no token."""
+    """All tokens of a text, with one of kind `end` after them.
+
+    A character that begins no token is one of kind `wrong`: it may stand where text is left out. Raises ShadingError
+    for a comment that does not end, and for a text that is too long.
+    """
     text, first = file.text, file.first
     if len(text) > LONGEST_TEXT:
         raise ShadingError(first, f"the text has more than {LONGEST_TEXT} characters")
@@ -55,7 +59,9 @@ def tokens(file: SourceFile) -> list[Token]:
             continue
         m = match(text, at)
         if m is None:
-            raise ShadingError(first + at, f"{text[at]!r} begins nothing that a shader may contain")
+            add(Token("wrong", text[at], first + at, begins))
+            at, begins = at + 1, False
+            continue
         kind, word = m.lastgroup, m.group()
         if kind == "line":
             begins = True
@@ -68,7 +74,7 @@ def tokens(file: SourceFile) -> list[Token]:
 
 
 def _line_end(text: str, at: int) -> int:
-    """The end of a comment that begins with two strokes; a line that ends in `\\` goes on."""
+    """The end of a comment that begins with two strokes; a line that ends in a backslash goes on."""
     while True:
         at = text.find("\n", at)
         if at < 0:

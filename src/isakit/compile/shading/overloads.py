@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isakit.compile.shading.conversion import CUT, IMPOSSIBLE, SPREAD, common_base, computed, convert, cost
+from isakit.compile.shading.conversion import IMPOSSIBLE, common_base, computed, convert, cost
 from isakit.compile.shading.intrinsics import INTRINSICS, Intrinsic
 from isakit.compile.shading.language import Language
 from isakit.compile.shading.source import ShadingError
@@ -13,7 +13,8 @@ from isakit.compile.shading.types import BOOL, FLOAT, INT, UINT, VOID, Base, Num
 
 _GENERIC = frozenset("FNIB")
 _EXACT = {"f": Numeric(FLOAT), "2": Numeric(FLOAT, 2), "3": Numeric(FLOAT, 3), "4": Numeric(FLOAT, 4),
-          "u": Numeric(UINT), "b": Numeric(BOOL), "S": SamplerType("2d"), "C": SamplerType("cube"), "v": VOID}  # fmt: skip
+          "u": Numeric(UINT), "b": Numeric(BOOL), "S": SamplerType("2d"),
+          "C": SamplerType("cube"), "v": VOID}  # fmt: skip
 
 
 class Fit:
@@ -42,7 +43,7 @@ def _fitted(intrinsic: Intrinsic, signature: str, values: Sequence[Typed], langu
     if generic:
         sizes = {v.numeric.size for v in generic}
         longer = sizes - {1}
-        if (not language.converts and len(sizes) > 1) or len(longer) > 1 and not language.converts:
+        if (not language.converts and len(sizes) > 1) or (len(longer) > 1 and not language.converts):
             return None
         size = min(longer, default=1)
     numbers = [v for v, k in zip(values, letters, strict=True) if k in "FNI"]
@@ -77,7 +78,8 @@ def _fitted(intrinsic: Intrinsic, signature: str, values: Sequence[Typed], langu
     if price >= IMPOSSIBLE:
         return None
     results: dict[str, Type] = {
-        "F": Numeric(base if base.kind == "float" else FLOAT, size), "N": Numeric(base, size), "B": Numeric(BOOL, size), "f": Numeric(base),
+        "F": Numeric(base if base.kind == "float" else FLOAT, size),
+        "N": Numeric(base, size), "B": Numeric(BOOL, size), "f": Numeric(base),
         "I": Numeric(INT, size), "U": Numeric(UINT, size), "M": kinds[0] if kinds else VOID,
     }  # fmt: skip
     return Fit(intrinsic, results.get(result) or _result(result, letters, base), kinds, price)
@@ -103,7 +105,7 @@ def intrinsic_call(name: str, values: list[Typed], language: Language, pos: int)
     if special is not None:
         return _matrices(special.op, values, pos, name, language)
     if not fits:
-        given = ", ".join(str(v.type) for v in values)
+        given = ", ".join(language.say(v.type) for v in values)
         raise ShadingError(pos, f"there is no `{name}({given})`", len(name), (_taken(known),))
     best = min(fits, key=lambda f: f.price)
     arguments = [convert(v, k, language) for v, k in zip(values, best.parameters, strict=True)]
@@ -118,7 +120,7 @@ def _taken(known: list[Intrinsic]) -> str:
 def _matrices(op: str, values: list[Typed], pos: int, name: str, language: Language) -> Typed:
     """`mul`, `transpose`, `outerProduct`: functions whose result depends on the shapes of matrices."""
     kinds = [v.type for v in values]
-    wrong = ShadingError(pos, f"there is no `{name}({', '.join(map(str, kinds))})`", len(name))
+    wrong = ShadingError(pos, f"there is no `{name}({', '.join(map(language.say, kinds))})`", len(name))
     if any(not isinstance(k, Numeric) for k in kinds):
         raise wrong
     numbers = [v.numeric for v in values]
@@ -187,6 +189,3 @@ def chosen(known: list[TypedFunction], values: list[Typed], language: Language, 
         both = " and ".join(f"`{f}`" for f in best[:2])
         raise ShadingError(pos, f"this call can mean {both}", len(best[0].name))
     return best[0] if best else None
-
-
-__all__ = ["CUT", "SPREAD", "Fit", "chosen", "intrinsic_call", "product"]

@@ -69,20 +69,24 @@ class Parser:
             self.token = self.tokens[self.at]
         return t
 
+    def on(self, *kinds: str) -> bool:
+        """Whether the token is of one of some kinds."""
+        return self.token.kind in kinds
+
     def ahead(self, n: int = 1) -> Token:
         """A later token."""
         return self.tokens[min(self.at + n, len(self.tokens) - 1)]
 
     def take(self, kind: str) -> bool:
         """Go on if the token is such a mark or word."""
-        found = self.token.kind == kind or (self.token.kind == "word" and self.token.text == kind)
+        found = self.on(kind) or (self.on("word") and self.token.text == kind)
         if found:
             self.step()
         return found
 
     def expect(self, kind: str, where: str = "") -> Token:
         """Return a token that must be there."""
-        if self.token.kind != kind:
+        if not self.on(kind):
             self.unexpected(f"`{kind}`{where}")
         return self.step()
 
@@ -94,7 +98,7 @@ class Parser:
 
     def name(self, what: str) -> Token:
         """A name that the author chooses."""
-        if self.token.kind != "word" or self.token.text in _NO_NAMES:
+        if not self.on("word") or self.token.text in _NO_NAMES:
             self.unexpected(what)
         return self.step()
 
@@ -113,7 +117,7 @@ class Parser:
     # --- declarations ------------------------------------------------------------------------------------------------
     def run(self) -> list[Declaration]:
         """Read everything. Raises ShadingError."""
-        while self.token.kind != "end":
+        while not self.on("end"):
             if not self.take(";"):
                 self.declaration()
         return self.declarations
@@ -134,18 +138,18 @@ class Parser:
         if found is None:
             return
         qualifiers, layout, kind = found
-        if self.token.kind == ";":
+        if self.on(";"):
             self.step()
             return
         name = self.name("a name")
-        if self.token.kind == "(" and not qualifiers & {"uniform", "attribute", "varying", "in", "out", "const"}:
+        if self.on("(") and not qualifiers & {"uniform", "attribute", "varying", "in", "out", "const"}:
             self.declarations.append(self.function(kind, name))
         else:
             self.declarations += self.variables(qualifiers, layout, kind, name)
 
     def precision(self) -> None:
         """`precision mediump float;`."""
-        while self.token.kind == "word":
+        while self.on("word"):
             self.step()
         self.expect(";")
 
@@ -153,7 +157,7 @@ class Parser:
         """Qualifiers and a type, or None where the declaration had no more than these."""
         qualifiers: set[str] = set()
         layout: dict[str, int] = {}
-        while self.token.kind == "word":
+        while self.on("word"):
             word = self.token.text
             if word == "layout" and self.ahead().kind == "(":
                 self.step()
@@ -161,36 +165,36 @@ class Parser:
             elif word in self.language.qualifiers:
                 self.step()
                 qualifiers.add(word)
-                if word in ("__nativecolor", "__msaa", "__msaa2x", "__msaa4x") and self.token.kind != "word":
+                if word in ("__nativecolor", "__msaa", "__msaa2x", "__msaa4x") and not self.on("word"):
                     break
-                if word == "__regformat" and self.token.kind == "(":
+                if word == "__regformat" and self.on("("):
                     self.brackets()
             else:
                 break
-        if qualifiers and self.token.kind == ";":
+        if qualifiers and self.on(";"):
             self.step()
             return None
         if self.token.text == "struct":
             kind = self.structure()
-        elif self.token.kind == "word" and self.ahead().kind == "{" and qualifiers & {"uniform", "in", "out"}:
+        elif self.on("word") and self.ahead().kind == "{" and qualifiers & {"uniform", "in", "out"}:
             self.block_of(frozenset(qualifiers), layout)
             return None
         elif "invariant" in qualifiers and self.ahead().kind in (";", ","):
-            while self.take(",") or self.token.kind == "word":
-                if self.token.kind == "word":
+            while self.take(",") or self.on("word"):
+                if self.on("word"):
                     self.invariants.append(self.step().text)
             self.expect(";")
             return None
         else:
             kind = self.type_name()
-        while self.token.kind == "word" and self.token.text in self.language.after:
+        while self.on("word") and self.token.text in self.language.after:
             qualifiers.add(self.step().text)
         return frozenset(qualifiers), layout, kind
 
     def brackets(self) -> None:
         """Skip what stands in parentheses."""
         self.expect("(")
-        while self.token.kind not in (")", "end"):
+        while not self.on(")", "end"):
             self.step()
         self.expect(")")
 
@@ -212,8 +216,8 @@ class Parser:
     def structure(self) -> TypeSyntax:
         """`struct Name { ... }`, or the name of one."""
         self.step()
-        name = self.step() if self.token.kind == "word" else self.token._replace(text=f"struct@{self.token.pos}")
-        if self.token.kind != "{" and name.text in self.structs:
+        name = self.step() if self.on("word") else self.token._replace(text=f"struct@{self.token.pos}")
+        if not self.on("{") and name.text in self.structs:
             return TypeSyntax(name.pos, name.text, None)
         self.structs.add(name.text)
         self.declarations.append(StructSyntax(name.pos, name.text, self.fields()))
@@ -233,7 +237,7 @@ class Parser:
         """A block of uniforms, inputs or outputs: its fields are variables, or those of one that is a structure."""
         block = self.step()
         fields = self.fields()
-        if self.token.kind == "word":
+        if self.on("word"):
             name = self.step()
             self.structs.add(block.text)
             self.declarations.append(StructSyntax(block.pos, block.text, fields))
@@ -275,9 +279,9 @@ class Parser:
     def sized(self, kind: TypeSyntax) -> TypeSyntax:
         """A type with the sizes that follow."""
         sizes: list[Syntax | None] = []
-        while self.token.kind == "[":
+        while self.on("["):
             self.step()
-            sizes.append(None if self.token.kind == "]" else self.expression())
+            sizes.append(None if self.on("]") else self.expression())
             self.expect("]")
         return kind._replace(sizes=(*sizes, *kind.sizes)) if sizes else kind
 
@@ -310,9 +314,9 @@ class Parser:
         found: tuple[str, int] | None = None
         while self.take(":"):
             t = self.name("a semantic")
-            if self.token.kind == "(":
+            if self.on("("):
                 self.brackets()
-            elif self.token.kind == "[":
+            elif self.on("["):
                 self.step()
                 found = f"{t.text}{self.expect('number').text}", t.pos
                 self.expect("]")
@@ -322,12 +326,12 @@ class Parser:
 
     def initial(self) -> Syntax:
         """The value after `=`: an expression or values in braces."""
-        if self.token.kind != "{":
+        if not self.on("{"):
             return self.assignment()
         place = self.step()
         self.deeper(place)
         items: list[Syntax] = []
-        while self.token.kind != "}":
+        while not self.on("}"):
             items.append(self.initial())
             if not self.take(","):
                 break
@@ -341,12 +345,12 @@ class Parser:
         self.expect("(")
         if self.token.text == "void" and self.ahead().kind == ")":
             self.step()
-        while self.token.kind != ")":
+        while not self.on(")"):
             found = self.qualified()
             if found is None:
                 self.unexpected("a parameter")
             qualifiers, layout, of = found
-            named = self.token.kind == "word" and self.token.text not in _NO_NAMES
+            named = self.on("word") and self.token.text not in _NO_NAMES
             if named:
                 parameters.append(self.variable(qualifiers, layout, of, self.step()))
             else:
@@ -357,7 +361,7 @@ class Parser:
         semantic = self.semantic()
         if self.take(";"):
             return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, None)
-        if self.token.kind != "{":
+        if not self.on("{"):
             self.unexpected("`{`")
         return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, self.block())
 
@@ -367,8 +371,8 @@ class Parser:
         place = self.expect("{")
         self.deeper(place)
         out: list[StatementSyntax] = []
-        while self.token.kind != "}":
-            if self.token.kind == "end":
+        while not self.on("}"):
+            if self.on("end"):
                 raise ShadingError(place.pos, "this `{` is not closed")
             out.append(self.statement())
         self.step()
@@ -423,13 +427,11 @@ class Parser:
 
     def declared(self, t: Token) -> StatementSyntax:
         """Variables in a function."""
-        before = len(self.declarations)
         found = self.qualified()
-        if found is None or self.token.kind == ";":
+        if found is None or self.on(";"):
             self.take(";")
             return BlockSyntax(t.pos, [])
-        made = DeclareSyntax(t.pos, self.variables(*found, self.name("a name")))
-        return made if len(self.declarations) >= before else made
+        return DeclareSyntax(t.pos, self.variables(*found, self.name("a name")))
 
     def of_if(self, t: Token) -> StatementSyntax:
         self.expect("(")
@@ -459,9 +461,9 @@ class Parser:
         initial = self.statement()
         if not isinstance(initial, DeclareSyntax | EvaluateSyntax | BlockSyntax):
             raise ShadingError(initial.pos, "a loop begins with a declaration or an expression")
-        condition = None if self.token.kind == ";" else self.expression()
+        condition = None if self.on(";") else self.expression()
         self.expect(";")
-        step = None if self.token.kind == ")" else self.expression()
+        step = None if self.on(")") else self.expression()
         self.expect(")")
         return LoopSyntax(t.pos, initial, condition, step, self.statement())
 
@@ -479,13 +481,13 @@ class Parser:
             if not labels:
                 self.unexpected("`case`")
             statements: list[StatementSyntax] = []
-            while self.token.text not in ("case", "default") and self.token.kind not in ("}", "end"):
+            while self.token.text not in ("case", "default") and not self.on("}", "end"):
                 statements.append(self.statement())
             cases.append((labels, statements))
         return SwitchSyntax(t.pos, value, cases)
 
     def of_return(self, t: Token) -> StatementSyntax:
-        value = None if self.token.kind == ";" else self.initial()
+        value = None if self.on(";") else self.initial()
         self.expect(";")
         return ReturnSyntax(t.pos, value)
 
@@ -499,7 +501,7 @@ class Parser:
     def expression(self) -> Syntax:
         """An expression, commas and all."""
         a = self.assignment()
-        while self.token.kind == ",":
+        while self.on(","):
             op = self.step()
             b = self.assignment()
             a = self.made(BinarySyntax(op.pos, 1 + max(a.depth, b.depth), ",", a, b))
@@ -510,15 +512,15 @@ class Parser:
         place = self.token
         self.deeper(place)
         a = self.binary(1)
-        if self.token.kind == "?":
+        if self.on("?"):
             mark = self.step()
             yes = self.assignment()
             self.expect(":")
             no = self.assignment()
             a = self.made(ChoiceSyntax(mark.pos, 1 + max(a.depth, yes.depth, no.depth), a, yes, no))
-        if self.token.kind in _ASSIGNMENTS:
+        if self.on(*_ASSIGNMENTS):
             op = self.step()
-            value = self.initial() if op.kind == "=" and self.token.kind == "{" else self.assignment()
+            value = self.initial() if op.kind == "=" and self.on("{") else self.assignment()
             a = self.made(AssignSyntax(op.pos, 1 + max(a.depth, value.depth), op.kind[:-1], a, value))
         self.nested -= 1
         return a
@@ -567,7 +569,7 @@ class Parser:
             if t.kind == ".":
                 self.step()
                 name = self.name("a field or components")
-                if self.token.kind == "(" and name.text == "length":
+                if self.on("(") and name.text == "length":
                     self.step()
                     self.expect(")")
                 a = MemberSyntax(name.pos, a.depth + 1, a, name.text)
@@ -614,7 +616,7 @@ class Parser:
             arguments, depth = self.arguments()
             return self.made(ConstructSyntax(t.pos, depth, kind, arguments))
         self.step()
-        if self.token.kind == "(":
+        if self.on("("):
             arguments, depth = self.arguments()
             return self.made(CallSyntax(t.pos, depth, t.text, arguments))
         return NameSyntax(t.pos, 1, t.text)
@@ -626,7 +628,7 @@ class Parser:
         out: list[Syntax] = []
         if self.token.text == "void" and self.ahead().kind == ")":
             self.step()
-        while self.token.kind != ")":
+        while not self.on(")"):
             out.append(self.assignment())
             if not self.take(","):
                 break

@@ -178,7 +178,7 @@ class Preprocessor:
 
     def _define(self, name: Token, rest: list[Token]) -> None:
         parameters: tuple[str, ...] | None = None
-        if rest and rest[0].kind == "(" and rest[0].pos == name.pos + len(name.text) or (
+        if (rest and rest[0].kind == "(" and rest[0].pos == name.pos + len(name.text)) or (
             rest and rest[0].kind == "(" and rest[0].pos == name.pos
         ):  # fmt: skip
             names: list[str] = []
@@ -259,6 +259,8 @@ class Preprocessor:
         todo = found[::-1]
         while todo:
             t = todo.pop()
+            if t.kind == "wrong":
+                raise ShadingError(t.pos, f"{t.text!r} begins nothing that a shader may contain")
             macro = self.macros.get(t.text) if t.kind == "word" else None
             if macro is None or t.text in t.hidden:
                 out.append(self._builtin(t) if t.text.startswith("__") else t)

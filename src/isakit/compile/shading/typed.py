@@ -36,6 +36,11 @@ class ShaderVariable:
         self.assigned = False
         self.read = False
 
+    @property
+    def centroid(self) -> bool:
+        """Interpolated at the centroid."""
+        return "centroid" in self.qualifiers
+
     def __repr__(self) -> str:
         return f"{self.role} {self.type} {self.name}"
 
@@ -96,7 +101,7 @@ class TypedComponents(Typed):
 
 @dataclass
 class TypedConstruct(Typed):
-    """A vector or matrix from all components of the parts, one after the other; an array or structure from its parts."""
+    """A vector or matrix from all components of the parts, one after the other; an array or structure."""
 
     parts: list[Typed]
 

@@ -1,0 +1,1 @@
+"""The shading languages Cg and GLSL: text to the compiler's form."""

@@ -1,0 +1,364 @@
+"""Small operations in the compiler's form: one call emits what a component-wise step takes, and computes constants.
+
+A value of a scalar or vector type is a list: one value for floats of any size, one for each component of integers and
+bools, which the form has as scalars only.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from functools import lru_cache
+
+from isakit.compile.builder import IrBuilder
+from isakit.compile.ir import AnyOp, Const, Function, IrValue, Operation, PlainOp, operation
+from isakit.compile.ops import ADD, AND, CMP, MUL, PAND, PNOT, POR, PXOR, SAR, SEXT16, SHR, SUB, ZEXT16
+from isakit.compile.shading.conversion import rounded
+from isakit.compile.shading.types import FLOAT, HALF, ArrayType, Base, Numeric, StructType, Type
+from isakit.compile.vector_ops import (
+    BITS,
+    CONSTANTS,
+    F2I,
+    I2F,
+    JOIN,
+    SWIZZLE,
+    VABS,
+    VADD,
+    VCMP,
+    VCSEL,
+    VCVT,
+    VFLOOR,
+    VMAX,
+    VMIN,
+    VMUL,
+    VNEG,
+    VRCP,
+    VSEL,
+    count,
+    element,
+    vector,
+)
+
+Values = list[IrValue]
+LETTERS = "xyzw"
+TRUE, FALSE = Const(1, "p"), Const(0, "p")
+_CONDITIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_INTEGER_CONDITIONS = {"==": "e", "!=": "lg", "<": "l", "<=": "le", ">": "g", ">=": "ge"}
+
+
+def ir_base(base: Base) -> str:
+    """What values of a base are kept as: f32, f16, r, p."""
+    if base.kind == "float":
+        return "f16" if base.bits == 16 else "f32"
+    return "p" if base.kind == "bool" else "r"
+
+
+@lru_cache(4096)
+def kinds(type: Type) -> tuple[str, ...]:
+    """The kinds of the values that a value of a type is kept in."""
+    if isinstance(type, Numeric):
+        of = ir_base(type.base)
+        row = (of,) * type.size if of in "rp" else (vector(of, type.size),)
+        return row * max(1, type.vectors)
+    if isinstance(type, ArrayType):
+        return kinds(type.of) * type.count
+    if isinstance(type, StructType):
+        return tuple(k for f in type.fields for k in kinds(f.type))
+    return ()
+
+
+def float_const(value: float, of: str) -> Const:
+    """A constant of kind f32 or f16."""
+    if of == "f16":
+        return Const(int.from_bytes(struct.pack("<e", rounded(value, HALF)), "little"), of)
+    return Const(int.from_bytes(struct.pack("<f", rounded(value, FLOAT)), "little"), of)
+
+
+def const_value(c: Const) -> float:
+    """The number of a constant of any kind; integers as signed ones."""
+    if c.kind == "f32":
+        return struct.unpack("<f", c.value.to_bytes(4, "little"))[0]
+    if c.kind == "f16":
+        return struct.unpack("<e", (c.value & 0xFFFF).to_bytes(2, "little"))[0]
+    return c.value if c.kind == "p" else c.value - (1 << 32 if c.value >> 31 else 0)
+
+
+def _compare(cond: str, a: float, b: float) -> bool:
+    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[cond]
+
+
+def _fold(op: AnyOp, a: float, b: float) -> float | None:
+    """A float operation on constants; None for one that is left to the chip. `b` is 0 where there is one argument."""
+    if op is VADD:
+        return a + b
+    if op is VMUL:
+        return a * b
+    if op is VNEG:
+        return -a
+    if op is VABS:
+        return abs(a)
+    if op is VFLOOR:
+        return float(math.floor(a))
+    return min(a, b) if op is VMIN else max(a, b) if op is VMAX else None
+
+
+class Emitter:
+    """Emits at the end of a block."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.b = IrBuilder(function, function.block())
+        self.packed: dict[IrValue, IrValue] = {}
+        """Integers that two halves were packed into, and these."""
+
+    def op(self, what: PlainOp | Operation, *given: IrValue) -> IrValue:
+        """Return the result of an operation, as a constant if its arguments are."""
+        if all(isinstance(v, Const) for v in given):
+            made = _folded(what, [v for v in given if isinstance(v, Const)])
+            if made is not None:
+                return made
+        return self.b.op(what, *given)
+
+    # --- parts of vectors --------------------------------------------------------------------------------------------
+    def swizzle(self, v: IrValue, pattern: str) -> IrValue:
+        """Channels of a value in another order; what is made of parts is taken apart where that gives one of them."""
+        if pattern == LETTERS[: count(v.kind)]:
+            return v
+        ins = v.ins
+        if ins is not None and ins.op is JOIN and len(pattern) == 1 and pattern not in CONSTANTS:
+            at = LETTERS.index(pattern)
+            for a in ins.args:
+                n = count(a.kind)
+                if at < n:
+                    return self.swizzle(a, LETTERS[at])
+                at -= n
+        if ins is not None and ins.op is SWIZZLE:
+            inner = SWIZZLE.of(ins).pattern
+            return self.swizzle(ins.args[0], "".join(c if c in CONSTANTS else inner[LETTERS.index(c)] for c in pattern))
+        return self.b.op(SWIZZLE(pattern), v)
+
+    def part(self, v: IrValue, k: int) -> IrValue:
+        """One channel."""
+        return self.swizzle(v, LETTERS[k])
+
+    def parts(self, v: IrValue) -> Values:
+        """All channels."""
+        return [self.part(v, k) for k in range(count(v.kind))]
+
+    def spread(self, v: IrValue, n: int) -> IrValue:
+        """A scalar in `n` channels."""
+        return v if n == 1 else self.join([v] * n) if isinstance(v, Const) else self.swizzle(v, "x" * n)
+
+    def join(self, parts: Sequence[IrValue]) -> IrValue:
+        """The channels of all parts one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0]
+        if all(p is first for p in parts) and count(first.kind) == 1 and not isinstance(first, Const):
+            return self.swizzle(first, "x" * len(parts))
+        source = _one_source(parts)
+        if source is not None:
+            return self.swizzle(*source)
+        return self.b.op(JOIN, *parts)
+
+    def constant(self, value: float, kind: str) -> IrValue:
+        """A number in every channel of a kind."""
+        return self.spread(float_const(value, element(kind)), count(kind))
+
+    # --- arithmetic --------------------------------------------------------------------------------------------------
+    def add(self, a: IrValue, b: IrValue) -> IrValue:
+        return self.op(VADD, a, b)
+
+    def sub(self, a: IrValue, b: IrValue) -> IrValue:
+        return self.op(VADD, a, self.op(VNEG, b))
+
+    def mul(self, a: IrValue, b: IrValue) -> IrValue:
+        """The product; 1 times something is that."""
+        if same_number(a) == 1:
+            return b
+        return a if same_number(b) == 1 else self.op(VMUL, a, b)
+
+    def rcp(self, v: IrValue) -> IrValue:
+        """The reciprocal; of what is the same in all channels it is computed once."""
+        n = count(v.kind)
+        one = _repeated(v)
+        if one is not None and n > 1:
+            return self.spread(self.rcp(self.swizzle(v, one)), n)
+        if isinstance(v, Const) and const_value(v):
+            return float_const(1 / const_value(v), v.kind)
+        if v.ins is not None and v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args):
+            return self.join([self.rcp(a) for a in v.ins.args])
+        return self.b.op(VRCP, v)
+
+    def div(self, a: IrValue, b: IrValue) -> IrValue:
+        return self.mul(a, self.rcp(b))
+
+    def trunc(self, v: IrValue) -> IrValue:
+        """Towards zero: the floor of the magnitude, with the sign of the value."""
+        whole = self.op(VFLOOR, self.op(VABS, v))
+        return self.op(VCSEL("lt"), v, self.op(VNEG, whole), whole)
+
+    def compare(self, op: str, a: IrValue, b: IrValue, signed: bool = True) -> IrValue:
+        """Compare two scalars."""
+        if a.kind == "p":
+            different = self.op(PXOR, a, b)
+            return different if op == "!=" else self.op(PNOT, different)
+        if a.kind == "r":
+            return self.op(CMP(cond=_INTEGER_CONDITIONS[op], ty="s32" if signed else "u32"), a, b)
+        return self.op(VCMP(_CONDITIONS[op]), a, b)
+
+    def both(self, a: IrValue, b: IrValue) -> IrValue:
+        return self.op(PAND, a, b)
+
+    def either(self, a: IrValue, b: IrValue) -> IrValue:
+        return self.op(POR, a, b)
+
+    def opposite(self, a: IrValue) -> IrValue:
+        return self.op(PNOT, a)
+
+    def choose(self, p: IrValue, a: IrValue, b: IrValue) -> IrValue:
+        """The one value or the other."""
+        if isinstance(p, Const):
+            return a if p.value & 1 else b
+        if a is b:
+            return a
+        if a.kind == "p":
+            return self.either(self.both(p, a), self.both(self.opposite(p), b))
+        return self.b.op(VSEL, p, a, b)
+
+    def every(self, found: Values) -> IrValue:
+        """Whether all hold."""
+        out: IrValue = TRUE
+        for p in found:
+            out = self.both(out, p) if out is not TRUE else p
+        return out
+
+    # --- integers ----------------------------------------------------------------------------------------------------
+    def divided(self, a: IrValue, b: IrValue, signed: bool) -> tuple[IrValue, IrValue]:
+        """Quotient and remainder. Division by 0 is not defined.
+
+        The chip has no integer division: the quotient of floats is corrected until the remainder is small enough.
+        """
+        if isinstance(b, Const) and b.value and not b.value & (b.value - 1) and not b.value >> 31:
+            shift = b.value.bit_length() - 1
+            if not signed:
+                return self.op(SHR, a, Const(shift)), self.op(AND, a, Const(b.value - 1))
+            sign = self.op(SAR, a, Const(31))
+            quotient = self.op(SAR, self.op(ADD, a, self.op(AND, sign, Const(b.value - 1))), Const(shift))
+            return quotient, self.op(SUB, a, self.op(MUL, quotient, b))
+        zero = Const(0)
+        x, y = a, b
+        if signed:
+            x, y = self._magnitude(a), self._magnitude(b)
+        inverse = self.rcp(self.op(I2F(False), y))
+        quotient = zero
+        rest = x
+        for _ in range(2):
+            step = self.op(F2I(True), self.mul(self.op(I2F(True), rest), inverse))
+            if quotient is zero and not signed:  # the first quotient may need all 32 bits
+                step = self.op(F2I(False), self.mul(self.op(I2F(False), rest), inverse))
+            quotient = self.op(ADD, quotient, step)
+            rest = self.op(SUB, x, self.op(MUL, quotient, y))
+        under = self.compare("<", rest, zero)
+        quotient = self.choose(under, self.op(SUB, quotient, Const(1)), quotient)
+        rest = self.choose(under, self.op(ADD, rest, y), rest)
+        over = self.compare(">=", rest, y, signed=False)
+        quotient = self.choose(over, self.op(ADD, quotient, Const(1)), quotient)
+        rest = self.choose(over, self.op(SUB, rest, y), rest)
+        if signed:
+            negative = self.op(PXOR, self.compare("<", a, zero), self.compare("<", b, zero))
+            quotient = self.choose(negative, self.op(SUB, zero, quotient), quotient)
+            rest = self.choose(self.compare("<", a, zero), self.op(SUB, zero, rest), rest)
+        return quotient, rest
+
+    def _magnitude(self, v: IrValue) -> IrValue:
+        return self.choose(self.compare("<", v, Const(0)), self.op(SUB, Const(0), v), v)
+
+    # --- conversions -------------------------------------------------------------------------------------------------
+    def convert(self, values: Values, have: Base, want: Base) -> Values:
+        """The components of a scalar or vector with another base."""
+        if have.kind == want.kind == "float":
+            return [self.op(VCVT(ir_base(want)), v) if ir_base(have) != ir_base(want) else v for v in values]
+        if have.kind == "float":
+            scalars = self.parts(values[0])
+            if want.kind == "bool":
+                return [self.compare("!=", v, float_const(0, v.kind)) for v in scalars]
+            return [self.narrow(self.op(F2I(want.kind == "int"), self.as_f32(v)), want) for v in scalars]
+        if want.kind == "float":
+            of = ir_base(want)
+            if have.kind == "bool":
+                scalars = [self.choose(v, float_const(1, of), float_const(0, of)) for v in values]
+            else:
+                scalars = [self.op(I2F(have.kind == "int"), v) for v in values]
+                scalars = [self.op(VCVT(of), v) if of != "f32" else v for v in scalars]
+            return [self.join(scalars)]
+        if want.kind == "bool":
+            return [self.compare("!=", v, Const(0)) if have.kind != "bool" else v for v in values]
+        if have.kind == "bool":
+            return [self.choose(v, Const(1), Const(0)) for v in values]
+        return [self.narrow(v, want) for v in values]
+
+    def narrow(self, v: IrValue, want: Base) -> IrValue:
+        """An integer as a base holds it."""
+        return self.op(SEXT16 if want.kind == "int" else ZEXT16, v) if want.bits == 16 else v
+
+    def as_f32(self, v: IrValue) -> IrValue:
+        """A float value in single precision."""
+        return v if element(v.kind) == "f32" else self.op(VCVT("f32"), v)
+
+
+def same_number(v: IrValue) -> float | None:
+    """The number that all channels of a constant are; None for what is no constant, or one of several numbers."""
+    parts = [v] if isinstance(v, Const) else v.ins.args if v.ins is not None and v.ins.op is JOIN else []
+    first = parts[0] if parts else None
+    if not isinstance(first, Const) or any(not isinstance(p, Const) or p.value != first.value for p in parts):
+        return None
+    return const_value(first)
+
+
+def _repeated(v: IrValue) -> str | None:
+    """The letter of the one channel that all channels of a value are copies of."""
+    if v.ins is not None and v.ins.op is SWIZZLE:
+        pattern = SWIZZLE.of(v.ins).pattern
+        if pattern == pattern[0] * len(pattern) and pattern[0] not in CONSTANTS:
+            return "x"
+    return None
+
+
+def _one_source(parts: Sequence[IrValue]) -> tuple[IrValue, str] | None:
+    """The value and its channels that parts are, if they are all of one."""
+    source: IrValue | None = None
+    out = ""
+    for p in parts:
+        if isinstance(p, Const):
+            return None
+        ins = p.ins
+        v, pattern = (ins.args[0], SWIZZLE.of(ins).pattern) if ins is not None and ins.op is SWIZZLE else (
+            p, LETTERS[: count(p.kind)])  # fmt: skip
+        if source is not None and v is not source:
+            return None
+        source, out = v, out + pattern
+    return None if source is None or len(out) > 4 else (source, out)
+
+
+def _folded(what: PlainOp | Operation, given: list[Const]) -> Const | None:
+    """The result of an operation on constants, None where it is not computed here."""
+    op, attrs = operation(what)
+    numbers = [const_value(c) for c in given]
+    if any(isinstance(n, float) and not math.isfinite(n) for n in numbers) or not given:
+        return None
+    got = _fold(op, numbers[0], numbers[1] if len(numbers) > 1 else 0.0)
+    if got is not None:
+        return float_const(got, given[0].kind)
+    if op is VCMP:
+        return Const(int(_compare(attrs[0], *numbers)), "p")
+    if op is VCVT:
+        return float_const(numbers[0], attrs[0])
+    if op is I2F:
+        return float_const(numbers[0] if attrs[0] else given[0].value, "f32")
+    if op is F2I and abs(numbers[0]) < 1 << 31:
+        return Const(int(numbers[0]))
+    if op is BITS:
+        return Const(given[0].value, attrs[0])
+    return None

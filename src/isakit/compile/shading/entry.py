@@ -1,0 +1,265 @@
+"""The program of a shader: its inputs are read, its `main` is lowered, its outputs written, its interface described."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from isakit.compile.ir import IrValue
+from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderSampler, ShaderUniform
+from isakit.compile.shading.emitter import Values, ir_base, kinds
+from isakit.compile.shading.expansions import transposed
+from isakit.compile.shading.language import Language
+from isakit.compile.shading.lower import Lowering
+from isakit.compile.shading.semantics import Semantic, own_name, semantic
+from isakit.compile.shading.source import ShaderSources, ShadingError
+from isakit.compile.shading.typed import CheckedShader, ShaderVariable, TypedFunction
+from isakit.compile.shading.types import FLOAT, HALF, VOID, ArrayType, Numeric, StructType, Type
+from isakit.compile.shading.variables import UniformSlot
+from isakit.compile.vector_ops import INPUT, OUTPUT, UNIFORM, vector
+
+_GENERIC = [f"TEXCOORD{k}" for k in range(10)]
+
+
+class Leaf:
+    """A scalar or vector of an input or output: its name, type, semantic, and where its values are in the variable."""
+
+    def __init__(self, name: str, type: Numeric, semantic: Semantic | None, start: int) -> None:
+        self.name, self.type, self.semantic, self.start = name, type, semantic, start
+
+
+class Program(Lowering):
+    """Lowers a whole shader. `varyings` names the semantics of inputs and outputs that have none, by their names."""
+
+    def __init__(
+        self, shader: CheckedShader, language: Language, interface: ShaderInterface, sources: ShaderSources,
+        varyings: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        super().__init__("main", sources)
+        self.shader, self.language, self.interface, self.varyings = shader, language, interface, varyings
+        self.stage = interface.stage
+        self.taken: set[str] = set()
+        self.outputs: list[tuple[Leaf, ShaderVariable]] = []
+        self.names: dict[str, int] = {}
+
+    def lower(self, entry: TypedFunction) -> None:
+        """Lower everything into the function and fill in the interface. Raises ShadingError."""
+        own = entry.parameters
+        for p in own:
+            if p.role == "local":
+                q = p.qualifiers
+                p.role = "uniform" if "uniform" in q else "output" if "out" in q else "input"
+        result = self._result(entry)
+        everything = [*self.shader.variables, *own, *([result] if result else [])]
+        self._reserve(everything)
+        for v in everything:
+            if v.role == "local":
+                self.at(v.pos)
+                self.put_all(self.slots(v), self.nothing(v.type) if v.initial is None else self.value(v.initial))
+            else:
+                getattr(self, f"_{v.role}")(v)
+        for p in own:
+            if "inout" in p.qualifiers:
+                raise ShadingError(p.pos, f"`{p.name}` of the program cannot be read and written", len(p.name))
+        self.shared_slots = frozenset(n for v in self.shader.variables for n in self.places.get(v, []))
+        values = self.body(entry)
+        if result is not None and not self.dead:
+            self.put_all(self.slots(result), values)
+        self._write()
+
+    def _result(self, entry: TypedFunction) -> ShaderVariable | None:
+        """What `main` returns, as an output."""
+        if entry.result is VOID:
+            return None
+        v = ShaderVariable("main", entry.result, "output", entry.pos)
+        v.assigned = True
+        if entry.semantic is not None:
+            v.semantic, v.pos = entry.semantic[0].upper(), entry.pos
+        elif not isinstance(entry.result, StructType):
+            v.semantic = "COLOR" if self.stage == "fragment" else "POSITION"
+        return v
+
+    # --- inputs and outputs ------------------------------------------------------------------------------------------
+    def _interpolated(self, v: ShaderVariable) -> bool:
+        """Whether a variable is handed from the vertex program to the fragment program."""
+        return v.role == ("output" if self.stage == "vertex" else "input")
+
+    def _reserve(self, variables: list[ShaderVariable]) -> None:
+        """Note which semantics are named, so that variables without one get others."""
+        for v in variables:
+            if v.role not in ("input", "output"):
+                continue
+            if not v.semantic and self._interpolated(v):
+                said = self.varyings.get(v.name, "")
+                if not said and "location" in v.layout and self.language.product:
+                    said = f"TEXCOORD{v.layout['location']}"
+                v.semantic = said.upper() or own_name(v.name)
+            if v.role == "output" and self.stage == "fragment" and not v.semantic and self.language.product:
+                v.semantic = "COLOR0" if v.type == Numeric(FLOAT, 4) or isinstance(v.type, Numeric) else ""
+            for leaf in self._leaves(v, checked=False):
+                if leaf.semantic:
+                    self.taken.add(leaf.semantic.name)
+
+    def _leaves(self, v: ShaderVariable, checked: bool = True) -> list[Leaf]:
+        """The scalars and vectors of an input or output, with the semantics that are written."""
+        out: list[Leaf] = []
+
+        def walk(name: str, kind: Type, text: str, at: int) -> int:
+            if isinstance(kind, StructType):
+                for f in kind.fields:
+                    at = walk(f"{name}.{f.name}" if name != "main" else f.name, f.type, f.semantic, at)
+                return at
+            if isinstance(kind, ArrayType) or (isinstance(kind, Numeric) and kind.is_matrix):
+                count = kind.count if isinstance(kind, ArrayType) else kind.vectors
+                of = kind.of if isinstance(kind, ArrayType) else kind.row
+                for k in range(count):
+                    at = walk(f"{name}[{k}]", of, _later(text, k), at)
+                return at
+            assert isinstance(kind, Numeric)
+            found = semantic(text, self.stage, v.role, v.pos) if text else None
+            out.append(Leaf(name, kind, found, at))
+            return at + len(kinds(kind))
+
+        walk(v.name, v.type, v.semantic, 0)
+        return out
+
+    def _named(self, leaf: Leaf, v: ShaderVariable) -> Semantic:
+        """The semantic of an input or output; one that is handed on and has none gets the next free one."""
+        if leaf.semantic is not None:
+            return leaf.semantic
+        if not self._interpolated(v):
+            return Semantic("")
+        if not self.language.product:
+            raise ShadingError(v.pos, f"`{leaf.name}` needs a semantic, as `: TEXCOORD0`", len(v.name))
+        free = next((s for s in _GENERIC if s not in self.taken), None)
+        if free is None:
+            raise ShadingError(v.pos, f"`{leaf.name}` is one more than there are between the programs", len(v.name))
+        self.taken.add(free)
+        return Semantic(free)
+
+    def _input(self, v: ShaderVariable) -> None:
+        if not v.read and v.pos == 0:
+            return
+        values: Values = []
+        for leaf in self._leaves(v):
+            named = self._named(leaf, v)
+            kind = leaf.type
+            centroid = named.centroid or v.centroid
+            if kind.base.kind == "float":
+                half = named.half or kind.base.bits == 16
+                read = vector("f16" if half else "f32", kind.size)
+                got = self.op(INPUT(leaf.name, read))
+                values += self.convert([got], HALF if half else FLOAT, kind.base)
+                record = ShaderInput(leaf.name, named.name, kind.size, "f16" if half else "f32", centroid=centroid)
+            elif named.name in ("INDEX", "INSTANCE") and kind.size == 1:
+                values.append(self.op(INPUT(leaf.name, "r")))
+                record = ShaderInput(leaf.name, named.name, 1, "u32")
+            elif named.name == "FACE" and kind.size == 1:
+                face = self.op(INPUT(leaf.name, "f32"))
+                front = self.compare(">", face, self.zero("f32"))
+                values += [front] if kind.is_bool else self.convert([face], FLOAT, kind.base)
+                record = ShaderInput(leaf.name, named.name, 1)
+            else:
+                got = self.op(INPUT(leaf.name, vector("f32", kind.size)))
+                values += self.convert([got], FLOAT, kind.base)
+                record = ShaderInput(leaf.name, named.name, kind.size, centroid=centroid)
+            self.interface.inputs.append(record)
+        self.put_all(self.slots(v), values)
+
+    def _output(self, v: ShaderVariable) -> None:
+        if not v.assigned:
+            return
+        for leaf in self._leaves(v):
+            named = self._named(leaf, v)
+            if not named.name:
+                raise ShadingError(v.pos, f"`{leaf.name}` needs a semantic, as `: COLOR0`", len(v.name))
+            if leaf.type.base.kind != "float":
+                raise ShadingError(
+                    v.pos, f"`{leaf.name}` is an output, which is of floating point numbers", len(v.name)
+                )
+            if any(o.semantic == named.name for o in self.interface.outputs):
+                raise ShadingError(v.pos, f"two outputs are {named.name}", len(v.name))
+            half = named.half or leaf.type.base.bits == 16
+            self.interface.outputs.append(ShaderOutput(leaf.name, named.name, leaf.type.size, "f16" if half else "f32"))
+            self.outputs.append((leaf, v))
+        self.put_all(self.slots(v), self.nothing(v.type))
+
+    def _write(self) -> None:
+        """Write every output once."""
+        if self.dead:
+            return
+        for leaf, v in self.outputs:
+            value = self.get(self.slots(v)[leaf.start])
+            if self.stage == "vertex":
+                value = self.as_f32(value)
+            self.b.emit(OUTPUT(leaf.name), [value], ())
+        self.b.block.term = ("exit",)
+
+    # --- uniforms and samplers ---------------------------------------------------------------------------------------
+    def _uniform(self, v: ShaderVariable) -> None:
+        if v.pos == 0 and not v.read:
+            return
+        slots: list[UniformSlot] = []
+        self._uniform_of(v, v.name, v.type, slots)
+        if not v.assigned:
+            self.uniforms[v] = slots
+            return
+        values: list[IrValue] = [self.op(UNIFORM(s.name, s.element, s.kind)) for s in slots]
+        if v.columns and isinstance(v.type, Numeric) and v.type.is_matrix:
+            values = transposed(self, values)
+        self.put_all(self.slots(v), self.from_outside(v.type, values))
+
+    def _uniform_of(self, v: ShaderVariable, name: str, kind: Type, slots: list[UniformSlot]) -> None:
+        """Add a uniform, or those of a structure's fields, to the interface."""
+        if isinstance(kind, StructType):
+            for f in kind.fields:
+                self._uniform_of(v, f"{name}.{f.name}", f.type, slots)
+            return
+        of: Type = kind
+        count = 1
+        while isinstance(of, ArrayType):
+            count, of = count * of.count, of.of
+        if isinstance(of, StructType):
+            assert isinstance(kind, ArrayType)
+            for k in range(kind.count):
+                self._uniform_of(v, f"{name}[{k}]", kind.of, slots)
+            return
+        if not isinstance(of, Numeric):
+            raise ShadingError(
+                v.pos, f"`{name}` holds samplers beside other things, which is not supported", len(v.name)
+            )
+        size, vectors = (of.vectors, of.size) if v.columns and of.is_matrix else (of.size, of.vectors)
+        array = count * max(1, vectors)
+        base = ir_base(of.base)
+        if base in ("r", "p"):
+            if size > 1:
+                raise ShadingError(v.pos, f"uniforms of type {of} are not supported; floats are", len(v.name))
+            record = ShaderUniform(name, 1, "s32", array)
+            kind_read = "r"
+        else:
+            record = ShaderUniform(name, size, base, array)
+            kind_read = vector(base, size)
+        self.interface.uniforms.append(record)
+        slots += [UniformSlot(name, k, kind_read) for k in range(array)]
+
+    def _sampler(self, v: ShaderVariable) -> None:
+        kind: Type = v.type
+        count = 1
+        if isinstance(kind, ArrayType):
+            count, kind = kind.count, kind.of
+        texture = getattr(kind, "kind", "2d")
+        unit = v.layout.get("binding")
+        if v.semantic.startswith("TEXUNIT") and v.semantic[7:].isdecimal():
+            unit = int(v.semantic[7:])
+        self.samplers[v] = v.name
+        self.interface.samplers.append(ShaderSampler(v.name, texture, unit, count))
+
+
+def _later(text: str, k: int) -> str:
+    """The semantic of a later element: its number is larger."""
+    if not text or not k:
+        return text
+    head = text.rstrip("0123456789")
+    for suffix in ("_HALF", "_CENTROID"):
+        if text.endswith(suffix):
+            return _later(text.removesuffix(suffix), k) + suffix
+    return f"{head}{int(text[len(head) :] or 0) + k}"

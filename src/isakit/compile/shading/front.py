@@ -1,0 +1,144 @@
+"""From the text of a shader to a function of the compiler's form and the shader's interface."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from isakit.compile.ir import Function
+from isakit.compile.shader import ShaderInterface
+from isakit.compile.shading.builtins import built_ins
+from isakit.compile.shading.check import Check
+from isakit.compile.shading.entry import Program
+from isakit.compile.shading.language import LANGUAGES, Language
+from isakit.compile.shading.parser import Parser
+from isakit.compile.shading.preprocessor import Preprocessed, Preprocessor, Resolver
+from isakit.compile.shading.source import ShaderSources, ShadingError
+from isakit.compile.shading.typed import CheckedShader, TypedFunction
+from isakit.errors import CompileError
+
+STAGES = ("vertex", "fragment")
+_NAMES = {".vert": ("vertex", "glsl"), ".frag": ("fragment", "glsl"), ".glsl": ("", "glsl"), ".cg": ("", "cg"),
+          ".hlsl": ("", "cg"), ".vs": ("vertex", "glsl"), ".fs": ("fragment", "glsl")}  # fmt: skip
+ENDINGS = tuple(_NAMES)
+"""How the names of files with shaders end."""
+_TAIL = re.compile(r"(?:^|[._-])(?:v|vs|vp|vert|vertex)$|(?:^|[._-])(f|fs|fp|ps|frag|fragment|pixel)$", re.I)
+
+
+class Front(NamedTuple):
+    """A shader as the back end takes it: the function before values are defined once, and its interface."""
+
+    function: Function
+    interface: ShaderInterface
+    sources: ShaderSources
+
+
+def language_of(path: str, text: str) -> str:
+    """The language of a file, by its ending; of other names by what the text says."""
+    ending = path[path.rfind(".") :].lower() if "." in path else ""
+    if ending in _NAMES:
+        return _NAMES[ending][1]
+    return "glsl" if re.search(r"^\s*#\s*version\b|\bgl_(?:Position|FragColor|FragData)\b", text, re.M) else "cg"
+
+
+def stage_of(path: str, text: str) -> str | None:
+    """The stage of a file, by its name or by what only one stage has; None if neither says it."""
+    stem, dot, ending = path.rpartition(".")
+    found = _NAMES.get(f".{ending.lower()}", ("", ""))[0] if dot else ""
+    if found:
+        return found
+    m = _TAIL.search((stem if dot else path).replace("\\", "/").rpartition("/")[2])
+    if m:
+        return "fragment" if m[1] else "vertex"
+    if re.search(
+        r"\bgl_(?:Position|PointSize|Vertex|VertexID|InstanceID)\b|\battribute\b|:\s*(?:HPOS|CLP[0-7]|PSIZE?)\b", text
+    ):
+        return "vertex"
+    if re.search(
+        r"\bgl_Frag\w+|\bdiscard\b|\bgl_FrontFacing\b|\bgl_PointCoord\b|:\s*(?:WPOS|SPRITECOORD|DEPTH)\b", text
+    ):
+        return "fragment"
+    outputs = set(re.findall(r"\bout\s+(?:\w+\s+)*?\w+\s*:\s*([A-Z]+)|\)\s*:\s*([A-Z]+)", text))
+    names = {a or b for a, b in outputs}
+    if "POSITION" in names:
+        return "vertex"
+    if names & {"COLOR", "SV_TARGET"}:
+        return "fragment"
+    return None
+
+
+def front_end(
+    text: str,
+    *,
+    stage: str,
+    language: str = "cg",
+    path: str = "<text>",
+    entry: str = "main",
+    target: str = "f16x4",
+    defines: Mapping[str, str] | None = None,
+    varyings: Mapping[str, str] | None = None,
+    resolver: Resolver | None = None,
+) -> Front:
+    """Read a shader.
+
+    Args:
+        text: the text.
+        stage: `vertex` or `fragment`.
+        language: `cg` or `glsl`.
+        path: name of the text in messages.
+        entry: the function that is the program.
+        target: how a colour leaves a fragment program.
+        defines: macros by name.
+        varyings: semantics of inputs and outputs of GLSL between the programs, by name.
+        resolver: finds included files; without it there are none.
+
+    Raises CompileError with everything that is wrong.
+    """
+    sources = ShaderSources()
+    try:
+        return _front(text, stage, LANGUAGES[language], path, entry, target, defines or {}, varyings or {}, resolver,
+                      sources)  # fmt: skip
+    except ShadingError as e:
+        raise sources.failure([e]) from None
+    except RecursionError:
+        raise sources.failure([ShadingError(sources.files[-1].first, "this is nested too deeply")]) from None
+
+
+def _front(
+    text: str, stage: str, language: Language, path: str, entry: str, target: str, defines: Mapping[str, str],
+    varyings: Mapping[str, str], resolver: Resolver | None, sources: ShaderSources,
+) -> Front:  # fmt: skip
+    predefined = {"GL_ES": "1"} if language.product else {}
+    pre = Preprocessor(sources, predefined | dict(defines), resolver)
+    file = sources.add(path, text)
+    got = pre.run(file)
+    declarations = Parser(got.tokens, language).run()
+    check = Check(language, stage, sources, built_ins(stage))
+    check.columns = _packs_columns(got)
+    shader = check.run(declarations)
+    interface = ShaderInterface(stage, target=target)
+    program = Program(shader, language, interface, sources, varyings)
+    program.lower(_entry(shader, entry, got))
+    return Front(program.function, interface, sources)
+
+
+def _packs_columns(got: Preprocessed) -> bool:
+    """Whether `#pragma pack_matrix(column_major)` is the last word about matrices."""
+    columns = False
+    for p in got.pragmas:
+        if p[:1] == ("pack_matrix",):
+            columns = "column_major" in p
+    return columns
+
+
+def _entry(shader: CheckedShader, name: str, got: Preprocessed) -> TypedFunction:
+    known = [f for f in shader.functions.get(name, []) if f.body is not None]
+    if not known:
+        raise ShadingError(got.tokens[-1].pos, f"there is no function `{name[:40]}`")
+    if len(known) > 1:
+        raise ShadingError(known[1].pos, f"there are several functions `{name[:40]}`", len(name))
+    return known[0]
+
+
+__all__ = ["ENDINGS", "STAGES", "CompileError", "Front", "front_end", "language_of", "stage_of"]

@@ -1,0 +1,367 @@
+"""Checked shaders as functions of the form: statements, calls put in place, loops taken apart where they are short."""
+
+from __future__ import annotations
+
+from isakit.compile.ir import Const, Function, IrValue
+from isakit.compile.shading.emitter import TRUE, Values, const_value
+from isakit.compile.shading.lower_expressions import ExpressionLowering, Lowered, has_effects
+from isakit.compile.shading.source import ShaderSources, ShadingError
+from isakit.compile.shading.typed import (
+    ShaderVariable,
+    Typed,
+    TypedAssign,
+    TypedBinary,
+    TypedBlock,
+    TypedCall,
+    TypedConvert,
+    TypedDeclare,
+    TypedElement,
+    TypedEvaluate,
+    TypedFunction,
+    TypedIf,
+    TypedLeave,
+    TypedLoop,
+    TypedName,
+    TypedReturn,
+    TypedStatement,
+    TypedStep,
+    TypedSwitch,
+)
+from isakit.compile.shading.types import VOID, ArrayType, Numeric
+from isakit.compile.shading.variables import Meeting
+from isakit.compile.vector_ops import DISCARD
+
+LONGEST_UNROLLED = 64
+"""Turns of a loop that is taken apart."""
+MOST_TURNS = 1024
+"""Turns of loops in each other, together."""
+MOST_OPERATIONS = 1 << 16
+"""Operations and statements of a program before anything is saved."""
+DEEPEST_CALL = 40
+
+
+class Lowering(ExpressionLowering):
+    """Lowers the statements of one program into a function."""
+
+    def __init__(self, name: str, sources: ShaderSources) -> None:
+        super().__init__(Function(name))
+        self.sources = sources
+        self.samplers: dict[ShaderVariable, str] = {}
+        self.returns: list[tuple[Meeting, list[int]]] = []
+        self.breaks: list[Meeting] = []
+        self.continues: list[Meeting] = []
+        self.turns = 1
+        self.made = 0
+        self.counted = self.b.block, 0
+        self.depth = 0
+
+    # --- statements --------------------------------------------------------------------------------------------------
+    def run(self, s: TypedStatement) -> None:
+        """Lower a statement, unless it is never reached."""
+        if self.dead:
+            return
+        self.at(s.pos)
+        getattr(self, f"do_{type(s).__name__}")(s)
+
+    def at(self, pos: int) -> None:
+        """Say where what follows comes from, and refuse programs that grow without bound."""
+        self.b.loc = (self.sources.line(pos), 0, 0)
+        block = self.b.block
+        self.made += 1 + len(block.ins) - (self.counted[1] if self.counted[0] is block else 0)
+        self.counted = block, len(block.ins)
+        if self.made > MOST_OPERATIONS:
+            raise ShadingError(pos, "the program gets too large here")
+
+    def do_TypedBlock(self, s: TypedBlock) -> None:
+        for x in s.statements:
+            self.run(x)
+
+    def do_TypedDeclare(self, s: TypedDeclare) -> None:
+        v = s.variable
+        self.places.pop(v, None)  # it begins anew in every turn of a loop that is taken apart
+        values = self.nothing(v.type) if s.initial is None else self.value(s.initial)
+        if v.role == "sampler":
+            return
+        self.put_all(self.slots(v), values)
+
+    def do_TypedEvaluate(self, s: TypedEvaluate) -> None:
+        self.value(s.value)
+
+    def do_TypedIf(self, s: TypedIf) -> None:
+        p = self.one(s.condition)
+        if isinstance(p, Const):
+            way = s.yes if p.value else s.no
+            if way is not None:
+                self.run(way)
+            return
+        if s.no is None and _only_discards(s.yes):
+            self.b.emit(DISCARD, [p], ())
+            return
+        yes, no, after = self.meeting(), self.meeting(), self.meeting()
+        if s.no is None:
+            no = after
+        self.fork(p, yes, no)
+        self.enter(yes)
+        self.run(s.yes)
+        if s.no is not None:
+            self.go(after)
+            self.enter(no)
+            self.run(s.no)
+        self.enter(after)
+
+    def do_TypedReturn(self, s: TypedReturn) -> None:
+        target, slots = self.returns[-1]
+        if s.value is not None:
+            self.put_all(slots, self.value(s.value))
+        self.go(target)
+
+    def do_TypedLeave(self, s: TypedLeave) -> None:
+        if s.word == "discard":
+            self.b.emit(DISCARD, [TRUE], ())
+        else:
+            self.go((self.breaks if s.word == "break" else self.continues)[-1])
+
+    def do_TypedSwitch(self, s: TypedSwitch) -> None:
+        value = self.one(s.value)
+        after = self.meeting()
+        bodies = [self.meeting() for _ in s.cases]
+        default = after
+        for (labels, _), body in zip(s.cases, bodies, strict=True):
+            for label in labels:
+                if label is None:
+                    default = body
+                    continue
+                p = self.compare("==", value, Const(label))
+                following = self.meeting()
+                if isinstance(p, Const):
+                    if p.value:
+                        self.go(body)
+                        self.enter(following)
+                    continue
+                self.fork(p, body, following)
+                self.enter(following)
+        self.go(default)
+        self.breaks.append(after)
+        for (_, statements), body in zip(s.cases, bodies, strict=True):
+            self.enter(body)
+            for x in statements:
+                self.run(x)
+        self.breaks.pop()
+        self.enter(after)
+
+    # --- loops -------------------------------------------------------------------------------------------------------
+    def do_TypedLoop(self, s: TypedLoop) -> None:
+        if s.initial is not None:
+            self.run(s.initial)
+        turns = self._turns(s)
+        if turns is not None and turns <= LONGEST_UNROLLED and self.turns * max(1, turns) <= MOST_TURNS:
+            self._unrolled(s, turns)
+        else:
+            self._looped(s)
+
+    def _unrolled(self, s: TypedLoop, turns: int) -> None:
+        after = self.meeting()
+        self.breaks.append(after)
+        self.turns *= max(1, turns)
+        for _ in range(turns):
+            following = self.meeting()
+            self.continues.append(following)
+            self.run(s.body)
+            self.continues.pop()
+            self.enter(following)
+            if s.step is not None and not self.dead:
+                self.value(s.step)
+            if self.dead:
+                break
+        self.turns //= max(1, turns)
+        self.breaks.pop()
+        self.enter(after)
+
+    def _looped(self, s: TypedLoop) -> None:
+        head, step, after = self.meeting(), self.meeting(), self.meeting()
+        changed = {n for v in s.changed for n in self.places.get(v, [])}
+        counted = {n for v in _assigned(s.step) for n in self.places.get(v, [])} if s.step is not None else set[int]()
+        kept = {n: c for n, c in self.known.items() if n not in changed | counted and n not in self.shared_slots}
+        self.known = kept
+        self.go(head)
+        head.known = [dict(kept)]
+        self.enter(head)
+        if not s.after:
+            self._leave_unless(s.condition, after)
+        self.breaks.append(after)
+        self.continues.append(step)
+        self.run(s.body)
+        self.continues.pop()
+        self.breaks.pop()
+        self.enter(step)
+        if not self.dead:
+            if s.step is not None:
+                self.value(s.step)
+            if s.after:
+                self._leave_unless(s.condition, after)
+            if not self.dead:
+                self.b.block.term = ("jump", head.block)
+                self.dead = True
+        self.known = {}
+        self.enter(after)
+
+    def _leave_unless(self, condition: Typed | None, after: Meeting) -> None:
+        """Leave a loop where its condition does not hold."""
+        if condition is None:
+            return
+        self.at(condition.pos)
+        p = self.one(condition)
+        if isinstance(p, Const):
+            if not p.value:
+                self.go(after)
+            return
+        inside = self.meeting()
+        self.fork(p, inside, after)
+        self.enter(inside)
+
+    def _turns(self, s: TypedLoop) -> int | None:
+        """How often a loop runs that counts from one constant to another, None for other loops."""
+        if s.after or s.condition is None or s.step is None:
+            return None
+        counter = _counter(s.step)
+        if counter is None or counter in s.changed or counter not in self.places or len(self.slots(counter)) != 1:
+            return None
+        start = self.known.get(self.slots(counter)[0])
+        if start is None or not isinstance(s.condition, TypedBinary) or has_effects(s.condition):
+            return None
+        (slot,) = self.slots(counter)
+        block, before, count = self.b.block, len(self.b.block.ins), 0
+        while count <= LONGEST_UNROLLED:
+            p = self.one(s.condition)
+            if not isinstance(p, Const) or self.b.block is not block:
+                count = -1
+                break
+            if not p.value:
+                break
+            self.value(s.step)
+            if slot not in self.known:
+                count = -1
+                break
+            count += 1
+        self.put(slot, start)
+        del block.ins[before:]
+        self.b.shared.clear()
+        return None if count < 0 or count > LONGEST_UNROLLED else count
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+    def call_function(self, t: TypedCall) -> Values:
+        """Put a function's statements in the place of its call."""
+        f = t.function
+        if f.body is None:
+            raise ShadingError(t.pos, f"`{f.name}` is declared, but what it does is not there", len(f.name))
+        self.depth += 1
+        if self.depth > DEEPEST_CALL:
+            raise ShadingError(t.pos, "functions call each other too deeply", len(f.name))
+        given: list[Values] = []
+        targets: list[tuple[ShaderVariable, Typed]] = []
+        for p, a in zip(f.parameters, t.arguments, strict=True):
+            if p.qualifiers & {"out", "inout"}:
+                target = self.frozen(a)
+                targets.append((p, target))
+                given.append(self._as(self.value(target), a, p) if "out" not in p.qualifiers else self.nothing(p.type))
+            elif p.role == "sampler":
+                given.append([])
+            else:
+                given.append(self.value(a))
+        samplers = {p: self.sampler(a) for p, a in zip(f.parameters, t.arguments, strict=True) if p.role == "sampler"
+                    and not isinstance(p.type, ArrayType)}  # fmt: skip
+        for p, values in zip(f.parameters, given, strict=True):
+            if p.role != "sampler":
+                self.places[p] = self.variable_slots(p.type)
+                self.put_all(self.places[p], values)
+        before = dict(self.samplers)
+        self.samplers |= samplers
+        result = self.body(f)
+        self.samplers = before
+        loc = self.b.loc
+        for p, target in targets:
+            values = [self.get(n) for n in self.places[p]]
+            if not self.dead:
+                self.store(target, self._back(values, p, target))
+        self.b.loc = loc
+        self.depth -= 1
+        return result
+
+    def _as(self, values: Values, a: Typed, p: ShaderVariable) -> Values:
+        """An argument's values as its parameter has them."""
+        if a.type == p.type or not isinstance(p.type, Numeric):
+            return values
+        return self.value(TypedConvert(a.pos, p.type, Lowered(a.pos, a.type, values)))
+
+    def _back(self, values: Values, p: ShaderVariable, target: Typed) -> Values:
+        """What is in a parameter as its argument has it."""
+        if target.type == p.type or not isinstance(target.type, Numeric):
+            return values
+        return self.value(TypedConvert(target.pos, target.type, Lowered(target.pos, p.type, values)))
+
+    def body(self, f: TypedFunction) -> Values:
+        """The statements of a function, up to its end; what it returns."""
+        assert f.body is not None
+        after = self.meeting()
+        slots = [] if f.result is VOID else self.variable_slots(f.result)
+        for n, v in zip(slots, self.nothing(f.result), strict=True):
+            self.put(n, v)
+        loops = self.breaks, self.continues
+        self.breaks, self.continues = [], []
+        self.returns.append((after, slots))
+        *most, last = f.body.statements or [TypedBlock(f.pos, [])]
+        for s in most:
+            self.run(s)
+        if isinstance(last, TypedReturn) and not self.dead and not after.known:
+            self.at(last.pos)
+            values = [] if last.value is None else self.value(last.value)
+            if not after.known:  # the one way out
+                self.returns.pop()
+                self.breaks, self.continues = loops
+                return values
+            self.put_all(slots, values)
+        else:
+            self.run(last)
+        self.returns.pop()
+        self.breaks, self.continues = loops
+        self.enter(after)
+        return [self.get(n) for n in slots]
+
+    # --- what expressions ask for ------------------------------------------------------------------------------------
+    shared_slots: frozenset[int] = frozenset()
+    """Variables of the form that functions may change without being given them."""
+
+    def clip(self, t: Typed) -> Values:
+        v = self.one(t)
+        below = [self.compare("<", x, self.zero(x.kind)) for x in self.parts(v)]
+        p: IrValue = below[0]
+        for q in below[1:]:
+            p = self.either(p, q)
+        self.b.emit(DISCARD, [p], ())
+        return []
+
+    def sampler(self, t: Typed) -> str:
+        if isinstance(t, TypedName):
+            return self.samplers[t.variable]
+        if isinstance(t, TypedElement) and isinstance(t.base, TypedName):
+            index = self.one(t.index)
+            if isinstance(index, Const):
+                return f"{self.samplers[t.base.variable]}[{int(const_value(index))}]"
+        raise ShadingError(t.pos, "which sampler this is must be known when the program is compiled")
+
+
+def _only_discards(s: TypedStatement) -> bool:
+    if isinstance(s, TypedBlock):
+        return len(s.statements) == 1 and _only_discards(s.statements[0])
+    return isinstance(s, TypedLeave) and s.word == "discard"
+
+
+def _counter(step: Typed) -> ShaderVariable | None:
+    """The variable that a loop counts with."""
+    target = step.target if isinstance(step, TypedStep | TypedAssign) else None
+    return target.variable if isinstance(target, TypedName) else None
+
+
+def _assigned(step: Typed | None) -> set[ShaderVariable]:
+    counter = None if step is None else _counter(step)
+    return set() if counter is None else {counter}
