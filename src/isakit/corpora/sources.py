@@ -6,7 +6,9 @@ Whatever a file says of itself, no more than `WINDOW + OVERLAP` bytes of it are 
 from __future__ import annotations
 
 import bz2
+import copy
 import gzip
+import io
 import lzma
 import os
 import tarfile
@@ -14,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from isakit.errors import FormatError, IsakitError
 from isakit.lean import dataclass
@@ -28,6 +30,10 @@ _DEEPEST = 3
 _MOST_MEMBERS = 1 << 20
 _MOST_UNPACKED = 1 << 36
 """Bytes of one archive that are unpacked, those of archives in it included."""
+_MOST_OF_UNPACKER = 1 << 28
+"""Bytes that unpacking may take for what it has unpacked before: 65 MiB are usual in the largest setting of `xz`."""
+_PACKED_STEP = 1 << 12
+"""Bytes that are unpacked at once where the library does not bound what comes of them."""
 
 READ_ERRORS = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, KeyError, IndexError, AttributeError,
                zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, FormatError)  # fmt: skip
@@ -221,17 +227,17 @@ def _archive(head: bytes) -> str:
 def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
     """(name, function that opens it) of what an archive holds."""
     if kind in ("gz", "bz2", "xz"):
-        unpack: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+        unpack: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": _open_xz}
         yield "", lambda: unpack[kind](f)
     elif kind == "zip":
-        with zipfile.ZipFile(f) as archive:
+        with zipfile.ZipFile(cast("IO[bytes]", _Claims(f))) as archive:
             for n, info in enumerate(archive.infolist()):
                 if n >= _MOST_MEMBERS:
                     raise FormatError(None, 0, f"more than {_MOST_MEMBERS} members")
                 if not info.is_dir():
-                    yield info.filename, lambda info=info: archive.open(info)
+                    yield info.filename, lambda info=info: _zip_member(archive, info)
     elif kind == "tar":
-        with tarfile.open(fileobj=f, mode="r:") as archive:
+        with tarfile.open(fileobj=cast("IO[bytes]", _Claims(f)), mode="r:") as archive:
             for n, info in enumerate(archive):
                 if n >= _MOST_MEMBERS:
                     raise FormatError(None, 0, f"more than {_MOST_MEMBERS} members")
@@ -240,6 +246,121 @@ def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
                 archive.members.clear()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
     else:
         yield from _iso_members(f)
+
+
+class _Claims:
+    """An archive for a library that reads as many bytes at once as the archive says of a name or of its table."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes, all that are left for -1. Raises FormatError where they are more than are looked at at once."""
+        most = WINDOW + OVERLAP
+        if size <= most and len(data := self._file.read(size if size >= 0 else most + 1)) <= most:
+            return data
+        raise FormatError(None, 0, f"the archive names or lists something of more than {most >> 20} MiB")
+
+
+def _open_xz(file: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Xz(file))
+
+
+class _Xz(io.RawIOBase):
+    """What an xz file holds. Unlike `lzma.open`, it bounds the memory that the file may ask for."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._begin()
+
+    def _begin(self) -> None:
+        self._file.seek(0)
+        self._unpack: lzma.LZMADecompressor | None = None
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Unpack at most so many bytes. Raises LZMAError for a damaged file and one that wants too much memory."""
+        data = b""
+        while not data:
+            if self._unpack is None or self._unpack.eof:
+                given = self._unpack.unused_data if self._unpack is not None else b""
+                given = (given or self._file.read(io.DEFAULT_BUFFER_SIZE)).lstrip(b"\0")  # which may lie between two
+                if not given:
+                    return 0
+                self._unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_OF_UNPACKER)
+            elif self._unpack.needs_input:
+                given = self._file.read(io.DEFAULT_BUFFER_SIZE)
+                if not given:
+                    raise EOFError("the packed file ends early")
+            else:
+                given = b""
+            data = self._unpack.decompress(given, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to a place by unpacking what lies before it."""
+        step = bytearray(io.DEFAULT_BUFFER_SIZE)
+        if whence == io.SEEK_END:
+            while self.readinto(step):
+                pass
+        to = max(0, offset + (0 if whence == io.SEEK_SET else self._at))
+        if to < self._at:
+            self._begin()
+        while self._at < to and self.readinto(memoryview(step)[: to - self._at]):
+            pass
+        return self._at
+
+
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """A member, opened so that no more of it is unpacked than is asked for, give or take what a step may hold."""
+    if info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return archive.open(info)
+    packed = copy.copy(info)
+    packed.compress_type, packed.file_size = zipfile.ZIP_STORED, info.compress_size
+    packed.CRC = None  # pyright: ignore[reportAttributeAccessIssue]  # that of what it holds; None: do not look
+    if info.compress_type == zipfile.ZIP_BZIP2:
+        return bz2.open(archive.open(packed))
+    if info.compress_type == zipfile.ZIP_LZMA:
+        with archive.open(packed) as f:
+            said = int.from_bytes(f.read(9)[5:], "little")
+        if said > _MOST_OF_UNPACKER:
+            raise FormatError(None, 0, f"unpacking it takes {said} bytes of memory")
+    return io.BufferedReader(_InSteps(archive.open(info)), _PACKED_STEP)
+
+
+class _InSteps(io.RawIOBase):
+    """A file of which so little is read at once that what comes of it fits into memory."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._file.read(min(len(buffer), _PACKED_STEP))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _iso_members(f: IO[bytes]) -> Iterator[tuple[str, Any]]:
