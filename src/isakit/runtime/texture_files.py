@@ -74,6 +74,10 @@ class _File:
             raise self.bad(at, str(e)) from None
 
 
+_PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TGA", "TIFF", "WEBP")
+"""Kinds of pictures that Pillow reads by itself; for others, as EPS, it starts a program on the file."""
+
+
 def read_texture(
     path: str | PathLike[str],
     *,
@@ -124,10 +128,11 @@ def _picture(path: Any, name: str) -> Array:
         raise IsakitError(f"{name}: pictures are read through Pillow; install isakit[pictures], or give a .npy, .dds, "
                           ".ktx or .gxt file") from None  # fmt: skip
     try:
-        with Image.open(path) as image:
+        with Image.open(path, formats=_PICTURES) as image:
             return np.asarray(image.convert("RGBA"))
     except Exception as e:  # Pillow's readers raise whatever a damaged file makes of their arithmetic
-        raise FormatError(name, 0, f"not a texture file and no picture: {e}") from None
+        kinds = ", ".join(_PICTURES)
+        raise FormatError(name, 0, f"not a texture file and no picture ({kinds}): {e}") from None
 
 
 def _sizes(f: _File, width: int, height: int, levels: int) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -177,6 +178,20 @@ def test_pictures(tmp_path: Path) -> None:
         (tmp_path / "p.png").write_bytes(damaged)
         with pytest.raises(FormatError, match="no picture"):
             read_texture(tmp_path / "p.png")
+
+
+def test_no_program_is_started_to_read_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow has Ghostscript read PostScript, which is a programming language."""
+    plugin = pytest.importorskip("PIL.EpsImagePlugin", reason="Pillow is not installed")
+    monkeypatch.setattr(plugin, "gs_binary", None)
+    ghost = tmp_path / "gs"
+    ghost.write_text(f"#!/bin/sh\ntouch {tmp_path / 'started'}\n")
+    ghost.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (tmp_path / "p.png").write_text("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\n1 1 moveto\n")
+    with pytest.raises(FormatError, match="no picture"):
+        read_texture(tmp_path / "p.png")
+    assert not (tmp_path / "started").exists()
 
 
 @pytest.mark.parametrize("seed", range(80))
