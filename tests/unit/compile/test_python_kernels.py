@@ -44,6 +44,11 @@ def arithmetic(x: i32p, out: i32p, n: i32):
 
 
 @isakit.kernel
+def masks(x: f32p, out: i32p):
+    out[thread.x] = -(x[thread.x] > 0.5) & ~thread.x
+
+
+@isakit.kernel
 def double(x: f32p, y: f32p):
     y[thread.x] = x[thread.x] * 2.0
 
@@ -91,6 +96,12 @@ def test_division_rounds_down_as_python_does() -> None:
         want[i] = min(w, 100) + max(v, -5) ** 2
         want[100] += 1
     assert (out == want).all()
+
+
+def test_the_negative_of_a_condition_is_a_mask() -> None:
+    x, out = np.arange(32, dtype=np.float32) % 2, np.zeros(32, np.int32)
+    masks[1, 32](x, out)
+    assert (out == [-(v > 0.5) & ~i for i, v in enumerate(x.tolist())]).all()
 
 
 def test_an_error_points_at_the_python_line() -> None:

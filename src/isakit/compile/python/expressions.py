@@ -108,8 +108,14 @@ class Expressions(Writer):
                 return self.literal(-v.number, node)
             if v.type.is_float:
                 return self.make(f"fneg {v.type.llvm} {v.text}", v.type)
+            if v.type is boolean:  # a number as in Python, with more than the one bit of a condition
+                return self.make(f"sub i32 0, {self.convert(v, i32).text}", i32)
             return self.make(f"sub {v.type.llvm} 0, {v.text}", v.type)
         if isinstance(node.op, ast.Invert):
+            if v.type.is_float:
+                self.fail("this operation is for integers", node)
+            if v.type is boolean:
+                self.fail("`~` is for integers", node, "the opposite of a condition is `not`")
             return self.make(f"xor {v.type.llvm} {v.text}, -1", v.type)
         return v
 
