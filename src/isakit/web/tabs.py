@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from isakit.cli.common import echo
 from isakit.errors import IsakitError
 from isakit.processes import Reaper, TemporaryFolder
 from isakit.sandbox import variables
@@ -29,6 +30,10 @@ _VARIABLES = (
 """Variables that a worker has of the server's environment, besides those that every program needs."""
 _WATCHED = 0.25
 """Seconds between two looks at a worker's memory."""
+
+
+_MOST_COMPLAINTS = 1 << 16
+"""Bytes of what a worker writes to its standard error that are shown."""
 
 
 class WorkerEnded(IsakitError):
@@ -59,15 +64,18 @@ class TabWorker:
         own = {"PYTHONUNBUFFERED": "1", "TMPDIR": folder, **self._environment}
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "isakit.web.worker", fields, str(os.getpid()),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=self.limits.answer + 1024,
-            start_new_session=True, env={**variables(*_VARIABLES), **own},
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            limit=self.limits.answer + 1024, start_new_session=True, env={**variables(*_VARIABLES), **own},
         )  # fmt: skip
         self._ended = asyncio.create_task(self._removed(self._process, folder))
 
     async def _removed(self, process: asyncio.subprocess.Process, folder: str) -> None:
         """Wait for the end of the process, however it comes; nothing of it stays."""
+        relaying = asyncio.create_task(relay(process.stderr))
         await process.wait()
         _kill_group(process.pid)
+        await asyncio.wait([relaying], timeout=0.1)
+        relaying.cancel()
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     @property
@@ -142,6 +150,14 @@ class TabWorker:
         """Wait until the process has ended and its folder is removed."""
         if self._ended is not None:
             await self._ended
+
+
+async def relay(errors: asyncio.StreamReader | None) -> None:
+    """Show what a worker complains of. It has no terminal itself: it could read there what its user types."""
+    left = _MOST_COMPLAINTS
+    while errors is not None and (data := await errors.read(1 << 12)):
+        echo(data[:left].decode("utf-8", "replace"), nl=False, err=True)
+        left -= len(data[:left])
 
 
 def _kill_group(number: int) -> None:

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import tempfile
+import warnings
 from typing import Any
 
 from isakit.errors import described_bug
@@ -26,6 +27,7 @@ def main() -> None:
     to = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # What a library prints must not end up between the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    warnings.simplefilter("ignore")  # of the page's files: the page does not see them
     _bound(limits)
     _shut_in()
     from isakit.web.verbs import Workbench

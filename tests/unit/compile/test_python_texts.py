@@ -46,6 +46,11 @@ def test_a_name_that_only_running_the_text_would_settle_is_not_constant(head: st
         compile_text(f"{head}\n" + KERNEL.format("N"), "k.py")
 
 
+def test_python_warns_of_nothing_in_a_text(recwarn: pytest.WarningsRecorder) -> None:
+    assert stored("'\\\x1b'\nM = 1if 1else 0\n" + KERNEL.format("u32(64if M else 0)")) == "64"
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize(
     "head", ["import isakit\n@isakit.kernel", "import isakit as ik\n@ik.kernel", "from isakit import kernel\n@kernel",
              "from isakit import kernel as shader\n@shader", "@isakit.kernel(device=None)", "@other\n@isakit.kernel"]
@@ -58,6 +63,12 @@ def test_the_decorator_is_known_by_the_name_it_is_imported_under(head: str) -> N
 def test_other_functions_are_no_kernels(head: str) -> None:
     with pytest.raises(CompileError, match="no function with @isakit"):
         compile_text(f"{head}\ndef k(out: 'u32p'):\n    out[0] = 1\n", "k.py")
+
+
+@pytest.mark.parametrize("value", ["~0.5", "~N", "~f32(out[0])", "~(out[0] > 1)", "out[0] | 0.5", "0.5 << 1"])
+def test_operations_of_integers_are_refused_for_what_has_no_bits(value: str) -> None:
+    with pytest.raises(CompileError, match="for integers"):
+        compile_text("N = 2 ** -1\n" + KERNEL.format(value), "k.py")
 
 
 @pytest.mark.parametrize("sign", ["\f", "\x1c", "\x85", "\u2028", "\v"])

@@ -8,7 +8,7 @@ import pytest
 
 from isakit.errors import IsakitError
 from isakit.web.limits import Limits
-from isakit.web.tabs import Tabs, resident
+from isakit.web.tabs import Tabs, relay, resident
 
 SOURCE = ".kernel k\n.param out ptr\nagain:\n    bra #again\n"
 
@@ -100,6 +100,34 @@ def test_there_are_no_more_pages_than_allowed():
             await tabs.open()
 
     carried_out(test, Limits(tabs=2))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_worker_has_nothing_open_of_its_server():
+    """Standard error least of all: where that is a terminal, it could read there what its user types."""
+
+    async def test(tabs):
+        tab = await tabs.open()
+        await asked(tabs, tab, "grammar", {"isa": "tesla"})
+        folder = f"/proc/{tab.worker.pid}/fd"
+        found = [os.readlink(f"{folder}/{n}") for n in ("0", "1", "2")]
+        own = {os.readlink(f"/proc/self/fd/{n}") for n in (0, 1, 2)}
+        assert not own & set(found), found
+
+    carried_out(test, Limits())
+
+
+def test_what_a_worker_complains_of_is_shown_without_control_characters(capfd):
+    async def relayed():
+        errors = asyncio.StreamReader()
+        errors.feed_data(b"odd \x1b]0;name\x07\n" + b"x" * (1 << 20))
+        errors.feed_eof()
+        await relay(errors)
+
+    asyncio.run(relayed())
+    said = capfd.readouterr().err
+    assert "odd \\x1b]0;name\\x07\n" in said
+    assert len(said) < 1 << 17
 
 
 def test_a_worker_has_no_variables_but_those_it_needs(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import warnings
 from bisect import bisect
 from typing import Any
 
@@ -29,9 +30,14 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 
 
 def parsed(text: str, path: str, first: int = 1) -> ast.Module:
-    """The syntax tree of a text that begins at line `first` of its file. Raises CompileError."""
+    """The syntax tree of a text that begins at line `first` of its file. Raises CompileError.
+
+    What Python would warn of, as of numbers that later versions will not read, is no matter of a kernel.
+    """
     try:
-        return ast.parse(text, NO_FILE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, NO_FILE)
     except (SyntaxError, ValueError) as e:  # ValueError: signs that no file can have
         row, column = getattr(e, "lineno", None) or 1, getattr(e, "offset", None) or 1
         message = getattr(e, "msg", None) or str(e)
