@@ -70,6 +70,8 @@ class SceneFile:
         path = (self.path.parent / name).resolve()
         if self.path.parent.resolve() not in path.parents:
             raise self.wrong(f"names a file outside its folder: {name!r}")
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise self.wrong(f"names what is no ordinary file: {name!r}")
         return path
 
     def array(self, what: Mapping[str, Any]) -> Array:

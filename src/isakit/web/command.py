@@ -147,17 +147,18 @@ def _given(name: str) -> dict[str, bytes]:
     path = Path(name)
     plain = re.sub(r"[^\w.+-]", "_", path.resolve().name, flags=re.ASCII).lstrip("._+-") or "file"
     if (path / "capture.json").is_file():
-        parts = [path / "capture.json", *sorted(path.glob("launches/*.json")), *sorted(path.glob("blobs/*"))]
+        found = [path / "capture.json", *sorted(path.glob("launches/*.json")), *sorted(path.glob("blobs/*"))]
+        parts = [p for p in found if p.is_file()]
         size = sum(p.stat().st_size for p in parts)
         if size > Limits().folder:
             raise IsakitError(f"{name} has {size} bytes; the workbench takes captures of {Limits().folder}")
         return {f"{plain}/{p.relative_to(path)}": p.read_bytes() for p in parts}
     if path.is_dir():
         raise IsakitError(f"{name} is a folder, and no capture of `isakit cuda`: give a file")
-    data = path.read_bytes()
-    if len(data) > _LARGEST_FILE:
-        raise IsakitError(f"{name} has {len(data)} bytes; the workbench takes {_LARGEST_FILE}")
-    return {plain: data}
+    size = path.stat().st_size
+    if size > _LARGEST_FILE:
+        raise IsakitError(f"{name} has {size} bytes; the workbench takes {_LARGEST_FILE}")
+    return {plain: path.read_bytes()}
 
 
 __all__ = ["command"]

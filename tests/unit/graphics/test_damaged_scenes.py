@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import shutil
 from pathlib import Path
 from random import Random
@@ -15,9 +16,11 @@ from conftest import ROOT
 from isakit.errors import BudgetExceeded, FormatError, LaunchError
 from isakit.graphics.gxm_scene import open_scene
 from isakit.graphics.scene import Scene
+from isakit.hosts.cuda.replay import Capture, CaptureError
 from isakit.hosts.drm import capture as drm
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.replay import Replay
+from isakit.web.command import _given  # pyright: ignore[reportPrivateUsage]
 from support.farm import samples
 from support.farm.containers import check_file
 from support.farm.structures import HEAD, capture, numbers, records, with_other_numbers, with_other_values
@@ -39,6 +42,34 @@ def test_impossible_scenes_are_refused(tmp_path: Path, changes: dict[str, Any], 
     with pytest.raises(FormatError) as e:
         Scene(path).render(engine="reference")
     assert says in str(e.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_scene_does_not_wait_for_a_pipe_in_its_folder(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "indices")
+    (tmp_path / "scene.json").write_text(
+        json.dumps({"width": 4, "height": 4, "draws": [{"mode": "points", "code": {}}]})
+    )
+    made = Scene(tmp_path)
+    with pytest.raises(FormatError, match="no ordinary file"):
+        made.array({"file": "indices", "shape": [1], "dtype": "u8"})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_capture_does_not_wait_for_a_pipe_nor_read_a_device(tmp_path: Path) -> None:
+    entry, blobs = samples.cuda_capture()
+    folder = tmp_path / "capture"
+    samples.write_cuda_capture(folder, entry, blobs)
+    name = folder / "blobs" / entry["module"]
+    name.unlink()
+    for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
+        make(name)
+        with pytest.raises(CaptureError, match="no ordinary file"):
+            Capture(folder).replay(1)
+        given = _given(str(folder))
+        assert not any(entry["module"] in part for part in given)
+        assert len(given) == 1 + len(blobs)
+        name.unlink()
 
 
 @pytest.mark.parametrize("divisor", [-1, 1 << 63])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import re
@@ -70,6 +71,13 @@ class OutcomeRecord:
     first: list[ByteDifference] | Omitted = OMITTED
 
 
+def _content(path: Path) -> bytes:
+    """Read a file of a capture. Raises OSError, also for a pipe or a device, which could keep us for ever."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no ordinary file")
+    return path.read_bytes()
+
+
 class Capture:
     """A folder of captured launches, or one of its launch files. Raises CaptureError for anything else."""
 
@@ -85,7 +93,7 @@ class Capture:
     @staticmethod
     def _json(path: Path) -> dict[str, Any]:
         try:
-            data = parse_json(path.read_bytes())
+            data = parse_json(_content(path))
         except FileNotFoundError:
             raise CaptureError(f"{path.parent} is not a capture: {path.name} is missing") from None
         except (OSError, ValueError) as e:
@@ -101,7 +109,7 @@ class Capture:
         path = self.folder / "blobs" / name
         try:
             unpack = zlib.decompressobj()
-            data = unpack.decompress(path.read_bytes(), _LONGEST_BLOB)
+            data = unpack.decompress(_content(path), _LONGEST_BLOB)
         except (OSError, zlib.error) as e:
             raise CaptureError(f"{path}: {e}") from None
         if blob_name(data) != name:
