@@ -324,7 +324,7 @@ class _Xz(io.RawIOBase):
 
 
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """A member, opened so that no more of it is unpacked than is asked for, give or take what a step may hold."""
+    """Open a member so that no more of it is unpacked than is asked for, give or take what a step may hold."""
     if info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return archive.open(info)
     packed = copy.copy(info)
