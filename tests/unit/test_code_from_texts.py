@@ -61,6 +61,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("spec/isa.py", "import_module"): (1, OWN_NAME),
     ("sandbox.py", "CDLL"): (1, "the C library of the process"),
     ("sandbox.py", "execvp"): (1, "the command that `launcher` was given by this package"),
+    ("spec/folder.py", "import_module"): (1, "modules of a package of records, by the files that lie in its folder"),
     ("web/tabs.py", "create_subprocess_exec"): (1, "this Python, with the package's own worker"),
 }  # fmt: skip
 
