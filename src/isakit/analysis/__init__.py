@@ -13,7 +13,7 @@ from isakit.analysis.notes import Notes, Phase, delay_slots, phases, repeats
 from isakit.analysis.picture import dot, svg, text
 from isakit.analysis.search import Pattern
 from isakit.analysis.uniformity import Uniformity, dead_code
-from isakit.analysis.values import Access, Loaded, PlaceOffset, Values
+from isakit.analysis.values import Access, Loaded, LoadedPlusOffset, Values
 
 __all__ = [
     "START",
@@ -27,11 +27,11 @@ __all__ = [
     "KernelNames",
     "Liveness",
     "Loaded",
+    "LoadedPlusOffset",
     "Loop",
     "Notes",
     "Pattern",
     "Phase",
-    "PlaceOffset",
     "Uniformity",
     "Values",
     "control_flow",

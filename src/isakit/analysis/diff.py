@@ -163,7 +163,7 @@ def diff_programs(a: Program, b: Program, name_a: str = "a", name_b: str = "b") 
         raise IsakitError(f"{name_a} is {a.isa} code, {name_b} {b.isa} code")
     shapes = [shape_of(i) for i in a], [shape_of(i) for i in b]
     rows = align(a.instructions, shapes[0], b.instructions, shapes[1])
-    judged = list(_Judge(a, b, shapes, rows).rows())
+    judged = list(_PairComparer(a, b, shapes, rows).rows())
     facts = list(_facts(a.kernel, b.kernel)) if a.kernel is not None and b.kernel is not None else []
     if a.tail != b.tail:
         facts.append(("bytes at the end", a.tail.hex(), b.tail.hex()))
@@ -222,7 +222,7 @@ class _Side:
         return out
 
 
-class _Judge:
+class _PairComparer:
     """Says for each pair whether it is the same thing."""
 
     def __init__(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from isakit.analysis.control_flow import ControlFlow
 from isakit.codec import Instruction
-from isakit.codec.facts import Facts, Place
+from isakit.codec.facts import InstructionFacts, Place
 from isakit.flow.bits import BitNumbers
 from isakit.flow.liveness import LiveSets, live_sets, uses_and_kills
 from isakit.lean import cached_property
@@ -117,7 +117,7 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
             names of them.
     """
     numbers = BitNumbers[Place]()
-    masks: dict[Facts, tuple[int, int]] = {}
+    masks: dict[InstructionFacts, tuple[int, int]] = {}
     facts: dict[int, tuple[int, int]] = {}
     for b in flow.blocks:
         for i in b.instructions:

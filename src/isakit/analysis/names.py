@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.analysis.control_flow import ControlFlow, control_flow
-from isakit.analysis.values import Access, Known, Loaded, PlaceOffset, Values
+from isakit.analysis.values import Access, Known, Loaded, LoadedPlusOffset, Values
 from isakit.description import Kernel, Module
 
 _LAUNCH = {
@@ -47,7 +47,7 @@ class KernelNames:
         """Return a name for a value, empty if there is none."""
         if isinstance(value, Loaded):
             return self._pointed(value)
-        if isinstance(value, PlaceOffset):
+        if isinstance(value, LoadedPlusOffset):
             name = self._pointed(value.base)
             if not name:
                 return ""

@@ -1,7 +1,7 @@
 """Known values of registers, as far as the code tells: numbers, and addresses from a parameter or a constant.
 
 Works on the traced meaning of the instructions, so it knows no instruction set. What is loaded from a place with a
-known address is `Loaded`; adding something to that is a `PlaceOffset`, whose offset may be unknown.
+known address is `Loaded`; adding something to that is a `LoadedPlusOffset`, whose offset may be unknown.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Loaded:
 
 
 @dataclass(frozen=True)
-class PlaceOffset:
+class LoadedPlusOffset:
     """The content of a place plus a number, None where that is not known."""
 
     base: Loaded
     offset: int | None
 
 
-Known = int | Loaded | PlaceOffset | None
+Known = int | Loaded | LoadedPlusOffset | None
 
 Steps = Generator["Steps", Known, Known]
 """A computation that yields those whose results it needs: values are followed far without recursion."""
@@ -184,13 +184,13 @@ def _sum(op: str, attr: object, args: list[Known], value: Value) -> Known:
         return args[0]
     if op not in ("add", "sub"):
         return None
-    pointers = [a for a in args if isinstance(a, (Loaded, PlaceOffset))]
+    pointers = [a for a in args if isinstance(a, (Loaded, LoadedPlusOffset))]
     if len(pointers) != 1 or (op == "sub" and args[0] is not pointers[0]):
         return None
     (pointer,) = pointers
     base, offset = (pointer, 0) if isinstance(pointer, Loaded) else (pointer.base, pointer.offset)
     other = next(a for a in args if a is not pointer)
     if offset is None or not isinstance(other, int):
-        return PlaceOffset(base, None)
+        return LoadedPlusOffset(base, None)
     total = offset + (other if op == "add" else -other) & 0xFFFFFFFF
-    return PlaceOffset(base, total - (1 << 32) if total >> 31 else total)
+    return LoadedPlusOffset(base, total - (1 << 32) if total >> 31 else total)

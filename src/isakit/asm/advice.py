@@ -31,7 +31,7 @@ def foreign(text: str) -> str:
     return "NVIDIA's disassembler" if _SASS.match(text) else ""
 
 
-class Adviser:
+class Suggestions:
     """Finds advice for statements of one encoder."""
 
     def __init__(self, statements: StatementEncoder) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from isakit.asm.advice import Adviser
+from isakit.asm.advice import Suggestions
 from isakit.asm.declared import declared, disagreement
 from isakit.asm.directives import DIRECTIVES
-from isakit.asm.layout import Placement, Slot, place
+from isakit.asm.layout import Slot, UnitLayout, place
 from isakit.asm.names import Names
 from isakit.asm.program import Program
 from isakit.asm.reader import Directive, Reader
@@ -149,10 +149,10 @@ class _Resolver:
                 item.choices = parsed.choices
             item.sizes = tuple(e.units for e in item.choices)
 
-    def _settle(self) -> Placement:
+    def _settle(self) -> UnitLayout:
         """Encode and place in turn until nothing moves."""
         items = self.section.items
-        before: Placement | None = None
+        before: UnitLayout | None = None
         slots = [_slot(item) for item in items]
         for number in range(_ROUNDS):
             self.names.forget()
@@ -175,7 +175,7 @@ class _Resolver:
         self.source.error(Place(1, 0), "label addresses do not converge")
         return before
 
-    def _encode(self, k: int, before: Placement | None, grow: bool) -> None:
+    def _encode(self, k: int, before: UnitLayout | None, grow: bool) -> None:
         item, parsed = self.section.items[k], self.parsed[k]
         assert isinstance(item, CodeStatement)
         at = before.positions[k] if before else self.start
@@ -185,13 +185,13 @@ class _Resolver:
             sizes = tuple(n for n in sizes if n >= before.sizes[k]) or sizes
         item.sizes = sizes or item.sizes or tuple(sorted({f.units for f in parsed.forms}))
 
-    def _bind(self, placement: Placement) -> None:
+    def _bind(self, placement: UnitLayout) -> None:
         numbers = self.section.scope.numbers
         for name, k in self.section.labels.items():
             at = placement.positions[k] if k < len(placement.positions) else placement.end
             numbers[name] = at * self.scale
 
-    def _emit(self, placement: Placement, names: Names) -> list[int]:
+    def _emit(self, placement: UnitLayout, names: Names) -> list[int]:
         units: list[int] = []
         bits = self.variant.unit_bits
         mask = (1 << bits) - 1
@@ -236,7 +236,7 @@ class _Resolver:
         if miss is None:
             miss = self.encoder.explain_miss(parsed, symbol, at)
             if len(self.source.diagnostics) < _MOST_ADVISED:
-                notes = Adviser(self.encoder).notes(parsed, statement.text, symbol, at)
+                notes = Suggestions(self.encoder).notes(parsed, statement.text, symbol, at)
         if notes:  # something better than a word that is spelled like another
             notes = (*notes, *(n for n in miss.notes if not n.startswith("did you mean")))
         else:

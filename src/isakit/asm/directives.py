@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from isakit.asm.declared import disagreement
 from isakit.asm.reader import Directive, Reader
-from isakit.asm.sections import Bank, Data, Fill, Late
+from isakit.asm.sections import Bank, Data, DeferredValue, Fill
 from isakit.asm.source import Statement
 from isakit.codec import Stream, Token
 from isakit.description import Kernel, Param
@@ -269,7 +269,7 @@ def _integers(r: Reader, s: Statement, bank: Bank, args: list[Token], size: int)
         at = len(bank.data)
         if not _grow(r, s, bank, at + size):
             return
-        bank.late.append(Late(s, k, args, at, size))
+        bank.late.append(DeferredValue(s, k, args, at, size))
 
 
 @_directive(".word", "VALUE, ...")

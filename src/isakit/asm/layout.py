@@ -25,7 +25,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Placement:
+class UnitLayout:
     """Positions and sizes in units; `misfits` are the indices of slots that no choice could align."""
 
     positions: list[int]
@@ -34,7 +34,7 @@ class Placement:
     misfits: list[int]
 
 
-def place(slots: Sequence[Slot], start: int = 0) -> Placement:
+def place(slots: Sequence[Slot], start: int = 0) -> UnitLayout:
     """Place all slots one after the other from the unit address `start`. Takes time linear in their number."""
     modulus = 1
     for sizes in {s.sizes for s in slots if s.aligned and not s.align}:
@@ -63,7 +63,7 @@ def place(slots: Sequence[Slot], start: int = 0) -> Placement:
                 misfits.append(k)
         chosen.append(size)
         at += size
-    return Placement(positions, chosen, at, misfits)
+    return UnitLayout(positions, chosen, at, misfits)
 
 
 def _fits(slot: Slot, at: int) -> bool:

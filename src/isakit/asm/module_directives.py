@@ -156,7 +156,7 @@ def file_of(r: Reader) -> Module:
     return r.file
 
 
-class _Wrong(Exception):
+class _DirectiveError(Exception):
     """A directive that is written in another way than it should be."""
 
 
@@ -167,7 +167,7 @@ def _directive(usage: str) -> Callable[[Callable[[Reader, Statement, list[str]],
         def checked(r: Reader, s: Statement, args: list[Token]) -> None:
             try:
                 run(r, s, s.text.replace(",", " ").split()[1:])
-            except _Wrong as e:
+            except _DirectiveError as e:
                 r.source.error(s.place(), str(e), f"usage: .{usage}")
 
         MODULE_DIRECTIVES[name] = Directive(name, "." + usage, (run.__doc__ or "").strip(), checked)
@@ -179,26 +179,26 @@ def _number(words: list[str], k: int, high: int, what: str, low: int = 0) -> int
     try:
         value = int(words[k], 0)
     except (IndexError, ValueError):
-        raise _Wrong(f"{what} was expected") from None
+        raise _DirectiveError(f"{what} was expected") from None
     if not low <= value <= high:
-        raise _Wrong(f"{what} is {low:#x} to {high:#x}, not {value:#x}")
+        raise _DirectiveError(f"{what} is {low:#x} to {high:#x}, not {value:#x}")
     return value
 
 
 def _count(words: list[str], low: int, high: int) -> None:
     if not low <= len(words) <= high:
-        raise _Wrong("something is missing" if len(words) < low else f"`{words[high]}` is not expected here")
+        raise _DirectiveError("something is missing" if len(words) < low else f"`{words[high]}` is not expected here")
 
 
 def _kernel(r: Reader) -> Kernel:
     if r.section.kernel is None:
-        raise _Wrong("this belongs after a `.kernel`")
+        raise _DirectiveError("this belongs after a `.kernel`")
     return r.section.kernel
 
 
 def _outside(r: Reader) -> Module:
     if r.section.kernel is not None:
-        raise _Wrong("this belongs before the first `.kernel`")
+        raise _DirectiveError("this belongs before the first `.kernel`")
     return file_of(r)
 
 
@@ -209,7 +209,7 @@ def _header(r: Reader, s: Statement, words: list[str]) -> None:
     for word in words:
         key, _, value = word.partition("=")
         if key not in _HEADER_KEYS or not _HEADER_WORD.fullmatch(value):
-            raise _Wrong(f"keys are {' '.join(_HEADER_KEYS)}")
+            raise _DirectiveError(f"keys are {' '.join(_HEADER_KEYS)}")
         _outside(r).extra[key] = int(value, 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", value) else value
 
 
@@ -227,7 +227,7 @@ def _variable(r: Reader, s: Statement, words: list[str]) -> None:
     _count(words, 2, 4)
     module = _outside(r)
     if any(v.name == words[0] for v in module.globals):
-        raise _Wrong(f"second variable {words[0]!r}")
+        raise _DirectiveError(f"second variable {words[0]!r}")
     size = _number(words, 1, MAX_SPACE - 1, "a number of bytes")
     section, offset = (words[2], _number(words, 3, MAX_SPACE - 1, "an offset")) if len(words) > 2 else ("", 0)
     r.bank = Bank()
@@ -245,7 +245,7 @@ def _sampler(r: Reader, s: Statement, words: list[str]) -> None:
     kernel = r.section.kernel
     samplers = kernel.samplers if kernel is not None else file_of(r).samplers
     if any(old.name == words[0] for old in samplers):
-        raise _Wrong(f"second sampler {words[0]!r}")
+        raise _DirectiveError(f"second sampler {words[0]!r}")
     samplers.append(TextureSlot(words[0], unit, sizes))
 
 
@@ -256,7 +256,7 @@ def _info_record(r: Reader, s: Statement, words: list[str]) -> None:
     form, attribute = _number(words, 0, 4, "a form", 1), _number(words, 1, 255, "an attribute")
     data = bytes(_number(words, k, 255, "a byte") for k in range(2, len(words)))
     if form != 4 and len(data) != 2:
-        raise _Wrong(f"a note of form {form} has 2 bytes")
+        raise _DirectiveError(f"a note of form {form} has 2 bytes")
     record = InfoRecord(form, attribute, data)
     (r.section.kernel.info if r.section.kernel is not None else file_of(r).info).append(record)
 
@@ -290,7 +290,7 @@ def _binding(r: Reader, s: Statement, words: list[str]) -> None:
     """Set the binding of the kernel's symbol; without it, it is global."""
     _count(words, 1, 1)
     if words[0] not in _BINDINGS:
-        raise _Wrong(f"`{words[0]}` is none of {' '.join(_BINDINGS)}")
+        raise _DirectiveError(f"`{words[0]}` is none of {' '.join(_BINDINGS)}")
     _kernel(r).binding = words[0]
 
 

@@ -47,7 +47,7 @@ Item = CodeStatement | Data | Fill
 
 
 @dataclass
-class Late:
+class DeferredValue:
     """A value in constant data that is stored when all names are known."""
 
     statement: Statement
@@ -63,7 +63,7 @@ class Bank:
 
     data: bytearray = field(default_factory=bytearray)
     names: dict[str, int] = field(default_factory=dict[str, int])
-    late: list[Late] = field(default_factory=list[Late])
+    late: list[DeferredValue] = field(default_factory=list[DeferredValue])
 
 
 @dataclass

@@ -157,7 +157,7 @@ def command(
             programs = [p for p in programs if len(p[1])]
             for line in shader.directives():
                 echo(line, painted=_paint)
-    heads = _Heads(files)
+    heads = _FileHeadings(files)
     for number, (name, program) in enumerate(programs):
         if number:
             echo()
@@ -165,7 +165,7 @@ def command(
         described = module is not None and heads.show(module)
         if program.kernel is None and len(programs) > 1:
             echo(f"// {name}")
-        beside = _Beside(program, symbols, live, blocks, demangle)
+        beside = _ListingOptions(program, symbols, live, blocks, demangle)
         _write(program, words, labels, source, beside, header=not described, collapse=collapse)
     if kernel is None:
         for module in files:
@@ -195,7 +195,7 @@ def _decompile(files: list[Module], path: str, as_glsl: bool) -> None:
         echo(glsl(shader) if as_glsl else expressions(shader), nl=False)
 
 
-class _Heads:
+class _FileHeadings:
     """The headings above the kernels of each file, each printed once."""
 
     def __init__(self, files: list[Module]) -> None:
@@ -280,7 +280,7 @@ def _listed_instruction(i: Instruction) -> ListedInstruction:
     )
 
 
-class _Beside:
+class _ListingOptions:
     """The options of a listing: what it shows besides a program's instructions."""
 
     def __init__(self, program: Program, symbols: bool, live: bool, blocks: bool, demangle: bool) -> None:
@@ -328,7 +328,7 @@ class _Beside:
 
 
 def _write(
-    program: Program, words: bool, labels: bool, source: bool, beside: _Beside, header: bool, collapse: bool
+    program: Program, words: bool, labels: bool, source: bool, beside: _ListingOptions, header: bool, collapse: bool
 ) -> None:
     from isakit.asm.printer import lines
     from isakit.asm.source_listing import source_listing

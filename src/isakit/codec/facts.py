@@ -23,7 +23,7 @@ _LIMIT = 1 << 16
 """Words that are remembered of a form, and values of the bits of a part."""
 
 
-class Facts:
+class InstructionFacts:
     """The facts about a word that do not depend on its address.
 
     Attributes:
@@ -51,7 +51,7 @@ class Facts:
         self.repeated = repeated
 
 
-NOTHING = Facts()
+NOTHING = InstructionFacts()
 """Of words that are not an instruction."""
 
 
@@ -84,10 +84,10 @@ class FormFacts:
     def __init__(self, isa: InstructionSet, form: Form) -> None:
         shown = {item[1:-1] for item in form.syntax if item[0] == "{"} - {"name"}
         self._parts = [(p.describing(), _OfPart(isa, form, name, p, name in shown)) for name, p in form.parts.items()]
-        self._known: dict[int, Facts] = {}
+        self._known: dict[int, InstructionFacts] = {}
         self._isa = isa
 
-    def of(self, word: int) -> Facts:
+    def of(self, word: int) -> InstructionFacts:
         """Return the facts of a word that this form describes."""
         found = self._known.get(word)
         if found is None:
@@ -96,13 +96,13 @@ class FormFacts:
             found = self._known[word] = self._put_together(word)
         return found
 
-    def _put_together(self, word: int) -> Facts:
+    def _put_together(self, word: int) -> InstructionFacts:
         told = [f for bits, part in self._parts if (f := part[word & bits]) is not NOTHING]
         if len(told) == 1 and not told[0].guarded and not told[0].repeated:
             return told[0]
         guarded, repeated = any(f.guarded for f in told), any(f.repeated for f in told)
         uses, defs = _joined([f.uses for f in told]), _joined([f.defs for f in told])
-        return Facts(
+        return InstructionFacts(
             self._files(uses) if repeated else uses,
             self._files(defs) if repeated else defs,
             () if guarded or repeated else _joined([f.kills for f in told]),
@@ -132,20 +132,20 @@ def _joined(found: list[tuple[Place, ...]]) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(p for f in some for p in f))
 
 
-class _OfPart(dict[int, Facts]):
+class _OfPart(dict[int, InstructionFacts]):
     """The facts of one part by the value of its bits."""
 
     def __init__(self, isa: InstructionSet, form: Form, name: str, part: Part, shown: bool) -> None:
         super().__init__()
         self.isa, self.form, self.name, self.part, self.shown = isa, form, name, part, shown
 
-    def __missing__(self, word: int) -> Facts:
+    def __missing__(self, word: int) -> InstructionFacts:
         isa, record = self.isa, self.form.record
         reads, writes = self.part.accesses(word, self.name in isa.outputs, isa.outputs)
         whole = [r for r in writes if not r.partial and r.index_register is None]
         operand: Any = self.part.operand_at(word, 0) if self.shown else None
         guarded = operand is not None and guards(self.form, self.name, operand, word)
-        found = Facts(
+        found = InstructionFacts(
             places(reads, isa), places(writes, isa), places(whole, isa), guarded,
             isinstance(operand, CodeAddress),
             operand is not None and operand in isa.ends_with,
@@ -153,7 +153,7 @@ class _OfPart(dict[int, Facts]):
             isinstance(operand, Memory | SpecialRegister) and self.name in isa.outputs,
             self.name == isa.repeats_with and int(getattr(operand, "value", None) or 1) > 1,
         )  # fmt: skip
-        if not any(getattr(found, name) for name in Facts.__slots__):
+        if not any(getattr(found, name) for name in InstructionFacts.__slots__):
             found = NOTHING
         if len(self) >= _LIMIT:
             self.clear()

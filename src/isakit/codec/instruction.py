@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from isakit.codec.compiled import CompiledForm
-from isakit.codec.facts import NOTHING, Facts, Place, guards, places
+from isakit.codec.facts import NOTHING, InstructionFacts, Place, guards, places
 from isakit.spec.operands import CodeAddress, Operand, Register
 from isakit.spec.record import Form, InstructionKind, Record
 
@@ -40,7 +40,7 @@ class Instruction:
         self._text: str | None = None
         self._operands: tuple[Operand, ...] | None = None
         self._accessed: tuple[list[Register], list[Register]] | None = None
-        self._facts: Facts | None = None
+        self._facts: InstructionFacts | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (self.decoder, self.word, self.address, self.units, self.error)
@@ -200,7 +200,7 @@ class Instruction:
         return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> InstructionFacts:
         """The effects of the instruction on registers and on the flow of control."""
         found = self._facts
         if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 
 from isakit.codec import Instruction
-from isakit.debug.execution import Point, Touch
+from isakit.debug.execution import MemoryAccess, Point
 from isakit.debug.expressions import TYPES, Binary, Load, Node, NumberTerm, Variable, evaluate
 from isakit.debug.expressions import NamedRegister as Named
 from isakit.debug.standing import Standing
@@ -229,7 +229,7 @@ def watched_through(session: Standing, watched: Sequence[Breakpoint]) -> list[tu
     defs = _writes_here(session, who)
     block = execution.facts(who).get("block")
     lanes = execution.lanes(who)
-    touches: Sequence[Touch] = ()
+    touches: Sequence[MemoryAccess] = ()
     if needs_touches and execution.target.isa != "vuc":
         touches = execution.touched(step)
     else:
@@ -263,7 +263,7 @@ def _content(session: Standing, b: Breakpoint) -> bytes:
         return b""
 
 
-def _happened(session: Standing, b: Breakpoint, old: bytes, touches: Sequence[Touch],
+def _happened(session: Standing, b: Breakpoint, old: bytes, touches: Sequence[MemoryAccess],
               defs: Sequence[tuple[str, int]], lanes: Sequence[int], block: int | None) -> str:  # fmt: skip
     """Describe what an instruction did to what is watched; empty if nothing that counts."""
     new = _content(session, b)

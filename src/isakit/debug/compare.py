@@ -34,7 +34,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Parting:
+class FirstDifference:
     """The first difference between two executions.
 
     `program` is the program's name, `pcs` the numbers of the instructions (None: that program has ended), `registers`
@@ -79,7 +79,7 @@ class Comparison:
 
     results: tuple[str, ...] = ()
     differences: list[Difference] = field(default_factory=list[Difference])
-    parting: Parting | None = None
+    parting: FirstDifference | None = None
     largest: int = 0
 
     def __bool__(self) -> bool:
@@ -147,7 +147,7 @@ def changed(a: State, b: State) -> dict[tuple[str, int], tuple[Any, Any]]:
 
 def side_by_side(
     name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
-) -> Parting | None:
+) -> FirstDifference | None:
     """Run two executions side by side and return their first difference, None if there is none.
 
     `steps` give the number of the next instruction and who executes it, before it is executed; `states` are functions
@@ -163,13 +163,13 @@ def side_by_side(
         found = changed(states[0](), states[1]())
         new = {k: v for k, v in found.items() if k not in known}
         if new and before != (None, None):
-            return Parting(name, programs, before, _named(new))
+            return FirstDifference(name, programs, before, _named(new))
         known = set(found)
         if a is None and b is None:
             return None
         if a is None or b is None or a[0] != b[0] or not np.array_equal(_lanes(a[1]), _lanes(b[1])):
             why = "from here on they execute different instructions"
-            return Parting(name, programs, before if before != (None, None) else (0, 0), (), why)
+            return FirstDifference(name, programs, before if before != (None, None) else (0, 0), (), why)
         before = a[0], b[0]
 
 
@@ -201,7 +201,7 @@ def _shown(value: Any) -> Any:
 
 def _by_values(
     name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
-) -> Parting | None:
+) -> FirstDifference | None:
     """Return the first difference in the sequences of computed values."""
     a, b = (_trace(s, state) for s, state in zip(steps, states, strict=True))
     at = 0
@@ -210,7 +210,7 @@ def _by_values(
     if at == len(a) == len(b):
         return None
     pcs = (a[at][0] if at < len(a) else None, b[at][0] if at < len(b) else None)
-    return Parting(name, programs, pcs, (), "here they compute different values")
+    return FirstDifference(name, programs, pcs, (), "here they compute different values")
 
 
 def _trace(steps: Steps, state: Any) -> list[tuple[int, bytes]]:

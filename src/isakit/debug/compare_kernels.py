@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isakit.asm import Program
-from isakit.debug.compare import Comparison, Parting, differences, side_by_side
+from isakit.debug.compare import Comparison, FirstDifference, differences, side_by_side
 from isakit.errors import LaunchError
 from isakit.machine.tesla.block import Warp
 from isakit.runtime.kernel import LoadedKernel
@@ -53,7 +53,7 @@ def compare_kernels(
 
 def _parting(
     kernels: tuple[LoadedKernel, LoadedKernel], grid: Dims, block: Dims, args: Sequence[Any], limit: int | None
-) -> Parting | None:
+) -> FirstDifference | None:
     runs = [_Stepped(k, grid, block, deepcopy(list(args)), limit) for k in kernels]
     programs = runs[0].program, runs[1].program
     return side_by_side(kernels[0].name, programs, (runs[0].steps(), runs[1].steps()), [r.state for r in runs])

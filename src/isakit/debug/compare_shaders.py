@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.debug.compare import Comparison, Parting, differences, side_by_side
+from isakit.debug.compare import Comparison, FirstDifference, differences, side_by_side
 from isakit.errors import LaunchError
 from isakit.formats import Shader
 from isakit.formats.gxp import ATTRIBUTE, READS_COLOR, SAMPLER, TYPES, UNIFORM, FragmentVaryings, GxpParameter
@@ -199,7 +199,7 @@ class _Run:
         return bound.machine(values, before, lane, min(4, grid.lanes - lane))
 
 
-def _parting(a: _Run, b: _Run, lane: int) -> Parting | None:
+def _parting(a: _Run, b: _Run, lane: int) -> FirstDifference | None:
     """Return the first difference of the four invocations from `lane` on, in the secondary or the primary program."""
     shaders = a.shader, b.shader
     if any(len(s.secondary) for s in shaders):
@@ -213,7 +213,9 @@ def _parting(a: _Run, b: _Run, lane: int) -> Parting | None:
     return _side_by_side("primary", programs, machines, a.rules, a.limit)
 
 
-def _side_by_side(name: str, programs: Any, machines: list[Machine], rules: Rules, limit: int) -> Parting | None:
+def _side_by_side(
+    name: str, programs: Any, machines: list[Machine], rules: Rules, limit: int
+) -> FirstDifference | None:
     steps = [m.steps(ShaderCode(p, rules), limit) for m, p in zip(machines, programs, strict=True)]
     return side_by_side(name, programs, (steps[0], steps[1]), [lambda m=m: _state(m) for m in machines])
 

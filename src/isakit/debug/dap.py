@@ -363,7 +363,7 @@ class DapServer:
                     with suppress(OSError):
                         client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
 
-        loopback.TurningAway(self._listening, one).run()
+        loopback.SingleClientServer(self._listening, one).run()
 
 
 __all__ = ["Adapter", "DapError", "DapServer", "read_message"]

@@ -21,7 +21,7 @@ from isakit.machine.target import Target
 Access = Literal["read", "write"]
 
 
-class Touch(NamedTuple):
+class MemoryAccess(NamedTuple):
     """One access of a thread to memory: read or write, the space, the byte address and the size in bytes."""
 
     access: Access
@@ -162,8 +162,8 @@ class Execution(ABC):
     """Whether `touched` knows."""
 
     def touched(
-        self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
-    ) -> list[Touch]:
+        self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None
+    ) -> list[MemoryAccess]:
         """Run `step` and return its memory accesses in order; `about` is told of each right before it is made."""
         step()
         return []

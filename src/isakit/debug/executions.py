@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from isakit.asm import Program
-from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, Point, SteppedExecution, Touch
+from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, MemoryAccess, Point, SteppedExecution
 from isakit.errors import LaunchError
 from isakit.machine.snapshot import Snapshot
 from isakit.machine.target import Target
@@ -120,10 +120,10 @@ class UsseExecution(SteppedExecution):
         return super().find(**where)
 
     def touched(
-        self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
-    ) -> list[Touch]:
+        self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None
+    ) -> list[MemoryAccess]:
         machine = self._machine
-        out: list[Touch] = []
+        out: list[MemoryAccess] = []
 
         def noting(name: str, access: Access, size_at: int) -> None:
             inner = getattr(machine, name)
@@ -131,7 +131,7 @@ class UsseExecution(SteppedExecution):
             def call(space: str, *args: Any) -> Any:
                 every = np.broadcast_to(np.asarray(args[0]), (machine.lanes,))
                 active = np.flatnonzero(args[-1].mask).tolist()
-                found = [Touch(access, "memory", int(every[k]), int(args[size_at]), k) for k in active]
+                found = [MemoryAccess(access, "memory", int(every[k]), int(args[size_at]), k) for k in active]
                 if about is not None:
                     about(found)
                 value = inner(space, *args)

@@ -104,7 +104,7 @@ class SocketWriter:
         """Everything has been sent."""
 
 
-class TurningAway:
+class SingleClientServer:
     """Serves clients one after the other; those that come while there is one are turned away."""
 
     def __init__(self, listening: socket.socket, serve: Callable[[socket.socket], bool]) -> None:
@@ -144,4 +144,4 @@ class TurningAway:
                 self._free.set()
 
 
-__all__ = ["LOOPBACK", "SocketWriter", "TurningAway", "closing", "listener", "place_of"]
+__all__ = ["LOOPBACK", "SingleClientServer", "SocketWriter", "closing", "listener", "place_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from isakit.debug.execution import Execution, Point, Touch
+from isakit.debug.execution import Execution, MemoryAccess, Point
 from isakit.debug.expressions import Node
 from isakit.debug.views import holds
 
@@ -24,7 +24,7 @@ class Range:
     size: int
     thread: int | None = None
 
-    def hit_by(self, touch: Touch) -> bool:
+    def hit_by(self, touch: MemoryAccess) -> bool:
         """Return true if an access touches some of the bytes."""
         if touch.space != self.space or (self.thread is not None and self.thread != touch.thread):
             return False

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from isakit.asm import Program
-from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, Point, Touch
+from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, MemoryAccess, Point
 from isakit.debug.expressions import Node
 from isakit.debug.native_conditions import DECLARATIONS, condition
 from isakit.errors import LaunchError
@@ -221,10 +221,10 @@ class TeslaExecution(Execution):
         self.machine.restore(snapshot)
 
     def touched(
-        self, step: Callable[[], object], about: Callable[[Sequence[Touch]], None] | None = None
-    ) -> list[Touch]:
+        self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None
+    ) -> list[MemoryAccess]:
         state = cast(Any, self.machine.state)
-        out: list[Touch] = []
+        out: list[MemoryAccess] = []
         telling = False
 
         def noting(name: str, access: Access, size_at: int) -> None:
@@ -238,7 +238,7 @@ class TeslaExecution(Execution):
                 lanes, size = args[-1], int(args[size_at])
                 every = np.broadcast_to(np.asarray(address), (lanes.count,))
                 active = np.flatnonzero(lanes.mask).tolist()
-                found = [Touch(access, space, int(every[k]), size, int(lanes.numbers[k])) for k in active]
+                found = [MemoryAccess(access, space, int(every[k]), size, int(lanes.numbers[k])) for k in active]
                 if about is not None:
                     telling = True
                     about(found)

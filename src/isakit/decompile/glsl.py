@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
-from isakit.decompile.interface import WIDTHS, Given, Interface, Output, Symbol
+from isakit.decompile.interface import WIDTHS, DeclaredInput, Interface, Output, Symbol
 from isakit.decompile.loops import SymbolicLoop, variable
 from isakit.decompile.paths import ALWAYS
 from isakit.decompile.printer import HELPERS, VECTORS, Printer, glsl_type
@@ -257,12 +257,12 @@ def _check_vertex(d: Decompiled) -> None:
         raise NotModelled(f"GLSL for {found[0]} in a vertex program")
 
 
-def _place(d: Decompiled) -> Given | None:
+def _place(d: Decompiled) -> DeclaredInput | None:
     """Return the input of a fragment program that is the place of the pixel."""
     return next((g for g in d.interface.given if g.kind == "varying" and g.source == "position"), None)
 
 
-def _declared(g: Given) -> str:
+def _declared(g: DeclaredInput) -> str:
     """Type and name of an input."""
     base = "uint" if g.ty[0] in "us" else "float"
     return f"{base if g.size == 1 else f'{VECTORS[base]}{g.size}'} {g.name}{f'[{g.array}]' if g.array else ''}"

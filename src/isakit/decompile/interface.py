@@ -79,7 +79,7 @@ class TargetColor:
 
 
 @dataclass(frozen=True)
-class Given:
+class DeclaredInput:
     """A declared input: `kind` is attribute, varying or uniform; `array` the number of elements, 0 for no array.
 
     `name` is its identifier, `source` the name that the file has for it.
@@ -129,7 +129,7 @@ class Interface:
     def __init__(self, shader: Shader) -> None:
         self.shader, self.gxp = shader, shader.file
         layout.check(self.gxp, shader.path)
-        self.given: list[Given] = []
+        self.given: list[DeclaredInput] = []
         self._identifiers = Identifiers()
         self._varying_sizes = self._declared_varyings()
         self._uniforms: list[tuple[str, GxpParameter]] = []
@@ -171,7 +171,7 @@ class Interface:
         if size > 4:
             raise NotModelled(f"expressions with {p.name!r}, a vector of {size} components")
         name = self._identifiers.of(p.name)
-        self.given.append(Given(kind, name, ty, size, _elements(p), p.name))
+        self.given.append(DeclaredInput(kind, name, ty, size, _elements(p), p.name))
         return name
 
     # --- uniforms ----------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class Interface:
             if _letter(types.setdefault(i.name, ty)) != _letter(ty):
                 raise NotModelled(f"expressions with {i.name} as {types[i.name]} and as {ty}")
         for name, size in sizes.items():
-            self.given.append(Given("varying", self._identifiers.of(name), types[name], size, 0, name))
+            self.given.append(DeclaredInput("varying", self._identifiers.of(name), types[name], size, 0, name))
         return sizes
 
     def _varyings(self) -> Iterator[tuple[int, Value]]:

@@ -13,21 +13,21 @@ from isakit.errors import IsakitError
 from isakit.export.texts import (
     AFTER_NUMBER,
     UNREADABLE,
-    All,
-    Either,
+    AllSet,
+    AnySet,
     Equal,
+    FieldsEqual,
+    FixedText,
     FormModel,
+    InRange,
     Join,
     Mask,
     Model,
     Node,
     NumberText,
-    Same,
     Select,
-    Switch,
+    TableLookup,
     TextTable,
-    Within,
-    Words,
     runs,
 )
 from isakit.spec.fields import Bits, Field
@@ -106,7 +106,7 @@ class _Writer:
         return name
 
     def _text(self, node: Node) -> list[str]:
-        if isinstance(node, Words):
+        if isinstance(node, FixedText):
             return ["(void)w; (void)a;", f"memcpy(o, {_quoted(node.text)}, {len(node.text)});",
                     f"return o + {len(node.text)};"]  # fmt: skip
         if isinstance(node, TextTable):
@@ -118,7 +118,7 @@ class _Writer:
             return self._number(node)
         if isinstance(node, Join):
             return self._joined(node)
-        if isinstance(node, Select | Switch):
+        if isinstance(node, Select | TableLookup):
             return self._branches(node, lambda n: f"{self.text(n)}(o, w, a)", "o")
         raise TypeError(type(node).__name__)
 
@@ -131,7 +131,7 @@ class _Writer:
             if glue == AFTER_NUMBER:
                 lines += ["if (o != s && *last == '#') *o++ = ' ';", "before = o;"]
             blank = "" if glue == AFTER_NUMBER else glue
-            if isinstance(n, Words) and n.text and not blank:
+            if isinstance(n, FixedText) and n.text and not blank:
                 lines.append(f"memcpy(o, {_quoted(n.text)}, {len(n.text)}); o += {len(n.text)};")
             elif blank:
                 size = len(blank)
@@ -151,7 +151,7 @@ class _Writer:
                 lines.append("if (o > before) last = before;")
         return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
 
-    def _branches(self, node: Select | Switch, value: Callable[[Node], str], default: str) -> list[str]:
+    def _branches(self, node: Select | TableLookup, value: Callable[[Node], str], default: str) -> list[str]:
         """Statements that return the value of one of several nodes."""
         if isinstance(node, Select):
             lines = [f"if ({test}) return {value(n)};" for test, n in self._cases(node)]
@@ -159,7 +159,7 @@ class _Writer:
         cases = [f"case {k}: return {value(n)};" for k, n in enumerate(node.nodes)]
         return [f"switch ({self._number_of(node)}) {{", *cases, f"default: return {default};", "}"]
 
-    def _number_of(self, node: Switch) -> str:
+    def _number_of(self, node: TableLookup) -> str:
         return f"{self.table('number', node.indices)}[{_field(Field(tuple(runs(node.mask))))}]"
 
     def _value(self, node: NumberText) -> str:
@@ -196,18 +196,18 @@ class _Writer:
         if isinstance(node, TextTable):
             table = self.table("number", tuple(int(v) for v in node.values))
             return [f"return {table}[{_field(Field(tuple(runs(node.mask))))}];"]
-        if isinstance(node, Either):
+        if isinstance(node, AnySet):
             return [f"return {' | '.join(self.flag(n) for n in node.nodes)};"]
-        if isinstance(node, All):
+        if isinstance(node, AllSet):
             return [f"return {' && '.join(self.flag(n) for n in node.nodes)};"]
-        if isinstance(node, Within):
+        if isinstance(node, InRange):
             test = f"v >= {node.low} && v <= {node.high}" + (f" && v % {node.step} == 0" if node.step > 1 else "")
             return [f"int64_t v = {self._value(node.number)};", f"return {test};"]
         if isinstance(node, Equal):
             return [f"return ({_field(node.fields[0])}) == ({_field(node.fields[1])});"]
-        if isinstance(node, Same):
+        if isinstance(node, FieldsEqual):
             return [f"return {_hex(node.bits.mask)} & ~({_hex(node.bits.value)} ^ w);"]
-        if isinstance(node, Select | Switch):
+        if isinstance(node, Select | TableLookup):
             return self._branches(node, self.flag, "0")
         raise TypeError(type(node).__name__)
 
@@ -226,7 +226,7 @@ class _Writer:
                 lines.append("*o++ = ')';")
             elif isinstance(item, str):
                 lines.append(f"o = isakit_blank_(s, o); memcpy(o, {_quoted(item)}, {len(item)}); o += {len(item)};")
-            elif not (isinstance(item, Words) and not item.text):
+            elif not (isinstance(item, FixedText) and not item.text):
                 call = f"{self.text(item)}"
                 lines.append(f"t = isakit_blank_(s, o); u = {call}(t, w, a); o = u == t ? o : u;")
         every = (1 << self.unit_bits * f.units) - 1
@@ -363,7 +363,7 @@ class _Writer:
                 return len(node) + 1
             found = known.get(id(node))
             if found is None:
-                if isinstance(node, Words):
+                if isinstance(node, FixedText):
                     found = len(node.text)
                 elif isinstance(node, TextTable):
                     found = max(len(str(v)) for v in node.values)
@@ -371,7 +371,7 @@ class _Writer:
                     found = 24 + len(node.prefix)
                 elif isinstance(node, Join):
                     found = sum(map(size, node.nodes)) + sum(map(len, node.glues))
-                elif isinstance(node, Switch):
+                elif isinstance(node, TableLookup):
                     found = max(map(size, node.nodes))
                 elif isinstance(node, Select):
                     found = max(size(n) for n in (*(n for _, _, n in node.cases), node.otherwise))

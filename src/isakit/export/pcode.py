@@ -35,7 +35,7 @@ _RESERVED = frozenset(
 )
 
 
-class CannotSay(IsakitError):
+class NoPcode(IsakitError):
     """A graph that p-code has no statements for."""
 
 
@@ -172,27 +172,27 @@ class PcodeStatements:
             inner = size_of(v.args[0].width)
             spare = 8 * inner - v.args[0].width
             return self.fresh(f"lzcount({args[0]})" + (f" - {spare}" if spare else ""), size)
-        raise CannotSay(f"p-code has no {v.op}")
+        raise NoPcode(f"p-code has no {v.op}")
 
     def _cut(self, name: str, width: int) -> str:
         """Clear the high bits of a temporary that may be set."""
         if width % 8 == 0:
             return name
         if width > 64:
-            raise CannotSay(f"a mask of {width} bits")
+            raise NoPcode(f"a mask of {width} bits")
         return self.fresh(f"{name} & {(1 << width) - 1:#x}", size_of(width))
 
     def _const(self, v: Value, args: list[str]) -> str:
         size = size_of(v.width)
         if size > 8:
             if v.attr >> 64:
-                raise CannotSay(f"a constant of {v.width} bits")
+                raise NoPcode(f"a constant of {v.width} bits")
             return self.fresh(f"zext({v.attr:#x}:8)", size)
         return f"{v.attr:#x}:{size}"
 
     def _param(self, v: Value, args: list[str]) -> str:
         if not isinstance(v.attr, Field):
-            raise CannotSay(f"a formal argument {v.attr}")
+            raise NoPcode(f"a formal argument {v.attr}")
         size = size_of(v.width)
         terms: list[str] = []
         shift = 0
@@ -243,7 +243,7 @@ class PcodeStatements:
         size = size_of(v.width)
         name = self.fresh(f"{(1 << min(v.width, 64)) - 1:#x}", size)
         if v.width > 64:
-            raise CannotSay(f"a quotient of {v.width} bits")
+            raise NoPcode(f"a quotient of {v.width} bits")
         label = self.label()
         self.lines += [f"if ({args[1]} == 0) goto {label};", f"{name} = {args[0]} / {args[1]};", label]
         return name
@@ -303,15 +303,15 @@ class PcodeStatements:
         """Return a register by a number that the word decides: a name, or a field with registers attached."""
         known = self.machine.files.get(file)
         if known is None:
-            raise CannotSay(f"registers {file}")
+            raise NoPcode(f"registers {file}")
         if index.op == "const":
             return register_name(known, index.attr)
         fields = {x.attr.slices for x in postorder(index, set()) if x.op == "param"}
         if not index.uniform or len(fields) != 1:
-            raise CannotSay(f"registers {file} numbered by more than a field")
+            raise NoPcode(f"registers {file} numbered by more than a field")
         ((slices),) = fields
         if len(slices) != 1 or slices[0][1] > _INDEX_BITS:
-            raise CannotSay(f"registers {file} numbered by a split field")
+            raise NoPcode(f"registers {file} numbered by a split field")
         ((low, n),) = slices
         numbers = [uniform_number(index, k << low) for k in range(1 << n)]
         names = tuple(register_name(known, k) for k in numbers)
@@ -329,7 +329,7 @@ class PcodeStatements:
 
         `operand` gives the statements that write a value to an operand of the instruction.
 
-        Raises CannotSay, and then `lines` are of no use.
+        Raises NoPcode, and then `lines` are of no use.
         """
         late: list[tuple[str | None, Callable[[], Sequence[str]]]] = []
         for e in effects:
@@ -361,7 +361,7 @@ class PcodeStatements:
                 called = f"{self.machine.operation(f'trap_{e.name}')}();"
                 late.append((when, lambda called=called: [called]))
             else:
-                raise CannotSay(f"an effect {e.kind}")
+                raise NoPcode(f"an effect {e.kind}")
         for when, make in late:
             self._under(when, make())
 
@@ -375,14 +375,14 @@ class PcodeStatements:
     def _pointer(self, v: Value, name: str) -> str:
         """Return an address in the size that all spaces have."""
         if v.width > 32:
-            raise CannotSay(f"an address of {v.width} bits")
+            raise NoPcode(f"an address of {v.width} bits")
         return name if size_of(v.width) == 4 else self.fresh(f"zext({name})", 4)
 
     def _space(self, name: str) -> str:
         try:
             return self.machine.spaces[name]
         except KeyError:
-            raise CannotSay(f"memory {name}") from None
+            raise NoPcode(f"memory {name}") from None
 
     def _load(self, e: Effect, address: str, when: str | None) -> str:
         assert e.result is not None

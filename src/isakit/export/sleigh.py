@@ -17,7 +17,7 @@ from isakit.export.sleigh_limits import check_room
 from isakit.export.sleigh_meaning import Meanings, cubes_of
 from isakit.export.sleigh_tables import MISPLACED, PLACED, Atom, Atoms, SleighOperand, quoted
 from isakit.export.sleigh_text import DIGITS, ODD_HIGH, ODD_LOW, VALUE, Tables, sum_of_masks
-from isakit.export.texts import Either, FormModel, Join, Model, Node, Words, alternatives, subsets
+from isakit.export.texts import AnySet, FixedText, FormModel, Join, Model, Node, alternatives, subsets
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER
 from isakit.sem.value import Value
@@ -37,7 +37,7 @@ _GO, _TAKEN = "going", "taken"
 
 
 @dataclass(frozen=True)
-class _Act:
+class _SleighConstructor:
     """A constructor for the words of `cubes`: the tables that its pattern names, and its statements."""
 
     cubes: Cubes
@@ -94,7 +94,7 @@ class _Writer:
         tables = self.sizes[f.units]
         pieces = _pieces(f.items)
         forced = tables.flag(f.forced, ("long ",), ())
-        claims = f.claimed.nodes if isinstance(f.claimed, Either) else (f.claimed,)
+        claims = f.claimed.nodes if isinstance(f.claimed, AnySet) else (f.claimed,)
         every = (1 << self.unit_bits * f.units) - 1
         open_bits = every & ~sum_of_masks(claims)
         actions: list[str] = []
@@ -128,7 +128,7 @@ class _Writer:
 
     # --- what they do ---------------------------------------------------------------------------------------------
 
-    def _acts(self, tables: Tables, form: Form) -> list[_Act]:
+    def _acts(self, tables: Tables, form: Form) -> list[_SleighConstructor]:
         """Return the constructors of a form's meaning: effects, guard, the branch beside it, the code that follows."""
         doing = self.meanings[form.units].of(form)
         flows = form.record is not None and form.record.group.value in _FLOWING
@@ -137,7 +137,7 @@ class _Writer:
         after = f" build {tails};" if tails else ""
         if not self.view.isa.delay_slots:
             act = self._guarded(tables, form, held, f"build {doing};", after)
-            return [_Act(EVERYTHING, [act], f"build {act};")]
+            return [_SleighConstructor(EVERYTHING, [act], f"build {act};")]
         if not flows:
             act = self._guarded(tables, form, held, f"build {doing};", after)
             first, second = [act], list[str]()
@@ -145,12 +145,12 @@ class _Writer:
             first = [self._guarded(tables, form, [], f"{_GO} = 1;", "", f"{_GO} = 0; ")]
             label = f"if ({_GO} == 0) goto <end>; build {doing}; <end>"
             second = [tables.table([tables.constructor((), EVERYTHING, hidden=[doing], body=label)])]
-        out: list[_Act] = []
+        out: list[_SleighConstructor] = []
         for cubes, condition, going in self._beside(tables, form):
             before, behind = [*condition, *first], [*second, *going]
             slot = "delayslot(1); " if behind else ""
             body = f"{_builds(before)} {slot}{_builds(behind)}"
-            out.append(_Act(cubes, [*before, *behind], body))
+            out.append(_SleighConstructor(cubes, [*before, *behind], body))
         return out
 
     def _guarded(self, tables: Tables, form: Form, held: list[str], doing: str, after: str, first: str = "") -> str:
@@ -457,8 +457,8 @@ def _pieces(items: tuple[Node | str, ...]) -> list[Node]:
         elif i == ")":
             inner = stack.pop()
             held = Join(tuple(inner), (" ",) * (len(inner) - 1))
-            stack[-1].append(Join((Words("("), held, Words(")")), ("", "")))
+            stack[-1].append(Join((FixedText("("), held, FixedText(")")), ("", "")))
         else:
-            stack[-1].append(Words(i) if isinstance(i, str) else i)
+            stack[-1].append(FixedText(i) if isinstance(i, str) else i)
     (pieces,) = stack
-    return [p for p in pieces if not (isinstance(p, Words) and not p.text)]
+    return [p for p in pieces if not (isinstance(p, FixedText) and not p.text)]

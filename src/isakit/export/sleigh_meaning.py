@@ -11,7 +11,7 @@ from typing import Any
 
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
-from isakit.export.pcode import CannotSay, PcodeReferences, PcodeStatements, canonical, size_of
+from isakit.export.pcode import NoPcode, PcodeReferences, PcodeStatements, canonical, size_of
 from isakit.export.sleigh_tables import SleighOperand
 from isakit.export.sleigh_text import Tables
 from isakit.export.texts import runs, subsets
@@ -46,14 +46,14 @@ _Case = tuple[list[int], Mapping[str, _Class], Trace, frozenset[str]]
 """Values of the selecting bits, operands, what is done, operands that are read."""
 
 
-class _LookedInto(Exception):
+class _NotExpressible(Exception):
     """Semantics used more of operands than that they can be read and written."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
 
 
-class _StandIn:
+class _RecordingOperand:
     """An operand that leaves a mark where it is read or written."""
 
     def __init__(self, name: str, actual: Any, touched: dict[tuple[str, str], Any]) -> None:
@@ -75,7 +75,7 @@ class _StandIn:
         if args:
             when, *more = args
             if more or not (when is None or isinstance(when, Value)):
-                raise CannotSay("a write with further operands")
+                raise NoPcode("a write with further operands")
         current().effects.append(Effect("operand", self._name, (value,), when, tuple(sorted(facts.items()))))
 
     def __getattr__(self, name: str) -> Any:
@@ -122,7 +122,7 @@ class Meanings:
             try:
                 cases = self._cases(form, parts, classes, selecting)
                 break
-            except _LookedInto as e:  # stand-ins will not do for these operands
+            except _NotExpressible as e:  # stand-ins will not do for these operands
                 for name in e.names:
                     selecting |= parts[name].static_mask()
                     del classes[name]
@@ -135,7 +135,7 @@ class Meanings:
             try:
                 rows.append((cubes, self._constructor(form, cubes, trace, chosen, read)))
                 self.said += 1
-            except CannotSay:
+            except NoPcode:
                 self.unsaid += 1
         return rows
 
@@ -172,7 +172,7 @@ class Meanings:
                 if standing and isinstance(actual, Value):
                     actual = Value("hole", actual.width, (), name)
                 elif standing:
-                    actual = _StandIn(name, actual, touched)
+                    actual = _RecordingOperand(name, actual, touched)
                 bound[name] = actual
             assert form.record is not None
             assert form.record.semantics is not None
@@ -182,7 +182,7 @@ class Meanings:
             return None
         looked_into = {part for part, name in touched if name not in ("width", "read")}
         if looked_into:
-            raise _LookedInto(looked_into)
+            raise _NotExpressible(looked_into)
         return trace, frozenset(part for part, name in touched if name == "read")
 
     def _classes_of(self, part: Part) -> list[_Class] | None:
@@ -342,7 +342,7 @@ class Actions:
             return f"(({args[0]} >> {v.attr}) $and {mask})"
         if v.op == "concat":
             return f"(({args[0]} << {v.args[1].width}) $or {args[1]})"
-        raise CannotSay(f"a code address made by {v.op}")
+        raise NoPcode(f"a code address made by {v.op}")
 
 
 def _roots(trace: Trace) -> Iterable[Value]:

@@ -15,19 +15,19 @@ from isakit.export.sleigh_tables import Atom, Atoms, Constructors, SleighOperand
 from isakit.export.texts import (
     AFTER_NUMBER,
     UNREADABLE,
-    All,
-    Either,
+    AllSet,
+    AnySet,
     Equal,
+    FieldsEqual,
+    FixedText,
+    InRange,
     Join,
     Mask,
     Node,
     NumberText,
-    Same,
     Select,
-    Switch,
+    TableLookup,
     TextTable,
-    Within,
-    Words,
     runs,
 )
 from isakit.spec.fields import Bits, Field
@@ -64,13 +64,13 @@ class Tables(Constructors):
 
     def _where(self, node: Node, test: Callable[[str], bool]) -> Cubes:
         """Return the words for which the text of a node passes a test."""
-        if isinstance(node, Words):
+        if isinstance(node, FixedText):
             return EVERYTHING if test(node.text) else []
         if isinstance(node, NumberText):
             return EVERYTHING if test(node.prefix or "0") else []
         if isinstance(node, TextTable):
             return of_values(node.mask, [k for k, v in enumerate(node.values) if test(str(v))])
-        if isinstance(node, Select | Switch):
+        if isinstance(node, Select | TableLookup):
             return [c for cubes, n in self.cases(node) for c in both(cubes, self._where(n, test))]
         if isinstance(node, Join):
             found: Cubes = []
@@ -81,7 +81,7 @@ class Tables(Constructors):
             return still_empty if test("") else found
         raise TypeError(type(node).__name__)
 
-    def cases(self, node: Select | Switch) -> list[tuple[Cubes, Node]]:
+    def cases(self, node: Select | TableLookup) -> list[tuple[Cubes, Node]]:
         """Return the branches of a node with the words that take them, including those of choices within it."""
         found = self._cases.get(id(node))
         if found is None:
@@ -89,8 +89,8 @@ class Tables(Constructors):
             found = self._cases[id(node)] = self._flat(self._branches(node))
         return found
 
-    def _branches(self, node: Select | Switch) -> list[tuple[Cubes, Node]]:
-        if isinstance(node, Switch):
+    def _branches(self, node: Select | TableLookup) -> list[tuple[Cubes, Node]]:
+        if isinstance(node, TableLookup):
             return [
                 (of_values(node.mask, [k for k, i in enumerate(node.indices) if i == number]), n)
                 for number, n in enumerate(node.nodes)
@@ -102,7 +102,7 @@ class Tables(Constructors):
     def _flat(self, branches: list[tuple[Cubes, Node]]) -> list[tuple[Cubes, Node]]:
         out: dict[int, tuple[Cubes, Node]] = {}
         for cubes, n in branches:
-            inner = self.cases(n) if isinstance(n, Select | Switch) else []
+            inner = self.cases(n) if isinstance(n, Select | TableLookup) else []
             rows = [(c, m) for given, m in inner if (c := both(cubes, given))]
             if not rows or sum(len(c) for c, _ in rows) > max(_MOST_PATTERNS, len(cubes)):
                 rows = [(cubes, n)]
@@ -125,13 +125,13 @@ class Tables(Constructors):
         return self._made[key]
 
     def _text(self, node: Node, before: str, after: str) -> Atoms:
-        if isinstance(node, Words):
+        if isinstance(node, FixedText):
             return (before + node.text + after,) if node.text else ()
         if isinstance(node, TextTable):
             return self._values(node, before, after)
         if isinstance(node, NumberText):
             return (before, *self._number(node), after)
-        if isinstance(node, Select | Switch):
+        if isinstance(node, Select | TableLookup):
             rows = [self.constructor(self.text(n, before, after), cubes) for cubes, n in self.cases(node)]
             return (SleighOperand(self.table(rows)),)
         if isinstance(node, Join):
@@ -284,7 +284,7 @@ class Tables(Constructors):
     def _set(self, node: Node) -> Cubes | None:
         """Return the words for which a flag is set, None if they are too many patterns or not known as patterns."""
         found: Cubes | None = _plain_set(node)
-        if isinstance(node, Select | Switch):
+        if isinstance(node, Select | TableLookup):
             found = []
             for cubes, n in self.cases(node):
                 inner = self._set(n)
@@ -294,7 +294,7 @@ class Tables(Constructors):
         return found if found is not None and len(found) <= _MOST_PATTERNS else None
 
     def _flag(self, node: Node, yes: Atoms, no: Atoms | None) -> Atoms:
-        if isinstance(node, All):
+        if isinstance(node, AllSet):
             together = EVERYTHING
             rest: list[Node] = []
             for n in node.nodes:
@@ -306,13 +306,13 @@ class Tables(Constructors):
                     together = found
             if len(rest) == len(node.nodes):
                 first = rest.pop(0)
-                return self.flag(first, self.flag(All(tuple(rest)), yes, no) if rest else yes, no)
-            further = self.flag(All(tuple(rest)), yes, no) if rest else yes
+                return self.flag(first, self.flag(AllSet(tuple(rest)), yes, no) if rest else yes, no)
+            further = self.flag(AllSet(tuple(rest)), yes, no) if rest else yes
             return self._either(together, further, no)
-        if isinstance(node, Either):
+        if isinstance(node, AnySet):
             first, *rest = node.nodes
-            return self.flag(first, yes, self.flag(Either(tuple(rest)), yes, no) if rest else no)
-        if isinstance(node, Select | Switch):
+            return self.flag(first, yes, self.flag(AnySet(tuple(rest)), yes, no) if rest else no)
+        if isinstance(node, Select | TableLookup):
             rows: list[str] = []
             for cubes, n in self.cases(node):
                 if no is not None or not (isinstance(n, Mask) and not n.value):
@@ -334,7 +334,7 @@ class Tables(Constructors):
         """Hidden operands that match the words without an error, None where there are no such words."""
         found: dict[str, None] = {}
         together = EVERYTHING
-        for n in error.nodes if isinstance(error, Either) else (error,):
+        for n in error.nodes if isinstance(error, AnySet) else (error,):
             wrong = self._set(n)
             right = None if wrong is None else both(together, others(wrong))
             if right is not None and len(right) <= _MOST_PATTERNS:
@@ -358,7 +358,7 @@ class Tables(Constructors):
         if key not in self._made:
             self._keep.append(node)
             rows: list[str] = []
-            if isinstance(node, Select | Switch):
+            if isinstance(node, Select | TableLookup):
                 for cubes, n in self.cases(node):
                     hidden = self.valid(n)
                     if hidden is not None:
@@ -384,7 +384,7 @@ class Tables(Constructors):
         key = ("odd", *map(id, rest), open_bits)
         if key not in self._made:
             self._keep += rest
-            if isinstance(rest[0], Same):
+            if isinstance(rest[0], FieldsEqual):
                 rows = [self._agreeing(rest[0], open_bits, self.odd(rest[1:], open_bits))]
             else:
                 rows = [
@@ -398,7 +398,7 @@ class Tables(Constructors):
         """Words, what the first ones of several claims take of them, and the claims that are left to see to."""
         rows: list[tuple[Cubes, int, list[Node]]] = [(EVERYTHING, 0, [])]
         for k, claim in enumerate(claims):
-            if isinstance(claim, Same):
+            if isinstance(claim, FieldsEqual):
                 break
             options = self._options(claim)
             found: dict[tuple[int, ...], tuple[Cubes, int, list[Node]]] = {}
@@ -421,11 +421,11 @@ class Tables(Constructors):
                 (of_values(claim.mask, [k for k, v in enumerate(claim.values) if v == value]), value, [])
                 for value in sorted({int(v) for v in claim.values})
             ]
-        if not isinstance(claim, Select | Switch):
+        if not isinstance(claim, Select | TableLookup):
             raise TypeError(type(claim).__name__)
         out: list[tuple[Cubes, int, list[Node]]] = []
         for cubes, n in self.cases(claim):
-            inner = n.nodes if isinstance(n, Either) else (n,)
+            inner = n.nodes if isinstance(n, AnySet) else (n,)
             out.append((cubes, sum_of_masks(inner), [i for i in inner if not isinstance(i, Mask)]))
         return out
 
@@ -437,7 +437,7 @@ class Tables(Constructors):
         ]
         return self.constructor((SleighOperand(further),), cubes, actions=actions)
 
-    def _agreeing(self, node: Same, open_bits: int, further: str) -> str:
+    def _agreeing(self, node: FieldsEqual, open_bits: int, further: str) -> str:
         actions: list[str] = []
         used: list[str] = []
         for name, low in ((ODD_LOW, 0), (ODD_HIGH, 32)):
@@ -464,14 +464,14 @@ def _plain_set(node: Node) -> Cubes | None:
         return EVERYTHING if node.value else []
     if isinstance(node, TextTable):
         return of_values(node.mask, [k for k, v in enumerate(node.values) if v])
-    if isinstance(node, Within):
+    if isinstance(node, InRange):
         return _multiples(node)
     if isinstance(node, Equal):
         return equal(*node.fields)
     return None
 
 
-def _multiples(node: Within) -> Cubes:
+def _multiples(node: InRange) -> Cubes:
     """Return the words of an `InRange`."""
     number = node.number
     field = number.field

@@ -38,7 +38,7 @@ class CannotExport(IsakitError):
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class FixedText:
     """The same text for all words."""
 
     text: str
@@ -77,21 +77,21 @@ class Join:
 
 
 @dataclass(frozen=True, eq=False)
-class Either:
+class AnySet:
     """Flags: whether one of them is set. Masks: all their bits."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class All:
+class AllSet:
     """Flags: whether all of them are set."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Within:
+class InRange:
     """A flag: whether the number of a field is a multiple of `step` from `low` to `high`."""
 
     number: NumberText
@@ -108,7 +108,7 @@ class Equal:
 
 
 @dataclass(frozen=True, eq=False)
-class Same:
+class FieldsEqual:
     """A mask: the bits of `bits.mask` in which the word agrees with `bits.value`."""
 
     bits: Bits
@@ -123,7 +123,7 @@ class Select:
 
 
 @dataclass(frozen=True, eq=False)
-class Switch:
+class TableLookup:
     """`nodes[indices[k]]` for the value k of the bits of `mask`, lowest bit first."""
 
     mask: int
@@ -138,7 +138,20 @@ class Mask:
     value: int
 
 
-Node = Words | TextTable | NumberText | Join | Either | All | Within | Equal | Same | Select | Switch | Mask
+Node = (
+    FixedText
+    | TextTable
+    | NumberText
+    | Join
+    | AnySet
+    | AllSet
+    | InRange
+    | Equal
+    | FieldsEqual
+    | Select
+    | TableLookup
+    | Mask
+)
 NO, YES = Mask(0), Mask(1)
 
 
@@ -210,7 +223,7 @@ class Model:
 
     def _text(self, part: Part) -> Node:
         if isinstance(part, Bitless):
-            return Words(part.text(0))
+            return FixedText(part.text(0))
         if isinstance(part, Relative):
             form = "+d" if part.as_distance else "#x"
             return NumberText(part.field, part.signed, part.scale, form, "", not part.as_distance, part.modulus)
@@ -219,11 +232,11 @@ class Model:
         if type(part).text is Imm.text and isinstance(part, Imm):
             return NumberText(part.field, part.signed, part.scale, part.form, part.prefix)
         if isinstance(part, Template):
-            nodes = tuple(Words(token) if p is None else self.text(p) for _, token, p in part.items)
+            nodes = tuple(FixedText(token) if p is None else self.text(p) for _, token, p in part.items)
             glues = (AFTER_NUMBER if p is None and token == "." else blank for blank, token, p in part.items[1:])
             return Join(nodes, tuple(glues))
         if isinstance(part, Choice):
-            return self._select(part, self.text, Words(UNREADABLE))
+            return self._select(part, self.text, FixedText(UNREADABLE))
         if isinstance(part, Dependent):
             return self._switch(part, self.text)
         if isinstance(part, Seq):
@@ -234,7 +247,7 @@ class Model:
         mask = part.possible()
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:
-            return Words(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
+            return FixedText(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
         return TextTable(mask, values)
 
     def _select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Node:
@@ -265,7 +278,7 @@ class Model:
                 numbers[id(chosen)] = len(nodes)
                 nodes.append(make(part.given(w)))
             indices.append(numbers[id(chosen)])
-        return Switch(deciding, tuple(indices), tuple(nodes)) if len(nodes) > 1 else nodes[0]
+        return TableLookup(deciding, tuple(indices), tuple(nodes)) if len(nodes) > 1 else nodes[0]
 
     # --- errors and claimed bits -----------------------------------------------------------------------------------
 
@@ -300,7 +313,7 @@ class Model:
         if isinstance(part, Choice):
             cases: list[tuple[Bits, Bits | None, Node]] = []
             for a in part.alternatives:
-                own: list[Node] = [Mask(a.when.mask) if a.tells is None else Same(a.tells)]
+                own: list[Node] = [Mask(a.when.mask) if a.tells is None else FieldsEqual(a.tells)]
                 if a.tells is None or a.reading is not None:
                     own.append(self.claimed(a.part))
                 cases.append((a.when, a.unless, _any(own)))
@@ -364,7 +377,7 @@ class Model:
         if isinstance(part, str):
             return NO
         node = self.text(part)
-        if isinstance(node, Words):
+        if isinstance(node, FixedText):
             return NO if node.text else YES
         if isinstance(node, TextTable):
             return TextTable(node.mask, tuple(int(not v) for v in node.values))
@@ -487,7 +500,7 @@ def _fits(node: Node, part: Imm, other: Imm) -> Node:
     low, high = (-(1 << n - 1), (1 << n - 1) - 1) if other.signed else (0, (1 << n) - 1)
     if other.wrap:
         low, high = -(1 << n - 1), (1 << n) - 1
-    return Within(node, low * other.scale, high * other.scale, other.scale)
+    return InRange(node, low * other.scale, high * other.scale, other.scale)
 
 
 def _any(nodes: Sequence[Node]) -> Node:
@@ -495,7 +508,7 @@ def _any(nodes: Sequence[Node]) -> Node:
     constant = 0
     rest: dict[int, Node] = {}
     for n in nodes:
-        inner = n.nodes if isinstance(n, Either) else (n,)
+        inner = n.nodes if isinstance(n, AnySet) else (n,)
         for m in inner:
             if isinstance(m, Mask):
                 constant |= m.value
@@ -504,19 +517,19 @@ def _any(nodes: Sequence[Node]) -> Node:
     if not rest:
         return Mask(constant)
     found = (*([Mask(constant)] if constant else []), *rest.values())
-    return found[0] if len(found) == 1 else Either(found)
+    return found[0] if len(found) == 1 else AnySet(found)
 
 
 def _all(nodes: Sequence[Node]) -> Node:
     kept = {id(n): n for n in nodes if not (isinstance(n, Mask) and n.value)}
     if any(isinstance(n, Mask) for n in kept.values()):
         return NO
-    return YES if not kept else next(iter(kept.values())) if len(kept) == 1 else All(tuple(kept.values()))
+    return YES if not kept else next(iter(kept.values())) if len(kept) == 1 else AllSet(tuple(kept.values()))
 
 
 def evaluate(node: Node, word: int, address: int = 0) -> str | int:
     """Evaluate a node for a word; `address` counts units of code."""
-    if isinstance(node, Words):
+    if isinstance(node, FixedText):
         return node.text
     if isinstance(node, Mask):
         return node.value
@@ -538,21 +551,21 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
                 out += glue + text if out else text
                 last = text
         return out
-    if isinstance(node, Either):
+    if isinstance(node, AnySet):
         found = 0
         for n in node.nodes:
             found |= int(evaluate(n, word))
         return found
-    if isinstance(node, All):
+    if isinstance(node, AllSet):
         return int(all(evaluate(n, word) for n in node.nodes))
-    if isinstance(node, Within):
+    if isinstance(node, InRange):
         value = number(node.number, word)
         return int(node.low <= value <= node.high and value % node.step == 0)
     if isinstance(node, Equal):
         return int(node.fields[0].get(word) == node.fields[1].get(word))
-    if isinstance(node, Same):
+    if isinstance(node, FieldsEqual):
         return node.bits.mask & ~(node.bits.value ^ word)
-    if isinstance(node, Switch):
+    if isinstance(node, TableLookup):
         chosen = node.indices[Field(tuple(runs(node.mask))).get(word)]
         return evaluate(node.nodes[chosen], word, address)
     for when, unless, inner in node.cases:

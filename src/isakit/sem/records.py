@@ -9,11 +9,11 @@ A record is a class whose annotations say how many bits its fields have:
     class Warp(Record):
         active: u32
         depth: u32
-        stack: Annotated[list[Entry], Many(16)]
+        stack: Annotated[list[Entry], ArrayField(16)]
 
 Python code and the routines of `sem.routine` use its objects; compiled code finds the same fields at the offsets of
 `layout_of(Warp)`. Fields follow each other in the order of declaration, each at a multiple of its size, unless its
-`Many` asks for more. A field may be a record itself, at a multiple of 8 bytes.
+`ArrayField` asks for more. A field may be a record itself, at a multiple of 8 bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Unsigned:
 
 
 @dataclass(frozen=True)
-class Many:
+class ArrayField:
     """`count` elements in a row, from a multiple of `align` bytes on.
 
     With `behind` the field holds a pointer to the elements; they are `stride` bytes apart, a field of the same record,
@@ -67,7 +67,7 @@ class RecordField:
     size: int
     width: int = 0
     element: type[StateRecord] | None = None
-    many: Many | None = None
+    many: ArrayField | None = None
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,11 @@ def width_of(annotation: Any) -> int | None:
     return None
 
 
-def many_of(annotation: Any) -> tuple[Any, Many] | None:
+def array_field_of(annotation: Any) -> tuple[Any, ArrayField] | None:
     """Return (type of the elements, their number) of an annotated list; None for something else."""
     if get_origin(annotation) is Annotated:
         inner, *extra = get_args(annotation)
-        many = next((x for x in extra if isinstance(x, Many)), None)
+        many = next((x for x in extra if isinstance(x, ArrayField)), None)
         if many is not None and get_origin(inner) is list:
             return get_args(inner)[0], many
     return None
@@ -153,7 +153,7 @@ def _field(where: str, name: str, annotation: Any, end: int) -> RecordField:
         return RecordField(name, -(-end // size) * size, size, width)
     if isinstance(annotation, type) and issubclass(annotation, StateRecord):
         return RecordField(name, -(-end // 8) * 8, layout_of(annotation).size, element=annotation)
-    several = many_of(annotation)
+    several = array_field_of(annotation)
     if several is None:
         raise DefinitionError(f"{where} is neither a number, nor a record, nor many of a kind")
     kind, many = several

@@ -27,7 +27,7 @@ from functools import cache
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from isakit.errors import DefinitionError
-from isakit.sem.records import Many, StateRecord, Unsigned, many_of, width_of
+from isakit.sem.records import ArrayField, StateRecord, Unsigned, array_field_of, width_of
 from isakit.sem.routine_code import Callee, RoutineCode, RoutineParameter, Translatable
 from isakit.sem.routine_helpers import highest, lanes_equal, lowest, signed_less, wide
 from isakit.sem.routine_translation import translate
@@ -247,7 +247,7 @@ def _parameter(name: str, hint: Any) -> RoutineParameter | None:
         return RoutineParameter(name, record=hint)
     if get_origin(hint) is Annotated and any(isinstance(x, OfLanes) for x in get_args(hint)):
         return RoutineParameter(name, lanes=True)
-    several = many_of(hint)
+    several = array_field_of(hint)
     if several is not None:
         element = several[0]
         return RoutineParameter(name, record=element, row=True)
@@ -259,9 +259,9 @@ Static = Annotated[T, "static"]
 
 
 __all__ = [
+    "ArrayField",
     "External",
     "Lanes",
-    "Many",
     "Routine",
     "Static",
     "Unsigned",

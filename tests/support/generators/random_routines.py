@@ -7,7 +7,7 @@ from random import Random
 from typing import Annotated, Any
 
 from isakit.sem import routine as language
-from isakit.sem.records import Many, StateRecord, u8, u16, u32, u64
+from isakit.sem.records import ArrayField, StateRecord, u8, u16, u32, u64
 from isakit.sem.routine import Routine, routine, shared_routine
 
 WIDTHS = {"a": 8, "b": 16, "c": 32, "d": 64}
@@ -28,9 +28,9 @@ class State(StateRecord):
     b: u16
     c: u32
     d: u64
-    items: Annotated[list[Item], Many(ITEMS)]
-    numbers: Annotated[list[u32], Many(NUMBERS, align=16)]
-    behind: Annotated[list[Item], Many(behind=True)]
+    items: Annotated[list[Item], ArrayField(ITEMS)]
+    numbers: Annotated[list[u32], ArrayField(NUMBERS, align=16)]
+    behind: Annotated[list[Item], ArrayField(behind=True)]
 
 
 class Refused(Exception):

@@ -11,7 +11,7 @@ import pytest
 
 import isakit
 from isakit import analysis
-from isakit.analysis import START, Chains, KernelNames, Loaded, Pattern, PlaceOffset, Values, control_flow
+from isakit.analysis import START, Chains, KernelNames, Loaded, LoadedPlusOffset, Pattern, Values, control_flow
 from isakit.asm import Program
 from support.clients.command_line import run
 
@@ -168,7 +168,7 @@ def test_accesses_have_the_names_of_parameters_constants_and_variables() -> None
     assert said["st b32 g14[$r2] $r4"] == ["*(out + 0x8)"]
     assert said["st b32 g14[$r3] $r4"] == ["*out[...]"]
     assert said["st b32 g14[$r5] $r4"] == ["*(&table + 0x8)"]
-    assert names.values.before(module["k"].program[2].address, ("r", 2)) == PlaceOffset(Loaded("s", 0x10, 4), 8)
+    assert names.values.before(module["k"].program[2].address, ("r", 2)) == LoadedPlusOffset(Loaded("s", 0x10, 4), 8)
 
 
 def test_real_files_name_their_variables(shared: Path) -> None:
@@ -261,4 +261,4 @@ def test_a_pointer_is_followed_through_as_many_additions_as_recursion_would_not_
     flow = control_flow(isakit.isa("tesla").assemble(text))
     last = list(flow.program)[-1]
     (access,) = analysis.Values(flow).accesses(last.address)
-    assert access.at == analysis.PlaceOffset(analysis.Loaded("s", 0x10, 4), 4 * count)
+    assert access.at == analysis.LoadedPlusOffset(analysis.Loaded("s", 0x10, 4), 4 * count)

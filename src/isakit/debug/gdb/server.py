@@ -13,7 +13,7 @@ from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
 
 
-class _Gone(Exception):
+class _ClientGone(Exception):
     """The client is not there any more, or is none."""
 
 
@@ -57,7 +57,7 @@ class _Conversation:
         try:
             while not stub.detached:
                 self._one(stub.answer)
-        except (_Gone, PacketError):
+        except (_ClientGone, PacketError):
             pass
         finally:
             stub.close()
@@ -71,11 +71,11 @@ class _Conversation:
         what, content = event
         if what == "packet" and content is not None:
             if self._acknowledges:
-                with suppress(_Gone):  # a client may ask for the end and not wait for it
+                with suppress(_ClientGone):  # a client may ask for the end and not wait for it
                     self._send(b"+")
             reply = answer(content)
             if self._is_gone:
-                raise _Gone
+                raise _ClientGone
             if reply is not None:
                 self._last = packet(reply)
                 self._send(self._last)
@@ -83,7 +83,7 @@ class _Conversation:
                 self._acknowledges = False
         elif what == "damaged":
             if not self._acknowledges:
-                raise _Gone
+                raise _ClientGone
             self._send(b"-")
         elif what == "again":
             self._send(self._last)
@@ -96,9 +96,9 @@ class _Conversation:
                 try:
                     data = self._client.recv(1 << 16)
                 except OSError:
-                    raise _Gone from None
+                    raise _ClientGone from None
                 if not data:
-                    raise _Gone
+                    raise _ClientGone
                 self._reader.feed(data)
                 return
             if self._listener in ready:
@@ -111,7 +111,7 @@ class _Conversation:
         if not self._is_gone:
             try:
                 self._wait(0)
-            except (_Gone, PacketError):
+            except (_ClientGone, PacketError):
                 self._is_gone = True
         return self._is_gone or self._reader.interrupted()
 
@@ -119,7 +119,7 @@ class _Conversation:
         try:
             self._writer.write(data)
         except OSError:
-            raise _Gone from None
+            raise _ClientGone from None
 
 
 __all__ = ["GdbServer"]

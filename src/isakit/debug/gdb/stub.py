@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from isakit.debug import groups
-from isakit.debug.gdb.carrier import STACK_SIZE, Carrier
 from isakit.debug.gdb.packets import LONGEST
+from isakit.debug.gdb.register_map import STACK_SIZE, GdbRegisterMap
 from isakit.debug.session import Session
 from isakit.debug.stops import Breakpoint, Stop, Watched
 from isakit.debug.terminal import Commands
@@ -46,7 +46,7 @@ class Stub:
 
     def __init__(self, session: Session, say: Callable[[bytes], None]) -> None:
         self.session, self._say = session, say
-        self.carrier = Carrier(session.target)
+        self.carrier = GdbRegisterMap(session.target)
         self.detached = False
         self._commands = Commands(session)
         self._points: dict[_Point, Breakpoint] = {}

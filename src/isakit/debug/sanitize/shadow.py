@@ -50,7 +50,7 @@ class _Span(NamedTuple):
                      max(self.last, other.last))  # fmt: skip
 
 
-class _Last:
+class _LastAccesses:
     """The last access of a kind to each place."""
 
     def __init__(self, places: int) -> None:
@@ -106,7 +106,7 @@ class Shadow:
         self._all_written = written
         self._index = np.zeros(places, np.int32)  # scratch: the position in an access that wrote a place
         self._of = warps_of, blocks_of
-        self._write, self._read, self._more = (_Last(places) for _ in range(3))
+        self._write, self._read, self._more = (_LastAccesses(places) for _ in range(3))
         self._pending: list[tuple[_Span, Accesses, int]] = []
         self._waiting = 0
         self._epochs: tuple[Any, int, int] = (None, 0, 0)
@@ -209,7 +209,7 @@ class Shadow:
                 out.append(Collision(where, self._write.pc[place], self._write.thread[place], True))
         return out
 
-    def _against(self, last: _Last, a: Accesses, span: _Span, wrote: bool, atomic: bool) -> list[Collision]:
+    def _against(self, last: _LastAccesses, a: Accesses, span: _Span, wrote: bool, atomic: bool) -> list[Collision]:
         if last.span is None or not self._may_meet(last.span, span):
             return []
         meets = last.meets(a, *self._of)

@@ -12,7 +12,7 @@ from typing import Final
 
 from isakit.analysis.control_flow import control_flow
 from isakit.debug.session import Session
-from isakit.debug.trace.recorder import Steps, Taken
+from isakit.debug.trace.recorder import Steps, TracedStep
 from isakit.errors import IsakitError
 
 NANOSECONDS = 1000
@@ -129,7 +129,7 @@ def _events(session: Session, limit: int, name: str) -> Iterator[bytes]:
     yield event(_INSTANT, root, field(_NAME, steps.end), field(_CATEGORY, "end"))
 
 
-def _track(step: Taken) -> str:
+def _track(step: TracedStep) -> str:
     return "invocations" if step.group.startswith("invocation") else step.group
 
 

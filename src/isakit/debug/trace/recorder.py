@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from isakit.debug.execution import Execution, Touch
+from isakit.debug.execution import Execution, MemoryAccess
 from isakit.debug.groups import name_of
 from isakit.errors import IsakitError, MachineFault, NotModelled
 
 
-class Taken(NamedTuple):
+class TracedStep(NamedTuple):
     """A step.
 
     `position` before it; `thread`: one of the `group` that took it, by name; `address`; `active` lanes; `touches`:
@@ -22,7 +22,7 @@ class Taken(NamedTuple):
     group: str
     address: int
     active: int
-    touches: Sequence[Touch]
+    touches: Sequence[MemoryAccess]
     waits: bool
 
 
@@ -39,12 +39,12 @@ class Steps:
     """
 
     def __init__(
-        self, execution: Execution, limit: int, about: Callable[[Sequence[Touch]], None] | None = None
+        self, execution: Execution, limit: int, about: Callable[[Sequence[MemoryAccess]], None] | None = None
     ) -> None:
         self.execution, self.limit, self._about = execution, limit, about
         self.end = ""
 
-    def __iter__(self) -> Iterator[Taken]:
+    def __iter__(self) -> Iterator[TracedStep]:
         execution = self.execution
         target = execution.target
         for _ in range(self.limit):
@@ -59,7 +59,7 @@ class Steps:
             except (MachineFault, NotModelled) as e:
                 self.end = str(e)
                 return
-            yield Taken(position, thread, name_of(t), t.address or 0, active, touches, self._waits(thread))
+            yield TracedStep(position, thread, name_of(t), t.address or 0, active, touches, self._waits(thread))
         self.end = f"{self.limit} steps are shown" if execution.following is not None else "the program has ended"
 
     def _waits(self, thread: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from isakit.debug.execution import Touch
+from isakit.debug.execution import MemoryAccess
 from isakit.debug.session import Session
 from isakit.debug.trace.recorder import Steps
 from isakit.errors import IsakitError
@@ -131,7 +131,7 @@ class _Watcher:
         return target.read_memory(name, 0, target.memories[name].size, 0) if target.thread_count else b""
 
     # --- a step ---
-    def before(self, touches: Sequence[Touch]) -> None:
+    def before(self, touches: Sequence[MemoryAccess]) -> None:
         """Look at words that are about to be accessed."""
         for t in touches:
             for cell, thread in self._cells_of(t):
@@ -144,7 +144,7 @@ class _Watcher:
     def _own(self, space: str) -> bool:
         return not self.session.target.memories[space].shared
 
-    def _cells_of(self, t: Touch) -> list[tuple[_Cell, int]]:
+    def _cells_of(self, t: MemoryAccess) -> list[tuple[_Cell, int]]:
         if t.space in self._whole:
             return []
         name = f"{t.space} of thread {t.thread}" if self._own(t.space) else t.space
@@ -157,7 +157,7 @@ class _Watcher:
         except IsakitError:
             return None
 
-    def changes(self, touches: Sequence[Touch]) -> dict[str, Any]:
+    def changes(self, touches: Sequence[MemoryAccess]) -> dict[str, Any]:
         """Return what differs from the last time, before and after."""
         out: dict[str, Any] = {}
         lanes, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
@@ -170,7 +170,7 @@ class _Watcher:
             self._rows, self._stacks, self._registers = lanes, stacks, registers
         return {k: v for k, v in out.items() if v}
 
-    def _memory(self, touches: Sequence[Touch], new_block: bool) -> list[list[Any]]:
+    def _memory(self, touches: Sequence[MemoryAccess], new_block: bool) -> list[list[Any]]:
         out: list[list[Any]] = []
 
         def note(name: str, address: int, before: bytes | None, after: bytes | None) -> None:

@@ -12,7 +12,7 @@ from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.handler_table import Handler, ProtocolError
 from isakit.hosts.cuda.handlers import registered_handlers
 from isakit.hosts.cuda.session import Session
-from isakit.hosts.cuda.table import DriverFunction, DriverParameter, by_number
+from isakit.hosts.cuda.table import ApiFunction, ApiParameter, by_number
 
 HEADER = struct.Struct("<II")
 """Of a request: the number of its function, and the bytes that follow."""
@@ -28,13 +28,13 @@ class ClientExited(Exception):
 
 
 @cache
-def _layout(number: int) -> tuple[DriverFunction, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
+def _layout(number: int) -> tuple[ApiFunction, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
     f = by_number()[number]
     sent = f.sent
     return f, struct.Struct(f"<{len(sent)}Q"), tuple(_meaning(p) for p in sent), registered_handlers()[f.name]
 
 
-def _meaning(p: DriverParameter) -> Callable[[int], Any] | None:
+def _meaning(p: ApiParameter) -> Callable[[int], Any] | None:
     return {"int": _signed, "float": _float}.get(p.type)
 
 
@@ -47,7 +47,7 @@ def _float(n: int) -> float:
     return struct.unpack("<f", (n & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
 
 
-def parsed(number: int, body: bytes) -> tuple[DriverFunction, Handler, list[Any]]:
+def parsed(number: int, body: bytes) -> tuple[ApiFunction, Handler, list[Any]]:
     """Return the function of a message, its handler and its arguments. Raises ProtocolError."""
     f = by_number().get(number)
     if f is None or f.kind not in ("call", "wire"):
@@ -68,11 +68,11 @@ def parsed(number: int, body: bytes) -> tuple[DriverFunction, Handler, list[Any]
 
 
 @cache
-def _results(number: int) -> list[DriverParameter]:
+def _results(number: int) -> list[ApiParameter]:
     return [p for p in by_number()[number].parameters if p.result]
 
 
-def packed(f: DriverFunction, result: Any) -> bytes:
+def packed(f: ApiFunction, result: Any) -> bytes:
     """Return the result of a handler as the body of an answer: numbers in the order of the table, then blocks."""
     values: tuple[Any, ...] = ()
     if isinstance(result, tuple):
@@ -134,7 +134,7 @@ _POST = "post"
 """The message without an answer."""
 
 
-def _interface(f: DriverFunction, body: bytes) -> str:
+def _interface(f: ApiFunction, body: bytes) -> str:
     """Whose error codes an answer holds: for the library's own messages, those of the call that sent them."""
     if f.interface != "internal":
         return f.interface

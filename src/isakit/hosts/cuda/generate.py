@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isakit.hosts.cuda.codes import errors
-from isakit.hosts.cuda.table import INTERFACES, SCALARS, DriverFunction, DriverParameter, fingerprint, functions
+from isakit.hosts.cuda.table import INTERFACES, SCALARS, ApiFunction, ApiParameter, fingerprint, functions
 
 EXPORTED = ("runtime", "driver")
 _INVALID = {"runtime": 11, "driver": 1}
@@ -61,7 +61,7 @@ def c_files() -> dict[str, str]:
     return {name: "\n".join(lines) + "\n" for name, lines in texts.items()}
 
 
-def _c_parameter(p: DriverParameter) -> str:
+def _c_parameter(p: ApiParameter) -> str:
     if p.type == "string":
         return f"const char *{p.name}"
     if p.variable:
@@ -71,12 +71,12 @@ def _c_parameter(p: DriverParameter) -> str:
     return f"{made}{star}{'*' if p.result else ''}{p.name}" if p.result else f"{made}{star}{p.name}"
 
 
-def _prototype(f: DriverFunction) -> str:
+def _prototype(f: ApiFunction) -> str:
     parameters = ", ".join(_c_parameter(p) for p in f.parameters) or "void"
     return f.prototype or f"int {f.name}({parameters})"
 
 
-def _function(f: DriverFunction) -> str:
+def _function(f: ApiFunction) -> str:
     head = f"{_prototype(f)}\n{{"
     lines = [f"    {line}" for line in {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse}[f.kind](f)]
     base = f.name.rpartition("_v")[0]
@@ -86,28 +86,28 @@ def _function(f: DriverFunction) -> str:
     return "\n".join([head, *lines, "}"])
 
 
-def _unused(f: DriverFunction, used: str = "") -> Iterator[str]:
+def _unused(f: ApiFunction, used: str = "") -> Iterator[str]:
     for p in f.parameters:
         if not re.search(rf"\b{p.name}\b", used):
             yield f"(void){p.name};"
 
 
-def _hint(f: DriverFunction) -> list[str]:
+def _hint(f: ApiFunction) -> list[str]:
     return [*_unused(f), f"return {_FINISH[f.interface]}(0);"]
 
 
-def _refuse(f: DriverFunction) -> list[str]:
+def _refuse(f: ApiFunction) -> list[str]:
     said = f'refuse("{f.name}", "{f.note}");'
     return [*_unused(f), "static int told;", f"if (!told++) {said}", f"return {_FINISH[f.interface]}({f.more});"]
 
 
-def _copy(f: DriverFunction) -> list[str]:
+def _copy(f: ApiFunction) -> list[str]:
     move = "move_in_stream(handle_number(stream), " if f.parameters[-1].name == "stream" else "move_bytes("
     done = f"return {_FINISH[f.interface]}({move}OP_{f.name}, {f.more}));"
     return [*_unused(f, done), done]
 
 
-def _call(f: DriverFunction) -> list[str]:
+def _call(f: ApiFunction) -> list[str]:
     finish = _FINISH[f.interface]
     needed = [p.name for p in f.parameters if p.way == "out" or (p.variable and p.way == "in" and p.type != "bytes")]
     lines = [f"if ({' || '.join(f'!{n}' for n in needed)}) return {finish}({_INVALID[f.interface]});"] if needed else []
@@ -138,7 +138,7 @@ def _call(f: DriverFunction) -> list[str]:
     return [*lines, f"return {finish}(status);"]
 
 
-def _stores(out: list[DriverParameter]) -> Iterator[str]:
+def _stores(out: list[ApiParameter]) -> Iterator[str]:
     for n, p in enumerate(out):
         test = f"if ({p.name}) " if p.way == "opt" else ""
         if p.type in ("stream", "event"):
@@ -148,7 +148,7 @@ def _stores(out: list[DriverParameter]) -> Iterator[str]:
             yield f"{test}*{p.name} = {value};"
 
 
-def _blocks(blocks: list[DriverParameter]) -> Iterator[str]:
+def _blocks(blocks: list[ApiParameter]) -> Iterator[str]:
     at = 0
     for n, p in enumerate(blocks):
         test = f"if ({p.name}) " if p.way == "opt" else ""
@@ -190,7 +190,7 @@ def page() -> str:
     return "\n".join(out) + "\n"
 
 
-def _row(f: DriverFunction) -> str:
+def _row(f: ApiFunction) -> str:
     code = f" (error {f.more})" if f.kind == "refuse" else ""
     return f"| `{f.name}` | {f.since} | {_DOES[f.kind]}{f.note if f.kind in ('hint', 'refuse') else ''}{code} |"
 

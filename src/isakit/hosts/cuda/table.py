@@ -73,7 +73,7 @@ _PARAMETER = re.compile(r"(?:(in|out|opt)\s+)?(\w+)\s+(\w+)(?:\[(\d+)\])?")
 
 
 @dataclass(frozen=True)
-class DriverParameter:
+class ApiParameter:
     """One parameter: `way` is in, out or opt (an out that may be null); `room` the bytes of a block."""
 
     way: str
@@ -93,7 +93,7 @@ class DriverParameter:
 
 
 @dataclass(frozen=True)
-class DriverFunction:
+class ApiFunction:
     """One line of the table. `number` is the code of its message, for those that have one; `marks` are of `MARKS`."""
 
     interface: str
@@ -101,7 +101,7 @@ class DriverFunction:
     kind: str
     name: str
     since: str = ""
-    parameters: tuple[DriverParameter, ...] = ()
+    parameters: tuple[ApiParameter, ...] = ()
     more: str = ""
     note: str = ""
     prototype: str = ""
@@ -109,37 +109,37 @@ class DriverFunction:
     number: int = field(default=0, compare=False)
 
     @cached_property
-    def sent(self) -> list[DriverParameter]:
+    def sent(self) -> list[ApiParameter]:
         """Numbers of the request, in order."""
         return [p for p in self.parameters if not p.result and not p.variable]
 
     @cached_property
-    def returned(self) -> list[DriverParameter]:
+    def returned(self) -> list[ApiParameter]:
         """Numbers of the answer, in order."""
         return [p for p in self.parameters if p.result and not p.variable]
 
     @cached_property
-    def tail(self) -> DriverParameter | None:
+    def tail(self) -> ApiParameter | None:
         """The part of variable length of the request."""
         return next((p for p in self.parameters if p.variable and not p.result), None)
 
     @cached_property
-    def returned_tail(self) -> DriverParameter | None:
+    def returned_tail(self) -> ApiParameter | None:
         """The first part of variable length of the answer."""
         return next((p for p in self.parameters if p.variable and p.result), None)
 
 
-def _parameters(text: str, where: str, way: str = "in") -> tuple[DriverParameter, ...]:
-    out: list[DriverParameter] = []
+def _parameters(text: str, where: str, way: str = "in") -> tuple[ApiParameter, ...]:
+    out: list[ApiParameter] = []
     for piece in filter(None, (p.strip() for p in text.split(","))):
         m = _PARAMETER.fullmatch(piece)
         if m is None or m[2] not in (*SCALARS, *VARIABLE) or (m[2] == "block") != bool(m[4]):
             raise DefinitionError(f"{where}: no parameter {piece!r}")
-        out.append(DriverParameter(m[1] or way, m[2], m[3], int(m[4] or 0)))
+        out.append(ApiParameter(m[1] or way, m[2], m[3], int(m[4] or 0)))
     return tuple(out)
 
 
-def _line(line: str, interface: str, section: str) -> DriverFunction:
+def _line(line: str, interface: str, section: str) -> ApiFunction:
     where = f"{interface}: {line[:60]!r}"
     kind, _, rest = line.partition(" ")
     if kind == "local":
@@ -147,9 +147,7 @@ def _line(line: str, interface: str, section: str) -> DriverFunction:
         m = _LOCAL.fullmatch(rest)
         if m is None:
             raise DefinitionError(f"{where}: no prototype")
-        return DriverFunction(
-            interface, section, kind, m["name"], since, note=m["note"] or "", prototype=m["prototype"]
-        )
+        return ApiFunction(interface, section, kind, m["name"], since, note=m["note"] or "", prototype=m["prototype"])
     m = _LINE.fullmatch(line)
     if m is None or kind not in KINDS:
         raise DefinitionError(f"{where}: neither {', '.join(KINDS)}")
@@ -158,12 +156,12 @@ def _line(line: str, interface: str, section: str) -> DriverFunction:
         raise DefinitionError(f"{where}: something is missing")
     if sum(p.variable and not p.result for p in parameters) > 1 and kind == "call":
         raise DefinitionError(f"{where}: more than one parameter of variable length")
-    return DriverFunction(
+    return ApiFunction(
         interface, section, kind, m["name"], m["since"] or "", parameters, m["more"] or "", m["note"] or ""
     )
 
 
-def _lines() -> Iterator[DriverFunction]:
+def _lines() -> Iterator[ApiFunction]:
     for interface in INTERFACES:
         section = ""
         for line in (API / f"{interface}.txt").read_text("utf-8").splitlines():
@@ -183,9 +181,9 @@ def _marks(text: str, where: str) -> frozenset[str]:
 
 
 @cache
-def functions() -> dict[str, DriverFunction]:
+def functions() -> dict[str, ApiFunction]:
     """All functions and messages by name. Raises DefinitionError for a table that contradicts itself."""
-    out: dict[str, DriverFunction] = {}
+    out: dict[str, ApiFunction] = {}
     for number, f in enumerate(_lines(), 1):
         if f.name in out:
             raise DefinitionError(f"{f.name} is there twice")
@@ -194,7 +192,7 @@ def functions() -> dict[str, DriverFunction]:
 
 
 @cache
-def by_number() -> dict[int, DriverFunction]:
+def by_number() -> dict[int, ApiFunction]:
     """All functions and messages by the number their messages carry."""
     return {f.number: f for f in functions().values()}
 

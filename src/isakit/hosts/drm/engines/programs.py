@@ -52,7 +52,7 @@ def extent(units: Decoder, words: list[int], entry: int) -> int:
 
 
 @dataclass
-class Known:
+class CachedProgram:
     """A program that has been found: its words, and what was made of them."""
 
     words: bytes
@@ -66,7 +66,7 @@ class Programs:
 
     def __init__(self, memory: VideoMemory, chip: CardChip) -> None:
         self.memory, self.chip = memory, chip
-        self._known: dict[tuple[str, int, int, Any], Known] = {}
+        self._known: dict[tuple[str, int, int, Any], CachedProgram] = {}
 
     def find(self, kind: str, segment: int, start: int, key: Any, make: Any) -> Any:
         """Return what `make(words, uses_local)` makes of the program at `start` of a code segment, kept by `key`.
@@ -87,7 +87,7 @@ class Programs:
         texts = [i.text for i in units.decode(words, start)]
         uses_local = any(" l[" in t for t in texts)
         made = make(words, uses_local)
-        self._known[place] = Known(np.array(words, np.uint32).tobytes(), made, uses_local, texts)
+        self._known[place] = CachedProgram(np.array(words, np.uint32).tobytes(), made, uses_local, texts)
         return made
 
     def listings(self) -> list[tuple[str, int, list[str]]]:

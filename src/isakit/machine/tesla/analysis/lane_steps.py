@@ -43,15 +43,15 @@ Known = dict[int, RegisterSteps]
 
 
 @dataclass(frozen=True)
-class Arriving:
+class KnownOnEntry:
     """The facts that hold on all ways to a block that were seen so far; None: none was seen."""
 
     known: Known | None
 
-    def __or__(self, other: Arriving) -> Arriving:
+    def __or__(self, other: KnownOnEntry) -> KnownOnEntry:
         if self.known is None or other.known is None:
             return other if self.known is None else self
-        return Arriving(_common(self.known, other.known))
+        return KnownOnEntry(_common(self.known, other.known))
 
 
 WIDEST = 512
@@ -76,17 +76,17 @@ class LaneSteps:
     def __init__(self, flow: Flow, registers: int) -> None:
         self.flow, self.registers = flow, registers
         blocks = flow.blocks
-        start = {flow.entry: Arriving({0: THREAD_NUMBERS}), **{pc: Arriving({}) for pc in flow.resumable}}
+        start = {flow.entry: KnownOnEntry({0: THREAD_NUMBERS}), **{pc: KnownOnEntry({}) for pc in flow.resumable}}
 
-        def transfer(n: int, arriving: Arriving) -> Arriving:
+        def transfer(n: int, arriving: KnownOnEntry) -> KnownOnEntry:
             known = arriving.known
             if known is None:
                 return arriving
             for s in blocks.steps[n]:
                 known = self.after(s, known)
-            return Arriving(known)
+            return KnownOnEntry(known)
 
-        found = solve(blocks.graph, transfer, [start.get(pc, Arriving(None)) for pc in blocks.graph.nodes])
+        found = solve(blocks.graph, transfer, [start.get(pc, KnownOnEntry(None)) for pc in blocks.graph.nodes])
         self.at: dict[int, Known] = {
             pc: x.known for pc, x in zip(blocks.graph.nodes, found, strict=True) if x.known is not None
         }

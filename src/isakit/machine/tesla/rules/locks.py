@@ -11,7 +11,7 @@ from isakit.sem.records import u32
 from isakit.sem.routine import Lanes, Static, highest, lanes_equal, shared_routine
 
 
-class Contended(IsakitError):
+class LockHeld(IsakitError):
     """Another warp holds the lock of a word, in code whose warps run until they wait: that one must get its turn."""
 
 
@@ -29,7 +29,7 @@ def try_lock(block: BlockState, w: WarpState, words: Lanes, lanes: u32, in_turns
         taken = lanes & lanes_equal(words, other.lock)
         if taken != 0:
             if not in_turns:
-                raise Contended("a lock that another warp holds")
+                raise LockHeld("a lock that another warp holds")
             free &= ~taken
     first = free & -free
     if first != 0:

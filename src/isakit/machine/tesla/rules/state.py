@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from isakit.sem.records import Many, StateRecord, u16, u32, u64
+from isakit.sem.records import ArrayField, StateRecord, u16, u32, u64
 
 STACK_ENTRIES = 4096
 """Entries a divergence stack may have: what the largest STACK_SIZE_LOG stands for."""
@@ -82,15 +82,15 @@ class WarpState(StateRecord):
     visible: u32
     lock: u32
     pending: u32
-    conditions: Annotated[list[u32], Many(16, align=64)]
+    conditions: Annotated[list[u32], ArrayField(16, align=64)]
     branches: u32
     divergent_branches: u32
     pm_events: u32
-    addresses: Annotated[list[u32], Many(8 * 32, align=64)]
-    zero: Annotated[list[u32], Many(32, align=64)]
-    stack: Annotated[list[StackEntry], Many(STACK_ENTRIES, align=64)]
-    sink: Annotated[list[u32], Many(32, align=64)]
-    registers: Annotated[list[u32], Many(0, align=64)]
+    addresses: Annotated[list[u32], ArrayField(8 * 32, align=64)]
+    zero: Annotated[list[u32], ArrayField(32, align=64)]
+    stack: Annotated[list[StackEntry], ArrayField(STACK_ENTRIES, align=64)]
+    sink: Annotated[list[u32], ArrayField(32, align=64)]
+    registers: Annotated[list[u32], ArrayField(0, align=64)]
 
 
 class Barrier(StateRecord):
@@ -145,7 +145,7 @@ class InstructionEntry(StateRecord):
     units: u32
     site: u32
     races: u32
-    values: Annotated[list[u64], Many(25, align=8)]
+    values: Annotated[list[u64], ArrayField(25, align=8)]
 
 
 class StopFlag(StateRecord):
@@ -154,14 +154,14 @@ class StopFlag(StateRecord):
     asked: u32
 
 
-Entries = Annotated[list[StackEntry], Many()]
-Warps = Annotated[list[WarpState], Many(behind=True, stride="state_bytes")]
-Barriers = Annotated[list[Barrier], Many(behind=True)]
-Buffers = Annotated[list[BufferBytes], Many(behind=True)]
-Instructions = Annotated[list[InstructionEntry], Many(behind=True)]
-Stops = Annotated[list[StopFlag], Many(behind=True)]
-Halves = Annotated[list[u16], Many(behind=True)]
-Words = Annotated[list[u32], Many(behind=True)]
+Entries = Annotated[list[StackEntry], ArrayField()]
+Warps = Annotated[list[WarpState], ArrayField(behind=True, stride="state_bytes")]
+Barriers = Annotated[list[Barrier], ArrayField(behind=True)]
+Buffers = Annotated[list[BufferBytes], ArrayField(behind=True)]
+Instructions = Annotated[list[InstructionEntry], ArrayField(behind=True)]
+Stops = Annotated[list[StopFlag], ArrayField(behind=True)]
+Halves = Annotated[list[u16], ArrayField(behind=True)]
+Words = Annotated[list[u32], ArrayField(behind=True)]
 
 
 class BlockState(StateRecord):

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Annotated, Any
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
-from isakit.sem.records import Many, StateRecord, u8, u16, u32, u64
+from isakit.sem.records import ArrayField, StateRecord, u8, u16, u32, u64
 
 ADDRESS_MASK = CODE_SIZE - 1
 STACK_SIZE = 8
@@ -70,9 +70,9 @@ class MacroblockState(StateRecord):
     and list 1, 4 partitions each.
     """
 
-    vectors: Annotated[list[u16], Many(64)]
-    refs: Annotated[list[u16], Many(8)]
-    rpis: Annotated[list[u16], Many(8)]
+    vectors: Annotated[list[u16], ArrayField(64)]
+    refs: Annotated[list[u16], ArrayField(8)]
+    rpis: Annotated[list[u16], ArrayField(8)]
     flags: u16
     qpy: u16
     qpc: u16
@@ -96,9 +96,9 @@ class CoreRecord(StateRecord):
     compiled code); `mb`.
     """
 
-    gpr: Annotated[list[u16], Many(16)]
-    pred: Annotated[list[u8], Many(16)]
-    accumulator: Annotated[list[u32], Many(1)]
+    gpr: Annotated[list[u16], ArrayField(16)]
+    pred: Annotated[list[u8], ArrayField(16)]
+    accumulator: Annotated[list[u32], ArrayField(1)]
     long_view: u32
     cycle: u64
     stalled: u64
@@ -108,7 +108,7 @@ class CoreRecord(StateRecord):
     target: u64
     parm: u32
     lagging: u64
-    before: Annotated[list[u8], Many(16)]
+    before: Annotated[list[u8], ArrayField(16)]
     due: u64
     serial: u64
     long_lands: u64
@@ -117,7 +117,7 @@ class CoreRecord(StateRecord):
     count: u32
     depth: u32
     stat: u32
-    calls: Annotated[list[u16], Many(STACK_SIZE)]
-    plain: Annotated[list[u16], Many(64)]
+    calls: Annotated[list[u16], ArrayField(STACK_SIZE)]
+    plain: Annotated[list[u16], ArrayField(64)]
     mb: MacroblockState
-    queue: Annotated[list[QueueEntry], Many(CAPACITY, align=64)]
+    queue: Annotated[list[QueueEntry], ArrayField(CAPACITY, align=64)]

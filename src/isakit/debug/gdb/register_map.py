@@ -38,7 +38,7 @@ _KINDS = {**dict.fromkeys(_GENERAL, ("int64", 8)), **dict.fromkeys(_SHORT, ("int
 
 
 @dataclass(frozen=True)
-class CarrierRegister:
+class GdbRegister:
     """A register as gdb knows it: its name, its bytes, and ours that it holds; `rip` is the address of code."""
 
     name: str
@@ -47,18 +47,18 @@ class CarrierRegister:
     register: RegisterRef | None = None
 
 
-class Carrier:
+class GdbRegisterMap:
     """The registers and memories of a target in gdb's terms. `slots` are in the order of gdb's numbers."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        ours: dict[str, CarrierRegister] = {}
+        ours: dict[str, GdbRegister] = {}
         for file in target.register_files.values():
             size = next(s for s in (1, 2, 4, 8) if 8 * s >= file.width)
             for n in range(file.count):
                 name = file.name if file.count == 1 else f"{file.name}{n}"
-                ours[name] = CarrierRegister(name, size, f"uint{8 * size}", RegisterRef(file.name, n))
-        core = [CarrierRegister(n, size, kind, s.register if (s := ours.pop(n, None)) else None) for n, (kind, size) in
+                ours[name] = GdbRegister(name, size, f"uint{8 * size}", RegisterRef(file.name, n))
+        core = [GdbRegister(n, size, kind, s.register if (s := ours.pop(n, None)) else None) for n, (kind, size) in
                 _KINDS.items()]  # fmt: skip
         self.slots = [*core, *ours.values()]
         self._core = len(core)
@@ -91,7 +91,7 @@ class Carrier:
         value = 0 if slot.register is None else self.target.read_register(slot.register, thread)
         return value.to_bytes(slot.size, "little")
 
-    def slot(self, number: int) -> CarrierRegister:
+    def slot(self, number: int) -> GdbRegister:
         """Return a register by gdb's number. Raises LaunchError."""
         if not 0 <= number < len(self.slots):
             raise LaunchError(f"no register {number}; there are {len(self.slots)}")
