@@ -9,7 +9,7 @@ from isakit.codec import Instruction
 from isakit.debug.execution import MemoryAccess, Point
 from isakit.debug.expressions import TYPES, Binary, Load, Node, NumberTerm, Variable, evaluate
 from isakit.debug.expressions import NamedRegister as Named
-from isakit.debug.standing import Standing
+from isakit.debug.session_view import SessionView
 from isakit.debug.stops import Breakpoint, Cell, Range, Watched
 from isakit.debug.views import ThreadView, holds, parsed, place
 from isakit.errors import LaunchError, NotModelled, did_you_mean
@@ -23,7 +23,7 @@ def joins(i: Instruction) -> bool:
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
-def addresses(session: Standing, where: str | int) -> list[int]:
+def addresses(session: SessionView, where: str | int) -> list[int]:
     """Return the addresses of a place as `Session.break_at` takes it. Raises LaunchError."""
     code = [i for i in session.program if i.valid]
     if isinstance(where, int):
@@ -57,7 +57,7 @@ def addresses(session: Standing, where: str | int) -> list[int]:
     return found
 
 
-def _source_line(session: Standing, place: str) -> list[int]:
+def _source_line(session: SessionView, place: str) -> list[int]:
     """Return the first addresses of the code of `FILE:LINE`; none for another place. Raises LaunchError."""
     path, _, number = place.rpartition(":")
     if not number.isdecimal():
@@ -74,7 +74,7 @@ def _source_line(session: Standing, place: str) -> list[int]:
     raise LaunchError(f"no code comes from {place}{hint}")
 
 
-def breakpoint_at(session: Standing, number: int, where: str | int, condition: str, *, ignore: int = 0,
+def breakpoint_at(session: SessionView, number: int, where: str | int, condition: str, *, ignore: int = 0,
                   once: bool = False) -> Breakpoint:  # fmt: skip
     """Make a breakpoint; see `Session.break_at`."""
     found = addresses(session, where)
@@ -89,7 +89,9 @@ def breakpoint_at(session: Standing, number: int, where: str | int, condition: s
     return Breakpoint(number, "breakpoint", said, point, condition, once=once, node=node)
 
 
-def tracepoint(session: Standing, number: int, where: str | int, collect: Sequence[str], condition: str) -> Breakpoint:
+def tracepoint(
+    session: SessionView, number: int, where: str | int, collect: Sequence[str], condition: str
+) -> Breakpoint:
     """Make a tracepoint; see `Session.trace`."""
     b = breakpoint_at(session, number, where, condition)
     b.kind = "tracepoint"
@@ -98,7 +100,7 @@ def tracepoint(session: Standing, number: int, where: str | int, collect: Sequen
 
 
 # --- what is watched --------------------------------------------------------------------------------------------------
-def watchpoint(session: Standing, number: int, what: str, access: Watched, condition: str = "",
+def watchpoint(session: SessionView, number: int, what: str, access: Watched, condition: str = "",
                size: int | None = None, ignore: int = 0) -> Breakpoint:  # fmt: skip
     """Make a watchpoint; see `Session.watch`. Raises NotModelled for what the machine cannot observe."""
     execution, focus = session.execution, session.focus
@@ -123,7 +125,7 @@ def watchpoint(session: Standing, number: int, what: str, access: Watched, condi
     return Breakpoint(number, "watchpoint", what, point, condition, watched=watched, access=access, node=node)
 
 
-def _register_point(session: Standing, cell: Cell) -> Point:
+def _register_point(session: SessionView, cell: Cell) -> Point:
     execution = session.execution
     if execution.target.isa != "tesla":
         return Point({}, lambda thread: True, every=True, sure=False)
@@ -139,7 +141,7 @@ def _register_point(session: Standing, cell: Cell) -> Point:
     return Point(dict.fromkeys(found, same), check, sure=False, lanes=1 << facts["lane"])
 
 
-def execution_point(session: Standing, watched: Range, access: Watched) -> Point:
+def execution_point(session: SessionView, watched: Range, access: Watched) -> Point:
     """Return the instructions that may touch a range, and what compiled code can tell of their addresses."""
     if session.target.isa != "tesla":
         if session.target.isa == "vuc" and access in ("read", "access"):
@@ -219,7 +221,7 @@ def _in_range(i: Instruction, watched: Range) -> Node | None:
     return Binary("&&", low, Binary("<", address, NumberTerm(watched.address + watched.size)))
 
 
-def watched_through(session: Standing, watched: Sequence[Breakpoint]) -> list[tuple[Breakpoint, str]]:
+def watched_through(session: SessionView, watched: Sequence[Breakpoint]) -> list[tuple[Breakpoint, str]]:
     """Execute the next instruction; the watchpoints it triggers, each with what happened."""
     execution = session.execution
     before = [_content(session, b) for b in watched]
@@ -242,13 +244,13 @@ def watched_through(session: Standing, watched: Sequence[Breakpoint]) -> list[tu
     return out
 
 
-def _writes_here(session: Standing, thread: int) -> Sequence[tuple[str, int]]:
+def _writes_here(session: SessionView, thread: int) -> Sequence[tuple[str, int]]:
     address = session.target.thread(thread).address
     i = None if address is None else session.program.at(address)
     return i.defs if i is not None else ()
 
 
-def _content(session: Standing, b: Breakpoint) -> bytes:
+def _content(session: SessionView, b: Breakpoint) -> bytes:
     """Return the content of what a watchpoint watches; empty if that does not exist any more."""
     try:
         match b.watched:
@@ -263,7 +265,7 @@ def _content(session: Standing, b: Breakpoint) -> bytes:
         return b""
 
 
-def _happened(session: Standing, b: Breakpoint, old: bytes, touches: Sequence[MemoryAccess],
+def _happened(session: SessionView, b: Breakpoint, old: bytes, touches: Sequence[MemoryAccess],
               defs: Sequence[tuple[str, int]], lanes: Sequence[int], block: int | None) -> str:  # fmt: skip
     """Describe what an instruction did to what is watched; empty if nothing that counts."""
     new = _content(session, b)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isakit.debug.standing import Standing
+from isakit.debug.session_view import SessionView
 from isakit.machine.target import Target, Thread
 
 SHOWN = 512
@@ -47,7 +47,7 @@ def activity(target: Target, number: int) -> str:
     return f"{lanes}{here.state} at {here.address:#x}"
 
 
-def look_at(session: Standing, number: int) -> None:
+def look_at(session: SessionView, number: int) -> None:
     """Focus on a group, unless a thread of it has the focus already. Raises LaunchError.
 
     The focus is on a lane that is active, or on the first one where the group has ended.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-from isakit.debug.standing import Standing
+from isakit.debug.session_view import SessionView
 from isakit.machine.pictures import ROW, SHOWN, rows
 
 WIDTH = 80
@@ -20,7 +20,7 @@ def cut(text: str, width: int = WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def listing(session: Standing, around: int | None = None, before: int = 4, after: int = 8) -> list[str]:
+def listing(session: SessionView, around: int | None = None, before: int = 4, after: int = 8) -> list[str]:
     """Instructions around an address (the focused thread's next one), with labels and breakpoints (`B`)."""
     here = session.address
     middle = around if around is not None else here if here is not None else session.labels["entry"]
@@ -42,13 +42,13 @@ def listing(session: Standing, around: int | None = None, before: int = 4, after
     return out
 
 
-def source_line(session: Standing, address: int) -> str:
+def source_line(session: SessionView, address: int) -> str:
     """`file:line  text` of the source an instruction comes from; "" where nothing says so."""
     table = session.program.lines
     return table.shown(address) if table is not None else ""
 
 
-def lanes(session: Standing) -> list[str]:
+def lanes(session: SessionView) -> list[str]:
     """Show the lanes: a row per group, `#` for active ones, `.` for those that wait, `-` for those that have ended."""
     target = session.target
     count = target.thread_count
@@ -64,7 +64,7 @@ def lanes(session: Standing) -> list[str]:
     return out
 
 
-def registers(session: Standing, before: Mapping[str, int] | None = None) -> list[str]:
+def registers(session: SessionView, before: Mapping[str, int] | None = None) -> list[str]:
     """Show the focused thread's registers that are not 0 or have changed since `before`, four to a line."""
     if session.focus >= session.target.thread_count:
         return []
@@ -82,7 +82,7 @@ def registers(session: Standing, before: Mapping[str, int] | None = None) -> lis
     return ["".join(f"{x:<{width}}" for x in shown[k : k + per_line]).rstrip() for k in range(0, len(shown), per_line)]
 
 
-def stack(session: Standing) -> list[str]:
+def stack(session: SessionView) -> list[str]:
     """Show the focused thread's stack, innermost entry first, with what the entries mean."""
     frames = session.frames()
     if not frames:
@@ -105,7 +105,7 @@ def memory(space: str, address: int, data: bytes, old: bytes | None = None) -> l
     return out
 
 
-def state(session: Standing) -> dict[str, Any]:
+def state(session: SessionView) -> dict[str, Any]:
     """Return the state of a session as plain data."""
     i = session.instruction
     thread = session.target.thread(session.focus) if session.focus < session.target.thread_count else None
@@ -117,7 +117,7 @@ def state(session: Standing) -> dict[str, Any]:
     }
 
 
-def html(session: Standing) -> str:
+def html(session: SessionView) -> str:
     """Show listing, lanes, registers and stack as one HTML table."""
     rows = "".join(
         f"<tr><th>{name}</th><td><pre>{escape(chr(10).join(lines))}</pre></td></tr>"
@@ -126,7 +126,7 @@ def html(session: Standing) -> str:
     return f"<table>{rows}</table>"
 
 
-def everything(session: Standing, before: Mapping[str, int] | None = None) -> Iterable[tuple[str, list[str]]]:
+def everything(session: SessionView, before: Mapping[str, int] | None = None) -> Iterable[tuple[str, list[str]]]:
     """All panes by name; registers are marked that have changed since `before`."""
     yield "code", listing(session)
     yield "lanes", lanes(session)

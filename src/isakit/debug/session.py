@@ -10,17 +10,16 @@ from html import escape
 from typing import Any, cast
 
 from isakit.asm import Program
-from isakit.codec import Instruction
 from isakit.debug import breakpoints
-from isakit.debug.execution import Execution, Frame, Hit, Point
+from isakit.debug.execution import Frame, Hit, Point
 from isakit.debug.executions import execution_of
 from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable, evaluate
 from isakit.debug.panes import html
+from isakit.debug.session_view import SessionView
 from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, TracepointHit, Watched
-from isakit.debug.timeline import MEMORY, Timeline
+from isakit.debug.timeline import MEMORY
 from isakit.debug.views import ThreadView, packed, parsed, place
 from isakit.errors import LaunchError, MachineFault, NotModelled
-from isakit.machine.target import Target
 from isakit.spec import InstructionKind
 
 RECORDS = 100_000
@@ -29,7 +28,7 @@ POLLED = 64
 """Single steps between two looks whether to go on."""
 
 
-class Session:
+class Session(SessionView):
     """A program that can be stepped, run, stopped and taken back.
 
     Args:
@@ -60,75 +59,18 @@ class Session:
         memory: int = MEMORY,
         compiled: bool = True,
     ) -> None:
-        self.execution: Execution = execution_of(machine, program, compiled=compiled)
-        self.program = self.execution.program
-        self.labels = {"entry": self.execution.address or self.program.address, **(labels or {})}
-        self.timeline = Timeline(self.execution, memory)
-        self.breakpoints: dict[int, Breakpoint] = {}
+        super().__init__(execution_of(machine, program, compiled=compiled), labels or {}, memory)
         self.records: list[TracepointHit] = []
         self.about: list[str] = []
-        self.focus = self.execution.following or 0
         self.asked: Callable[[], bool] | None = None
         self._numbers = 0
         self.stop = self._stopped("start", "the program has not begun")
 
-    # --- where it is --------------------------------------------------------------------------------------------------
-    @property
-    def target(self) -> Target:
-        """The machine."""
-        return self.execution.target
-
-    @property
-    def position(self) -> int:
-        """Instructions of groups, or cycles, executed so far."""
-        return self.execution.position
-
-    @property
-    def finished(self) -> bool:
-        """Nothing will execute again."""
-        return self.execution.following is None
-
-    @property
-    def address(self) -> int | None:
-        """Byte address of the focused thread's next instruction."""
-        if self.focus >= self.target.thread_count:
-            return None
-        return self.target.thread(self.focus).address
-
-    @property
-    def instruction(self) -> Instruction | None:
-        """The focused thread's next instruction."""
-        return None if self.address is None else self.program.at(self.address)
-
-    def focus_on(self, **where: Any) -> None:
-        """Look at another thread: `thread=`, or on Tesla `block=`, `warp=`, `lane=`. Raises LaunchError."""
-        self.focus = self.execution.find(**where)
-
-    def frames(self) -> list[Frame]:
-        """Return the focused thread's stack, innermost entry first."""
-        return self.execution.frames(self.focus)
-
+    # --- values -------------------------------------------------------------------------------------------------------
     def evaluate(self, expression: str, thread: int | None = None) -> Number:
         """Return the value of an expression for a thread (the focused one). Raises ExpressionError, MachineFault."""
         node = parsed(self.execution, expression)
         return evaluate(node, ThreadView(self.execution, self.focus if thread is None else thread))
-
-    def registers(self, thread: int | None = None) -> dict[str, int]:
-        """All registers of a thread by name."""
-        t = self.focus if thread is None else thread
-        out: dict[str, int] = {}
-        for file in self.target.register_files.values():
-            for n in range(file.count):
-                out[(file.text or f"{file.name}{{n}}").format(n=n)] = self.target.read_register((file.name, n), t)
-        return out
-
-    def label_at(self, address: int) -> str:
-        """Return the label at or before an address, with the distance; empty if there is none."""
-        found = [(a, name) for name, a in self.labels.items() if a <= address]
-        if not found:
-            return ""
-        start, name = max(found, key=lambda x: x[0])
-        return name if start == address else f"{name}+{address - start:#x}"
 
     # --- moving forwards ----------------------------------------------------------------------------------------------
     def step(self, count: int = 1) -> Stop:

@@ -29,6 +29,7 @@ from isakit.machine.tesla.gang_state import State, Trap, ValueHandler
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.machine_state import Handler, MachineState
 from isakit.machine.tesla.stack import Stack
 from isakit.sem.requests import covered
 
@@ -217,7 +218,7 @@ def _goes_on(gang: Gang, op: Op) -> list[Gang]:
     return [gang]
 
 
-def _state(machine: control.Controlled) -> StageState:
+def _state(machine: MachineState) -> StageState:
     state = machine.state
     assert isinstance(state, StageState)
     return state
@@ -250,7 +251,7 @@ def _choices(choices: Choices, discarded: Literal["run", "end"], vstride: int) -
     return StageChoices(**known, discarded=discarded, vstride=vstride)
 
 
-def _discard(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _discard(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     _state(machine).discard(lanes)
     if machine.launch.choices.discarded == "end":
@@ -259,13 +260,13 @@ def _discard(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, aske
     return _goes_on(gang, op)
 
 
-def _emit(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _emit(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     _state(machine).emit(lanes)
     return _goes_on(gang, op)
 
 
-def _restart(machine: control.Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _restart(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     assert isinstance(machine, StageMachine)
     _state(machine).restart(lanes)
     return _goes_on(gang, op)
@@ -275,7 +276,7 @@ class StageMachine(Machine):
     """Runs one program over the items of a stage; `state` holds what they leave behind."""
 
     state: StageState
-    handlers: Mapping[str, control.Handler] = covered(
+    handlers: Mapping[str, Handler] = covered(
         "a graphics stage",
         request.REQUESTS.controls,
         {**control.HANDLERS, request.DISCARD: _discard, request.EMIT: _emit, request.RESTART: _restart},

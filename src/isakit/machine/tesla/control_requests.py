@@ -7,7 +7,7 @@ and the request's operands, and returns the gangs that go on; warps that wait or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -15,59 +15,16 @@ from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine import Control, Lanes
 from isakit.engine.protocol import Array
-from isakit.errors import MachineFault, NotModelled
+from isakit.errors import NotModelled
 from isakit.machine.tesla.block import WAITING, Warp
 from isakit.machine.tesla.gang import Gang
-from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.kernel_code import Op
-from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.machine_state import Handler, MachineState
 from isakit.machine.tesla.stack import Stack, StackFault, rules_of
 from isakit.sem.requests import ControlRequest, covered
 
 
-class Controlled(Protocol):
-    """A machine, as control actions reach it."""
-
-    state: State
-    launch: Launch
-
-    @property
-    def handlers(self) -> Mapping[str, Handler]:
-        """The actions of the program's type, by name."""
-        ...
-
-    def members(self, gang: Gang) -> list[Warp]:
-        """Return the warps of a gang."""
-        ...
-
-    def released(self, warps: Iterable[Warp]) -> list[Gang]:
-        """Gangs of warps that waited at a barrier and can go on."""
-        ...
-
-    def split_at_fault(self, gang: Gang, done: list[Gang], k: int) -> None:
-        """Warp `k` of the running gang faults: the ones before it have executed and are queued as `done`."""
-        ...
-
-    def fault(
-        self,
-        kind: str,
-        pc: int,
-        *,
-        warp: Warp | None = None,
-        lane: int | None = None,
-        gang: Gang | None = None,
-        space: str | None = None,
-        address: int | None = None,
-        detail: str = "",
-    ) -> MachineFault:
-        """Return a fault with its place filled in."""
-        ...
-
-
-Handler = Callable[[Controlled, Gang, Op, Lanes, Control], list[Gang]]
-
-
-def perform(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def perform(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     """Carry out one control request."""
     handler = machine.handlers.get(asked.name)
     if handler is None:
@@ -75,7 +32,7 @@ def perform(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Contro
     return handler(machine, gang, op, lanes, asked)
 
 
-def regroup(machine: Controlled, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
+def regroup(machine: MachineState, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
     """Gangs of warps that were changed one by one, by their new pc; retires those that finished."""
     by_pc: dict[int, list[Warp]] = {}
     out: list[Gang] = []
@@ -90,7 +47,7 @@ def regroup(machine: Controlled, gang: Gang, warps: Iterable[Warp]) -> list[Gang
     return out
 
 
-def each(machine: Controlled, gang: Gang, action: Callable[[Warp, int], None], masks: Iterable[int]) -> list[Gang]:
+def each(machine: MachineState, gang: Gang, action: Callable[[Warp, int], None], masks: Iterable[int]) -> list[Gang]:
     """Do something with every warp and the lanes that execute; regroup."""
     warps = machine.members(gang)
     for k, (w, mask) in enumerate(zip(warps, masks, strict=True)):
@@ -112,7 +69,7 @@ def _moved(gang: Gang, pc: int) -> list[Gang]:
     return [gang]
 
 
-def _bra(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _bra(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     target, following = int(asked.args[0]), op.following
     machine.state.events[0, gang.numbers] += 1
     if lanes is gang.lanes:
@@ -132,7 +89,7 @@ def _bra(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) 
     return out
 
 
-def _bra_indirect(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _bra_indirect(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     """Lanes of a warp that load different addresses go one group after the other, the lowest lane's group first."""
     target = asked.args[0]
     machine.state.events[0, gang.numbers] += 1
@@ -149,7 +106,7 @@ def _bra_indirect(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: 
 def _push(push: Callable[[Stack, int], None]) -> Handler:
     """Pushes that leave pc and lanes alone."""
 
-    def handler(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    def handler(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         target = int(asked.args[0])
         for k, warp in enumerate(machine.members(gang)):
             try:
@@ -163,21 +120,21 @@ def _push(push: Callable[[Stack, int], None]) -> Handler:
     return handler
 
 
-def _call(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _call(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     target, limited = int(asked.args[0]), bool(asked.attrs.get("lim"))
     return each(machine, gang, lambda w, m: w.control.call(target, op.following, limited), _executing(gang, lanes))
 
 
-def _ret(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _ret(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     return each(machine, gang, lambda w, m: w.control.ret(m, op.following), _executing(gang, lanes))
 
 
-def _brk(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _brk(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     return each(machine, gang, lambda w, m: w.control.brk(m, op.following), _executing(gang, lanes))
 
 
 def _quad(change: Callable[[Stack], None]) -> Handler:
-    def handler(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+    def handler(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         def action(w: Warp, mask: int) -> None:
             change(w.control)
             w.control.pc = op.following
@@ -187,7 +144,7 @@ def _quad(change: Callable[[Stack], None]) -> Handler:
     return handler
 
 
-def _bar(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _bar(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     number, count = (int(a) for a in asked.args)
     inc, wait = bool(asked.attrs["inc"]), bool(asked.attrs["wait"])
     if asked.attrs.get("all"):
@@ -218,14 +175,14 @@ def _bar(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) 
     return out
 
 
-def _trap(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _trap(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     executing = np.flatnonzero(lanes.mask)
     if not len(executing):
         return _moved(gang, op.following)
     raise machine.fault("TRAP_INSTRUCTION", gang.pc, lane=int(lanes.numbers[executing[0]]))
 
 
-def _brkpt(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _brkpt(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     rules = rules_of(machine.launch.choices)
     if not any(rules.breakpoint_hit(mask) for mask in _executing(gang, lanes)):
         return _moved(gang, op.following)
@@ -233,12 +190,12 @@ def _brkpt(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control
     raise machine.fault("BREAKPOINT", gang.pc, lane=lane)
 
 
-def _pmevent(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _pmevent(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     machine.state.events[2, gang.numbers] += 1
     return _moved(gang, op.following)
 
 
-def _unlock(machine: Controlled, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+def _unlock(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
     machine.state.unlock(lanes, asked.args[0])
     return _moved(gang, op.following)
 

@@ -2,51 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from isakit.errors import LaunchError
 from isakit.machine.tesla.address_spaces import OwnSpace
-from isakit.machine.tesla.block import ThreadBlock, Warp
-from isakit.machine.tesla.device_memory import DeviceMemory
-from isakit.machine.tesla.gang import Gang, Ready
-from isakit.machine.tesla.gang_state import State
-from isakit.machine.tesla.launch import Launch, Stats
-
-
-class Resident(Protocol):
-    """A machine, as its snapshots reach it."""
-
-    launch: Launch
-    device: DeviceMemory
-    state: State
-    stats: Stats
-    blocks: Sequence[ThreadBlock]
-    warps: list[Warp]
-    ready: Ready
-    wave: int
-
-    def schedule(self) -> tuple[int, int, int, int]:
-        """(first resident block, next block, end of the blocks, warp that executed the last step)."""
-        ...
-
-    def set_schedule(self, schedule: tuple[int, int, int, int]) -> None:
-        """Make the blocks resident that `schedule` says, if they are not."""
-        ...
-
-    def requeue(self, gangs: Iterable[Gang] | None = None) -> None:
-        """Take up what the warps' own states say, in these groups."""
-        ...
-
+from isakit.machine.tesla.block import Warp
+from isakit.machine.tesla.gang import Gang
+from isakit.machine.tesla.launch import Stats
+from isakit.machine.tesla.machine_state import MachineState
 
 _OWN = ("s", "l")
 """Spaces of the resident blocks; c[] never changes, g[] is the device's."""
 
 
-def content_of(machine: Resident) -> dict[str, Any]:
+def content_of(machine: MachineState) -> dict[str, Any]:
     """Return registers, memories, control and counters of a machine that is between two instructions."""
     state = machine.state
     return {
@@ -68,7 +40,7 @@ def content_of(machine: Resident) -> dict[str, Any]:
     }
 
 
-def put_back(machine: Resident, content: dict[str, Any]) -> None:
+def put_back(machine: MachineState, content: dict[str, Any]) -> None:
     """Set everything that `content_of` reads. Raises LaunchError for the content of a machine of another launch."""
     if content["shape"] != _shape(machine):
         raise LaunchError(f"a snapshot of {content['shape']} cannot be restored into a machine of {_shape(machine)}")
@@ -93,14 +65,14 @@ def put_back(machine: Resident, content: dict[str, Any]) -> None:
     machine.ready.set_clock(content["clock"], content["since"])
 
 
-def _shape(machine: Resident) -> str:
+def _shape(machine: MachineState) -> str:
     launch = machine.launch
     return (
         f"grid {launch.grid}, block {launch.block}, {launch.code.registers} registers, {machine.wave} resident blocks"
     )
 
 
-def _own_spaces(machine: Resident) -> dict[str, OwnSpace]:
+def _own_spaces(machine: MachineState) -> dict[str, OwnSpace]:
     spaces = {n: machine.state.spaces.get(n) for n in _OWN}
     return {n: space for n, space in spaces.items() if isinstance(space, OwnSpace)}
 
