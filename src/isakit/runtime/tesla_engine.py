@@ -12,8 +12,8 @@ from isakit.lean import dataclass
 from isakit.machine.interrupts import allowed
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
-from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.machine import Machine, Stats
+from isakit.machine.tesla.launch import Launch, Stats
+from isakit.machine.tesla.machine import Machine
 from isakit.runtime.engine_choice import FallbackWarning, chosen
 from isakit.runtime.engine_choice import missing as _missing
 from isakit.runtime.engine_choice import unusable as _unusable

@@ -32,8 +32,8 @@ from isakit.machine.tesla.compiled.launch.worker_context import (
     aligned,
 )
 from isakit.machine.tesla.device_memory import DeviceMemory
-from isakit.machine.tesla.launch import HEADER_BYTES, Launch
-from isakit.machine.tesla.machine import Machine, Stats, physical_ids
+from isakit.machine.tesla.launch import HEADER_BYTES, Launch, Stats, physical_ids
+from isakit.machine.tesla.machine import Machine
 
 CHUNKS_PER_THREAD = 8
 WATCHED_CHUNKS = 200

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED
 from isakit.machine.tesla.device_memory import DeviceMemory
-from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.machine import Stats
+from isakit.machine.tesla.launch import Launch, Stats
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.block_runner import NativeRun, Worker
