@@ -293,6 +293,8 @@ UNIFORM = _row("uniform", 0, _named, ALWAYS, NONE, UniformName)
 UNIFORM_AT = _row("uniform_at", 1, _named, SAME, NONE, UniformName)
 """An element of an array that lies so many elements after the named one."""
 SAMPLE = _row("sample", -1, _sampled, NEVER, NONE, Sampling)
+FACING = _row("facing", 0, lambda kinds, attrs: ("p",), NEVER, NONE, NoAttributes)
+"""Whether the triangle is seen from its back."""
 OUTPUT = _row("output", 1, _written, None, STAYS, OutputName)
 """Write an output; of fewer elements than it has, its first ones."""
 DISCARD = _row("discard", 1, _condition, None, STAYS, NoAttributes)

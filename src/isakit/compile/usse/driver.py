@@ -21,11 +21,17 @@ from isakit.compile.usse.registers import Registers
 from isakit.compile.usse.selection import RULES, UsseSelection
 from isakit.compile.usse.target import UsseTarget
 
-PASSES: tuple[Callable[[Function], None], ...] = (
+Pass = Callable[[Function], None]
+EARLY: tuple[Pass, ...] = (
     values_defined_once,
     discards_by_condition,
     values_computed_once,
     vectors_lowered,
+    values_computed_once,
+    no_value_unused,
+)
+"""What is done to a function first, in this order."""
+LATE: tuple[Pass, ...] = (
     products_fused,
     values_computed_once,
     no_value_unused,
@@ -34,10 +40,10 @@ PASSES: tuple[Callable[[Function], None], ...] = (
     no_value_unused,
     edges_have_room,
 )
-"""What is done to a function before instructions are selected, in this order."""
+"""What is done after what depends on uniforms alone has left, in this order."""
 
 ROUNDS = 40
-__all__ = ["RULES", "CodeText", "compile_program", "optimized", "rules"]
+__all__ = ["EARLY", "LATE", "ProgramCode", "compile_program", "optimized", "rules"]
 
 
 @dataclass
@@ -53,9 +59,9 @@ class ProgramCode:
         return Emitter(self.m, self.registers, literals).run()
 
 
-def optimized(f: Function) -> Function:
+def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
     """Bring a function into the form that selection takes."""
-    for step in PASSES:
+    for step in passes:
         step(f)
         verify(f, step.__name__)
     return f

@@ -86,7 +86,7 @@ class Emitter:
             return f"{guard}{i.ops['name']} {i.ops['conv']} {where}{level} drc0"
         if op is hw.DEPTH:
             return f"depthf {self.pair(i.ops['src0'])} #0x0 #0x0"
-        if op in hw.TEST.values() or op in hw.TEST_INTEGER.values():
+        if op in hw.TEST.values() or op is hw.TEST_BITS or op in hw.TEST_INTEGER.values():
             return guard + self._test(i, op)
         if not op.mask:
             words = " ".join(self.word(i.ops[n], i) + (" neg2" if n == "src2" and i.ops.get("neg2") else "")
@@ -145,7 +145,7 @@ class Emitter:
 
     def _test(self, i: MIns, op: hw.UsseOp) -> str:
         a, b, cond, p = i.ops["src1"], i.ops["src2"], i.ops["cond"], i.ops["dst"].v.color
-        if op in hw.TEST_INTEGER.values():
+        if op not in hw.TEST.values():
             return f"{op.mnemonic} {cond} p{p}.x {self.word(a)} {self.word(b)}"
         for x, y, c in ((a, b, cond), (b, a, SWAPPED[cond])):
             reach = op.reach("src1")
@@ -169,6 +169,8 @@ class Emitter:
             return self._register(o, o.base.number, i)
         if o.base.bank == "#":
             return f"#{o.base.number:#x}"
+        if o.base.bank == "g":
+            return f"g{o.base.number}"
         return f"sa{o.base.number + (self.literals if o.base.bank == 'literal' else 0)}"
 
     def pair(self, o: OperandReg) -> str:

@@ -134,6 +134,7 @@ SELECT = {
 }  # fmt: skip
 TEST = {ty: _op(f"vtst.sub.{ty}", Reach(ANY, 0, False), Reach(("xyzw", "xxxx"))) for ty in ("f32", "f16")}
 TEST_INTEGER = {ty: _op(f"vtst.sub.{ty}", WORD, WORD) for ty in ("s32", "u32")}
+TEST_BITS = _op("vtst.and.u32", WORD, WORD)
 BITWISE = {name: _op(f"{name}.u32", WORD, WORD, mask=False) for name in ("and", "or", "xor", "shl", "shr", "asr")}
 IMAD = _op("i32mad2.s32", WORD, WORD, WORD, first=0, mask=False)
 IMMEDIATE = _op("limm.u32", WORD, mask=False)

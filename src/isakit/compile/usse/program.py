@@ -47,7 +47,7 @@ class ProgramPlan:
     """Where things are.
 
     Attributes:
-        stage: vertex or fragment.
+        stage: vertex, fragment, or secondary: the results of that one are uniforms of the others.
         inputs: name of an input to (first primary attribute, registers).
         outputs: name of an output to (first register, registers).
         uniforms: name of a uniform to (first register sa, registers from one element to the next).
@@ -55,8 +55,8 @@ class ProgramPlan:
         depth: name of the output that is the depth, empty if there is none.
     """
 
-    def __init__(self, interface: ShaderInterface) -> None:
-        self.stage = interface.stage
+    def __init__(self, interface: ShaderInterface, stage: str = "") -> None:
+        self.stage = stage or interface.stage
         self.depth = next((o.name for o in interface.outputs if o.semantic == "DEPTH"), "")
         self.inputs: dict[str, tuple[int, int]] = {}
         self.outputs: dict[str, tuple[int, int]] = {}

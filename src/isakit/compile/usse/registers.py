@@ -44,10 +44,10 @@ class Registers:
         """Return how a register of a class is written."""
         if cls.file == "i":
             return f"i{color // 4}"
+        if self.secondary and cls.file in ("g", "o"):
+            return f"sa{color}"
         if cls.file != "g":
             return f"{cls.file}{color}"
-        if self.secondary:
-            return f"sa{color}"
         return f"pa{color}" if color < self.attributes else f"r{color - self.attributes}"
 
 

@@ -37,6 +37,7 @@ from isakit.compile.usse.selection import Dest, UsseSelection, immediate, rule
 from isakit.compile.vector_ops import (
     DISCARD,
     F2I,
+    FACING,
     I2F,
     JOIN,
     OUTPUT,
@@ -295,6 +296,13 @@ def test_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
     s.emit(hw.TEST[ty], cond=INVERTED[cond] if inverted else cond, dst=p, src1=sources[0], src2=sources[1])
 
 
+@rule(FACING)
+def _facing(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    """Test bit 0 of g16."""
+    g16 = FixedView(Fixed("g", 16), View((0,)))
+    s.emit(hw.TEST_BITS, cond="ne", dst=OperandReg(s.vreg(i.out)), src1=g16, src2=immediate(1))
+
+
 @rule(DISCARD)
 def _discard(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     """Discard where a predicate does not hold: there is no form for the others."""
@@ -387,8 +395,8 @@ def _from_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
 def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
     """Convert the halves of the number that is cut off: the upper one is the floor of its 65536th part."""
     x = s.source(i.args[0])
-    if x.base is None or not x.plain:
-        x = s.copied(x, False)
+    if x.base is None or not x.plain or s.beyond_test(x, int(x.channels[0])):
+        x = s.copied(replace(x, extent=(0, 0)), False)
     one, scale = Source(None, (0x3F80_0000,), "f32"), Source(None, (0x3780_0000,), "f32")
     zero = Source(None, (0,), "f32")
     t, down, high, low = (s.temporary() for _ in range(4))
@@ -396,7 +404,13 @@ def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
     s.vector(down, frc, zero, x.absolute())  # minus the floor of the magnitude
     s.vector(t, mul, s.read(down).negated(), one)
     s.vector(down, mul, s.read(down), one)
-    s.vector(t, lambda d: [(hw.SELECT["lt", "f32"], (0, 1, 2))], x, s.read(down), s.read(t))
+    negative = s.m.vreg(s.registers.predicate)
+    first = s.legal(hw.TEST["f32"].reach("src1"), x, [0])
+    nothing = s.legal(hw.TEST["f32"].reach("src1"), zero, [0])
+    s.emit(hw.TEST["f32"], cond="lt", dst=OperandReg(negative), src1=first, src2=nothing)
+    s.guard = negative, ""
+    s.assign(t, s.read(down))
+    s.guard = None
     whole, part = s.read(t), s.temporary()
     s.vector(part, mul, whole, scale)
     s.vector(high, frc, zero, s.read(part))

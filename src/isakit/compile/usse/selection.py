@@ -113,7 +113,7 @@ class UsseSelection(Selection):
 
     def _find_parts(self) -> None:
         for i in self.f.instructions():
-            if i.op is OUTPUT and self.plan.stage == "vertex" and self._own(i.args[0]):
+            if i.op is OUTPUT and self.plan.stage != "fragment" and self._own(i.args[0]):
                 self.outputs[i.args[0]] = OUTPUT.of(i).name
             if i.op in (PAND, POR, PNOT, DISCARD):
                 self.fused |= {a for a in i.args if self._condition(a, i)}
@@ -206,7 +206,8 @@ class UsseSelection(Selection):
         """Return the register that an input or output has."""
         got = self.fixed.get((what, name))
         if got is None:
-            cls = self.registers.output if what == "output" else self.registers.pair
+            apart = what == "output" and self.plan.stage != "fragment"
+            cls = self.registers.output if apart else self.registers.pair
             got = self.fixed[what, name] = self.m.vreg(cls, self.plan.size(what, name))
             got.fixed, got.color = True, self.plan.register(what, name)
         return got

@@ -1,0 +1,322 @@
+"""Compiles a shader to its file: passes, two programs, and the tables around them."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+
+from isakit.asm import Program
+from isakit.compile.ir import Function, Loc
+from isakit.compile.lower.allocate import OutOfRegistersError
+from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderSampler
+from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, compile_program, optimized
+from isakit.compile.usse.emit import CodeText
+from isakit.compile.usse.program import LiteralPool, ProgramPlan
+from isakit.compile.usse.registers import SHARED, Registers, words
+from isakit.compile.usse.shader_passes import (
+    Fetch,
+    facing_is_a_condition,
+    result_has_its_format,
+    texels_fetched_early,
+    uniform_part,
+)
+from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
+from isakit.errors import CompileError, Diagnostic
+from isakit.formats.gxp import GxpFile
+from isakit.formats.gxp_build import GxpBuilder
+from isakit.formats.gxp_outputs import vertex_outputs
+from isakit.instruction_sets import isa as sgx543
+
+SDK, COMPILER = 0x350, 0
+SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fog", "WPOS": "position"}
+"""Semantics of inputs of fragment programs to what is interpolated; texture coordinates beside them."""
+OUTPUTS = {"POSITION": "position", "COLOR": "color0", "FOG": "fog", "PSIZE": "pointsize"}
+LAST_PHASE, MORE_PHASES = "phas wait7 temps 0x0 addr 0x0", "phas wait1 temps 0x0 addr 0x0"
+
+
+@dataclass
+class CompiledShader:
+    """A compiled shader.
+
+    Attributes:
+        data: the file.
+        file: its records.
+        primary, secondary: the programs.
+        lines: number of an instruction of the primary program to where it comes from; likewise of the secondary one.
+    """
+
+    data: bytes
+    file: GxpFile
+    primary: Program
+    secondary: Program
+    lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
+    secondary_lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
+
+
+def compile_shader_ir(f: Function, interface: ShaderInterface) -> CompiledShader:
+    """Compile a shader whose variables are not values yet.
+
+    Raises CompileError for what the chip or its files cannot hold.
+    """
+    return ShaderCompilation(f, interface).run()
+
+
+class ShaderCompilation:
+    """The compilation of one shader."""
+
+    def __init__(self, f: Function, interface: ShaderInterface) -> None:
+        self.f, self.interface = f, interface
+        self.builder = GxpBuilder(interface.stage, sdk_version=SDK, compiler_version=COMPILER)
+        self.plan = ProgramPlan(interface)
+        self.used: dict[str, int] = {}
+        """Channels of inputs that the code reads, as a mask; other names with 1."""
+
+    @property
+    def vertex(self) -> bool:
+        """Whether it is a vertex program."""
+        return self.interface.stage == "vertex"
+
+    def run(self) -> CompiledShader:
+        """Compile it."""
+        f, interface = self.f, self.interface
+        fetches: list[Fetch] = []
+        optimized(f, EARLY)
+        if not self.vertex:
+            facing_is_a_condition(f, interface)
+            result_has_its_format(f, interface)
+            fetches = texels_fetched_early(f, interface)
+        secondary, kinds = uniform_part(f)
+        optimized(f, LATE)
+        if secondary is not None:
+            optimized(secondary, LATE)
+        self._find_used(f, secondary, fetches)
+        attributes = self._attributes() if self.vertex else self._varyings(fetches)
+        data = self._shared()
+        if self.vertex:
+            self._vertex_outputs()
+        else:
+            self._fragment_outputs()
+        try:
+            return self._programs(secondary, kinds, attributes, data)
+        except OutOfRegistersError:
+            raise self.error("the shader needs more registers than there are") from None
+
+    def error(self, message: str) -> CompileError:
+        """Return the error that says something of the whole shader."""
+        return CompileError([Diagnostic(1, 1, message)])
+
+    # --- tables -----------------------------------------------------------------------------------------------------
+    def _find_used(self, f: Function, secondary: Function | None, fetches: list[Fetch]) -> None:
+        for g in (f, secondary):
+            for i in g.instructions() if g is not None else ():
+                if i.op is INPUT:
+                    name = INPUT.of(i).name
+                    self.used[name] = self.used.get(name, 0) | (1 << count(i.out.kind)) - 1
+                elif isinstance(i.attrs, UniformName):
+                    self.used[i.attrs.name] = 1
+                elif i.op is SAMPLE:
+                    self.used[SAMPLE.of(i).sampler] = 1
+        for t in fetches:
+            self.used[t.sampler] = 1
+
+    def _kept(self, name: str) -> bool:
+        return name in self.used or self.interface.keep_unused
+
+    def _attributes(self) -> int:
+        """Add the attributes; return the number of primary attributes.
+
+        Sony's compiler gives every attribute four components, however many are declared, and says which registers the
+        code reads.
+        """
+        end = 0
+        for i in self.interface.inputs:
+            if not self._kept(i.name):
+                continue
+            mask = self.used.get(i.name, 0)
+            used = mask if i.type == "f32" else sum(1 << k for k in range(4) if mask >> 2 * k & 3)
+            register = self.builder.attribute(i.name, i.type, 4, array=i.array, used=used, semantic=i.semantic)
+            size = words(f"{i.type}x4") * i.array
+            self.plan.inputs[i.name] = register, size
+            end = max(end, register + size)
+        return end + end % 2
+
+    def _varyings(self, fetches: list[Fetch]) -> int:
+        """Add interpolated values and texels; return the number of primary attributes."""
+        read = [i for i in self.interface.inputs if i.name in self.used and i.semantic != "FACE"]
+        end = 0
+        units = {s.name: k for k, s in self._units().items()}
+        for k in range(max(len(read), len(fetches))):
+            i = read[k] if k < len(read) else None
+            fetch = fetches[k] if k < len(fetches) else None
+            more: dict[str, object] = {}
+            if fetch is not None:
+                more = {"fetch": units[fetch.sampler], "coordinate": fetch.coordinate, "projection": fetch.projection,
+                        "texel": fetch.texel}  # fmt: skip
+            if i is None:
+                at = self.builder.varying(None, **more)  # type: ignore[arg-type]
+                size = 0
+            else:
+                n = self.used[i.name].bit_length() if i.semantic != "WPOS" else 4
+                n += n % 2 if i.type == "f32" else 0
+                at = self.builder.varying(_source(i), n, i.type, centroid=i.centroid, **more)  # type: ignore[arg-type]
+                size = words(f"{i.type}x{n}" if n > 1 else i.type)
+                self.plan.inputs[i.name] = at, size
+                if size % 2:
+                    raise self.error(f"`{i.name}`: a half value of one or two components is not supported")
+            if fetch is not None:
+                texel = 4 if fetch.texel == "f32" else 2
+                self.plan.inputs[fetch.name] = at + size, texel
+                size += texel
+            end = at + size
+        return max(end + end % 2, words(self.interface.target))
+
+    def _units(self) -> dict[int, ShaderSampler]:
+        """Return the samplers by unit."""
+        out: dict[int, ShaderSampler] = {}
+        for s in self.interface.samplers:
+            if s.unit is not None:
+                out[s.unit] = s
+        for s in self.interface.samplers:
+            if s.unit is None:
+                out[next(k for k in range(16) if k not in out)] = s
+        return out
+
+    def _shared(self) -> int:
+        """Add uniforms and samplers; return the first register sa after them."""
+        end = 0
+        for u in self.interface.uniforms:
+            if not self._kept(u.name):
+                continue
+            at = self.builder.uniform(u.name, u.type, u.components, array=u.array,
+                                      semantic=u.semantic)  # fmt: skip
+            size = words(f"{u.type}x{u.components}") if u.components > 1 and u.type != "s32" else u.components
+            stride = 1 if u.type == "s32" else size + size % 2 if u.array > 1 and size > 1 else size
+            self.plan.uniforms[u.name] = at, stride
+            end = max(end, at + (u.components if u.type == "s32" else stride) * u.array)
+        if end > SHARED:
+            raise self.error(f"the uniforms take {end} registers; there are {SHARED}")
+        sampled = {SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE}
+        for unit, s in sorted(self._units().items()):
+            if not self._kept(s.name):
+                continue
+            at = self.builder.sampler(s.name, unit=unit, array=s.array, cube=s.kind == "cube", state=s.name in sampled)
+            if at >= 0:
+                self.plan.textures[s.name] = at
+                end = max(end, at + 4)
+        return end + end % 2
+
+    def _vertex_outputs(self) -> None:
+        names: dict[str, ShaderOutput] = {}
+        for o in self.interface.outputs:
+            name = _output(o.semantic)
+            if name is None:
+                raise self.error(f"`{o.name}`: a vertex program has no output {o.semantic}")
+            names[name] = o
+            if name != "position":
+                n = max(o.components, 2) if name.startswith("texcoord") else 4
+                self.builder.output(name, n, half=o.type == "f16")
+        v = self.builder.file().varyings
+        for place in vertex_outputs(v.outputs1, v.outputs2):  # type: ignore[union-attr]
+            if place.name in names:
+                o = names[place.name]
+                self.plan.outputs[o.name] = place.register, min(o.components, place.components)
+
+    def _fragment_outputs(self) -> None:
+        to = self.interface.target
+        for o in self.interface.outputs:
+            if o.semantic.startswith("COLOR"):
+                self.plan.outputs[o.name] = 0, words(to)
+                self.builder.result(element(to), count(to))
+
+    # --- programs ---------------------------------------------------------------------------------------------------
+    def _programs(
+        self, secondary: Function | None, kinds: dict[str, str], attributes: int, data: int
+    ) -> CompiledShader:
+        """Compile both programs: literals follow the uniforms, and what is computed once follows the literals.
+
+        How many literals there are is known when both have been compiled, which needs places of what is computed
+        once: these are corrected where the guess was wrong.
+        """
+        literals = LiteralPool()
+        base = data
+        for _ in range(8):
+            pool = LiteralPool()
+            once = dict(self.plan.uniforms)
+            at = base
+            places: dict[str, int] = {}
+            for name, kind in kinds.items():
+                size = words(kind)
+                at += at % 2 if size > 1 else 0
+                places[name] = at
+                once[name] = at, size
+                at += size
+            plan = copy(self.plan)
+            plan.uniforms = once
+            first = at + at % 2
+            two: ProgramCode | None = None
+            if secondary is not None:
+                other = ProgramPlan(self.interface, "secondary")
+                other.uniforms = self.plan.uniforms
+                other.outputs = {n: (at, words(kinds[n])) for n, at in places.items()}
+                two = compile_program(secondary, other, Registers(secondary=True, first=first), pool)
+            one = compile_program(self.f, plan, Registers(attributes), pool)
+            literals = pool
+            end = data + len(pool.words) + len(pool.words) % 2
+            if end == base:
+                break
+            base = end
+        else:
+            raise self.error("the places of constants are not found")
+        for k, word in enumerate(literals.words):
+            self.builder.literal(word, data + k)
+        if base > SHARED:
+            raise self.error(f"uniforms and constants take {base} registers; there are {SHARED}")
+        return self._written(one.text(data), two.text(data) if two is not None else None)
+
+    def _written(self, one: CodeText, two: CodeText | None) -> CompiledShader:
+        isa = sgx543("usse")
+        lines, places = list(one.lines), dict(enumerate(one.places))
+        if one.kills:
+            cut = self._phase_cut(one)
+            lines = [MORE_PHASES, *lines[:cut], "nop end", LAST_PHASE, *lines[cut:]]
+            places = {k + (1 if k < cut else 3): p for k, p in places.items()}
+        else:
+            lines = [LAST_PHASE, *lines]
+            places = {k + 1: p for k, p in places.items()}
+        if self.vertex:
+            lines.append("emit end")
+        primary = isa.assemble("\n".join(lines), "primary")
+        secondary = isa.assemble("\n".join([*two.lines, "nop end"] if two is not None else []), "secondary")
+        file = self.builder.file(primary, secondary)
+        more = dict(enumerate(two.places)) if two is not None else {}
+        return CompiledShader(self.builder.to_bytes(primary, secondary), file, primary, secondary, places, more)
+
+    def _phase_cut(self, code: CodeText) -> int:
+        """Return the instruction that the phase after the one that discards begins with.
+
+        It is the one after the last discard, or the beginning of the next block where that is under a branch.
+        """
+        last = code.kills[-1] + 1
+        jumps = [(k, k + int(line.split()[-1])) for k, line in enumerate(code.lines) if " br " in f" {line}"]
+        if not jumps:
+            return last
+        for at in sorted({last, *(s for s in code.starts if s >= last)}):
+            if not any((start < at) != (target < at) and target != at for start, target in jumps):
+                return at
+        return len(code.lines)
+
+
+def _source(i: ShaderInput) -> str:
+    if i.semantic.startswith("TEXCOORD"):
+        return f"texcoord{int(i.semantic[8:] or 0)}"
+    return SOURCES[i.semantic]
+
+
+def _output(semantic: str) -> str | None:
+    if semantic in OUTPUTS:
+        return OUTPUTS[semantic]
+    for stem, name, limit in (("COLOR", "color", 2), ("TEXCOORD", "texcoord", 10), ("CLP", "clip", 8)):
+        rest = semantic[len(stem) :]
+        if semantic.startswith(stem) and (not rest or rest.isdigit()) and int(rest or 0) < limit:
+            return f"{name}{int(rest or 0)}"
+    return None

@@ -1,0 +1,191 @@
+"""Passes on shaders: texels fetched before the program, what a draw computes once, and the format of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isakit.compile.builder import IrBuilder
+from isakit.compile.ir import NOWHERE, Const, Effect, Function, Ins, IrValue, Operation, OpUniformity
+from isakit.compile.ops import PHI
+from isakit.compile.passes.ssa import replace
+from isakit.compile.shader import ShaderInterface
+from isakit.compile.vector_ops import (
+    FACING,
+    INPUT,
+    JOIN,
+    OUTPUT,
+    SAMPLE,
+    SWIZZLE,
+    UNIFORM,
+    UNIFORM_AT,
+    VABS,
+    VCVT,
+    VNEG,
+    VSEL,
+    count,
+    element,
+)
+
+READ_AS_THEY_ARE = (SWIZZLE, VNEG, VABS, UNIFORM)
+"""Operations that cost nothing where their result is read."""
+
+
+# --- texels ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Fetch:
+    """A texel that is fetched before the program starts.
+
+    Attributes:
+        name: of the input that it is in the code.
+        coordinate: number of the texture coordinate.
+        projection: `xy`, `xyw` or `xyz`.
+        texel: f16 or f32.
+    """
+
+    name: str
+    sampler: str
+    coordinate: int
+    projection: str
+    texel: str
+
+
+def texels_fetched_early(f: Function, interface: ShaderInterface) -> list[Fetch]:
+    """Make samples at texture coordinates as they come inputs of the program."""
+    semantics = {i.name: i.semantic for i in interface.inputs}
+    found: dict[Fetch, Fetch] = {}
+    for i in f.instructions():
+        if i.op is not SAMPLE:
+            continue
+        a = SAMPLE.of(i)
+        where = _coordinate(i.args[0])
+        if where is None or a.lod or element(i.args[0].kind) != "f32":
+            continue
+        name, letters = where
+        semantic = semantics.get(name, "")
+        if not semantic.startswith("TEXCOORD"):
+            continue
+        n = 2 if a.kind == "2d" else 3 if a.kind == "cube" else len(letters)
+        projection = {("2d", "xy"): "xy", ("cube", "xyz"): "xyz", ("proj", "xyz"): "xyz", ("proj", "xyzw"): "xyw"}
+        how = projection.get((a.kind, letters[:n]))
+        if how is None:
+            continue
+        texel = element(a.to)
+        same = Fetch(f"texel {a.sampler} {semantic} {how} {texel}", a.sampler, int(semantic[8:] or 0), how, texel)
+        found[same] = same
+        i.become(INPUT(same.name, a.to), [])
+    return list(found)
+
+
+def _coordinate(v: IrValue) -> tuple[str, str] | None:
+    """Return (input, channels) of a value that is channels of an input."""
+    letters = "xyzw"[: count(v.kind)]
+    while v.ins is not None and v.ins.op is SWIZZLE:
+        inner = SWIZZLE.of(v.ins).pattern
+        if any(inner["xyzw".index(c)] not in "xyzw" for c in letters):
+            return None
+        letters = "".join(inner["xyzw".index(c)] for c in letters)
+        v = v.ins.args[0]
+    return (INPUT.of(v.ins).name, letters) if v.ins is not None and v.ins.op is INPUT else None
+
+
+# --- what is the same for all ----------------------------------------------------------------------------------------
+def uniform_part(f: Function) -> tuple[Function | None, dict[str, str]]:
+    """Move what depends on uniforms alone to a function of its own, which runs once.
+
+    Returns it (None if there is nothing) and the kinds of its outputs, which the other one reads as uniforms.
+    """
+    uniform: set[IrValue] = set()
+    for b in f.blocks:
+        for i in b.ins:
+            fits = i.op.effect is Effect.NONE and i.op.uniformity in (OpUniformity.OPERANDS, OpUniformity.ALWAYS)
+            numbers = bool(i.outs) and i.out.kind not in ("p", "r") and all(a.kind not in ("p", "r") for a in i.args)
+            if fits and numbers and i.op is not PHI and all(isinstance(a, Const) or a in uniform for a in i.args):
+                uniform.add(i.out)
+    read: dict[IrValue, None] = {}
+    for b in f.blocks:
+        for i in (*b.phis, *b.ins):
+            if not i.outs or i.out not in uniform:
+                read |= {v: None for a in i.args for v in _computed(a, uniform)}
+    moved = {v for v in read if _computes(v)}
+    if not moved:
+        return None, {}
+    secondary = Function(f"{f.name} once")
+    block = secondary.block()
+    copies: dict[IrValue, IrValue] = {}
+
+    def copy(v: IrValue) -> IrValue:
+        if isinstance(v, Const):
+            return v
+        if v not in copies:
+            assert v.ins is not None
+            new = Ins(Operation(v.ins.op, v.ins.attrs), [copy(a) for a in v.ins.args], [v.kind], v.ins.loc)
+            new.block = block
+            block.ins.append(new)
+            copies[v] = new.out
+        return copies[v]
+
+    kinds: dict[str, str] = {}
+    replaced: dict[IrValue, IrValue] = {}
+    for v in read:
+        if v not in moved:
+            continue
+        name = f"once {len(kinds)}"
+        kinds[name] = v.kind
+        out = Ins(OUTPUT(name), [copy(v)], (), v.ins.loc if v.ins is not None else NOWHERE)
+        out.block = block
+        block.ins.append(out)
+        assert v.ins is not None
+        new = Ins(UNIFORM(name, 0, v.kind), [], (v.kind,), v.ins.loc)
+        new.block = v.ins.block
+        assert new.block is not None
+        new.block.ins.insert(new.block.ins.index(v.ins), new)
+        replaced[v] = new.out
+    replace(f, replaced)
+    return secondary, kinds
+
+
+def _computed(v: IrValue, uniform: set[IrValue]) -> list[IrValue]:
+    """Return the uniform values that something reads which reads a value: those below what costs nothing."""
+    if v not in uniform or v.ins is None:
+        return []
+    if v.ins.op in READ_AS_THEY_ARE or (v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args)):
+        return [w for a in v.ins.args for w in _computed(a, uniform)]
+    return [v]
+
+
+def _computes(v: IrValue) -> bool:
+    return v.ins is not None and v.ins.op not in (*READ_AS_THEY_ARE, UNIFORM_AT)
+
+
+# --- inputs and results ----------------------------------------------------------------------------------------------
+def facing_is_a_condition(f: Function, interface: ShaderInterface) -> None:
+    """Replace the input that says which side is seen by a choice between 1 and -1."""
+    names = {i.name for i in interface.inputs if i.semantic == "FACE"}
+    for b in f.blocks:
+        for i in list(b.ins):
+            if i.op is INPUT and INPUT.of(i).name in names:
+                test = Ins(FACING, [], "p", i.loc)
+                test.block = b
+                b.ins.insert(b.ins.index(i), test)
+                i.become(VSEL, [test.out, Const(0xBF80_0000, "f32"), Const(0x3F80_0000, "f32")])
+
+
+def result_has_its_format(f: Function, interface: ShaderInterface) -> None:
+    """Convert the colour of a fragment program to the kind of the target; what it has not is 0."""
+    color = {o.name for o in interface.outputs if o.semantic.startswith("COLOR")}
+    to = interface.target
+    for b in f.blocks:
+        for i in list(b.ins):
+            if i.op is not OUTPUT or OUTPUT.of(i).name not in color or i.args[0].kind == to:
+                continue
+            b.ins.remove(i)
+            build = IrBuilder(f, b)
+            build.loc = i.loc
+            v = i.args[0]
+            v = v if element(v.kind) == element(to) else build.op(VCVT(element(to)), v)
+            more = count(to) - count(v.kind)
+            if more > 0:
+                v = build.op(JOIN, v, *([Const(0, element(to))] * more))
+            elif more < 0:
+                v = build.op(SWIZZLE("xyzw"[: count(to)]), v)
+            build.emit(OUTPUT(OUTPUT.of(i).name), [v], ())
