@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conftest import ROOT
 from isakit.debug.dap import DapServer, read_message
+from support.clients.command_line import run
 from support.clients.node_tools import needs_node, node
 from support.runners.debugging import diverging
+
+DIVERGE = (str(ROOT / "examples/tesla/diverge.s"), "--block", "64", "--arg", "zeros:i32:64")
 
 
 class Client:
     """A client of the protocol: requests out, responses and events in."""
 
-    def __init__(self) -> None:
+    def __init__(self, *debug: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "isakit", "debug", str(ROOT / "examples/tesla/diverge.s"), "--block", "64",
-             "--arg", "zeros:i32:64", "--dap"],
+            [sys.executable, "-m", "isakit", "debug", *(debug or DIVERGE), "--dap"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.seq = 0
@@ -113,6 +117,132 @@ def test_a_conversation(client: Client) -> None:
     client.event("terminated")
     client.body("disconnect")
     assert client.process.wait(20) == 0
+
+
+LOOP = """\
+import isakit
+
+@isakit.kernel
+def total(out: "u32p", n: "u32"):
+    value = 0
+    for k in range(n):
+        value += k * k
+    out[thread.x] = value
+"""
+
+
+@pytest.fixture
+def editors() -> Iterator[Callable[..., Client]]:
+    """Start clients; end their adapters."""
+    made: list[Client] = []
+
+    def make(*debug: str) -> Client:
+        made.append(Client(*debug))
+        return made[-1]
+
+    yield make
+    for c in made:
+        c.process.kill()
+        c.process.wait()
+
+
+def top(client: Client) -> tuple[str, int]:
+    """Return the file and the line at which the first thread stands."""
+    frame = client.body("stackTrace", threadId=1)["stackFrames"][0]
+    return frame["source"]["name"], frame["line"]
+
+
+def test_source_of_a_python_kernel(editors: Callable[..., Client], tmp_path: Path) -> None:
+    text, cubin = tmp_path / "total.py", tmp_path / "total.cubin"
+    text.write_text(LOOP)
+    run("cc", str(text), "-o", str(cubin))
+    client = editors(str(cubin), "--block", "32", "--arg", "out:u32:32", "--arg", "u32:3")
+    client.begin()
+    source = {"path": str(text)}
+    lines = client.body("breakpointLocations", source=source, line=1, endLine=20)["breakpoints"]
+    assert {8} < {b["line"] for b in lines} <= {4, 5, 6, 7, 8}
+    found = client.body("setBreakpoints", source=source, breakpoints=[{"line": 8}, {"line": 99}])["breakpoints"]
+    assert [b["verified"] for b in found] == [True, False]
+    assert found[0]["line"] == 8
+    client.body("continue", threadId=1)
+    stop = client.event("stopped")
+    assert (stop["reason"], stop["hitBreakpointIds"]) == ("breakpoint", [found[0]["id"]])
+    assert top(client) == ("total.py", 8)
+    client.body("stepBack", threadId=1)
+    assert client.event("stopped")["reason"] == "step"
+    assert top(client)[1] in (6, 7)
+    client.body("setBreakpoints", source=source, breakpoints=[])
+    client.body("restart")
+    client.event("stopped")
+    seen = []
+    for _ in range(40):
+        client.body("next", threadId=1)
+        message = client.receive() if not client.events else client.events.pop(0)
+        if message["event"] != "stopped":
+            break
+        seen.append(top(client)[1])
+    assert seen[-1] == 8
+    assert all(a != b for a, b in itertools.pairwise(seen))
+    assert [s["path"] for s in client.body("loadedSources")["sources"]] == [str(text)]
+
+
+def test_source_of_assembly_and_functions(client: Client) -> None:
+    client.begin()
+    text = ROOT / "examples/tesla/diverge.s"
+    label = next(n for n, line in enumerate(text.read_text().splitlines(), 1) if line.startswith("twice:"))
+    assert top(client)[0] == "diverge.s"
+    (b,) = client.body("setBreakpoints", source={"path": str(text)}, breakpoints=[{"line": label}])["breakpoints"]
+    assert b["verified"]
+    assert b["line"] >= label
+    client.body("continue", threadId=1)
+    assert client.event("stopped")["reason"] == "breakpoint"
+    assert top(client) == ("diverge.s", b["line"])
+    client.body("setBreakpoints", source={"path": str(text)}, breakpoints=[])
+    client.body("restart")
+    client.event("stopped")
+    names = [{"name": "twice", "hitCondition": "2"}, {"name": "nowhere"}]
+    found = client.body("setFunctionBreakpoints", breakpoints=names)["breakpoints"]
+    assert [b["verified"] for b in found] == [True, False]
+    client.body("continue", threadId=1)
+    stop = client.event("stopped")
+    assert (stop["reason"], stop["threadId"]) == ("function breakpoint", 2)
+    before = client.body("stackTrace", threadId=2)["stackFrames"][0]["instructionPointerReference"]
+    client.body("stepIn", threadId=2, granularity="instruction")
+    client.event("stopped")
+    assert client.body("stackTrace", threadId=2)["stackFrames"][0]["instructionPointerReference"] != before
+    assert client.body("setExceptionBreakpoints", filters=[]) == {}
+    assert not client.ask("exceptionInfo", threadId=1)["success"]
+
+
+def test_source_that_is_in_no_file_is_the_ptx(editors: Callable[..., Client], tmp_path: Path) -> None:
+    cubin = tmp_path / "k.cubin"
+    text = ".version 1.4\n.target sm_13\n.entry k ()\n{\n  .reg .u32 %r<3>;\n  mov.u32 %r1, 7;\n"
+    text += "  st.shared.u32 [64], %r1;\n  st.shared.u32 [68], %r1;\n  exit;\n}\n"
+    run("cc", "-", "-o", str(cubin), "--language", "ptx", stdin=text)
+    client = editors(str(cubin), "--block", "32", "--shared", "256")
+    client.begin()
+    frame = client.body("stackTrace", threadId=1)["stackFrames"][0]
+    assert frame["source"] == {"name": "kernel.ptx", "sourceReference": 1}
+    content = client.body("source", sourceReference=1, source=frame["source"])["content"]
+    assert content.splitlines()[frame["line"] - 1].strip() == "st.shared.u32 [64], %r1;"
+    wanted = [{"line": n} for n, line in enumerate(content.splitlines(), 1) if "[68]" in line]
+    (b,) = client.body("setBreakpoints", source=frame["source"], breakpoints=wanted)["breakpoints"]
+    assert b["verified"]
+    client.body("continue", threadId=1)
+    client.event("stopped")
+    assert top(client) == ("kernel.ptx", wanted[0]["line"])
+    assert not client.ask("source", sourceReference=2)["success"]
+
+
+def test_a_fault_says_what_it_is(editors: Callable[..., Client], tmp_path: Path) -> None:
+    path = tmp_path / "k.s"
+    path.write_text(".isa tesla\nmov b32 $r1 0x40\n\nld b32 $r0 g14[$r1]\nexit nop\n")
+    client = editors(str(path), "--block", "32")
+    client.begin()
+    client.body("continue", threadId=1)
+    assert client.event("stopped")["reason"] == "exception"
+    assert top(client) == ("k.s", 4)
+    assert "g14" in client.body("exceptionInfo", threadId=1)["description"]
 
 
 def test_requests_that_are_wrong_are_answered(client: Client) -> None:

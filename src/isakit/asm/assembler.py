@@ -114,6 +114,7 @@ class _Resolver:
             name: unit * (placement.positions[k] if k < len(placement.positions) else placement.end)
             for name, k in section.labels.items()
         }
+        program.path = "" if self.source.path.startswith("<") else self.source.path
         program.source_lines = {
             unit * at: item.statement.line
             for item, at in zip(section.items, placement.positions, strict=True)

@@ -10,7 +10,7 @@ from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
 from isakit.description import ConstantSegment, Kernel
 from isakit.lean import cached_property
-from isakit.line_table import LineTable
+from isakit.line_table import LineTable, SourceLine
 
 
 class Program(Sequence[Instruction]):
@@ -20,7 +20,8 @@ class Program(Sequence[Instruction]):
     description of the kernel, from its file or from the source text. `parts` are the programs of the kernels where a
     text has several, or programs of several types; then this program is their code one after the other. `constants` are
     the constant banks of the whole text, `file` is what directives of a file format made of it, `labels` are the byte
-    addresses of the labels of a source text, `source_lines` the lines of that text by the address of the instruction.
+    addresses of the labels of a source text, `source_lines` the lines of that text by the address of the instruction,
+    `path` is its file, "" where it has none.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Program(Sequence[Instruction]):
         self.file: object = None
         self.labels: dict[str, int] = {}
         self.source_lines: dict[int, int] = {}
+        self.path = ""
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:
@@ -51,7 +53,7 @@ class Program(Sequence[Instruction]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the program without the instructions, which are decoded again when they are asked for."""
-        return {k: v for k, v in vars(self).items() if k not in ("instructions", "_addresses")}
+        return {k: v for k, v in vars(self).items() if k not in ("instructions", "_addresses", "source_table")}
 
     @property
     def isa(self) -> str:
@@ -72,6 +74,13 @@ class Program(Sequence[Instruction]):
     def lines(self) -> LineTable | None:
         """The lines of PTX and source that the instructions come from; None if nothing says so."""
         return self.kernel.lines if self.kernel is not None else None
+
+    @cached_property
+    def source_table(self) -> LineTable | None:
+        """As `lines`, and for assembly texts from files the lines of the text."""
+        if self.lines is not None or not self.path:
+            return self.lines
+        return LineTable((a, SourceLine(0, self.path, n)) for a, n in self.source_lines.items())
 
     @property
     def kernels(self) -> dict[str, Program]:

@@ -62,16 +62,17 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[
             from isakit.cli.microcode import prepared_core
 
             core = prepared_core(source, [spec for spec, _, _ in specs], options["engine"])
-            return Prepared("vuc", core, _with_labels(source))
+            return Prepared("vuc", core, _assembled(source))
         case _:
             run_.refuse_kernel_options("a shader", ())
             return _usse(source, specs, options)
 
 
-def _with_labels(source: Any) -> Program | None:
+def _assembled(source: Any) -> Program | None:
+    """Return what was assembled from a text, which has labels and lines; None for another source."""
     from isakit.asm import Program
 
-    return source if isinstance(source, Program) and source.labels else None
+    return source if isinstance(source, Program) else None
 
 
 def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Prepared:
@@ -80,7 +81,7 @@ def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, An
     _, kernel, arguments = run_.prepared_kernel(source, specs, options)
     values = [a.value for a in arguments]
     machine = kernel.machine(options["grid"], options["block"], values, dynamic_shared=options["shared"])
-    program = _with_labels(source)
+    program = _assembled(source)
     if program is not None and program.parts:
         program = program.kernels.get(kernel.name)
     if program is None and isinstance(source, Module) and source[kernel.name].lines is not None:

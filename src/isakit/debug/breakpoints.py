@@ -62,7 +62,7 @@ def _source_line(session: SessionView, place: str) -> list[int]:
     path, _, number = place.rpartition(":")
     if not number.isdecimal():
         return []
-    table = session.program.lines
+    table = session.program.source_table
     if table is None:
         raise LaunchError(f"no line {place}: this program does not know its source lines")
     found = table.ptx_addresses(int(number))[:1] if path == "ptx" else table.addresses(int(number), path)

@@ -1,14 +1,16 @@
 """The Debug Adapter Protocol over a pair of streams: what editors speak to a session.
 
 Threads are warps (groups of invocations, the core); registers are those of the group's first active lane, or of the
-focused one. There is no source: editors show the disassembly. A client that goes away, or sends what is not a message,
-ends the conversation.
+focused one. Source is the file that the compiler or the assembler knows the lines of, else the PTX; where nothing is
+known, editors show the disassembly. Steps are those of lines unless an editor asks for instructions. A client that goes
+away, or sends what is not a message, ends the conversation.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import os
 import queue
 import socket
 import threading
@@ -18,7 +20,8 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from isakit.debug import groups, loopback
 from isakit.debug.session import Session
-from isakit.debug.stops import Stop
+from isakit.debug.sources import SourcePlace, Sources
+from isakit.debug.stops import Breakpoint, Stop
 from isakit.errors import IsakitError, LaunchError, described_bug
 
 LONGEST = 1 << 20
@@ -28,10 +31,12 @@ _HEADERS = (b"content-length", b"content-type")
 MOST = 1 << 16
 """Instructions or bytes that one request may ask for."""
 _GONE = object()
-_REASONS = {"breakpoint": "instruction breakpoint", "watchpoint": "data breakpoint", "step": "step", "until": "step",
-            "fault": "exception", "interrupt": "pause", "start": "entry"}  # fmt: skip
+_REASONS = {"watchpoint": "data breakpoint", "step": "step", "until": "step",
+            "fault": "exception", "interrupt": "pause", "start": "entry", "moved": "goto"}  # fmt: skip
 REGISTERS, FACTS, STACK = 1, 2, 3
 """References of the scopes."""
+PTX = 1
+"""Reference of the source that is in no file."""
 
 Message = Mapping[str, Any]
 
@@ -94,8 +99,9 @@ class Adapter:
         self._inbox: queue.Queue[Any] = queue.Queue(1000)
         self._held: list[Message] = []
         self._ended = self._said_so = False
-        self._breakpoints: list[int] = []
-        self._watchpoints: list[int] = []
+        self._sources = Sources(session)
+        self._set: dict[str, list[int]] = {}
+        """Numbers of the breakpoints that a request has set, which the next such request replaces."""
         session.asked = self._interrupted
 
     def serve(self) -> bool:
@@ -107,8 +113,8 @@ class Adapter:
                 break
             if cast(Message, message).get("type") == "request":
                 self._answer(cast(Message, message))
-        for n in (*self._breakpoints, *self._watchpoints):
-            self.session.breakpoints.pop(n, None)
+        for kind in list(self._set):
+            self._forget(kind)
         return self._said_so
 
     def _read(self) -> None:
@@ -175,11 +181,11 @@ class Adapter:
         self._said_so = self._said_so or name in ("disconnect", "terminate")
         self._ended = self._ended or self._said_so
 
-    def _moved(self, move: Callable[[Session], Stop], arguments: Message) -> Stop:
+    def _moved(self, move: Callable[[Adapter, bool], Stop], arguments: Message) -> Stop:
         try:
             if "threadId" in arguments:
                 groups.look_at(self.session, int(arguments["threadId"]))
-            return move(self.session)
+            return move(self, arguments.get("granularity") != "instruction")
         except IsakitError as e:
             self._event("output", category="stderr", output=f"{e}\n")
             return self.session.stop
@@ -190,6 +196,9 @@ class Adapter:
             self._event("terminated")
             return
         reason = _REASONS.get(stop.reason, stop.reason)
+        if stop.reason == "breakpoint":
+            kind = next((k for k, numbers in self._set.items() if set(numbers) & set(stop.numbers)), "instruction")
+            reason = f"{kind} breakpoint" if kind in ("function", "instruction") else "breakpoint"
         self._event("stopped", reason=reason, description=stop.text, text=stop.text, allThreadsStopped=True,
                     threadId=self._focused(), hitBreakpointIds=list(stop.numbers))  # fmt: skip
 
@@ -203,7 +212,9 @@ class Adapter:
             ("supportsConfigurationDoneRequest", "supportsStepBack", "supportsDisassembleRequest",
              "supportsInstructionBreakpoints", "supportsReadMemoryRequest", "supportsWriteMemoryRequest",
              "supportsSetVariable", "supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints",
-             "supportsDataBreakpoints", "supportsSteppingGranularity", "supportsTerminateRequest"), True,
+             "supportsDataBreakpoints", "supportsSteppingGranularity", "supportsTerminateRequest",
+             "supportsFunctionBreakpoints", "supportsBreakpointLocationsRequest", "supportsLoadedSourcesRequest",
+             "supportsRestartRequest", "supportsExceptionInfoRequest", "supportsEvaluateForHovers"), True,
         )  # fmt: skip
 
     def _nothing(self, arguments: Message) -> Any:
@@ -220,11 +231,28 @@ class Adapter:
         places = [] if here is None else [here]
         places += [f.address for f in session.frames() if "call" in f.kind]
         frames = [
-            {"id": k + 1, "name": session.label_at(a) or hex(a), "line": 0, "column": 0,
-             "instructionPointerReference": hex(a)}
+            {"id": k + 1, "name": session.label_at(a) or hex(a), "instructionPointerReference": hex(a),
+             **self._line(self._sources.at(a))}
             for k, a in enumerate(places)
         ]  # fmt: skip
         return {"stackFrames": frames, "totalFrames": len(frames)}
+
+    def _line(self, place: SourcePlace | None) -> dict[str, Any]:
+        """Return the line of a frame; line 0 where none is known."""
+        if place is None:
+            return {"line": 0, "column": 0}
+        return {"line": place.line, "column": 1, "source": _source(place.path)}
+
+    def _source_text(self, arguments: Message) -> Any:
+        about: Any = arguments.get("source") or {}
+        reference = int(arguments.get("sourceReference") or about.get("sourceReference") or 0)
+        if reference != PTX or not self._sources.ptx:
+            raise LaunchError("this source is a file, or is not known")
+        return {"content": self._sources.ptx, "mimeType": "text/x-ptx"}
+
+    def _loaded_sources(self, arguments: Message) -> Any:
+        files = [_source(f) for f in self._sources.files]
+        return {"sources": [*files, *([_source("")] if self._sources.ptx else [])]}
 
     def _scopes(self, arguments: Message) -> Any:
         names = (("Registers", REGISTERS), ("Facts", FACTS), ("Stack", STACK))
@@ -259,22 +287,63 @@ class Adapter:
         return {"result": str(self.session.evaluate(text)), "variablesReference": 0}
 
     def _instruction_breakpoints(self, arguments: Message) -> Any:
-        session = self.session
-        for n in self._breakpoints:
-            session.breakpoints.pop(n, None)
-        self._breakpoints = []
+        self._forget("instruction")
         out: list[dict[str, Any]] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
             try:
                 address = int(str(b["instructionReference"]), 0) + int(b.get("offset", 0))
-                ignore = max(0, int(b.get("hitCondition") or 1) - 1)
-                made = session.break_at(address, str(b.get("condition") or ""), ignore=ignore)
-            except (IsakitError, ValueError, TypeError, KeyError, AttributeError) as e:
+                made = self._break("instruction", address, b)
+            except _UNUSABLE as e:
                 out.append({"verified": False, "message": str(e)})
                 continue
-            self._breakpoints.append(made.number)
             out.append({"id": made.number, "verified": True, "instructionReference": hex(address)})
         return {"breakpoints": out}
+
+    def _source_breakpoints(self, arguments: Message) -> Any:
+        """Set the breakpoints of a file, in place of those it had. A line without code leads to the next with some."""
+        path = _path(arguments["source"])
+        self._forget(path)
+        out: list[dict[str, Any]] = []
+        for b in list(arguments.get("breakpoints", []))[:MOST]:
+            try:
+                where = self._sources.place(path, int(b["line"]))
+                if where is None:
+                    raise LaunchError("no code comes from this line or those below it")
+                made = self._break(path, where, b)
+            except _UNUSABLE as e:
+                out.append({"verified": False, "message": str(e)})
+                continue
+            line = int(where.rpartition(":")[2])
+            out.append({"id": made.number, "verified": True, "line": line, "source": _source(path)})
+        return {"breakpoints": out}
+
+    def _function_breakpoints(self, arguments: Message) -> Any:
+        self._forget("function")
+        out: list[dict[str, Any]] = []
+        for b in list(arguments.get("breakpoints", []))[:MOST]:
+            try:
+                made = self._break("function", str(b["name"]), b)
+            except _UNUSABLE as e:
+                out.append({"verified": False, "message": str(e)})
+                continue
+            out.append({"id": made.number, "verified": True})
+        return {"breakpoints": out}
+
+    def _break(self, kind: str, where: str | int, asked: Any) -> Breakpoint:
+        """Set a breakpoint with the conditions that a request gives it."""
+        ignore = max(0, int(asked.get("hitCondition") or 1) - 1)
+        made = self.session.break_at(where, str(asked.get("condition") or ""), ignore=ignore)
+        self._set.setdefault(kind, []).append(made.number)
+        return made
+
+    def _forget(self, kind: str) -> None:
+        for n in self._set.pop(kind, ()):
+            self.session.breakpoints.pop(n, None)
+
+    def _breakpoint_locations(self, arguments: Message) -> Any:
+        first = int(arguments["line"])
+        lines = self._sources.lines(_path(arguments["source"]), first, int(arguments.get("endLine") or first))
+        return {"breakpoints": [{"line": n} for n in lines]}
 
     def _data_info(self, arguments: Message) -> Any:
         name = str(arguments["name"])
@@ -282,11 +351,16 @@ class Adapter:
         return {"dataId": name, "description": name, "accessTypes": ["write"], "canPersist": False}
 
     def _data_breakpoints(self, arguments: Message) -> Any:
-        for n in self._watchpoints:
-            self.session.breakpoints.pop(n, None)
+        self._forget("data")
         made = [self.session.watch(str(b["dataId"]), "write") for b in list(arguments.get("breakpoints", []))[:100]]
-        self._watchpoints = [b.number for b in made]
+        self._set["data"] = [b.number for b in made]
         return {"breakpoints": [{"id": b.number, "verified": True} for b in made]}
+
+    def _exception_info(self, arguments: Message) -> Any:
+        stop = self.session.stop
+        if stop.reason != "fault":
+            raise LaunchError("nothing has faulted")
+        return {"exceptionId": "fault", "description": stop.text, "breakMode": "always"}
 
     def _disassemble(self, arguments: Message) -> Any:
         code = list(self.session.program)
@@ -331,13 +405,35 @@ _HANDLERS: dict[str, Callable[[Adapter, Message], Any]] = {
     "setInstructionBreakpoints": Adapter._instruction_breakpoints, "dataBreakpointInfo": Adapter._data_info,
     "setDataBreakpoints": Adapter._data_breakpoints, "disassemble": Adapter._disassemble,
     "readMemory": Adapter._read_memory, "writeMemory": Adapter._write_memory, "pause": Adapter._pause,
+    "setBreakpoints": Adapter._source_breakpoints, "setFunctionBreakpoints": Adapter._function_breakpoints,
+    "breakpointLocations": Adapter._breakpoint_locations, "source": Adapter._source_text,
+    "loadedSources": Adapter._loaded_sources, "exceptionInfo": Adapter._exception_info,
+    "setExceptionBreakpoints": Adapter._nothing,
 }  # fmt: skip
 # pyright: reportPrivateUsage=false
-_MOVES: dict[str, Callable[[Session], Stop]] = {
-    "continue": lambda s: s.cont(), "next": lambda s: s.next(), "stepIn": lambda s: s.step(),
-    "stepOut": lambda s: s.finish(), "stepBack": lambda s: s.reverse_step(),
-    "reverseContinue": lambda s: s.reverse_cont(),
-}  # fmt: skip
+_MOVES: dict[str, Callable[[Adapter, bool], Stop]] = {
+    "continue": lambda a, lines: a.session.cont(),
+    "next": lambda a, lines: a._sources.step(into=False) if lines else a.session.next(),
+    "stepIn": lambda a, lines: a._sources.step(into=True) if lines else a.session.step(),
+    "stepOut": lambda a, lines: a.session.finish(),
+    "stepBack": lambda a, lines: a._sources.reverse_step() if lines else a.session.reverse_step(),
+    "reverseContinue": lambda a, lines: a.session.reverse_cont(),
+    "restart": lambda a, lines: a.session.goto(0),
+}
+_UNUSABLE = (IsakitError, ValueError, TypeError, KeyError, AttributeError)
+"""Errors of one breakpoint that a request asks for."""
+
+
+def _source(path: str) -> dict[str, Any]:
+    """Return a source as the protocol names it: a file, or the PTX."""
+    if path:
+        return {"name": os.path.basename(path), "path": path}
+    return {"name": "kernel.ptx", "sourceReference": PTX}
+
+
+def _path(source: Any) -> str:
+    """Return the path of a source that a request names; "" for the PTX."""
+    return "" if source.get("sourceReference") else str(source["path"])
 
 
 class DapServer:

@@ -1,0 +1,100 @@
+"""Source lines of a program being debugged: those its compiler knows, else those of its assembly text."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from isakit.debug.session import Session
+from isakit.debug.stops import Stop
+from isakit.line_table import LineTable, SourceLine
+
+POLLED = 64
+"""Instructions of a line between two looks whether to go on."""
+
+
+class SourcePlace(NamedTuple):
+    """A line of a source file; without a path a line of the PTX that the program was compiled from."""
+
+    path: str
+    line: int
+
+
+class Sources:
+    """The source of a session's program. `files` are absolute paths."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.table = session.program.source_table or LineTable([])
+        self._lines: dict[str, set[int]] = {}
+        for _, where in self.table:
+            place = _place(where)
+            if place is not None:
+                self._lines.setdefault(place.path, set()).add(place.line)
+
+    @property
+    def files(self) -> list[str]:
+        """Paths of the files that instructions come from."""
+        return sorted(path for path in self._lines if path)
+
+    @property
+    def ptx(self) -> str:
+        """The PTX, where instructions come from no other source that is known."""
+        return self.table.ptx if "" in self._lines else ""
+
+    def at(self, address: int | None) -> SourcePlace | None:
+        """Return the line that the instruction at an address comes from."""
+        where = None if address is None else self.table.at(address)
+        return None if where is None else _place(where)
+
+    def lines(self, path: str, first: int = 1, last: int | None = None) -> Sequence[int]:
+        """Return the lines of a file that have code, from `first` to `last`."""
+        return sorted(n for n in self._lines.get(self._known(path), ()) if n >= first and (last is None or n <= last))
+
+    def place(self, path: str, line: int) -> str | None:
+        """Return the line, or the next one that has code, as `Session.break_at` takes it; None behind the last one."""
+        known = self._known(path)
+        lines = self.lines(path)
+        k = bisect_left(lines, line)
+        if k == len(lines):
+            return None
+        if not known:
+            return f"ptx:{lines[k]}"
+        spelled = next(w.path for _, w in self.table if w.line == lines[k] and os.path.abspath(w.path) == known)
+        return f"{spelled}:{lines[k]}"
+
+    def _known(self, path: str) -> str:
+        """Return the path that the table has for a file; one that it does not have stays as it is."""
+        wanted = os.path.realpath(path) if path else ""
+        return next((p for p in self._lines if p and os.path.realpath(p) == wanted), path)
+
+    # --- moving by lines ----------------------------------------------------------------------------------------------
+    def step(self, *, into: bool) -> Stop:
+        """Execute the rest of the focused thread's line; calls as a whole unless `into`."""
+        return self._to_another_line(self.session.step if into else self.session.next)
+
+    def reverse_step(self) -> Stop:
+        """Take back instructions to those of another line."""
+        return self._to_another_line(self.session.reverse_step)
+
+    def _to_another_line(self, move: Callable[[], Stop]) -> Stop:
+        """Move until the focused thread is at another line whose place is known, or something else stops it."""
+        session = self.session
+        start = self.at(session.address)
+        count = 0
+        while True:
+            stop = move()
+            count += 1
+            here = self.at(session.address)
+            if stop.reason != "step" or session.finished or start is None or (here is not None and here != start):
+                return stop
+            if count % POLLED == 0 and session.asked is not None and session.asked():
+                return stop
+
+
+def _place(where: SourceLine) -> SourcePlace | None:
+    if where.line:
+        return SourcePlace(os.path.abspath(where.path), where.line)
+    return SourcePlace("", where.ptx) if where.ptx else None
