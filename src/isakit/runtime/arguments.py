@@ -76,10 +76,13 @@ def pass_arguments(
     passed = Passed(b"")
     data = bytearray()
     known: dict[int, Buffer] = {}
+    told = any(p.is_pointer for p in params or ())
     try:
         for i, arg in enumerate(args):
             param = params[i] if params is not None else None
             what = f"argument {i}" + (f" ({param.name})" if param is not None and param.name else "") + f" of {kernel}"
+            if told and param is not None and param.kind and not param.is_pointer:
+                _check_number(arg, param, what)
             piece = _piece(memory, arg, param, what, pointer_bytes, passed, known)
             at = param.offset if param is not None else aligned(len(data), len(piece))
             if len(data) < at + len(piece):
@@ -187,6 +190,15 @@ def _check_element(array: Array, param: Param | None, what: str) -> None:
     if given.kind in kinds and given.itemsize == wanted.itemsize:
         return
     raise LaunchError(f"{param.name or what} is {param.kind}, got {given}: {_how_to_pass(array, wanted, param)}")
+
+
+def _check_number(arg: Any, param: Param, what: str) -> None:
+    """Refuse what has an address for a parameter that is none, where a kernel says which are. Raises LaunchError."""
+    if isinstance(arg, np.ndarray) and arg.ndim == 0:
+        raise LaunchError(f"{what} is {param.kind}, got an array of no dimensions: pass its number, {param.name}[()]")
+    if isinstance(arg, np.ndarray | Buffer):
+        got = "a buffer" if isinstance(arg, Buffer) else "an array"
+        raise LaunchError(f"{what} is {param.kind}, got {got}: only parameters that are addresses take one")
 
 
 def _how_to_pass(array: Array, wanted: np.dtype[Any], param: Param) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -55,19 +58,33 @@ class Buffer:
         return self.memory.memory.bytes[start : start + count]
 
     def write(self, data: NDArray[Any] | bytes | bytearray | memoryview, offset: int = 0) -> None:
-        """Copy an array (in C order) or bytes into the buffer, from byte `offset` on. Raises LaunchError as `view`."""
-        raw = bytes_of(np.asarray(data)) if isinstance(data, np.ndarray | np.generic) else np.frombuffer(data, np.uint8)
+        """Copy an array (in C order, its numbers little-endian) or bytes into the buffer, from byte `offset` on.
+
+        Raises LaunchError as `view`, and for what is neither.
+        """
+        raw = device_bytes(data)
         with self.memory.lock:
             self.view(offset, len(raw))[:] = raw
 
-    def read(self, dtype: DTypeLike, shape: int | tuple[int, ...], offset: int = 0) -> NDArray[Any]:
-        """Return a copy of the content from byte `offset` on as an array. Raises LaunchError as `view`."""
-        shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
-        kind = np.dtype(dtype)
-        count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    def read(self, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
+        """Return the content from byte `offset` on as an array; its numbers are little-endian, whatever `dtype` is.
+
+        Raises LaunchError as `view`, and for types and shapes that no bytes can be.
+        """
+        try:
+            kind = np.dtype(dtype)
+            sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+            sizes = tuple(operator.index(n) for n in sizes)
+        except (TypeError, ValueError) as e:
+            raise LaunchError(f"an array of {dtype!r} with shape {shape!r}: {e}") from None
+        if kind.hasobject:
+            raise LaunchError("Python objects cannot be read from a device")
+        if any(n < 0 for n in sizes):
+            raise LaunchError(f"an array cannot have the shape {sizes}")
+        count = math.prod(sizes) * kind.itemsize
         with self.memory.lock:
             content = self.view(offset, count).tobytes()
-        return np.frombuffer(content, kind).reshape(shape).copy()
+        return np.frombuffer(content, kind.newbyteorder("<")).reshape(sizes).astype(kind)
 
     def __enter__(self) -> Buffer:
         return self
@@ -79,8 +96,15 @@ class Buffer:
         return f"<Buffer {self.nbytes} bytes at {self.address:#x}{', freed' if self.freed else ''}>"
 
 
-def bytes_of(array: NDArray[Any]) -> Bytes:
-    """Return an array's content in C order. Raises LaunchError for Python objects."""
+def device_bytes(data: NDArray[Any] | bytes | bytearray | memoryview) -> Bytes:
+    """Return an array's content, in C order and little-endian, or bytes' own. Raises LaunchError for other things."""
+    if not isinstance(data, np.ndarray | np.generic):
+        try:
+            return np.frombuffer(data, np.uint8)
+        except (TypeError, ValueError) as e:
+            given = type(cast(object, data)).__name__
+            raise LaunchError(f"a {given} cannot be copied to a device ({e}): pass an array or bytes") from None
+    array = np.asarray(data)
     if array.dtype.hasobject:
         raise LaunchError("arrays of Python objects cannot be copied to a device")
-    return np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+    return np.frombuffer(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes(), np.uint8)

@@ -139,12 +139,11 @@ class Device:
         self._at(where, offset).write(data, 0 if isinstance(where, int) else offset)
 
     def read(self, where: Place, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
-        """Return a copy of a buffer's or device address's content from byte `offset` on.
+        """Return a copy of what a buffer or device address holds from byte `offset` on.
 
         Raises LaunchError as `write`.
         """
-        size = shape if isinstance(shape, int) else tuple(shape)
-        return self._at(where, offset).read(dtype, size, 0 if isinstance(where, int) else offset)
+        return self._at(where, offset).read(dtype, shape, 0 if isinstance(where, int) else offset)
 
     def view(self, where: Place, nbytes: int | None = None, offset: int = 0) -> NDArray[np.uint8]:
         """Return the bytes of a buffer or at a device address, not copied: see `Buffer.view`."""

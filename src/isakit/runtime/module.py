@@ -11,7 +11,7 @@ from isakit.codec import decoder
 from isakit.description import Kernel, Module, bytes_of
 from isakit.errors import LaunchError
 from isakit.programs.needs import module_of
-from isakit.runtime.buffer import Buffer
+from isakit.runtime.buffer import Buffer, device_bytes
 from isakit.runtime.kernel import LoadedKernel
 
 
@@ -51,12 +51,12 @@ class LoadedModule(Mapping[str, LoadedKernel]):
 
         Args:
             where: the name of a constant, or the number of a bank.
-            data: an array or bytes.
+            data: an array, whose numbers become little-endian, or bytes.
             offset: bytes from the start of the constant or bank.
 
         Raises LaunchError for a name or bank the module does not have, and for bytes that do not fit.
         """
-        raw = bytes(memoryview(data).cast("B")) if memoryview(data).c_contiguous else data.tobytes()
+        raw = device_bytes(data).tobytes()
         at, end = self._place(where, offset, len(raw))
         at[0][at[1] : end] = raw
 

@@ -32,7 +32,7 @@ from isakit.machine.usse import DEFAULT, Cube, Machine, Memory, Rules, ShaderCod
 from isakit.machine.usse.texture_samples import sampled, state_word
 from isakit.runtime import usse_layout as layout
 from isakit.runtime.usse_engine import Engine, check_engine, runner, sampling, stretches_for
-from isakit.runtime.usse_grid import Grid
+from isakit.runtime.usse_grid import Grid, numbers
 from isakit.runtime.usse_output import OutputRegister
 
 if TYPE_CHECKING:
@@ -101,8 +101,10 @@ def run(
         output: format of the output register of a fragment shader (`declared`, `uchar4`, `half4` ...): the result
             `packed` holds its words, u32 [pixels, words].
 
-    Missing components of inputs are 0, a missing fourth one is 1. Raises LaunchError for names and shapes that do not
-    fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses, BudgetExceeded.
+    Missing components of inputs are 0, a missing fourth one is 1. Numbers are converted to a parameter's type, but for
+    arrays of `np.uint32`: where a parameter is f32 they are what its registers hold, bit for bit. Raises LaunchError
+    for names, shapes and types that do not fit, NotModelled for instructions of unknown meaning, MachineFault for bad
+    addresses, BudgetExceeded.
     """
     if not isinstance(shader, Shader):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LaunchError(f"this takes a shader, which `isakit.load` makes of a GXP file, not {shader!r}")
@@ -239,7 +241,7 @@ class BoundShader:
             raise LaunchError("a vertex shader takes attributes, not varyings")
         if not vertex and attributes:
             raise LaunchError("a fragment shader takes varyings, not attributes")
-        given = {name: np.asarray(v) for name, v in (attributes if vertex else varyings).items()}
+        given = {name: numbers(v, f"the input {name!r}") for name, v in (attributes if vertex else varyings).items()}
         grid = Grid(given if target is None else {**given, "target": target}, count)
         return grid, self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
 
@@ -387,9 +389,7 @@ def _canonical(name: str) -> str:
 
 def _uniform_rows(p: GxpParameter, value: Any) -> Array:
     """Return a uniform's value as [elements, components]."""
-    a: Array = np.asarray(value)
-    if a.dtype == np.float64:
-        a = a.astype(np.float32)
+    a = numbers(value, f"the uniform {p.name!r}")
     size, n = max(1, p.array_size), max(1, p.component_count)
     if a.size > size * n or a.size % n:
         raise LaunchError(f"uniform {p.name!r} takes {size} x {n} numbers, not {a.shape}")

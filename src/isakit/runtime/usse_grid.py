@@ -13,11 +13,22 @@ from isakit.errors import LaunchError
 Array = NDArray[Any]
 
 
+def numbers(value: Any, what: str) -> Array:
+    """Return an input as an array of numbers, f64 as f32. Raises LaunchError for what is none."""
+    try:
+        a = np.asarray(value)
+    except ValueError:
+        raise LaunchError(f"{what}: its rows are of different lengths") from None
+    if a.dtype.kind not in "fiub":
+        raise LaunchError(f"{what}: numbers are wanted, got an array of {a.dtype}")
+    return a.astype(np.float32) if a.dtype.kind == "f" and a.dtype.itemsize > 4 else a
+
+
 class Grid:
     """The invocations: how many, and in which order the pixels of an image run (quads of neighbours together)."""
 
     def __init__(self, given: Mapping[str, Any], count: int | None) -> None:
-        arrays: list[Array] = [np.asarray(v) for v in given.values()]
+        arrays = [numbers(v, name) for name, v in given.items()]
         images: set[tuple[int, int]] = {(a.shape[0], a.shape[1]) for a in arrays if a.ndim == 3}
         lists: set[int] = {len(a) for a in arrays if a.ndim == 2 and len(a) > 1}
         if len(images) > 1 or (images and lists) or len(lists) > 1:
@@ -40,9 +51,7 @@ class Grid:
 
     def rows(self, value: Any, components: int) -> Array:
         """Return an input as [lanes, components]; missing components are 0, the fourth 1."""
-        a = np.asarray(value)
-        if a.dtype == np.float64:
-            a = a.astype(np.float32)
+        a = numbers(value, "an input")
         if a.ndim == 0:
             a = a[None, None]
         elif a.ndim == 1:

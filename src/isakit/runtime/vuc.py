@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -95,7 +96,10 @@ class Core(Machine):
             words = list(program.words)
             address += program.address // decoder_of(self.variant).view.variant.unit_bytes
         else:
-            words = [int(w) for w in program]
+            try:
+                words = [operator.index(w) for w in program]
+            except TypeError:
+                raise LaunchError(f"instruction words are integers, got {program!r:.100}") from None
         limit = 1 << (40 if self.vp2 else 30)
         for w in words:
             if not 0 <= w < limit:
@@ -109,16 +113,16 @@ class Core(Machine):
     def write_data(self, data: bytes | Iterable[int], address: int = 0) -> None:
         """Fill D[] from a cell on: bytes are little-endian 16-bit cells, other iterables give cell values.
 
-        Raises LaunchError for what does not fit.
+        Raises LaunchError for what does not fit: numbers are -0x8000 to 0xffff.
         """
         if isinstance(data, bytes | bytearray):
             padded = bytes(data) + bytes(len(data) % 2)
             cells = [int.from_bytes(padded[i : i + 2], "little") for i in range(0, len(padded), 2)]
         else:
-            cells = [int(v) & 0xFFFF for v in data]
+            cells = list(data)
         if address < 0 or address + len(cells) > len(self.dmem):
             raise LaunchError(f"{len(cells)} cells from {address:#x} on do not fit D[] of 0x800 cells")
-        self.dmem[address : address + len(cells)] = cells
+        self.data[address : address + len(cells)] = cells
 
     def read_data(self, address: int = 0, count: int | None = None) -> bytes:
         """Cells of D[] as little-endian bytes."""

@@ -171,8 +171,21 @@ def test_signed_and_unsigned_elements_of_one_size_are_the_same_to_a_kernel() -> 
 
 @pytest.mark.parametrize(
     ("argument", "message"),
+    [
+        (np.arange(4, dtype=np.uint32), r"argument 1 \(n\) of increase is u32, got an array: only"),
+        (np.array(3, np.uint32), r"argument 1 \(n\) of increase is u32, got an array .*pass its number, n\[\(\)\]"),
+    ],
+)
+def test_an_array_is_no_number(argument: object, message: str) -> None:
+    """Before, a kernel got the address of the array as its number."""
+    with pytest.raises(LaunchError, match=message):
+        increase[1, 4](np.zeros(4, np.int32), argument, np.zeros(4, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
     [(10**400, "an integer of 1329 bits does not fit f32"), (1e300, r"1e\+300 does not fit f32"),
-     (np.int32(1), "is f32, got int32"), (np.zeros(1, np.float32), "is a f32, got an array")],
+     (np.int32(1), "is f32, got int32"), (np.zeros(1, np.float32), "is f32, got an array")],
 )  # fmt: skip
 def test_a_number_that_a_parameter_cannot_hold_is_refused(argument: object, message: str) -> None:
     y = np.ones(4, np.float32)

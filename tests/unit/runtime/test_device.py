@@ -54,6 +54,29 @@ def test_accesses_outside_of_a_buffer(device: Device) -> None:
             access()
 
 
+@pytest.mark.parametrize("data", [[1, 2], 5, "12", None, range(3), {}])
+def test_what_has_no_bytes_is_not_written(device: Device, data: object) -> None:
+    with pytest.raises(LaunchError, match="pass an array or bytes"):
+        device.write(device.alloc(16), data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [(object, 1), ("nonsense", 1), ("u4", 1.5), ("u4", (1, -1)), ("u4", (-1, -4)), ("u4", "a")]
+)
+def test_what_no_bytes_can_be_is_not_read(device: Device, kind: object, shape: object) -> None:
+    with pytest.raises(LaunchError):
+        device.read(device.alloc(16), kind, shape)  # type: ignore[arg-type]
+
+
+def test_numbers_are_little_endian_on_the_device_whatever_they_are_here(device: Device) -> None:
+    buffer = device.alloc(8)
+    device.write(buffer, np.array([1, 2], ">u4"))
+    assert device.read(buffer, np.uint8, 8).tolist() == [1, 0, 0, 0, 2, 0, 0, 0]
+    found = device.read(buffer, ">u4", 2)
+    assert found.tolist() == [1, 2]
+    assert found.dtype == np.dtype(">u4")
+
+
 def test_freed_buffers_are_gone(device: Device) -> None:
     with device.alloc(16) as buffer:
         address = buffer.address

@@ -215,6 +215,20 @@ def test_wrong_inputs_are_named():
             usse.run(sh, **arguments)
 
 
+@pytest.mark.parametrize(
+    "value", [[[1j, 2, 3, 4]], np.zeros((1, 4), "M8[s]"), [["1", "2", "3", "4"]], [{}], [[1, 2], [3]], None]
+)
+def test_what_is_no_number_is_no_input(value: object) -> None:
+    """Before, the imaginary part was dropped, and texts and times were numbers."""
+    inputs = FragmentVaryings(output_type=F32, output_components=4, inputs=(texcoord(2),))
+    shader = fragment("nop", parameters=[uniform("m", F32, 4, 0)], containers=[GxpContainer(14, 0, 0, 4)],
+                      buffer_sizes=(0, 0, 0, 0, 0, 4), varyings=inputs)  # fmt: skip
+    with pytest.raises(LaunchError, match=r"numbers are wanted|different lengths"):
+        usse.run(shader, varyings={"texcoord0": np.zeros((4, 2))}, uniforms={"m": value})
+    with pytest.raises(LaunchError, match=r"numbers are wanted|different lengths"):
+        usse.run(shader, varyings={"texcoord0": value})
+
+
 def test_blending_with_the_colour_there_before():
     blend = "sop2 o0 pa0 o0 rgb_add rgb1.s1a rgb2.inv_s1a a_add a1.inv_zero a2.zero"
     sh = fragment(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
 import pytest
 
 import isakit
@@ -37,11 +40,25 @@ def test_loading_at_an_address() -> None:
 
 
 def test_data_from_arrays() -> None:
-    import numpy as np
-
     core = Core("vp3")
     core.write_data(np.array([0xFFFF, 1], np.uint16))
     assert all(type(v) is int for v in core.data)
+
+
+@pytest.mark.parametrize("cells", [[0x10000], [-0x8001], [1.5], np.float32([1, 2.5]), np.uint32([70000]), ["1"]])
+def test_what_is_no_cell_is_not_written(cells: Iterable[int]) -> None:
+    """Before, numbers lost what was above their 16 bits, or behind the point."""
+    core = Core("vp2")
+    with pytest.raises(LaunchError):
+        core.write_data(cells, 4)
+    core.write_data(np.int16([-1, 2]), 4)
+    assert core.data[4:6] == [0xFFFF, 2]
+
+
+@pytest.mark.parametrize("words", [[1.5], np.float64([1]), ["0"], 5])
+def test_words_are_integers(words: Any) -> None:
+    with pytest.raises(LaunchError, match="words are integers"):
+        Core("vp2").load(words)
 
 
 def test_loading_a_firmware_file_with_its_data_part() -> None:
