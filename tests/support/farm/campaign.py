@@ -56,7 +56,7 @@ CAMPAIGNS: dict[str, str] = {
     "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
     "python-texts": "strangers", "c-texts": "strangers",
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
-    "servers": "servers",
+    "servers": "servers", "races": "races",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 
