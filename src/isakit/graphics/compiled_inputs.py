@@ -14,7 +14,8 @@ import numpy as np
 
 from isakit.engine.llvm import Host
 from isakit.engine.llvm.array_tracer import TracedArray
-from isakit.graphics.compiled_quads import CompiledFunction, JobSlots, Name, QuadFunction, function_of
+from isakit.engine.llvm.builder import I16
+from isakit.graphics.compiled_quads import GROUP, CompiledFunction, JobSlots, Name, QuadFunction, function_of
 from isakit.graphics.planes import Column, Corners, FragmentInput, Interpolation, PrimitiveFacts
 
 Word = tuple[int, bool]
@@ -45,11 +46,11 @@ def written(q: InputQuestion) -> QuadFunction:
     y = f.lanes(f.quads("y"), (0, 0, 1, 1)).astype(np.float64) + 0.5
     four = f.quads("primitive")
     primitive = f.lanes(four)
-    first = b(f"extractelement <4 x i64> {four}, i64 0")
-    same = b(f"icmp eq {code.type(np.int64)} {primitive.text}, {code.scalar(first, np.int64).text}")
-    alike = b(f"icmp eq i16 {b(f'bitcast {code.type(bool)} {same} to i16')}, -1")
+    first = b.extract(four, 0)
+    same = b.eq(primitive.ref, code.scalar(first, np.int64).ref)
+    alike = b.eq(b.bitcast(same, I16), -1)
     rows = [f.slot(f"row{k}") for k in range(len(q.words) + q.depth)]
-    b.do(f"br i1 {alike}, label %alike, label %apart")
+    b.branch(alike, "alike", "apart")
     for label, uniform in (("alike", True), ("apart", False)):
         b.label(label)
         code.forget()
@@ -60,8 +61,8 @@ def written(q: InputQuestion) -> QuadFunction:
                 dtype: Any = np.uint32 if name[0] in _U32 else np.float64
                 pointer = f.slot(name)
                 if uniform:
-                    place = b(f"getelementptr {code.element(dtype)}, ptr {pointer}, i64 {first}")
-                    columns[name] = code.scalar(b(f"load {code.element(dtype)}, ptr {place}"), dtype)
+                    place = b.element(code.element(dtype), pointer, first)
+                    columns[name] = code.scalar(b.load(code.element(dtype), place), dtype)
                 else:
                     columns[name] = code.gathered(pointer, primitive, dtype)
             return columns[name]
@@ -72,10 +73,9 @@ def written(q: InputQuestion) -> QuadFunction:
             values.append(at.depth())
         for row, value in zip(rows, values, strict=True):
             v = code.of(value)
-            b.do(f"store {code.type(v.dtype)} {v.text}, "
-                 f"ptr {b(f'getelementptr {code.type(v.dtype)}, ptr {row}, i64 %group')}, align 4")  # fmt: skip
+            code.store(v, b.element(code.type(v.dtype), row, GROUP))
         if uniform:
-            b.do("br label %next")
+            b.jump("next")
     return f
 
 

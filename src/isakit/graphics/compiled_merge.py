@@ -13,11 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host
-from isakit.engine.llvm.array_tracer import LANES, TracedArray
+from isakit.engine.llvm import Host, Ref
+from isakit.engine.llvm.array_tracer import TracedArray
+from isakit.engine.llvm.builder import I4, I16, I32, I64, PTR
 from isakit.engine.protocol import Array
 from isakit.graphics.color_formats import ColorFormat
-from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction, JobSlots, QuadFunction, function_of
+from isakit.graphics.compiled_quads import (
+    COUNT,
+    GROUP,
+    GROUP_QUADS,
+    CompiledFunction,
+    JobSlots,
+    QuadFunction,
+    function_of,
+)
 from isakit.graphics.draw_state import DrawState, Stencil
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
@@ -69,7 +78,7 @@ class _Merge:
         x4, y4 = f.quads("x"), f.quads("y")
         state = self._state()
         visible = self._visible(state)
-        b.do(f"br i1 {b(f'icmp eq i16 {visible}, 0')}, label %next, label %some")
+        b.branch(b.eq(visible, 0), "next", "some")
         b.label("some")
         x, y = f.lanes(x4, (0, 1, 0, 1)), f.lanes(y4, (0, 0, 1, 1))
         numbers = [n for c, m in zip(q.colors, q.merges, strict=True) if m is not None for n in c]
@@ -83,58 +92,54 @@ class _Merge:
         if q.stencil is not None:
             primitive = f.lanes(f.quads("primitive"))
             front = code.gathered(f.slot(("front",)), primitive, np.uint32) != 0
-        f.head("  %step_v = alloca i32")
+        place = f.head.alloca(I32, "%step_v")
         twice = self._same_place(x4, y4)
-        b.do("store i32 0, ptr %step_v")
-        b.do("br label %steps")
+        b.store(I32(0), place)
+        b.jump("steps")
         b.label("steps")
-        step = b("load i32, ptr %step_v")
-        b.do(f"store i32 {b(f'add i32 {step}, 1')}, ptr %step_v")
-        shift = b(f"trunc i32 {b(f'shl i32 {step}, 2')} to i16")
-        quad = b(f"shl i16 15, {shift}")
-        chosen = b(f"select i1 {twice}, i16 {quad}, i16 -1")
+        step = b.load(I32, place)
+        b.store(b.add(step, 1), place)
+        quad = b.shl(15, b.trunc(b.shl(step, 2), I16))
+        chosen = b.select(twice, quad, -1)
         code.forget()
-        lanes = TracedArray(code, b(f"bitcast i16 {b(f'and i16 {visible}, {chosen}')} to {code.type(bool)}"), bool)
+        lanes = code.array(b.bitcast(b.and_(visible, chosen), code.type(bool)), bool)
         self._merged(x, y, z, front, lanes)
-        last = b(f"select i1 {twice}, i32 {GROUP_QUADS - 1}, i32 0")
-        b.do(f"br i1 {b(f'icmp ult i32 {step}, {last}')}, label %steps, label %all")
+        last = b.select(twice, I32(GROUP_QUADS - 1), 0)
+        b.branch(b.ult(step, last), "steps", "all")
         b.label("all")
         return f
 
     # --- where things are ---------------------------------------------------------------------------------------------
-    def _state(self) -> str:
+    def _state(self) -> Ref:
         """The record of the warp of the group."""
         b = self.b
-        warp = b("lshr i64 %group, 1")
-        offset = b(f"mul i64 {warp}, {self.f.slot('state_bytes', 'i64')}")
-        return b(f"getelementptr i8, ptr {self.f.slot('states')}, i64 {offset}")
+        offset = b.mul(b.lshr(GROUP, 1), self.f.slot("state_bytes", I64))
+        return b.offset(self.f.slot("states"), offset)
 
-    def _half(self) -> str:
-        return self.b("and i64 %group, 1")
+    def _half(self) -> Ref:
+        return self.b.and_(GROUP, 1)
 
-    def _visible(self, state: str) -> str:
+    def _visible(self, state: Ref) -> Ref:
         """The lanes of the group that are visible, i16; they are counted."""
         b = self.b
-        at = b(f"add i64 {b(f'shl i64 {self._half()}, 1')}, {state_layout.VISIBLE}")
-        visible = b(f"load i16, ptr {b(f'getelementptr i8, ptr {state}, i64 {at}')}")
+        at = b.add(b.shl(self._half(), 1), state_layout.VISIBLE)
+        visible = b.load(I16, b.offset(state, at))
         self._count(visible, 32)
         return visible
 
-    def _count(self, lanes: str, shift: int) -> None:
+    def _count(self, lanes: Ref, shift: int) -> None:
         b = self.b
-        f = self.f.module.declare("llvm.ctpop.i16", "i16 @(i16)")
-        count = b(f"call i16 {f}(i16 {lanes})")
-        wide, before = b(f"shl i64 {b(f'zext i16 {count} to i64')}, {shift}"), b("load i64, ptr %count_v")
-        b.do(f"store i64 {b(f'add i64 {before}, {wide}')}, ptr %count_v")
+        count = b.intrinsic("ctpop", lanes)
+        wide, before = b.shl(b.zext(count, I64), shift), b.load(I64, COUNT)
+        b.store(b.add(before, wide), COUNT)
 
-    def _register(self, state: str, n: int) -> TracedArray:
+    def _register(self, state: Ref, n: int) -> TracedArray:
         """A register of the lanes; those that are not allocated read 0."""
         b, code = self.b, self.code
         if n >= self.q.registers:
             return code.constant(0, np.uint32)
-        at = b(f"add i64 {b(f'shl i64 {self._half()}, 6')}, {state_layout.register(n)}")
-        place = b(f"getelementptr i8, ptr {state}, i64 {at}")
-        return TracedArray(code, b(f"load {code.type(np.uint32)}, ptr {place}, align 4"), np.uint32)
+        at = b.add(b.shl(self._half(), 6), state_layout.register(n))
+        return code.load(np.uint32, b.offset(state, at))
 
     def _depth(self) -> Any:
         """Depth as it is stored, or anything where it is not looked at."""
@@ -144,25 +149,21 @@ class _Merge:
         if q.depth_register is not None:
             z: Any = self._registers[q.depth_register].view(np.float32)
         else:
-            row = b(f"getelementptr {code.type(np.float32)}, ptr {self.f.slot('z')}, i64 %group")
-            z = TracedArray(code, b(f"load {code.type(np.float32)}, ptr {row}, align 4"), np.float32)
+            z = code.load(np.float32, b.element(code.type(np.float32), self.f.slot("z"), GROUP))
         low, high = self.f.float("low", np.float32), self.f.float("high", np.float32)
         return stored_depth(q.depth_format, in_range(z, low, high))
 
-    def _same_place(self, x4: str, y4: str) -> str:
+    def _same_place(self, x4: Ref, y4: Ref) -> Ref:
         """Whether two of the four quads are at one place."""
         b = self.b
-        key = b(f"or <4 x i64> {b(f'shl <4 x i64> {y4}, splat (i64 32)')}, {x4}")
-        found: list[str] = []
-        for order in ("1, i32 2, i32 3, i32 0", "2, i32 3, i32 0, i32 1"):
-            other = b(f"shufflevector <4 x i64> {key}, <4 x i64> poison, <4 x i32> <i32 {order}>")
-            found.append(b(f"bitcast <4 x i1> {b(f'icmp eq <4 x i64> {key}, {other}')} to i4"))
-        return b(f"icmp ne i4 {b(f'or i4 {found[0]}, {found[1]}')}, 0")
+        key = b.or_(b.shl(y4, 32), x4)
+        found = [b.bitcast(b.eq(key, b.shuffle(key, order)), I4) for order in ((1, 2, 3, 0), (2, 3, 0, 1))]
+        return b.ne(b.or_(found[0], found[1]), 0)
 
-    def _places(self, what: str, x: TracedArray, y: TracedArray, nbytes: int) -> str:
+    def _places(self, what: str, x: TracedArray, y: TracedArray, nbytes: int) -> Ref:
         """Addresses of pixels of an image with rows `what_row` bytes apart."""
         offset = y * self.f.number(f"{what}_row") + x * nbytes
-        return self.b(f"getelementptr i8, ptr {self.f.slot(what)}, <{LANES} x i64> {offset.text}")
+        return self.b.offset(self.f.slot(what), offset.ref)
 
     # --- what happens -------------------------------------------------------------------------------------------------
     def _merged(self, x: TracedArray, y: TracedArray, z: Any, front: Any, lanes: TracedArray) -> None:
@@ -172,7 +173,7 @@ class _Merge:
             lanes = lanes & code.of(holds(q.alpha, alpha, self.f.float("alpha", np.float32)), bool)
         if q.depth_format is not None and (q.depth is not None or q.stencil is not None):
             lanes = self._tested(x, y, z, front, lanes)
-        self._count(self.b(f"bitcast {code.type(bool)} {lanes.text} to i16"), 0)
+        self._count(self.b.bitcast(lanes.ref, I16), 0)
         second = None if q.second is None else [self._registers[n] for n in q.second]
         for k, (numbers, merge) in enumerate(zip(q.colors, q.merges, strict=True)):
             if merge is None:
@@ -187,7 +188,7 @@ class _Merge:
         q, code = self.q, self.code
         kind: Any = np.float32 if q.depth_format == "d32f" else np.int64
         old_depth = old_stencil = sides = None
-        at = stencil_at = ""
+        at = stencil_at = PTR(0)
         if q.depth is not None:
             at = self._places("depth", x, y, np.dtype(kind).itemsize)
             old_depth = code.loaded(at, kind, lanes)
@@ -208,14 +209,14 @@ class _Merge:
         numbers = {n: self.f.number(f"{n}{k}").astype(np.int32) for n in _OF_A_SIDE}
         return SimpleNamespace(**dict(zip(("func", "fail", "depth_fail", "passed"), names, strict=True)), **numbers)
 
-    def _pixels(self, places: str, merge: ColorMerge, lanes: TracedArray) -> list[Array]:
+    def _pixels(self, places: Ref, merge: ColorMerge, lanes: TracedArray) -> list[Array]:
         """The stored numbers of pixels."""
         form = merge.form
         dtype, count, unsigned, bits, per = _packing(form)
         words = [self.code.loaded(self._word(places, k), dtype, lanes) for k in range(count)]
         return [(words[k // per] >> bits * (k % per)).astype(unsigned).view(form.dtype) for k in range(form.stored)]  # type: ignore[misc]
 
-    def _put(self, places: str, merge: ColorMerge, parts: list[TracedArray], lanes: TracedArray) -> None:
+    def _put(self, places: Ref, merge: ColorMerge, parts: list[TracedArray], lanes: TracedArray) -> None:
         dtype, count, unsigned, bits, per = _packing(merge.form)
         for k in range(count):
             word: Any = None
@@ -224,8 +225,8 @@ class _Merge:
                 word = placed if word is None else word | placed
             self.code.stored(self._word(places, k), word, lanes)
 
-    def _word(self, places: str, k: int) -> str:
-        return self.b(f"getelementptr i8, <{LANES} x ptr> {places}, i64 {8 * k}") if k else places
+    def _word(self, places: Ref, k: int) -> Ref:
+        return self.b.offset(places, 8 * k) if k else places
 
 
 def _packing(form: ColorFormat) -> tuple[Any, int, Any, int, int]:

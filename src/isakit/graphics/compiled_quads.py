@@ -17,14 +17,29 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code, read_object, write_object
+from isakit.engine.llvm import (
+    METADATA,
+    Builder,
+    Host,
+    LlvmModule,
+    LoadedCode,
+    Ref,
+    object_code,
+    read_object,
+    write_object,
+)
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, Tracer
+from isakit.engine.llvm.builder import F64, I64, PTR, IrType, define, pointer, vector
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
 from isakit.object_cache import content_key
 
 GROUP_QUADS = LANES // 4
-METADATA = '!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
+JOB, GROUP, QUAD = pointer("%job"), Ref("%group", I64), Ref("%quad", I64)
+"""In the text of a group: the record, the number of the group, and that of its first quad."""
+COUNT = pointer("%count_v")
+"""What the function counts, i64."""
+FIRST, LAST, BEGIN = (Ref(f"%{name}", I64) for name in ("first", "last", "begin"))
 Name = str | tuple[Any, ...]
 """Of a slot."""
 Run = Callable[[int, int, int, int], int]
@@ -58,69 +73,77 @@ class JobSlots:
 class QuadFunction:
     """A function over the groups of a batch that is being written.
 
-    What is the same for all groups is loaded once, by `slot`; `code` writes the text of a group.
+    What is the same for all groups is loaded once, by `slot`; `code` writes the text of a group, `head` what comes
+    before the first one.
     """
 
     def __init__(self) -> None:
         self.module = LlvmModule(LANES)
         self.code = Tracer(self.module)
         self.slots: list[Name] = []
-        self._head: list[str] = []
-        self._loaded: dict[Name, str] = {}
+        self.head = Builder(self.module, first=1_000_000)
+        self._loaded: dict[Name, Ref] = {}
 
-    def slot(self, name: Name, ty: str = "ptr") -> str:
+    def slot(self, name: Name, type: IrType = PTR) -> Ref:
         """A number of the job."""
-        key = f"%job_{len(self.slots)}_{ty}"
-        if name not in self._loaded:
-            offset = 8 * len(self.slots)
+        found = self._loaded.get(name)
+        if found is None:
+            head, key = self.head, f"%job_{len(self.slots)}_{type}"
+            place = head.named(f"{key}_p", head.offset(JOB, 8 * len(self.slots)))
+            found = self._loaded[name] = head.named(key, head.load(type, place, invariant=True))
             self.slots.append(name)
-            self._loaded[name] = key
-            self._head += [f"  {key}_p = getelementptr i8, ptr %job, i64 {offset}",
-                           f"  {key} = load {ty}, ptr {key}_p, !invariant.load !1"]  # fmt: skip
-        return self._loaded[name]
-
-    def head(self, line: str) -> None:
-        """A line for the entry of the function."""
-        self._head.append(line)
+        return found
 
     def float(self, name: str, dtype: Any = np.float64) -> TracedArray:
         """An f64 of the job in all lanes, as f64 or f32 (which it fits)."""
-        return self.code.scalar(self.slot(name, "double"), np.float64).astype(dtype)
+        return self.code.scalar(self.slot(name, F64), np.float64).astype(dtype)
 
     def number(self, name: str) -> TracedArray:
         """An integer of the job in all lanes."""
-        return self.code.scalar(self.slot(name, "i64"), np.int64)
+        return self.code.scalar(self.slot(name, I64), np.int64)
 
-    def quads(self, name: str) -> str:
+    def quads(self, name: str) -> Ref:
         """A number of each quad of the group, <4 x i64>: `x`, `y` or `primitive`."""
         b = self.code.body
-        return b(f"load <4 x i64>, ptr {b(f'getelementptr i64, ptr {self.slot(name)}, i64 %quad')}, align 8")
+        return b.load(vector(GROUP_QUADS, I64), b.element(I64, self.slot(name), QUAD), 8)
 
-    def lanes(self, four: str, added: Sequence[int] = (0, 0, 0, 0)) -> TracedArray:
+    def lanes(self, four: Ref, added: Sequence[int] = (0, 0, 0, 0)) -> TracedArray:
         """A number of quads for each of their lanes, i64, with something added in the lanes of a quad."""
-        index = ", ".join(f"i32 {k // 4}" for k in range(LANES))
-        v = self.code.value(f"shufflevector <4 x i64> {four}, <4 x i64> poison, <{LANES} x i32> <{index}>", np.int64)
+        v = self.code.array(self.code.body.shuffle(four, [k // 4 for k in range(LANES)]), np.int64)
         return v if not any(added) else v + np.array([added[k % 4] for k in range(LANES)], np.int64)
 
     def text(self, name: str) -> str:
         """`i64 @name(ptr job, i64 first, i64 last, i64 quads)`; the text of a group may go to block %next.
 
-        It may count: `%count_v` is an i64 in memory.
+        It may count, in `COUNT`.
         """
-        b = self.code.body
-        lines = [
-            f"define i64 @{name}(ptr noalias %job, i64 %first, i64 %last, i64 %begin) nounwind alignstack(64) {{",
-            "entry:", "  %count_v = alloca i64", "  %group_v = alloca i64",
-            "  store i64 0, ptr %count_v", "  store i64 %first, ptr %group_v", *self._head, "  br label %loop",
-            "loop:", "  %group = load i64, ptr %group_v", "  %more = icmp slt i64 %group, %last",
-            "  br i1 %more, label %one, label %done", "one:", "  %group1 = add i64 %group, 1",
-            "  store i64 %group1, ptr %group_v", f"  %group_quads = mul i64 %group, {GROUP_QUADS}",
-            "  %quad = add i64 %group_quads, %begin", *b.lines, "  br label %next",
-            "next:", "  br label %loop",
-            "done:", "  %count = load i64, ptr %count_v", "  ret i64 %count", "}",
-        ]  # fmt: skip
-        self.module.add("\n".join(lines))
-        return f"{self.module}\n{METADATA}"
+        b, end = Builder(self.module, first=2_000_000), Builder(self.module, first=3_000_000)
+        place = pointer("%group_v")
+        b.label("entry")
+        for variable in (COUNT, place):
+            b.alloca(I64, variable.text)
+        b.store(I64(0), COUNT)
+        b.store(FIRST, place)
+        b.lines += self.head.lines
+        b.jump("loop")
+        b.label("loop")
+        b.named(GROUP.text, b.load(I64, place))
+        b.branch(b.slt(GROUP, LAST), "one", "done")
+        b.label("one")
+        b.store(b.add(GROUP, 1), place)
+        b.named(QUAD.text, b.add(b.mul(GROUP, GROUP_QUADS), BEGIN))
+        end.jump("next")
+        end.label("next")
+        end.jump("loop")
+        end.label("done")
+        end.ret(end.load(I64, COUNT))
+        return self.whole(name, b.lines, self.code.body.lines, end.lines)
+
+    def whole(self, name: str, *bodies: list[str]) -> str:
+        """The module with a function of those lines."""
+        given, attributes = [JOB, FIRST, LAST, BEGIN], "nounwind alignstack(64)"
+        self.module.add(define(f"@{name}", I64, given, *bodies, attributes=attributes, noalias=True))
+        return f"{self.module}{METADATA}"
 
 
 class CompiledFunction:

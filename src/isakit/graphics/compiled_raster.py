@@ -10,15 +10,18 @@ from typing import Literal
 
 import numpy as np
 
-from isakit.engine.llvm import Host, host
+from isakit.engine.llvm import Builder, Host, Ref, host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
+from isakit.engine.llvm.builder import I8, I16, I32, I64, pointer, vector
 from isakit.engine.protocol import Array
-from isakit.graphics.compiled_quads import GROUP_QUADS, METADATA, CompiledFunction, QuadFunction, function_of
+from isakit.graphics.compiled_quads import FIRST, GROUP_QUADS, LAST, CompiledFunction, QuadFunction, function_of
 from isakit.graphics.raster import SUBPIXEL, Bounds, Quads, Setup, covers, edges_of, in_order, quads_of
 
 _EDGES = tuple(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3))
 _COLUMNS = ("number", "x0", "y0", "x1", "y1", *_EDGES)
 """What the loop knows of a triangle: rows of a table of i64, triangles side by side."""
+_SEEN = pointer("%seen_v")
+"""Pixels of the quads' rows in which something was covered so far, i16."""
 _AT_ONCE = 1 << 16
 """Quads of an output, at least."""
 
@@ -29,42 +32,42 @@ class _Loop(QuadFunction):
     def text(self, name: str) -> str:
         """See `QuadFunction`; the text of a group is one of a row of quads."""
         code, b = self.code, self.code.body
-        table, count, outs = self.slot("table"), self.slot("triangles", "i64"), [self.slot(n) for n in "xyp"]
-        covered, room, used = self.slot("covered"), self.slot("room", "i64"), self.slot("used")
-        lines = ["entry:", "  %t_v = alloca i64", "  %n_v = alloca i64", "  %qx_v = alloca i64", "  %qy_v = alloca i64",
-                 "  %seen_v = alloca i16", "  store i64 %first, ptr %t_v", "  store i64 0, ptr %n_v", *self._head,
-                 "  br label %triangle"]  # fmt: skip
+        table, count, outs = self.slot("table"), self.slot("triangles", I64), [self.slot(n) for n in "xyp"]
+        covered, room, used = self.slot("covered"), self.slot("room", I64), self.slot("used")
+        begin = Builder(self.module, first=2_000_000)
+        begin.label("entry")
+        at_t, at_n, at_x, at_y = (begin.alloca(I64, f"%{name}_v") for name in ("t", "n", "qx", "qy"))
+        begin.alloca(I16, _SEEN.text)
+        begin.store(FIRST, at_t)
+        begin.store(I64(0), at_n)
+        begin.lines += self.head.lines
+        begin.jump("triangle")
         b.label("triangle")
-        t, n = b("load i64, ptr %t_v"), b("load i64, ptr %n_v")
-        b.do(f"br i1 {b(f'icmp slt i64 {t}, %last')}, label %look, label %done")
+        t, n = b.load(I64, at_t), b.load(I64, at_n)
+        b.branch(b.slt(t, LAST), "look", "done")
         b.label("look")
-        of: dict[str, str] = {}
+        of: dict[str, Ref] = {}
         for k, column in enumerate(_COLUMNS):
-            place = b(f"add i64 {b(f'mul i64 {count}, {k}')}, {t}")
-            of[column] = b(f"load i64, ptr {b(f'getelementptr i64, ptr {table}, i64 {place}')}")
-        qx, qy = (b(f"and i64 {of[c]}, -2") for c in ("x0", "y0"))
-        across, down = (
-            b(f"ashr i64 {b(f'add i64 {width}, 1')}, 1")
-            for width in (b(f"sub i64 {of['x1']}, {qx}"), b(f"sub i64 {of['y1']}, {qy}"))
-        )
-        most = b(f"add i64 {b(f'mul i64 {across}, {down}')}, {n}")
-        b.do(f"store i64 {qy}, ptr %qy_v")
-        b.do(f"br i1 {b(f'icmp sgt i64 {most}, {room}')}, label %done, label %row")
+            place = b.add(b.mul(count, k), t)
+            of[column] = b.load(I64, b.element(I64, table, place))
+        qx, qy = (b.and_(of[c], -2) for c in ("x0", "y0"))
+        across, down = (b.ashr(b.add(width, 1), 1) for width in (b.sub(of["x1"], qx), b.sub(of["y1"], qy)))
+        most = b.add(b.mul(across, down), n)
+        b.store(qy, at_y)
+        b.branch(b.sgt(most, room), "done", "row")
         b.label("row")
-        y = b("load i64, ptr %qy_v")
-        b.do(f"store i64 {b(f'add i64 {y}, 2')}, ptr %qy_v")
-        b.do(f"store i64 {qx}, ptr %qx_v")
-        b.do("store i16 0, ptr %seen_v")
-        below = b(f"icmp slt i64 {y}, {of['y1']}")
-        b.do(f"br i1 {below}, label %group, label %following")
+        y = b.load(I64, at_y)
+        b.store(b.add(y, 2), at_y)
+        b.store(qx, at_x)
+        b.store(I16(0), _SEEN)
+        b.branch(b.slt(y, of["y1"]), "group", "following")
         b.label("following")
-        b.do(f"store i64 {b(f'add i64 {t}, 1')}, ptr %t_v")
-        b.do("br label %triangle")
+        b.store(b.add(t, 1), at_t)
+        b.jump("triangle")
         b.label("group")
-        x = b("load i64, ptr %qx_v")
-        b.do(f"store i64 {b(f'add i64 {x}, {2 * GROUP_QUADS}')}, ptr %qx_v")
-        before = b(f"icmp slt i64 {x}, {of['x1']}")
-        b.do(f"br i1 {before}, label %inside, label %row")
+        x = b.load(I64, at_x)
+        b.store(b.add(x, 2 * GROUP_QUADS), at_x)
+        b.branch(b.slt(x, of["x1"]), "inside", "row")
         b.label("inside")
         code.forget()
         xs = code.scalar(x, np.int64) + np.array([2 * (k // 4) + k % 2 for k in range(LANES)], np.int64)
@@ -72,38 +75,34 @@ class _Loop(QuadFunction):
         at = {c: code.scalar(v, np.int64) for c, v in of.items()}
         got = covers([(at[f"along_x{k}"], at[f"along_y{k}"], at[f"value{k}"]) for k in range(3)], xs, ys)
         got = got & (xs >= at["x0"]) & (xs < at["x1"]) & (ys >= at["y0"]) & (ys < at["y1"])
-        self._append(got, x, y, of["number"], outs, covered)
+        self._append(got, x, y, of["number"], outs, covered, at_n)
         b.label("done")
-        b.do(f"store i64 {b('load i64, ptr %n_v')}, ptr {used}")
-        b.do(f"ret i64 {b('load i64, ptr %t_v')}")
-        head = f"define i64 @{name}(ptr noalias %job, i64 %first, i64 %last, i64 %unused) nounwind alignstack(64) {{"
-        self.module.add("\n".join([head, *lines, *b.lines, "}"]))
-        return f"{self.module}\n{METADATA}"
+        b.store(b.load(I64, at_n), used)
+        b.ret(b.load(I64, at_t))
+        return self.whole(name, begin.lines, b.lines)
 
-    def _append(self, got: TracedArray, x: str, y: str, number: str, outs: list[str], covered: str) -> None:
+    def _append(self, got: TracedArray, x: Ref, y: Ref, number: Ref, outs: list[Ref], covered: Ref, at_n: Ref) -> None:
         """Put the quads of a group that have covered pixels after the others."""
-        code, b = self.code, self.code.body
-        bits = b(f"bitcast {code.type(bool)} {got.text} to i16")
-        four = b(f"bitcast <{LANES} x i8> {b(f'zext {code.type(bool)} {got.text} to <{LANES} x i8>')} to <4 x i32>")
-        b.do(f"br i1 {b(f'icmp eq i16 {bits}, 0')}, label %empty, label %some")
+        b = self.code.body
+        bits = b.bitcast(got.ref, I16)
+        four = b.bitcast(b.zext(got.ref, vector(LANES, I8)), vector(GROUP_QUADS, I32))
+        b.branch(b.eq(bits, 0), "empty", "some")
         # Triangles are convex: where both rows of pixels have had covered ones, none come after a group without.
         b.label("empty")
-        seen = b("load i16, ptr %seen_v")
-        rows = [b(f"icmp ne i16 {b(f'and i16 {seen}, {row}')}, 0") for row in (0x3333, -0x3334)]
-        b.do(f"br i1 {b(f'and i1 {rows[0]}, {rows[1]}')}, label %row, label %group")
+        seen = b.load(I16, _SEEN)
+        rows = [b.ne(b.and_(seen, row), 0) for row in (0x3333, -0x3334)]
+        b.branch(b.and_(rows[0], rows[1]), "row", "group")
         b.label("some")
-        before = b("load i16, ptr %seen_v")
-        b.do(f"store i16 {b(f'or i16 {before}, {bits}')}, ptr %seen_v")
-        n = b("load i64, ptr %n_v")
+        b.store(b.or_(b.load(I16, _SEEN), bits), _SEEN)
+        n = b.load(I64, at_n)
         for k in range(GROUP_QUADS):
-            for out, value in zip(outs, (b(f"add i64 {x}, {2 * k}"), y, number), strict=True):
-                b.do(f"store i64 {value}, ptr {b(f'getelementptr i64, ptr {out}, i64 {n}')}")
-            pixels = b(f"extractelement <4 x i32> {four}, i64 {k}")
-            b.do(f"store i32 {pixels}, ptr {b(f'getelementptr i32, ptr {covered}, i64 {n}')}")
-            one = b(f"zext i1 {b(f'icmp ne i32 {pixels}, 0')} to i64")
-            n = b(f"add i64 {n}, {one}")
-        b.do(f"store i64 {n}, ptr %n_v")
-        b.do("br label %group")
+            for out, value in zip(outs, (b.add(x, 2 * k), y, number), strict=True):
+                b.store(value, b.element(I64, out, n))
+            pixels = b.extract(four, k)
+            b.store(pixels, b.element(I32, covered, n))
+            n = b.add(n, b.zext(b.ne(pixels, 0), I64))
+        b.store(n, at_n)
+        b.jump("group")
 
 
 def rasterize(

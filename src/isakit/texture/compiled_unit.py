@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code
+from isakit.engine.llvm import METADATA, Builder, Host, LlvmModule, LoadedCode, Ref, object_code
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
+from isakit.engine.llvm.builder import F64, I16, I32, I64, PTR, IrFunction, IrType, define, pointer
+from isakit.engine.llvm.environment import KEEP_BOTH, switched
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
@@ -39,9 +41,11 @@ SLOTS = {name: 8 * n for n, name in enumerate((*_POINTERS, *_NUMBERS, *_FLOATS))
 """Offsets in a record: addresses, integers (i64), f64."""
 MOST_TEXELS, LONGEST = 1 << 29, 1 << 20
 """Textures with more texels, or longer sides, are left to the array code."""
-DEFAULT_ENVIRONMENT = 0x1F80
-"""MXCSR of a fresh process: round to nearest, denormals kept. To set it and to set it back takes some 60 cycles."""
+
 SMALLEST_NORMAL = 0x00800000
+DESCRIPTOR, _SOURCES, _RESULTS = (pointer(f"%{name}") for name in ("descriptor", "sources", "results"))
+_AT = Ref("%at", I64)
+"""Bytes from the row of a source or a result to the half of the warp that is computed."""
 
 
 @dataclass(frozen=True)
@@ -195,20 +199,19 @@ class _Texture:
         self.axes, self.layered = AXES[q.target], q.target in ARRAYS
         self._fused = fused
 
-    def _slot(self, name: str, ty: str) -> str:
+    def _slot(self, name: str, type: IrType) -> Ref:
         b = self._code.body
-        p = b(f"getelementptr i8, ptr %descriptor, i64 {SLOTS[name]}")
-        return b(f"load {ty}, ptr {p}, !invariant.load !1")
+        return b.load(type, b.offset(DESCRIPTOR, SLOTS[name]), invariant=True)
 
-    def _pointer(self, name: str) -> str:
-        return self._slot(name, "ptr")
+    def _pointer(self, name: str) -> Ref:
+        return self._slot(name, PTR)
 
     def _number(self, name: str) -> TracedArray:
-        return self._code.scalar(self._slot(name, "i64"), np.int64)
+        return self._code.scalar(self._slot(name, I64), np.int64)
 
     def float(self, name: str) -> TracedArray:
         """A number of the sampler."""
-        return self._code.scalar(self._slot(name, "double"), np.float64)
+        return self._code.scalar(self._slot(name, F64), np.float64)
 
     def border(self) -> list[TracedArray]:
         """The colour outside."""
@@ -255,56 +258,56 @@ def text_of(q: Question, target: Host) -> str:
     head, b.lines = b.lines, []
     sources: list[Any] = []
     for k in range(q.sources):
-        p = b(f"getelementptr i8, ptr %sources, i64 {b(f'add i64 %at, {4 * WARP * k}')}")
-        sources.append(code.value(f"load {code.type(np.uint32)}, ptr {p}, align 4", np.uint32))
-    how = target.convention
-    switched = target.embedded and not q.any_environment
-    if target.embedded and not switched:
+        sources.append(code.load(np.uint32, b.offset(_SOURCES, b.add(_AT, 4 * WARP * k))))
+    in_default = target.embedded and not q.any_environment
+    if target.embedded and not in_default:
         for source in sources:  # the array code keeps denormals
             code.mark((source & 0x7FFFFFFF) - 1 < SMALLEST_NORMAL - 1)
     answer = unit.ask(q.op, 0, 0, sources, offsets=q.offsets, cube=q.cube, quads=q.quads, wanted=q.wanted)
     for k, component in enumerate(answer):
         if q.wanted >> k & 1:
-            p = b(f"getelementptr i8, ptr %results, i64 {b(f'add i64 %at, {4 * WARP * k}')}")
-            b.do(f"store {code.type(np.uint32)} {code.of(component, np.uint32).text}, ptr {p}, align 4")
-    module.add(_function(head, b.lines, "computed" if switched else "answer", how))
-    if switched:
-        module.add(_in_default_environment(module, how))
-    return f'{module}\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\n!1 = !{{}}\n'
+            p = b.offset(_RESULTS, b.add(_AT, 4 * WARP * k))
+            code.store(code.of(component, np.uint32), p)
+    name = "@computed" if in_default else "@answer"
+    inner = IrFunction(name, I32, (PTR, PTR, PTR, I32), target.convention)
+    module.add(_function(module, head, b.lines, inner))
+    if in_default:  # kernels run with denormals flushed, the texture unit keeps them
+        module.add(switched(module, "@answer", inner, KEEP_BOTH, "environment"))
+    return f"{module}{METADATA}"
 
 
-def _function(head: list[str], lines: list[str], name: str, how: str) -> str:
-    half = 4 * LANES
-    return "\n".join([
-        f"define {how}i32 @{name}(ptr noalias %descriptor, ptr noalias %sources, ptr noalias %results, "
-        "i32 %lanes) nounwind noinline alignstack(64) {",
-        "entry:", "  %cannot = alloca i16", "  %at_v = alloca i64", "  %left_v = alloca i32",
-        "  store i64 0, ptr %at_v", "  store i32 0, ptr %left_v", *head, "  br label %loop",
-        "loop:", "  %at = load i64, ptr %at_v", f"  %half = udiv i64 %at, {half}", f"  %count = mul i64 %half, {LANES}",
-        "  %count32 = trunc i64 %count to i32", "  %these = lshr i32 %lanes, %count32",
-        "  %these16 = trunc i32 %these to i16", "  %none = icmp eq i16 %these16, 0", "  store i16 0, ptr %cannot",
-        "  br i1 %none, label %next, label %some", "some:", *lines, "  br label %next",
-        "next:", "  %odd = load i16, ptr %cannot", "  %asked = and i16 %odd, %these16",
-        "  %asked32 = zext i16 %asked to i32", "  %left = load i32, ptr %left_v", "  %left1 = or i32 %left, %asked32",
-        "  store i32 %left1, ptr %left_v", f"  %at1 = add i64 %at, {half}", "  store i64 %at1, ptr %at_v",
-        f"  %more = icmp ult i64 %at1, {4 * WARP}", "  br i1 %more, label %loop, label %done",
-        "done:", "  %some_left = icmp ne i32 %left1, 0", "  %r = zext i1 %some_left to i32", "  ret i32 %r", "}",
-    ])  # fmt: skip
-
-
-def _in_default_environment(module: LlvmModule, how: str) -> str:
-    """`answer`: kernels run with denormals flushed, the texture unit keeps them."""
-    module.declare("llvm.x86.sse.ldmxcsr", "void @(ptr)")
-    module.declare("llvm.x86.sse.stmxcsr", "void @(ptr)")
-    return (
-        f"@environment = internal constant i32 {DEFAULT_ENVIRONMENT}\n"
-        f"define {how}i32 @answer(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes) "
-        "nounwind noinline {\n"
-        "  %old = alloca i32\n  call void @llvm.x86.sse.stmxcsr(ptr %old)\n"
-        "  call void @llvm.x86.sse.ldmxcsr(ptr @environment)\n"
-        f"  %r = call {how}i32 @computed(ptr %descriptor, ptr %sources, ptr %results, i32 %lanes)\n"
-        "  call void @llvm.x86.sse.ldmxcsr(ptr %old)\n  ret i32 %r\n}\n"
-    )
+def _function(module: LlvmModule, head: list[str], lines: list[str], f: IrFunction) -> str:
+    """The loop over the halves of a warp around the text for one of them."""
+    half, b, end = 4 * LANES, Builder(module, first=1_000_000), Builder(module, first=2_000_000)
+    lanes = Ref("%lanes", I32)
+    b.label("entry")
+    cannot, place, left = b.alloca(I16, "%cannot"), b.alloca(I64, "%at_v"), b.alloca(I32, "%left_v")
+    b.store(I64(0), place)
+    b.store(I32(0), left)
+    b.lines += head
+    b.jump("loop")
+    b.label("loop")
+    b.named(_AT.text, b.load(I64, place))
+    count = b.trunc(b.mul(b.udiv(_AT, half), LANES), I32)
+    these = b.trunc(b.lshr(lanes, count), I16)
+    none = b.eq(these, 0)
+    b.store(I16(0), cannot)
+    b.branch(none, "next", "some")
+    b.label("some")
+    end.jump("next")
+    end.label("next")
+    asked = end.zext(end.and_(end.load(I16, cannot), these), I32)
+    all_left = end.or_(end.load(I32, left), asked)
+    end.store(all_left, left)
+    following = end.add(_AT, half)
+    end.store(following, place)
+    end.branch(end.ult(following, 4 * WARP), "loop", "done")
+    end.label("done")
+    end.ret(end.zext(end.ne(all_left, 0), I32))
+    return define(
+        f.name, f.result, [DESCRIPTOR, _SOURCES, _RESULTS, lanes], b.lines, lines, end.lines,
+        attributes="nounwind noinline alignstack(64)", convention=f.convention, noalias=True,
+    )  # fmt: skip
 
 
 # --- functions --------------------------------------------------------------------------------------------------------

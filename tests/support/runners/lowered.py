@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isakit.engine.llvm import Body, LlvmModule, Ref, ValueLowering, build, flushing_wrapper, host
+from isakit.engine.llvm import METADATA, Builder, LlvmModule, Ref, ValueLowering, build, flushing, host
+from isakit.engine.llvm.builder import I32, PTR, IrFunction, define, integer, pointer, vector
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.sem.value import Value
 
@@ -30,24 +31,22 @@ def function(
     target = host(portable)
     target = replace(target, cpu=cpu) if cpu else target
     module = LlvmModule(32)
-    body = Body(module)
+    body = Builder(module)
     formals = [Value("read", width, (), k) for k in range(operands)]
     given: dict[Any, Ref] = {}
     for k in range(operands):
-        p = body(f"getelementptr <32 x i{width}>, ptr %a, i64 {k}")
-        given[k] = Ref(body(f"load <32 x i{width}>, ptr {p}, align 4"), width)
+        lanes = vector(32, integer(width))
+        given[k] = body.load(lanes, body.element(lanes, pointer("%a"), k), 4)
     low = ValueLowering(body, lambda v: given[v.attr], float_lowerings(target))
     operands_of = [f.trunc(takes) for f in formals] if takes and takes < width else formals
     got = low.resize(low.splat(low.value(op(*operands_of, **statics))), width)
-    body.do(f"store <32 x i{width}> {got.text}, ptr %out, align 4")
-    module.add(f"define internal i32 @inner(ptr %a, ptr %out) nounwind noinline {{\n{body.text()}\n  ret i32 0\n}}")
-    if target.embedded:
-        outer = flushing_wrapper(module, "outer", "@inner", ["ptr", "ptr"])
-    else:
-        outer = (
-            "define i32 @outer(ptr %a, ptr %b) nounwind {\n  %r = call i32 @inner(ptr %a, ptr %b)\n  ret i32 %r\n}\n"
-        )
-    ir = str(module) + outer + '\n!0 = !{!"branch_weights", i32 1, i32 100000}\n!1 = !{}\n'
+    body.store(got, pointer("%out"), 4)
+    body.ret(I32(0))
+    name = "@inner" if target.embedded else "@outer"
+    parameters = [pointer("%a"), pointer("%out")]
+    module.add(define(name, I32, parameters, body.lines, attributes="nounwind noinline"))
+    outer = flushing(module, "@outer", IrFunction(name, I32, (PTR, PTR))) if target.embedded else ""
+    ir = f"{module}{outer}{METADATA}"
     loaded = build(ir, target)
     f = loaded.function("outer", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from isakit.lazy import lazy
 
 if TYPE_CHECKING:
+    from isakit.engine.llvm.builder import Builder, Ref
+    from isakit.engine.llvm.environment import flushing
     from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
     from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
-    from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref, signed_text
+    from isakit.engine.llvm.ir_text import METADATA, LlvmModule, signed_text
     from isakit.engine.llvm.straight import Straight, StraightPiece, VectorBank, Write, bound
     from isakit.engine.llvm.target import (
         OLDEST_LLVM,
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
         Host,
         LoadedCode,
         build,
-        flushing_wrapper,
         host,
         llvm_version,
         object_code,
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAREFUL_MAD",
+    "METADATA",
     "OLDEST_LLVM",
-    "Body",
+    "Builder",
     "CodegenError",
     "Host",
     "LlvmModule",
@@ -43,7 +45,7 @@ __all__ = [
     "bound",
     "build",
     "careful_mad",
-    "flushing_wrapper",
+    "flushing",
     "host",
     "ieee_natives",
     "llvm_version",
@@ -58,12 +60,14 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "isakit.engine.llvm.environment": "flushing",
         "isakit.engine.llvm.f32_lowerings": "CAREFUL_MAD careful_mad",
         "isakit.engine.llvm.ieee_lowerings": "ieee_natives rsqrt_f32",
-        "isakit.engine.llvm.ir_text": "Body LlvmModule Ref signed_text",
+        "isakit.engine.llvm.builder": "Builder Ref",
+        "isakit.engine.llvm.ir_text": "METADATA LlvmModule signed_text",
         "isakit.engine.llvm.straight": "VectorBank StraightPiece Straight Write bound",
         "isakit.engine.llvm.target": """
-            OLDEST_LLVM CodegenError Host LoadedCode build flushing_wrapper host llvm_version object_code provide
+            OLDEST_LLVM CodegenError Host LoadedCode build host llvm_version object_code provide
         """,
         "isakit.engine.llvm.values": "ValueLowering",
         "isakit.object_cache": "read_object write_object",

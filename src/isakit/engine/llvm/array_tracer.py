@@ -20,19 +20,24 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from isakit.engine.llvm.ir_text import Body, LlvmModule
+from isakit.engine.llvm.builder import F16, I1, I8, I16, RARELY, Builder, IrType, Ref, pointer, vector
+from isakit.engine.llvm.builder import F32 as FLOAT
+from isakit.engine.llvm.builder import F64 as DOUBLE
+from isakit.engine.llvm.builder import I32 as WORD
+from isakit.engine.llvm.builder import I64 as LONG
+from isakit.engine.llvm.ir_text import LlvmModule
 
 LANES = 16
 """Lanes of a vector."""
 _TYPES = {
-    np.dtype(bool): "i1", np.dtype(np.uint8): "i8", np.dtype(np.uint16): "i16", np.dtype(np.uint32): "i32",
-    np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32",
-    np.dtype(np.int64): "i64", np.dtype(np.uint64): "i64",
-    np.dtype(np.float16): "half", np.dtype(np.float32): "float", np.dtype(np.float64): "double",
+    np.dtype(bool): I1, np.dtype(np.uint8): I8, np.dtype(np.uint16): I16, np.dtype(np.uint32): WORD,
+    np.dtype(np.int8): I8, np.dtype(np.int16): I16, np.dtype(np.int32): WORD,
+    np.dtype(np.int64): LONG, np.dtype(np.uint64): LONG,
+    np.dtype(np.float16): F16, np.dtype(np.float32): FLOAT, np.dtype(np.float64): DOUBLE,
 }  # fmt: skip
 F32, F64, I32, I64, U32 = (np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint32))
 LARGEST = float(np.finfo(np.float32).max)
-_SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
+
 _COMPARED = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge"}
 _FLOAT_OPS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _INTEGER_OPS = {"add": "add", "subtract": "sub", "multiply": "mul", "bitwise_and": "and", "bitwise_or": "or",
@@ -53,10 +58,15 @@ class TracedArray(NDArrayOperatorsMixin):
     small = False
     narrow: TracedArray | None = None
     low: Callable[[], TracedArray] | None = None
-    same: str | None = None
+    same: Ref | None = None
 
     def __init__(self, code: Tracer, text: str, dtype: Any) -> None:
         self.code, self.text, self.dtype = code, text, np.dtype(dtype)
+
+    @property
+    def ref(self) -> Ref:
+        """The value with its type."""
+        return Ref(self.text, self.code.type(self.dtype))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,7 +114,7 @@ class Tracer:
     """
 
     def __init__(self, module: LlvmModule, fraction: int | None = None) -> None:
-        self.module, self.body, self.fraction = module, Body(module), fraction
+        self.module, self.body, self.fraction = module, Builder(module), fraction
         self._constants: dict[Any, TracedArray] = {}
         self._done: dict[str, str] = {}
         self.functions: dict[str, Callable[..., Any]] = {
@@ -114,14 +124,28 @@ class Tracer:
 
     # --- pieces -----------------------------------------------------------------------------------------------------
     @staticmethod
-    def element(dtype: Any) -> str:
+    def element(dtype: Any) -> IrType:
         """The LLVM type of a lane."""
         return _TYPES[np.dtype(dtype)]
 
     @staticmethod
-    def type(dtype: Any) -> str:
+    def type(dtype: Any) -> IrType:
         """The LLVM type of lanes."""
-        return f"<{LANES} x {_TYPES[np.dtype(dtype)]}>"
+        return vector(LANES, _TYPES[np.dtype(dtype)])
+
+    def array(self, value: Ref, dtype: Any) -> TracedArray:
+        """Lanes that were made by the builder."""
+        if value.type is not self.type(dtype):
+            raise TypeError(f"{value!r} as lanes of {np.dtype(dtype)}")
+        return TracedArray(self, value.text, dtype)
+
+    def load(self, dtype: Any, p: Ref) -> TracedArray:
+        """Lanes that are at an address, one after the other."""
+        return self.array(self.body.load(self.type(dtype), p, np.dtype(dtype).itemsize), dtype)
+
+    def store(self, value: TracedArray, p: Ref) -> None:
+        """Put lanes to an address, one after the other."""
+        self.body.store(value.ref, p, value.dtype.itemsize)
 
     def value(self, instruction: str, dtype: Any) -> TracedArray:
         """A new value. Equal instructions are one: the text of array code says much twice."""
@@ -159,19 +183,20 @@ class Tracer:
             return TracedArray(self, f"<{listed}>", wanted)
         return self.constant(a.ravel()[0].item(), wanted)
 
-    def scalar(self, text: str, dtype: Any) -> TracedArray:
+    def scalar(self, value: Ref, dtype: Any) -> TracedArray:
         """A scalar of the function in all lanes."""
-        ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
-        one = self.value(f"insertelement {vector} poison, {ty} {text}, i64 0", dtype).text
-        out = self.value(f"shufflevector {vector} {one}, {vector} poison, <{LANES} x i32> zeroinitializer", dtype)
-        out.same = text
+        lanes = self.type(dtype)
+        if value.type is not lanes.element:
+            raise TypeError(f"{value!r} as a number of {np.dtype(dtype)}")
+        one = self.value(f"insertelement {lanes} poison, {value!r}, i64 0", dtype).text
+        out = self.value(f"shufflevector {lanes} {one}, {lanes} poison, <{LANES} x i32> zeroinitializer", dtype)
+        out.same = value
         return out
 
     def intrinsic(self, name: str, dtype: Any, *args: TracedArray) -> TracedArray:
         """A call of an LLVM intrinsic on lanes of one type."""
         vector = self.type(dtype)
-        suffix = _SUFFIX.get(_TYPES[np.dtype(dtype)], _TYPES[np.dtype(dtype)])
-        f = self.module.declare(f"llvm.{name}.v{LANES}{suffix}", f"{vector} @({', '.join([vector] * len(args))})")
+        f = self.module.declare(f"llvm.{name}.{vector.suffix}", f"{vector} @({', '.join([vector.text] * len(args))})")
         return self.value(f"call {vector} {f}({', '.join(f'{vector} {a.text}' for a in args)})", dtype)
 
     def op(self, name: str, a: TracedArray, b: TracedArray, dtype: Any = None) -> TracedArray:
@@ -420,13 +445,13 @@ class Tracer:
 
     # --- memory and lanes ---------------------------------------------------------------------------------------------
     def _gather(self, dtype: Any) -> str:
-        ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
+        vector = self.type(dtype)
         return self.module.declare(
-            f"llvm.masked.gather.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
+            f"llvm.masked.gather.{vector.suffix}.v{LANES}p0",
             f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
         )
 
-    def gathered(self, base: str, index: TracedArray, dtype: Any, lanes: str = "splat (i1 true)") -> TracedArray:
+    def gathered(self, base: Ref, index: TracedArray, dtype: Any, lanes: str = "splat (i1 true)") -> TracedArray:
         """Entries of an array at an address, by indices that are in its range and below 2**31."""
         narrow = self.cast(index, I32).text
         ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
@@ -435,21 +460,15 @@ class Tracer:
         text = f"call {vector} {f}(<{LANES} x ptr> {places}, i32 {size}, <{LANES} x i1> {lanes}, {vector} poison)"
         return self.value(text, dtype)
 
-    def loaded(self, places: str, dtype: Any, lanes: TracedArray) -> TracedArray:
+    def loaded(self, places: Ref, dtype: Any, lanes: TracedArray) -> TracedArray:
         """What is at addresses <n x ptr>, for some lanes; always read again."""
         vector, f = self.type(dtype), self._gather(dtype)
         listed = f"<{LANES} x ptr> {places}, i32 1, {self.type(bool)} {lanes.text}, {vector} zeroinitializer"
         return TracedArray(self, self.body(f"call {vector} {f}({listed})"), dtype)
 
-    def stored(self, places: str, value: TracedArray, lanes: TracedArray) -> None:
+    def stored(self, places: Ref, value: TracedArray, lanes: TracedArray) -> None:
         """Put numbers to addresses <n x ptr>, for some lanes."""
-        ty, vector = _TYPES[value.dtype], self.type(value.dtype)
-        f = self.module.declare(
-            f"llvm.masked.scatter.v{LANES}{_SUFFIX.get(ty, ty)}.v{LANES}p0",
-            f"void @({vector}, <{LANES} x ptr>, i32, <{LANES} x i1>)",
-        )
-        listed = f"{vector} {value.text}, <{LANES} x ptr> {places}, i32 1, {self.type(bool)} {lanes.text}"
-        self.body.do(f"call void {f}({listed})")
+        self.body.scatter(value.ref, places, lanes.ref, 1)
 
     def of_quad(self, a: TracedArray, lane: int) -> TracedArray:
         """What a lane of its quad has, for every lane."""
@@ -459,30 +478,23 @@ class Tracer:
 
     def mark(self, lanes: TracedArray) -> None:
         """The function cannot do what these lanes ask for."""
-        b = self.body
-        now = b("load i16, ptr %cannot")
-        bits = b(f"bitcast {self.type(bool)} {lanes.text} to i16")
-        b.do(f"store i16 {b(f'or i16 {now}, {bits}')}, ptr %cannot")
+        b, cannot = self.body, pointer("%cannot")
+        now = b.load(I16, cannot)
+        b.store(b.or_(now, b.bitcast(lanes.ref, I16)), cannot)
 
     def seldom(self, lanes: TracedArray, write: Callable[[], None]) -> None:
         """Write code that runs where some lane needs it; nothing it computes is used after it."""
         b = self.body
-        bits = b(f"bitcast {self.type(bool)} {lanes.text} to i16")
-        some = b(f"icmp ne i16 {bits}, 0")
-        rare, on = b.fresh("seldom"), b.fresh("on")
-        b.do(f"br i1 {some}, label %{rare}, label %{on}, !prof !0")
-        b.label(rare)
-        before, self._done = self._done, dict(self._done)
-        write()
-        self._done = before
-        b.do(f"br label %{on}")
-        b.label(on)
+        with b.if_(b.ne(b.bitcast(lanes.ref, I16), 0), "seldom", weights=RARELY):
+            before, self._done = self._done, dict(self._done)
+            write()
+            self._done = before
 
 
 class TracedTable:
     """An array in memory that is indexed by lanes, or by a number known when code is made."""
 
-    def __init__(self, code: Tracer, pointer: str, dtype: Any, powers_of_two: bool = False) -> None:
+    def __init__(self, code: Tracer, pointer: Ref, dtype: Any, powers_of_two: bool = False) -> None:
         self.code, self.pointer, self.dtype, self.powers_of_two = code, pointer, np.dtype(dtype), powers_of_two
 
     def __getitem__(self, index: Any) -> TracedArray:
@@ -490,8 +502,9 @@ class TracedTable:
         same = index.same if isinstance(index, TracedArray) and index.dtype == I64 else None
         if isinstance(index, int) or same is not None:  # one load for all lanes: a gather takes as long as sixteen
             ty = code.element(self.dtype)
-            place = code.value(f"getelementptr {ty}, ptr {self.pointer}, i64 {same or index}", np.int64).text
-            out = code.scalar(code.value(f"load {ty}, ptr {place}", self.dtype).text, self.dtype)
+            number = index if same is None else same
+            place = code.value(f"getelementptr {ty}, ptr {self.pointer}, i64 {number}", np.int64).text
+            out = code.scalar(Ref(code.value(f"load {ty}, ptr {place}", self.dtype).text, ty), self.dtype)
         else:
             out = code.gathered(self.pointer, code.of(index, np.int64), self.dtype)
         out.powers_of_two = self.powers_of_two

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.f32_lowerings import canonical_nan
 from isakit.engine.llvm.f64_lowerings import EMBEDDED_ROUNDING, carefully, denormal
-from isakit.engine.llvm.ir_text import Ref
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 from isakit.sem.fp.convert64 import f2f64, f2i64
@@ -43,7 +43,7 @@ def _converted(low: ValueLowering, x: Ref, source: str, to: str, name: str, extr
     got = [low.body(f"call {result} {f}({given} {p}, {arguments})") for p in pieces(low, vector, source, length)]
     whole = joined(low, got, to, length)
     width = _BITS[to]
-    return Ref(whole if to[0] == "i" else low.body(f"bitcast <{n} x {to}> {whole} to <{n} x i{width}>"), width)
+    return low.per_lane(whole if to[0] == "i" else low.body(f"bitcast <{n} x {to}> {whole} to <{n} x i{width}>"), width)
 
 
 def _masked(to: str, source: str, rounding: int) -> str:
@@ -63,7 +63,7 @@ def _compared(low: ValueLowering, test: str, x: Ref, y: Ref) -> Ref:
     """A comparison of floats."""
     ty = f"<{low.module.lanes} x {'float' if x.width == 32 else 'double'}>"
     f, g = (low.bitcast(low.splat(v), ty) for v in (x, y))
-    return Ref(low.body(f"fcmp {test} {ty} {f}, {g}"), 1)
+    return low.per_lane(low.body(f"fcmp {test} {ty} {f}, {g}"), 1)
 
 
 def _at_least(low: ValueLowering, x: Ref, power: int) -> Ref:
@@ -92,7 +92,7 @@ def _from_integer(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     n = low.module.lanes
     if x.width == 32 and to == "double":
         exact = low.body(f"{sign}itofp <{n} x i32> {x.text} to <{n} x double>")
-        return Ref(low.body(f"bitcast <{n} x double> {exact} to <{n} x i64>"), 64)
+        return low.per_lane(low.body(f"bitcast <{n} x double> {exact} to <{n} x i64>"), 64)
     length = _length(to, f"i{x.width}")
     types = f"v{length}f{_BITS[to]}.v{length}i{x.width}"
     mode = f"i32 {EMBEDDED_ROUNDING[statics.get('rounding', 'rn')]}"
@@ -126,7 +126,7 @@ def _to_integer(low: ValueLowering, x: Ref, to: str, rounding: str) -> Ref:
     if to[0] == "s":  # what is out of range is the least number; it may be because it was rounded
         large = _at_least(low, x, 0 if width < x.width else width - 1)
         if width < x.width:
-            large = low.op("and", large, low.op("icmp eq", got, low.constant(1 << (width - 1), width), 1))
+            large = low.op("and", large, low.compare("eq", got, low.constant(1 << (width - 1), width)))
         got = low.select(large, low.constant((1 << (width - 1)) - 1, width), got)
     return got
 
@@ -136,7 +136,7 @@ def _halves(low: ValueLowering, x: Ref) -> Ref:
     n = low.module.lanes
     bits = low.resize(low.splat(x), 16)
     wide = low.body(f"fpext <{n} x half> {low.bitcast(bits, f'<{n} x half>')} to <{n} x float>")
-    return Ref(low.body(f"bitcast <{n} x float> {wide} to <{n} x i32>"), 32)
+    return low.per_lane(low.body(f"bitcast <{n} x float> {wide} to <{n} x i32>"), 32)
 
 
 def _single(low: ValueLowering, x: Ref, statics: dict[str, Any]) -> Ref:
@@ -156,7 +156,7 @@ def _f2i(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Re
         least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if to[0] == "s" else (0, (1 << width) - 1)
         for test, bound in (("slt", least), ("sgt", most)):
             limit = low.constant(bound, 32)
-            got = low.select(low.op(f"icmp {test}", got, limit, 1), limit, got)
+            got = low.select(low.compare(test, got, limit), limit, got)
     if to != "u32":  # there a NaN was not above zero
         got = low.select(_compared(low, "uno", x, x), low.constant(0, 32), got)
     return low.resize(got, width)
@@ -197,7 +197,7 @@ def _to_half(low: ValueLowering, x: Ref, rounding: str) -> Ref:
     got = _converted(low, x, "float", "i16", "llvm.x86.avx512.mask.vcvtps2ph.512", extra)
     sign = low.op("and", low.resize(low.op("lshr", x, low.constant(16, 32)), 16), low.constant(0x8000, 16))
     size = low.op("and", x, low.constant(0x7FFFFFFF, 32))
-    got = low.select(low.op("icmp ult", size, low.constant(HALF_TINY, 32), 1), sign, got)
+    got = low.select(low.compare("ult", size, low.constant(HALF_TINY, 32)), sign, got)
     return low.select(_compared(low, "uno", x, x), low.constant(0x7FFF, 16), got)
 
 
@@ -210,14 +210,14 @@ def _f2f64(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> 
         return None
     if source == "f32":
         wide = low.body(f"fpext <{n} x float> {low.bitcast(x, f'<{n} x float>')} to <{n} x double>")
-        usual = Ref(low.body(f"bitcast <{n} x double> {wide} to <{n} x i64>"), 64)
+        usual = low.per_lane(low.body(f"bitcast <{n} x double> {wide} to <{n} x i64>"), 64)
         return carefully(low, f2f64, args, statics, denormal(low, x), usual)
     if to == "f32":
         extra = _masked("float", "double", EMBEDDED_ROUNDING[rounding])
         usual = _converted(low, x, "double", "float", "llvm.x86.avx512.mask.cvtpd2ps.512", extra)
         size = low.op("and", x, low.constant((1 << 63) - 1, 64))
         less = low.op("sub", size, low.constant(1, 64))
-        small = low.op("icmp ult", less, low.constant(((1023 - 126) << 52) - 1, 64), 1)
+        small = low.compare("ult", less, low.constant(((1023 - 126) << 52) - 1, 64))
         return carefully(low, f2f64, args, statics, small, usual)
     if not statics.get("integral"):
         return None

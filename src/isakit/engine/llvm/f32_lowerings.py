@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isakit.engine.llvm.ir_text import Ref
+from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import KEEPS_HALF
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
@@ -34,7 +34,7 @@ def _floats(low: ValueLowering, r: Ref) -> str:
 
 def _bits(low: ValueLowering, v: str) -> Ref:
     n = low.module.lanes
-    return Ref(low.body(f"bitcast <{n} x float> {v} to <{n} x i32>"), 32)
+    return low.per_lane(low.body(f"bitcast <{n} x float> {v} to <{n} x i32>"), 32)
 
 
 def _packed(low: ValueLowering, name: str, a: Ref, b: Ref, *given: tuple[str, object]) -> Ref:
@@ -56,7 +56,7 @@ def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
     """Every NaN becomes 0x7fffffff."""
     n = low.module.lanes
     f = _floats(low, r)
-    unordered = Ref(low.body(f"fcmp uno <{n} x float> {f}, {f}"), 1)
+    unordered = low.per_lane(low.body(f"fcmp uno <{n} x float> {f}, {f}"), 1)
     return low.select(unordered, low.constant(NAN, 32), r)
 
 
@@ -82,7 +82,7 @@ def one_nan(low: ValueLowering, r: Ref) -> Ref:
 def _is_zero(low: ValueLowering, a: Ref) -> Ref:
     """Zero or denormal."""
     exponent = low.op("and", a, low.constant(0x7F800000, 32))
-    return low.op("icmp eq", exponent, low.constant(0, 32), 1)
+    return low.compare("eq", exponent, low.constant(0, 32))
 
 
 def _sum_and_product(raw: bool) -> tuple[Native, Native]:
@@ -160,7 +160,7 @@ def _bits_of(low: ValueLowering, a: Ref, bits: int) -> Ref:
 
 
 def _is_none(low: ValueLowering, a: Ref) -> Ref:
-    return low.op("icmp eq", a, low.constant(0, 32), 1)
+    return low.compare("eq", a, low.constant(0, 32))
 
 
 @dataclass(frozen=True)
@@ -251,11 +251,11 @@ def _sum_of_product(raw: bool, any_holds: _AnyHolds) -> Native:
         total = _of_any_operands(low, m)
         total = total if raw else one_nan(low, total)
         left = any_holds(low, (_Test(m.shifted, EXPONENT), _small(low, m.c)))
-        total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32, KEEPS_HALF))
+        total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32, KEEPS_HALF + " "))
         last = body.current
         body.do(f"br label %{done}")
         body.label(done)
-        return Ref(body(f"phi {low.type(total)} [ {first.text}, %{usual} ], [ {total.text}, %{last} ]"), 32)
+        return low.per_lane(body(f"phi {low.type(total)} [ {first.text}, %{usual} ], [ {total.text}, %{last} ]"), 32)
 
     return mad
 
@@ -269,7 +269,9 @@ def careful_mad(low: ValueLowering, public: str = "") -> str:
 
     def make(name: str) -> str:
         inner = low.elsewhere()
-        result = one_nan(inner, _of_any_product(inner, _begun(inner, *(Ref(f"%a{k}", 32) for k in range(3)))))
+        result = one_nan(
+            inner, _of_any_product(inner, _begun(inner, *(inner.per_lane(f"%a{k}", 32) for k in range(3))))
+        )
         ty = low.module.vector(32)
         listed = ", ".join(f"{ty} %a{k}" for k in range(3))
         return (
@@ -307,7 +309,7 @@ def _of_any_product(low: ValueLowering, m: _Mad) -> Ref:
         return low.select(is_above, low.constant(above, 32), near)
 
     exponent = _bits_of(low, m.cut, EXPONENT)
-    is_above = low.op("icmp eq", exponent, low.constant(LARGEST & EXPONENT, 32), 1)
+    is_above = low.compare("eq", exponent, low.constant(LARGEST & EXPONENT, 32))
     is_below = low.op("and", _is_none(low, exponent), _small(low, m.c).holds(low))
     there = constants(_power(-DOWN), _power(UP), _power(0))
     moved = _begun(low, _avx512(low, "mul", m.a, there, "rz"), m.b, _avx512(low, "mul", m.c, there, "rn"))
@@ -315,7 +317,7 @@ def _of_any_product(low: ValueLowering, m: _Mad) -> Ref:
     product = low.select(zero, _avx512(low, "mul", moved.a, m.b, "rn"), moved.cut)
     total = _avx512(low, "add", product, moved.c, "rn")
     size = low.op("and", total, low.constant(ABS, 32))
-    small = low.op("and", is_below, low.op("icmp ult", size, low.constant(_power(UP - 126), 32), 1))
+    small = low.op("and", is_below, low.compare("ult", size, low.constant(_power(UP - 126), 32)))
     on_grid = low.op("add", _avx512(low, "add", product, moved.c, "rz"), low.constant(1, 32))
     back = constants(_power(DOWN), _power(-UP), _power(0))
     return _avx512(low, "mul", low.select(small, on_grid, total), back, "rn")
@@ -342,7 +344,7 @@ def packed_comparison(low: ValueLowering, args: Sequence[Ref]) -> Ref | None:
     whole = (low.bitcast(low.splat(r), f"<{low.module.lanes} x {element}>") for r in (a, b))
     cut = [pieces(low, w, element, length) for w in whole]
     got = [low.body(f"call {flags} {f}({vector} {x}, {vector} {y}, {test})") for x, y in zip(*cut, strict=True)]
-    return Ref(joined(low, got, "i1", length), 1)
+    return low.per_lane(joined(low, got, "i1", length), 1)
 
 
 def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
@@ -377,7 +379,7 @@ def _doubles(low: ValueLowering, a: Ref) -> str:
 
 def _double_bits(low: ValueLowering, d: str) -> Ref:
     n = low.module.lanes
-    return Ref(low.body(f"bitcast <{n} x double> {d} to <{n} x i64>"), 64)
+    return low.per_lane(low.body(f"bitcast <{n} x double> {d} to <{n} x i64>"), 64)
 
 
 def _as_double(low: ValueLowering, r: Ref) -> str:
@@ -403,11 +405,11 @@ def _to_single(low: ValueLowering, d: Ref, rounding: str) -> Ref:
     r = _bits(low, f)
     sign = low.op("and", r, low.constant(0x80000000, 32))
     size = low.op("and", d, low.constant((1 << 63) - 1, 64))
-    tiny = low.op("icmp ult", size, low.constant((1023 - 126) << 52, 64), 1)
+    tiny = low.compare("ult", size, low.constant((1023 - 126) << 52, 64))
     r = low.select(tiny, sign, r)
     if rounding == "rz":
-        finite = low.op("icmp ult", size, low.constant(0x7FF << 52, 64), 1)
-        huge = low.op("icmp uge", size, low.constant((1023 + 128) << 52, 64), 1)
+        finite = low.compare("ult", size, low.constant(0x7FF << 52, 64))
+        huge = low.compare("uge", size, low.constant((1023 + 128) << 52, 64))
         r = low.select(low.op("and", finite, huge), low.op("or", sign, low.constant(LARGEST, 32)), r)
     return canonical_nan(low, r)
 
@@ -419,7 +421,7 @@ def _arithmetic(low: ValueLowering, name: str, a: str, b: str) -> str:
 def _special(low: ValueLowering, d: Ref) -> Ref:
     """Infinity or NaN, which rounding by integer addition must not touch."""
     exponent = low.op("and", d, low.constant(0x7FF << 52, 64))
-    return low.op("icmp eq", exponent, low.constant(0x7FF << 52, 64), 1)
+    return low.compare("eq", exponent, low.constant(0x7FF << 52, 64))
 
 
 def _rounded(low: ValueLowering, d: Ref, rounding: str) -> Ref:
@@ -457,8 +459,8 @@ def _mad_in_doubles(low: ValueLowering, a: Ref, b: Ref, c: Ref) -> Ref:
     total = low.select(_is_zero(low, c), with_rounded, with_cut)
     # The sum is rounded on the grid of denormals and flushed afterwards: numbers that reach 2**-126 there are kept.
     size = low.op("and", total, low.constant((1 << 63) - 1, 64))
-    tiny = low.op("icmp ult", size, low.constant((1023 - 126) << 52, 64), 1)
-    reaches = low.op("icmp uge", size, low.constant(_SUM_REACHES_NORMAL, 64), 1)
+    tiny = low.compare("ult", size, low.constant((1023 - 126) << 52, 64))
+    reaches = low.compare("uge", size, low.constant(_SUM_REACHES_NORMAL, 64))
     sign = low.op("and", total, low.constant(1 << 63, 64))
     smallest = low.select(reaches, low.constant((1023 - 126) << 52, 64), low.constant(0, 64))
     total = low.select(tiny, low.op("or", sign, smallest), total)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.f32_lowerings import packed_comparison
-from isakit.engine.llvm.ir_text import Ref
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 from isakit.sem.fp.core import F64
@@ -41,7 +41,7 @@ def _doubles(low: ValueLowering, r: Ref) -> str:
 
 def _bits(low: ValueLowering, doubles: str) -> Ref:
     n = low.module.lanes
-    return Ref(low.body(f"bitcast <{n} x double> {doubles} to <{n} x i64>"), 64)
+    return low.per_lane(low.body(f"bitcast <{n} x double> {doubles} to <{n} x i64>"), 64)
 
 
 def _hardware(low: ValueLowering, name: str, args: Sequence[Ref], rounding: str) -> list[str]:
@@ -60,13 +60,13 @@ def _with_nans(low: ValueLowering, name: str, args: Sequence[Ref], result: Ref) 
     """The result, NaNs chosen by the rule."""
     n = low.module.lanes
     bits = low.bitcast(result, f"<{n} x double>")
-    unordered = Ref(low.body(f"fcmp uno <{n} x double> {bits}, {bits}"), 1)
+    unordered = low.per_lane(low.body(f"fcmp uno <{n} x double> {bits}, {bits}"), 1)
     nan = low.constant(NAN, 64)
     for k in reversed(NAN_PRIORITY[name]):
         a = low.splat(args[k])
         size = low.op("and", a, low.constant((1 << 63) - 1, 64))
         quiet = low.op("or", a, low.constant(F64.quiet, 64))
-        nan = low.select(low.op("icmp ugt", size, low.constant(F64.infinity, 64), 1), quiet, nan)
+        nan = low.select(low.compare("ugt", size, low.constant(F64.infinity, 64)), quiet, nan)
     return low.select(unordered, nan, result)
 
 
@@ -85,7 +85,7 @@ def _careful(low: ValueLowering, name: str, rounding: str) -> str:
         args: list[Ref] = []
         for k in range(count):
             p = body(f"getelementptr {vector}, ptr %operands, i64 {k}")
-            args.append(Ref(body(f"load {vector}, ptr {p}, align 64"), 64))
+            args.append(low.per_lane(body(f"load {vector}, ptr {p}, align 64"), 64))
         result = _bits(there, joined(there, _hardware(there, name, args, rounding), "double", PIECE))
         got = _with_nans(there, name, args, result)
         body.do(f"store {vector} {got.text}, ptr %operands, align 64")
@@ -129,16 +129,16 @@ def _careful(low: ValueLowering, name: str, rounding: str) -> str:
     return low.module.function(("f64 carefully", name, rounding), passing)
 
 
-def _odd(low: ValueLowering, args: Sequence[Ref], results: Sequence[str]) -> str:
+def _odd(low: ValueLowering, args: Sequence[Ref], results: Sequence[str]) -> Ref:
     """Whether there is an odd lane, as an `i1`."""
     vector, classes = f"<{PIECE} x double>", f"<{PIECE} x i1>"
     f = low.module.declare("llvm.x86.avx512.fpclass.pd.512", f"{classes} @({vector}, i32)")
     body = low.body
     flags = [body(f"call {classes} {f}({vector} {r}, i32 {NAN_OR_ZERO})") for r in results]
-    odd = Ref(joined(low, flags, "i1", PIECE), 1)
+    odd = low.per_lane(joined(low, flags, "i1", PIECE), 1)
     for a in args:
         field = low.op("and", low.splat(a), low.constant(F64.infinity, 64))
-        odd = low.op("or", odd, low.op("icmp eq", field, low.constant(0, 64), 1))
+        odd = low.op("or", odd, low.compare("eq", field, low.constant(0, 64)))
     return low.any(odd)
 
 
@@ -146,7 +146,7 @@ def denormal(low: ValueLowering, x: Ref) -> Ref:
     """Smaller than the least normal number, but not zero."""
     fraction = 23 if x.width == 32 else 52
     less = low.op("sub", low.op("and", x, low.constant((1 << (x.width - 1)) - 1, x.width)), low.constant(1, x.width))
-    return low.op("icmp ult", less, low.constant((1 << fraction) - 1, x.width), 1)
+    return low.compare("ult", less, low.constant((1 << fraction) - 1, x.width))
 
 
 def carefully(
@@ -159,7 +159,7 @@ def carefully(
 
 
 def _first_lane(low: ValueLowering, r: Ref) -> Ref:
-    return Ref(low.body(f"extractelement {low.type(r)} {r.text}, i64 0"), r.width, True)
+    return low.body.extract(r, 0)
 
 
 def _embedded(name: str) -> Native:
@@ -208,7 +208,7 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]
     def by_definition() -> Ref:
         relation = low.definition(f64_compare, tuple(statics.items()), (64, 64))
         found = low.op("and", low.call(relation, [low.splat(r) for r in (a, b)], bits.width), bits)
-        return low.op("icmp ne", found, low.constant(0, bits.width), 1)
+        return low.compare("ne", found, low.constant(0, bits.width))
 
     return low.unlikely(low.any(odd), usual, by_definition)
 

@@ -11,7 +11,7 @@ import platform
 from collections.abc import Sequence
 from typing import Any
 
-from isakit.engine.llvm.ir_text import Ref
+from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import Host
 from isakit.engine.llvm.values import Native, ValueLowering
 
@@ -58,7 +58,7 @@ def _as(low: ValueLowering, r: Ref, ty: str) -> str:
 
 
 def _bits(low: ValueLowering, v: str, ty: str, width: int) -> Ref:
-    return Ref(low.body(f"bitcast {_vector(low, ty)} {v} to {_vector(low, f'i{width}')}"), width)
+    return low.per_lane(low.body(f"bitcast {_vector(low, ty)} {v} to {_vector(low, f'i{width}')}"), width)
 
 
 def _intrinsic(low: ValueLowering, name: str, ty: str, *args: str) -> str:
@@ -68,7 +68,7 @@ def _intrinsic(low: ValueLowering, name: str, ty: str, *args: str) -> str:
 
 
 def _test(low: ValueLowering, relation: str, ty: str, a: str, b: str) -> Ref:
-    return Ref(low.body(f"fcmp {relation} {_vector(low, ty)} {a}, {b}"), 1)
+    return low.per_lane(low.body(f"fcmp {relation} {_vector(low, ty)} {a}, {b}"), 1)
 
 
 def _canonical(low: ValueLowering, v: str) -> Ref:
@@ -120,7 +120,7 @@ def _extreme(wins: str, zeros: str) -> Native:
             return None
         a, b = (low.splat(x) for x in args)
         x, y = _as(low, a, "float"), _as(low, b, "float")
-        first = low.op("or", _test(low, wins, "float", x, y), _test(low, "uno", "float", y, y), 1)
+        first = low.op("or", _test(low, wins, "float", x, y), _test(low, "uno", "float", y, y))
         result = low.select(first, a, b)
         result = low.select(_test(low, "oeq", "float", x, y), low.op(zeros, a, b), result)
         return _canonical(low, _as(low, result, "float"))
@@ -147,7 +147,7 @@ def _round(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> 
 
 def _flushed(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
     a = low.splat(args[0])
-    tiny = low.op("icmp eq", low.op("and", a, low.constant(0x7F800000, 32)), low.constant(0, 32), 1)
+    tiny = low.compare("eq", low.op("and", a, low.constant(0x7F800000, 32)), low.constant(0, 32))
     return low.select(tiny, low.op("and", a, low.constant(1 << 31, 32)), a)
 
 
@@ -190,7 +190,7 @@ def _float_to_int(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     n, vector = low.module.lanes, _vector(low, "i32")
     name = f"llvm.fpto{to[0]}i.sat.v{n}i32.v{n}f32"
     f = low.module.declare(name, f"{vector} @({_vector(low, 'float')})")
-    return Ref(low.body(f"call {vector} {f}({_vector(low, 'float')} {_as(low, args[0], 'float')})"), 32)
+    return low.per_lane(low.body(f"call {vector} {f}({_vector(low, 'float')} {_as(low, args[0], 'float')})"), 32)
 
 
 def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
@@ -200,7 +200,7 @@ def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: dict[str, 
     a = low.splat(low.resize(args[0], 32, signed=signed))
     if signed:
         least = low.constant(statics["low"], 32)
-        a = low.splat(low.select(low.op("icmp slt", a, least, 1), least, a))
+        a = low.splat(low.select(low.compare("slt", a, least), least, a))
     single = _vector(low, "float")
     number = low.body(f"sitofp {low.type(a)} {a.text} to {single}")
     quotient = low.body(f"fdiv {single} {number}, {_number(low, statics['maximum'], 'float')}")
@@ -220,4 +220,4 @@ def _float_to_ratio(low: ValueLowering, args: Sequence[Ref], statics: dict[str, 
         v = low.body(f"select {low.type(beyond)} {beyond.text}, {double} {text}, {double} {v}")
     nan = _test(low, "uno", "double", v, v)
     v = low.body(f"select {low.type(nan)} {nan.text}, {double} zeroinitializer, {double} {v}")
-    return Ref(low.body(f"fptosi {double} {v} to {_vector(low, 'i32')}"), 32)
+    return low.per_lane(low.body(f"fptosi {double} {v} to {_vector(low, 'i32')}"), 32)

@@ -1,19 +1,11 @@
-"""Writing LLVM IR as text: a module of globals and functions, and the body of one function."""
+"""A module of LLVM IR: globals, functions, and what it says about branches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from isakit.engine.llvm.ir_types import PTR, IrFunction, IrType, Ref, integer, vector
 from isakit.sem.value import Table
-
-
-class Ref(NamedTuple):
-    """An SSA value or constant: its text, width in bits, and whether it is one number for all lanes (a scalar)."""
-
-    text: str
-    width: int
-    uniform: bool = False
 
 
 class LlvmModule:
@@ -31,15 +23,31 @@ class LlvmModule:
         self._named: dict[object, str] = {}
         self._tables_kept: list[Table] = []
         self.elsewhere: dict[object, tuple[str, str]] = {}
+        self._vectors: dict[int, IrType] = {}
 
-    def vector(self, width: int) -> str:
+    def vector(self, width: int) -> IrType:
         """The type of a lane value of `width` bits."""
-        return f"<{self.lanes} x i{width}>"
+        made = self._vectors.get(width)
+        if made is None:
+            made = self._vectors[width] = vector(self.lanes, integer(width))
+        return made
 
     def declare(self, name: str, signature: str) -> str:
         """Declare an external function (intrinsic) once; `signature` has the name replaced by `@`. Returns `@name`."""
         self._declared.setdefault(name, "declare " + signature.replace("@", "@" + name, 1))
         return "@" + name
+
+    def external(self, f: IrFunction) -> IrFunction:
+        """Say, once, that a function is elsewhere."""
+        self._declared.setdefault(f.name[1:], f.declaration)
+        return f
+
+    def variable(self, name: str, type: IrType, number: int = 0, *, constant: bool = False) -> Ref:
+        """Add a global; returns its address. A constant one is seen by no other module."""
+        kind = "internal constant" if constant else "global"
+        content = "zeroinitializer" if type.suffix == "" else type.literal(number)
+        self._globals.append(f"@{name} = {kind} {type} {content}")
+        return Ref("@" + name, PTR)
 
     def table(self, table: Table) -> str:
         """The global that holds a constant table, as 32- or 64-bit entries."""
@@ -72,46 +80,21 @@ class LlvmModule:
         return "\n".join([*self._declared.values(), *self._globals, *self._functions, ""])
 
 
-class Body:
-    """The body of a function: instructions in order, with fresh names numbered from `first` on.
-
-    `current` is the label of the block being written.
-    """
-
-    def __init__(self, module: LlvmModule, first: int = 0) -> None:
-        self.module = module
-        self.lines: list[str] = []
-        self.current = ""
-        self._count = first
-
-    def __call__(self, instruction: str) -> str:
-        """Emit an instruction that gives a value; returns its name."""
-        self._count += 1
-        name = f"%t{self._count}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
-
-    def do(self, instruction: str) -> None:
-        """Emit an instruction without a value."""
-        self.lines.append("  " + instruction)
-
-    def label(self, name: str) -> None:
-        """Start a block."""
-        self.current = name
-        self.lines.append(name + ":")
-
-    def fresh(self, prefix: str) -> str:
-        """A new block name."""
-        self._count += 1
-        return f"{prefix}{self._count}"
-
-    def text(self) -> str:
-        """All lines."""
-        return "\n".join(self.lines)
-
-
 def signed_text(value: int, width: int) -> str:
     """A constant as LLVM prints it."""
     if width == 1:
         return "true" if value else "false"
     return str(value - (1 << width) if value >> (width - 1) else value)
+
+
+METADATA = "\n".join(
+    [
+        "",
+        '!0 = !{!"branch_weights", i32 1, i32 100000}',
+        "!1 = !{}",
+        '!2 = !{!"branch_weights", i32 100000, i32 1}',
+        '!3 = !{!"branch_weights", i32 64, i32 1}',
+        "",
+    ]
+)
+"""What ends a module whose branches say that the first way is hardly ever taken (`!0`), almost always, or often."""

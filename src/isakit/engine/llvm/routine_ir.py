@@ -11,7 +11,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
+from isakit.engine.llvm.builder import (
+    I1,
+    I32,
+    I64,
+    PTR,
+    RARELY,
+    VOID,
+    Builder,
+    IrFunction,
+    IrType,
+    Ref,
+    define,
+    integer,
+    structure,
+    vector,
+)  # fmt: skip
+from isakit.engine.llvm.ir_text import LlvmModule
 from isakit.engine.llvm.values import ValueLowering
 from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
@@ -33,17 +49,17 @@ from isakit.sem.routine_code import (
 )  # fmt: skip
 from isakit.sem.value import Value
 
-V32 = "<32 x i32>"
+V32 = vector(32, I32)
 
 
 class Where(Protocol):
     """Where a record is."""
 
-    def pointer(self, body: Body, within: RecordField) -> str:
+    def pointer(self, body: Builder, within: RecordField) -> Ref:
         """A pointer to a field."""
         ...
 
-    def whole(self, body: Body) -> str:
+    def whole(self, body: Builder) -> Ref:
         """A pointer to the record, for functions that look at fields that are in memory."""
         ...
 
@@ -52,16 +68,16 @@ class Where(Protocol):
 class InMemory:
     """A record at an address; `kept` are fields that are elsewhere: in variables of the surrounding function."""
 
-    address: str
-    kept: Mapping[str, str] = field(default_factory=dict[str, str])
+    address: Ref
+    kept: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
 
-    def pointer(self, body: Body, within: RecordField) -> str:
+    def pointer(self, body: Builder, within: RecordField) -> Ref:
         """See `Where`."""
         if within.name in self.kept:
             return self.kept[within.name]
-        return body(f"getelementptr i8, ptr {self.address}, i64 {within.offset}") if within.offset else self.address
+        return body.offset(self.address, within.offset) if within.offset else self.address
 
-    def whole(self, body: Body) -> str:
+    def whole(self, body: Builder) -> Ref:
         """See `Where`."""
         return self.address
 
@@ -79,7 +95,7 @@ class Surroundings:
     """
 
     raising: Callable[[Raise | None], None]
-    variable: Callable[[str], str]
+    variable: Callable[[IrType], Ref]
     symbol: Callable[[RoutineCode], str]
     specials: Mapping[Any, Special] = field(default_factory=dict[Any, Special])
 
@@ -90,37 +106,36 @@ class Lowering:
     `numbers` are values of parameters and locals, `records` where records are, `lanes` vectors of numbers.
     """
 
-    def __init__(self, body: Body, code: RoutineCode, around: Surroundings) -> None:
+    def __init__(self, body: Builder, code: RoutineCode, around: Surroundings) -> None:
         self.body, self.code, self.around = body, code, around
         self.numbers: dict[str, Ref] = {}
         self.records: dict[str, Where] = {}
-        self.rows: dict[str, str] = {}
-        self.lanes: dict[str, str] = {}
-        self._variables: dict[str, tuple[str, int]] = {}
-        self._returns: list[tuple[str, str]] = []
+        self.rows: dict[str, Ref] = {}
+        self.lanes: dict[str, Ref] = {}
+        self._variables: dict[str, tuple[Ref, IrType]] = {}
+        self._returns: list[tuple[str, Ref | None]] = []
         self._done = body.fresh("done")
         sets = [s.name for s in walk(code.statements) if isinstance(s, Let | Do) and s.name]
         given = {p.name for p in code.routine.parameters}
         self._several = {n for n in sets if sets.count(n) > 1 or n in given}
 
     # --- arguments --------------------------------------------------------------------------------------------------
-    def give(self, name: str, what: Ref | Where | str) -> None:
-        """Set a parameter: a number, a record, the address of a row or the text of a vector."""
+    def give(self, name: str, what: Ref | Where) -> None:
+        """Set a parameter: a number, a vector of one for each lane, a record, or the address of a record or a row."""
         p = next(p for p in self.code.routine.parameters if p.name == name)
-        if isinstance(what, Ref):
-            low = self._values()
-            what = low.resize(what, p.width)
+        if not isinstance(what, Ref):
+            self.records[name] = what
+        elif p.lanes:
+            self.lanes[name] = what
+        elif p.row:
+            self.rows[name] = what
+        elif what.type is PTR:
+            self.records[name] = InMemory(what)
+        else:
+            what = self._values().resize(what, p.width)
             self.numbers[name] = what
             if name in self._several:
                 self._set(name, what)
-        elif p.lanes:
-            assert isinstance(what, str)
-            self.lanes[name] = what
-        elif p.row:
-            assert isinstance(what, str)
-            self.rows[name] = what
-        else:
-            self.records[name] = InMemory(what) if isinstance(what, str) else what
 
     def run(self) -> tuple[bool, Ref | None]:
         """Write the statements; returns whether what follows is reached, and the result."""
@@ -136,13 +151,12 @@ class Lowering:
         if falls:
             if width:
                 raise DefinitionError(f"{self.code.routine.name} may end without a result")
-            self._returns.append((b.current, ""))
-            b.do(f"br label %{self._done}")
+            self._returns.append((b.current, None))
+            b.jump(self._done)
         b.label(self._done)
         if not width:
             return True, None
-        ways = ", ".join(f"[ {value}, %{label} ]" for label, value in self._returns)
-        return True, Ref(b(f"phi i{width} {ways}"), width, True)
+        return True, b.phi([(value, label) for label, value in self._returns if value is not None])
 
     # --- statements -------------------------------------------------------------------------------------------------
     def _block(self, statements: list[Statement]) -> bool:
@@ -162,22 +176,22 @@ class Lowering:
             case Store(base, within, value, index):
                 v = self.value(value)
                 p = self._field(base, within) if index is None else self._item(base, within, index)
-                b.do(f"store i{v.width} {v.text}, ptr {p}")
+                b.store(v, p)
             case If():
                 return self._if(s)
             case While(before, condition, body):
                 head, inside, behind = b.fresh("while"), b.fresh("do"), b.fresh("end")
                 self._to(head)
                 self._block(before)
-                b.do(f"br i1 {self.value(condition).text}, label %{inside}, label %{behind}")
+                b.branch(self.value(condition), inside, behind)
                 b.label(inside)
                 if self._block(body):
-                    b.do(f"br label %{head}")
+                    b.jump(head)
                 b.label(behind)
             case Return(value):
-                text = "" if value is None else self.value(value).text
-                self._returns.append((b.current, text))
-                b.do(f"br label %{self._done}")
+                result = None if value is None else self.value(value)
+                self._returns.append((b.current, result))
+                b.jump(self._done)
                 return False
             case Do():
                 return self._do(s)
@@ -187,13 +201,13 @@ class Lowering:
         return True
 
     def _to(self, label: str) -> None:
-        self.body.do(f"br label %{label}")
+        self.body.jump(label)
         self.body.label(label)
 
     def _if(self, s: If) -> bool:
         b = self.body
         then, otherwise, behind = b.fresh("then"), b.fresh("else"), b.fresh("fi")
-        b.do(f"br i1 {self.value(s.condition).text}, label %{then}, label %{otherwise if s.otherwise else behind}")
+        b.branch(self.value(s.condition), then, otherwise if s.otherwise else behind)
         falls = not s.otherwise
         for label, statements in ((then, s.then), (otherwise, s.otherwise)):
             if label == otherwise and not statements:
@@ -201,7 +215,7 @@ class Lowering:
             b.label(label)
             if self._block(statements):
                 falls = True
-                b.do(f"br label %{behind}")
+                b.jump(behind)
         if falls:
             b.label(behind)
         return falls
@@ -211,8 +225,8 @@ class Lowering:
             self.numbers[name] = r
             return
         if name not in self._variables:
-            self._variables[name] = self.around.variable(f"i{r.width}"), r.width
-        self.body.do(f"store i{r.width} {r.text}, ptr {self._variables[name][0]}")
+            self._variables[name] = self.around.variable(r.type), r.type
+        self.body.store(r, self._variables[name][0])
 
     def _do(self, s: Do) -> bool:
         special = self.around.specials.get(s.callee)
@@ -255,30 +269,27 @@ class Lowering:
         return inner.run()
 
     def _call(self, s: Do, code: RoutineCode) -> tuple[bool, Ref | None]:
-        given: list[str] = []
+        given: list[Ref] = []
         for p, a in zip(code.routine.parameters, s.arguments, strict=True):
             what = self._argument(a)
-            if isinstance(what, Ref):
-                given.append(f"i{p.width} {self._values().resize(what, p.width).text}")
-            elif p.lanes:
-                given.append(f"{V32} {what}")
-            else:
-                given.append(f"ptr {what if isinstance(what, str) else what.whole(self.body)}")
+            if not isinstance(what, Ref):
+                what = what.whole(self.body)
+            given.append(self._values().resize(what, p.width) if p.width and not p.lanes else what)
         return True, call(self.body, self.around, code, given)
 
     # --- places -----------------------------------------------------------------------------------------------------
-    def _field(self, base: str, within: RecordField) -> str:
+    def _field(self, base: str, within: RecordField) -> Ref:
         return self.records[base].pointer(self.body, within)
 
-    def _row(self, base: str, within: RecordField | None) -> str:
+    def _row(self, base: str, within: RecordField | None) -> Ref:
         """The address of the first element."""
         if within is None:
             return self.rows[base]
         p = self._field(base, within)
         assert within.many is not None
-        return self.body(f"load ptr, ptr {p}") if within.many.behind else p
+        return self.body.load(PTR, p) if within.many.behind else p
 
-    def _element(self, base: str, within: RecordField | None, size: int, index: Value) -> str:
+    def _element(self, base: str, within: RecordField | None, size: int, index: Value) -> Ref:
         b, low = self.body, self._values()
         start = self._row(base, within)
         at = low.resize(self.value(index), 64)
@@ -287,19 +298,19 @@ class Lowering:
             record = self.records[base]
             assert isinstance(record, InMemory)
             p = record.pointer(b, self._sibling(base, within.many.stride))
-            stride = Ref(b(f"load i64, ptr {p}"), 64, True)
+            stride = b.load(I64, p)
         if at.text.lstrip("-").isdigit() and not stride.text.startswith("%"):
-            return b(f"getelementptr i8, ptr {start}, i64 {int(at.text) * int(stride.text)}")
-        return b(f"getelementptr i8, ptr {start}, i64 {low.op('mul', at, stride).text}")
+            return b.offset(start, int(at.text) * int(stride.text))
+        return b.offset(start, b.mul(at, stride))
 
     def _sibling(self, base: str, name: str) -> RecordField:
         p = next(p for p in self.code.routine.parameters if p.name == base)
         assert p.record is not None
         return layout_of(p.record)[name]
 
-    def _item(self, base: str, within: RecordField, index: Value) -> str:
-        at = self._values().resize(self.value(index), 64).text
-        return self.body(f"getelementptr i{within.width}, ptr {self._row(base, within)}, i64 {at}")
+    def _item(self, base: str, within: RecordField, index: Value) -> Ref:
+        at = self._values().resize(self.value(index), 64)
+        return self.body.element(integer(within.width), self._row(base, within), at)
 
     # --- expressions ------------------------------------------------------------------------------------------------
     def _values(self) -> ValueLowering:
@@ -314,42 +325,33 @@ class Lowering:
         match n.op:
             case "local":
                 if n.attr in self._variables:
-                    name, width = self._variables[n.attr]
-                    return Ref(b(f"load i{width}, ptr {name}"), width, True)
+                    place, kind = self._variables[n.attr]
+                    return b.load(kind, place)
                 return self.numbers[n.attr]
             case "field":
-                return Ref(b(f"load i{n.width}, ptr {self._field(*n.attr)}"), n.width, True)
+                return b.load(integer(n.width), self._field(*n.attr))
             case "item":
                 base, within = n.attr
-                p = self._item(base, within, n.args[0])
-                return Ref(b(f"load i{n.width}, ptr {p}"), n.width, True)
+                return b.load(integer(n.width), self._item(base, within, n.args[0]))
             case "lane":
                 at = self.value(n.args[0])
-                return Ref(b(f"extractelement {V32} {self.lanes[n.attr]}, i32 {at.text}"), 32, True)
+                return b.extract(self.lanes[n.attr], at)
             case "matching":
                 low = self._values()
-                number = low.splat(self.value(n.args[0])).text
-                hits = b(f"icmp eq {V32} {self.lanes[n.attr]}, {number}")
-                return Ref(b(f"bitcast <32 x i1> {hits} to i32"), 32, True)
+                number = low.splat(self.value(n.args[0]))
+                return b.bitcast(b.eq(self.lanes[n.attr], number), I32)
             case _:
                 raise AssertionError(n.op)
 
 
 def emit(
-    body: Body, around: Surroundings, routine: Routine[Any, Any], given: Mapping[str, Any], **statics: Any
+    body: Builder, around: Surroundings, routine: Routine[Any, Any], given: Mapping[str, Any], **statics: Any
 ) -> tuple[bool, Ref | None]:
     """Write a routine here; returns whether what follows is reached, and the result. A shared one is called."""
     code = routine.code(**statics)
     if routine.shared:
-        listed: list[str] = []
-        for p in routine.parameters:
-            what = given[p.name]
-            if isinstance(what, Ref):
-                listed.append(f"i{p.width} {what.text}")
-            else:
-                whole = what if isinstance(what, str) else what.whole(body)
-                listed.append(f"{V32 if p.lanes else 'ptr'} {whole}")
-        return True, call(body, around, code, listed)
+        wanted = (given[p.name] for p in routine.parameters)
+        return True, call(body, around, code, [x if isinstance(x, Ref) else x.whole(body) for x in wanted])
     low = Lowering(body, code, around)
     for name, what in given.items():
         low.give(name, what)
@@ -367,87 +369,86 @@ def expression(low: ValueLowering, routine: Routine[Any, Any], given: Mapping[st
 
 
 # --- functions of their own -------------------------------------------------------------------------------------------
-def result_type(code: RoutineCode) -> str:
+def _result_of(code: RoutineCode) -> IrType:
+    """What a routine returns."""
+    return integer(code.routine.width) if code.routine.width else VOID
+
+
+def result_type(code: RoutineCode) -> IrType:
     """What the function of a routine returns: its result, and whether it has raised if it may raise."""
-    width = code.routine.width
+    result = _result_of(code)
     if code.raises:
-        return f"{{i{width}, i1}}" if width else "i1"
-    return f"i{width}" if width else "void"
+        return I1 if result is VOID else structure(result, I1)
+    return result
 
 
-def signature(code: RoutineCode) -> str:
-    """The type of its function, as for `LlvmModule.declare`."""
-    types = [V32 if p.lanes else f"i{p.width}" if p.width else "ptr" for p in code.routine.parameters]
-    return f"{result_type(code)} @({', '.join(types)})"
+def _types(code: RoutineCode) -> list[IrType]:
+    """The types of its parameters."""
+    return [V32 if p.lanes else integer(p.width) if p.width else PTR for p in code.routine.parameters]
 
 
-def call(body: Body, around: Surroundings, code: RoutineCode, arguments: Sequence[str]) -> Ref | None:
+def function_named(name: str, code: RoutineCode) -> IrFunction:
+    """The function of a routine, by its name with the @."""
+    return IrFunction(name, result_type(code), tuple(_types(code)))
+
+
+def call(body: Builder, around: Surroundings, code: RoutineCode, arguments: Sequence[Ref]) -> Ref | None:
     """Call the function of a routine, and raise where it has raised."""
     b, width = body, code.routine.width
-    text = f"call {result_type(code)} {around.symbol(code)}({', '.join(arguments)})"
+    f = function_named(around.symbol(code), code)
+    if f.result is VOID:
+        b.perform(f, *arguments)
+        return None
+    got = b.call(f, *arguments)
     if not code.raises:
-        if not width:
-            b.do(text)
-            return None
-        return Ref(b(text), width, True)
-    got = b(text)
-    raised = got if not width else b(f"extractvalue {result_type(code)} {got}, 1")
+        return got
+    raised = b.part(got, 1) if width else got
     bad, good = b.fresh("raised"), b.fresh("on")
-    b.do(f"br i1 {raised}, label %{bad}, label %{good}, !prof !0")
+    b.branch(raised, bad, good, RARELY)
     b.label(bad)
     around.raising(None)
     b.label(good)
-    return Ref(b(f"extractvalue {result_type(code)} {got}, 0"), width, True) if width else None
+    return b.part(got, 0) if width else None
 
 
 def function(
-    module: LlvmModule, code: RoutineCode, name: str, around: Surroundings, refuse: Callable[[Body], None] | None = None
-) -> str:
+    module: LlvmModule, code: RoutineCode, name: str, around: Surroundings,
+    refuse: Callable[[Builder], None] | None = None,
+) -> str:  # fmt: skip
     """The text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
 
     `refuse` ends a block where the routine raises; the function then returns a result and nothing else.
     """
-    b = Body(module)
+    b, entry = Builder(module), Builder(module)
     width = code.routine.width
     pair = code.raises and refuse is None
-    ty = result_type(code) if pair else f"i{width}" if width else "void"
-    allocas: list[str] = []
+    result = result_type(code) if pair else _result_of(code)
+    entry.label("entry")
 
-    def variable(kind: str) -> str:
-        made = f"%v{len(allocas)}"
-        allocas.append(f"  {made} = alloca {kind}")
-        return made
+    def variable(kind: IrType) -> Ref:
+        return entry.alloca(kind, f"%v{len(entry.lines) - 1}")
 
     def raising(s: Raise | None) -> None:
         if refuse is not None:
             refuse(b)
         else:
-            b.do("ret i1 true" if not width else f"ret {ty} {{i{width} 0, i1 true}}")
+            b.ret(I1(1) if not width else Ref(f"{{i{width} 0, i1 true}}", result))
 
     b.label("start")
     low = Lowering(b, code, Surroundings(raising, variable, around.symbol, around.specials))
-    listed: list[str] = []
-    for p in code.routine.parameters:
-        if p.lanes:
-            listed.append(f"{V32} %{p.name}")
-            low.give(p.name, f"%{p.name}")
-        elif p.width:
-            listed.append(f"i{p.width} %{p.name}")
-            low.give(p.name, Ref(f"%{p.name}", p.width, True))
-        else:
-            listed.append(f"ptr %{p.name}")
-            low.give(p.name, f"%{p.name}")
+    given = [Ref(f"%{p.name}", t) for p, t in zip(code.routine.parameters, _types(code), strict=True)]
+    for p, one in zip(code.routine.parameters, given, strict=True):
+        low.give(p.name, one)
     falls, got = low.run()
     if falls:
         if not pair:
-            b.do("ret void" if got is None else f"ret i{width} {got.text}")
+            b.ret(got)
         elif got is None:
-            b.do("ret i1 false")
+            b.ret(I1(0))
         else:
-            both = b(f"insertvalue {ty} zeroinitializer, i{width} {got.text}, 0")
-            b.do(f"ret {ty} {both}")
-    lines = "\n".join([*allocas, "  br label %start"])
-    return f"define {ty} {name}({', '.join(listed)}) nounwind noinline {{\nentry:\n{lines}\n{b.text()}\n}}"
+            b.ret(b.with_part(result.zero, got, 0))
+    entry.jump("start")
+    return define(name, result, given, entry.lines, b.lines, attributes="nounwind noinline")
 
 
 __all__ = [
@@ -460,5 +461,5 @@ __all__ = [
     "emit",
     "expression",
     "function",
-    "signature",
+    "function_named",
 ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from isakit.engine.llvm.ir_text import Ref
+from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import Host
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
@@ -45,7 +45,7 @@ def _square(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) ->
         return None
     upper = low.op("and", low.op("lshr", args[0], low.constant(LOWER, 32)), low.constant(0xFF, 32))
     both = zip(*(pieces(low, x.text, "i32", PIECE) for x in (args[0], upper)), strict=True)
-    return Ref(joined(low, [_square_of(low, number, u) for number, u in both], "i32", PIECE), 32)
+    return low.per_lane(joined(low, [_square_of(low, number, u) for number, u in both], "i32", PIECE), 32)
 
 
 def _square_of(low: ValueLowering, number: str, upper: str) -> str:

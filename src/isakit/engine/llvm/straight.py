@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isakit.engine.llvm.ir_text import Body, LlvmModule, Ref
+from isakit.engine.llvm.builder import Builder, Ref
+from isakit.engine.llvm.ir_text import LlvmModule
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.sem.value import Value, const, on, postorder
 
@@ -84,7 +85,7 @@ class Straight:
         self.module = LlvmModule(LANES)
         self._entry: list[str] = []
         self._loads: list[str] = []
-        self._body = Body(self.module)
+        self._body = Builder(self.module)
         self._now: dict[tuple[str, int], Ref] = {}
         self._written: dict[tuple[str, int], None] = {}
         self._rows: set[tuple[str, int]] = set()
@@ -95,10 +96,10 @@ class Straight:
         if self.masked:
             self._loads.append(f"  %mask8 = load <{LANES} x i8>, ptr %mask_p, align 1")
             self._loads.append(f"  %mask = icmp ne <{LANES} x i8> %mask8, zeroinitializer")
-        base = Ref("%mask", 1) if self.masked else None
+        base = Ref("%mask", self.module.vector(1)) if self.masked else None
         for piece in self.pieces:
             self._piece(piece, base)
-        stores = Body(self.module, first=1_000_000)
+        stores = Builder(self.module, first=1_000_000)
         for key in self._written:
             self._store(stores, key)
         return self._assembled(stores)
@@ -110,7 +111,7 @@ class Straight:
             low = self._lowering()
             file, index, inverted = piece.guard
             holds = self._read(low, file, index, 1)
-            everywhere = Ref("splat (i1 true)", 1) if base is None else base
+            everywhere = self.module.vector(1)(1) if base is None else base
             active = low.splat(self._executing(low, everywhere, holds, inverted))
             self._flag(active)
         for writes in piece.rounds:
@@ -197,9 +198,9 @@ class Straight:
                 f"  {name}_p = getelementptr i32, ptr {row}, i64 %at",
                 f"  {name} = load <{LANES} x i32>, ptr {name}_p, align 4",
             ]
-        return Ref(name, 1 if bank.bits else 32)
+        return Ref(name, self.module.vector(1 if bank.bits else 32))
 
-    def _store(self, b: Body, key: tuple[str, int]) -> None:
+    def _store(self, b: Builder, key: tuple[str, int]) -> None:
         value, row = self._now[key], self._row(key)
         if self.banks[key[0]].bits:
             wide = b(f"zext <{LANES} x i1> {value.text} to <{LANES} x i8>")
@@ -210,7 +211,7 @@ class Straight:
             b.do(f"store <{LANES} x i32> {value.text}, ptr {place}, align 4")
 
     # --- the function -------------------------------------------------------------------------------------------
-    def _assembled(self, stores: Body) -> str:
+    def _assembled(self, stores: Builder) -> str:
         def slot(name: str, ty: str, index: int) -> list[str]:
             return [
                 f"  %{name}_c = getelementptr i64, ptr %context, i64 {index}",

@@ -12,10 +12,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -24,15 +24,9 @@ from isakit.engine.llvm.exclusive import using_llvm
 from isakit.errors import IsakitError
 from isakit.object_cache import read_object, write_object
 
-if TYPE_CHECKING:  # the process that compiles does without
-    from isakit.engine.llvm.ir_text import LlvmModule
-
 ENGINE_VERSION = "1"
 OLDEST_LLVM = 19
 """The first version that knows `splat` constants."""
-FLUSH_BOTH = 0x9FC0
-"""MXCSR with exceptions masked, flush-to-zero and denormals-are-zero, round to nearest."""
-
 
 KEEPS_HALF = "intel_ocl_bicc"
 """A calling convention of IR that keeps 16 of the 32 registers of AVX-512, where the usual one keeps none."""
@@ -191,23 +185,3 @@ def build(ir: str, target: Host, level: int = 2) -> LoadedCode:
 def provide(name: str, address: int) -> None:
     """Let code loaded from now on call a function by name. It must stay loaded."""
     llvm.add_symbol(name, address)
-
-
-def flushing_wrapper(module: LlvmModule, name: str, inner: str, arguments: Sequence[str]) -> str:
-    """IR of a function `name` that calls `inner` (both `i32` of the given argument types) with denormals flushed.
-
-    The environment is set in a function of its own: LLVM moves float operations across the switch inside one function.
-    """
-    module.declare("llvm.x86.sse.ldmxcsr", "void @(ptr)")
-    module.declare("llvm.x86.sse.stmxcsr", "void @(ptr)")
-    listed = ", ".join(f"{t} %a{i}" for i, t in enumerate(arguments))
-    return (
-        f"@flushing = internal constant i32 {FLUSH_BOTH}\n"
-        f"define i32 @{name}({listed}) nounwind noinline {{\n"
-        "  %old = alloca i32\n"
-        "  call void @llvm.x86.sse.stmxcsr(ptr %old)\n"
-        "  call void @llvm.x86.sse.ldmxcsr(ptr @flushing)\n"
-        f"  %r = call i32 {inner}({listed})\n"
-        "  call void @llvm.x86.sse.ldmxcsr(ptr %old)\n"
-        "  ret i32 %r\n}\n"
-    )

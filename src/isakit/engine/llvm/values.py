@@ -7,9 +7,11 @@ function expanded from their integer definition, unless a native lowering that w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm.ir_text import Body, Ref, signed_text
+from isakit.engine.llvm.builder import Builder, IrFunction, IrType, Ref, integer
+from isakit.engine.llvm.ir_text import signed_text
 from isakit.sem.operation import Operation, expansion
 from isakit.sem.value import Value, mask, postorder
 
@@ -38,87 +40,100 @@ _COMPARE = {"eq": "eq", "ult": "ult", "slt": "slt"}
 _SHIFT = {"shl": "shl", "lshr": "lshr", "ashr": "ashr"}
 
 
+@lru_cache(maxsize=4096)
+def _constant(number: int, width: int) -> Ref:
+    return Ref(signed_text(number & mask(width), width), integer(width))
+
+
 class ValueLowering:
     """Lowers values into one function body.
 
     `leaf(node)` gives reads, loads, params and what the machine provides; `bit_leaf(node, bit)` may give one bit of
-    such a node without the rest. `habit` is the name of an i1 variable in memory, false where a run of instructions
+    such a node without the rest. `habit` is an i1 variable in memory, false where a run of instructions
     begins: whether one of them met operands that need the longer of two ways (see `f32_lowerings`).
     """
 
-    habit: str | None = None
+    habit: Ref | None = None
 
-    def __init__(self, body: Body, leaf: Leaf, natives: dict[str, Native], bit_leaf: BitLeaf = _no_bit) -> None:
+    def __init__(self, body: Builder, leaf: Leaf, natives: dict[str, Native], bit_leaf: BitLeaf = _no_bit) -> None:
         self.body, self.module, self._leaf, self.natives = body, body.module, leaf, natives
         self._bit_leaf = bit_leaf
         self._done: dict[int, Ref] = {}
         self._keep: list[Value] = []
 
     # --- types and constants --------------------------------------------------------------------------
-    def type(self, r: Ref) -> str:
+    def type(self, r: Ref) -> IrType:
         """The LLVM type of a reference."""
-        return f"i{r.width}" if r.uniform else self.module.vector(r.width)
+        return r.type
 
-    def constant(self, number: int, width: int) -> Ref:
+    def per_lane(self, text: str, width: int) -> Ref:
+        """A number of each lane by its name."""
+        return Ref(text, self.module.vector(width))
+
+    @staticmethod
+    def constant(number: int, width: int) -> Ref:
         """A uniform constant."""
-        return Ref(signed_text(number & mask(width), width), width, True)
+        return _constant(number, width)
 
     def splat(self, r: Ref) -> Ref:
         """The same number in every lane."""
-        if not r.uniform:
+        if r.type.lanes:
             return r
-        vector = self.module.vector(r.width)
+        vector = self.module.vector(r.type.width)
         if not r.text.startswith("%"):
-            return Ref(f"splat (i{r.width} {r.text})", r.width)
-        one = self.body(f"insertelement {vector} poison, i{r.width} {r.text}, i64 0")
-        zeros = f"<{self.module.lanes} x i32> zeroinitializer"
-        return Ref(self.body(f"shufflevector {vector} {one}, {vector} poison, {zeros}"), r.width)
+            return Ref(f"splat ({r.type.text} {r.text})", vector)
+        return self.body.splat(r, vector)
 
     def same_kind(self, *refs: Ref) -> tuple[Ref, ...]:
         """All as vectors, unless all are uniform."""
-        if all(r.uniform for r in refs):
-            return refs
-        return tuple(self.splat(r) for r in refs)
+        for r in refs:
+            if r.type.lanes:
+                return tuple([self.splat(r) for r in refs])
+        return refs
 
     # --- operations on references ---------------------------------------------------------------------
-    def op(self, name: str, a: Ref, b: Ref, width: int | None = None) -> Ref:
-        """A two-operand LLVM instruction."""
+    def op(self, name: str, a: Ref, b: Ref) -> Ref:
+        """An instruction of LLVM on two numbers, by its name; a vector and a number for all lanes give a vector."""
+        if a.type is not b.type:
+            a, b = self.same_kind(a, b)
+        type = a.type
+        return Ref(self.body(f"{name} {type.text} {a.text}, {b.text}"), type)
+
+    def compare(self, relation: str, a: Ref, b: Ref) -> Ref:
+        """A comparison, by LLVM's name of the relation."""
         a, b = self.same_kind(a, b)
-        return Ref(self.body(f"{name} {self.type(a)} {a.text}, {b.text}"), width or a.width, a.uniform)
+        return self.body.compare(relation, a, b)
 
     def select(self, c: Ref, a: Ref, b: Ref) -> Ref:
         """c ? a : b."""
-        if c.uniform:
-            a, b = self.same_kind(a, b)
-        else:
-            c, a, b = self.splat(c), self.splat(a), self.splat(b)
-        text = f"select {self.type(c)} {c.text}, {self.type(a)} {a.text}, {self.type(b)} {b.text}"
-        return Ref(self.body(text), a.width, a.uniform)
+        a, b = (self.splat(a), self.splat(b)) if c.type.lanes else self.same_kind(a, b)
+        return self.body.select(c, a, b)
 
     def resize(self, r: Ref, width: int, *, signed: bool = False) -> Ref:
         """Truncated or extended."""
-        if width == r.width:
+        type = r.type
+        if width == type.width:
             return r
-        name = "trunc" if width < r.width else "sext" if signed else "zext"
-        to = f"i{width}" if r.uniform else self.module.vector(width)
-        return Ref(self.body(f"{name} {self.type(r)} {r.text} to {to}"), width, r.uniform)
+        name = "trunc" if width < type.width else "sext" if signed else "zext"
+        to = self.module.vector(width) if type.lanes else integer(width)
+        return Ref(self.body(f"{name} {type.text} {r.text} to {to.text}"), to)
 
     def bitcast(self, r: Ref, to: str) -> str:
         """The same bits as another type."""
         return self.body(f"bitcast {self.type(r)} {r.text} to {to}")
 
-    def any(self, flags: Ref) -> str:
+    def any(self, flags: Ref) -> Ref:
         """Whether a flag is set in some lane, as an `i1`."""
-        n = self.module.lanes
-        flat = self.body(f"bitcast <{n} x i1> {self.splat(flags).text} to i{n}")
-        return self.body(f"icmp ne i{n} {flat}, 0")
+        b = self.body
+        return b.ne(b.bitcast(self.splat(flags), integer(self.module.lanes)), 0)
 
     def call(self, function: str, args: Sequence[Ref], width: int, convention: str = "") -> Ref:
         """A call of a function on lane vectors."""
-        listed = ", ".join(f"{self.type(a)} {a.text}" for a in args)
-        return Ref(self.body(f"call {convention} {self.module.vector(width)} {function}({listed})"), width)
+        listed = ", ".join([f"{a.type.text} {a.text}" for a in args])
+        vector = self.module.vector(width)
+        return Ref(self.body(f"call {convention}{vector.text} {function}({listed})"), vector)
 
-    def unlikely(self, condition: str, usual: Ref, make: Callable[[], Ref]) -> Ref:
+    def unlikely(self, condition: Ref | str, usual: Ref, make: Callable[[], Ref]) -> Ref:
         """`usual`, but what `make` emits where the `i1` is true, which is rarely the case."""
         body = self.body
         here, rare, done = body.fresh("usual"), body.fresh("rare"), body.fresh("either")
@@ -130,8 +145,7 @@ class ValueLowering:
         last = body.current
         body.do(f"br label %{done}")
         body.label(done)
-        ty = self.type(usual)
-        return Ref(body(f"phi {ty} [ {usual.text}, %{here} ], [ {other.text}, %{last} ]"), usual.width)
+        return body.phi([(usual, here), (other, last)])
 
     # --- graphs ---------------------------------------------------------------------------------------
     def value(self, root: Value) -> Ref:
@@ -162,7 +176,7 @@ class ValueLowering:
 
     def elsewhere(self) -> ValueLowering:
         """A lowering into a new function body."""
-        return ValueLowering(Body(self.module), self._leaf, self.natives)
+        return ValueLowering(Builder(self.module), self._leaf, self.natives)
 
     def define(self, node: Value, ref: Ref) -> None:
         """Say what a node is (loads, done in program order)."""
@@ -181,7 +195,7 @@ class ValueLowering:
             tested = self._relation(n) if n.op == "ult" else None
             if tested is not None:
                 return tested
-            return self.op(f"icmp {_COMPARE[n.op]}", args[0], args[1], width=1)
+            return self.compare(_COMPARE[n.op], args[0], args[1])
         if n.op in _SHIFT:
             return self._shift(n, args[0], args[1])
         return method(n, *args) if method is not None else self._leaf(n)
@@ -190,7 +204,7 @@ class ValueLowering:
         return self.op("xor", a, self.constant(mask(n.width), n.width))
 
     def _udiv(self, n: Value, a: Ref, b: Ref) -> Ref:
-        zero = self.op("icmp eq", b, self.constant(0, n.width), 1)
+        zero = self.compare("eq", b, self.constant(0, n.width))
         safe = self.select(zero, self.constant(1, n.width), b)
         return self.select(zero, self.constant(mask(n.width), n.width), self.op("udiv", a, safe))
 
@@ -206,7 +220,7 @@ class ValueLowering:
         if reach < w:
             return self.op(name, a, wide)
         limit = self.constant(w, count.width)
-        inside = self.op("icmp ult", count, limit, 1)
+        inside = self.compare("ult", count, limit)
         if name == "ashr":
             return self.op(name, a, self.select(inside, wide, self.constant(w - 1, w)))
         shifted = self.op(name, a, self.select(inside, wide, self.constant(0, w)))
@@ -237,7 +251,7 @@ class ValueLowering:
         ty = self.type(a)
         suffix = f"i{a.width}" if a.uniform else f"v{self.module.lanes}i{a.width}"
         f = self.module.declare(f"llvm.ctlz.{suffix}", f"{ty} @({ty}, i1)")
-        return Ref(self.body(f"call {ty} {f}({ty} {a.text}, i1 false)"), n.width, a.uniform)
+        return Ref(self.body(f"call {ty} {f}({ty} {a.text}, i1 false)"), ty)
 
     def _table(self, n: Value, index: Ref) -> Ref:
         table, entries = self.module.table(n.attr), len(n.attr.entries)
@@ -245,11 +259,11 @@ class ValueLowering:
         index = self.resize(index, 64)
         inside: Ref | None = None
         if mask(n.args[0].width) >= entries:
-            inside = self.op("icmp ult", index, self.constant(entries, 64), 1)
+            inside = self.compare("ult", index, self.constant(entries, 64))
             index = self.select(inside, index, self.constant(0, 64))
         if index.uniform:
             p = self.body(f"getelementptr i{bits}, ptr {table}, i64 {index.text}")
-            got = Ref(self.body(f"load i{bits}, ptr {p}"), bits, True)
+            got = Ref(self.body(f"load i{bits}, ptr {p}"), integer(bits))
         else:
             lanes, vector = self.module.lanes, self.module.vector(bits)
             p = self.body(f"getelementptr i{bits}, ptr {table}, {self.module.vector(64)} {index.text}")
@@ -258,7 +272,7 @@ class ValueLowering:
                 f"{vector} @(<{lanes} x ptr>, i32, <{lanes} x i1>, {vector})",
             )
             call = f"call {vector} {f}(<{lanes} x ptr> {p}, i32 {bits // 8}, <{lanes} x i1> splat (i1 true), "
-            got = Ref(self.body(call + f"{vector} poison)"), bits)
+            got = Ref(self.body(call + f"{vector} poison)"), vector)
         got = self.resize(got, n.width)
         return got if inside is None else self.select(inside, got, self.constant(0, n.width))
 
@@ -292,17 +306,22 @@ class ValueLowering:
         """The function that computes an operation by its integer definition, on lane vectors."""
         return self._function(op, statics, widths, scalar=False)
 
-    def one_lane(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> str:
+    def one_lane(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> IrFunction:
         """The function that computes an operation by its integer definition, on one lane."""
-        return self._function(op, statics, widths, scalar=True)
+        width = expansion(op, statics, widths)[1].width
+        name = self._function(op, statics, widths, scalar=True)
+        return IrFunction(name, integer(width), tuple(integer(w) for w in widths))
 
     def _function(self, op: Operation, statics: Any, widths: tuple[int, ...], *, scalar: bool) -> str:
         """The function of an operation, on vectors or on one lane."""
 
         def make(name: str) -> str:
             formals, result = expansion(op, statics, widths)
-            body = Body(self.module)
-            given = {f.attr: Ref(f"%a{i}", f.width, scalar) for i, f in enumerate(formals)}
+            body = Builder(self.module)
+            given = {
+                f.attr: Ref(f"%a{i}", integer(f.width) if scalar else self.module.vector(f.width))
+                for i, f in enumerate(formals)
+            }
             inner = ValueLowering(body, lambda v: given[v.attr], {} if scalar else self.natives)
             got = inner.value(result)
             got = got if scalar else inner.splat(got)
@@ -322,7 +341,7 @@ class ValueLowering:
         b = self.body
         if all(a.uniform for a in args):
             listed = ", ".join(f"i{a.width} {a.text}" for a in args)
-            return Ref(b(f"call i{width} {f}({listed})"), width, True)
+            return Ref(b(f"call i{width} {f}({listed})"), integer(width))
         vector, lanes = self.module.vector(width), self.module.lanes
         before, loop, after = b.fresh("lanes"), b.fresh("lane"), b.fresh("done")
         vectors = [self.splat(a) for a in args]
@@ -341,4 +360,4 @@ class ValueLowering:
         more = b(f"icmp ult i32 {nxt}, {lanes}")
         b.do(f"br i1 {more}, label %{loop}, label %{after}")
         b.label(after)
-        return Ref(out, width)
+        return Ref(out, vector)

@@ -16,8 +16,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code
+from isakit.engine.llvm import METADATA, Builder, Host, LlvmModule, LoadedCode, Ref, object_code
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
+from isakit.engine.llvm.builder import I16, I64, PTR, VOID, define, pointer
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.machine.usse.sampler import Cube, Texture, Volume, packed
 from isakit.machine.usse.texture_samples import words_of
@@ -96,7 +97,11 @@ def _text(texture: Texture, axes: int, format: str) -> str:
     """The IR of `sample(ptr tables, ptr coordinates, ptr levels, ptr words, ptr left, i64 count)`."""
     module = LlvmModule(LANES)
     code = Tracer(module)
-    b = code.body
+    b, head = code.body, Builder(module, first=1_000_000)
+    pointers, given, levels, results, left = (
+        pointer(f"%{name}") for name in ("tables", "coordinates", "levels", "words", "left")
+    )
+    count, at = Ref("%count", I64), Ref("%at", I64)
     shown: Any = object.__new__(type(texture))
     shown.filter, shown.wrap, shown.mip, shown.levels = texture.filter, texture.wrap, texture.mip, texture.levels
     if isinstance(texture, Cube):
@@ -105,41 +110,45 @@ def _text(texture: Texture, axes: int, format: str) -> str:
         shown.slices = texture.slices
     tables: list[TracedTable] = []
     for k, name in enumerate(_TABLES):
-        pointer = b(f"load ptr, ptr {b(f'getelementptr ptr, ptr %tables, i64 {k}')}, !invariant.load !1")
-        tables.append(TracedTable(code, pointer, np.float32 if name.startswith("plane") else np.int64))
+        place = head.load(PTR, head.element(PTR, pointers, k), invariant=True)
+        tables.append(TracedTable(code, place, np.float32 if name.startswith("plane") else np.int64))
     shown.planes, shown.tables = tables[:4], tuple(tables[4:])
-    head, b.lines = b.lines, []
 
-    def row(base: str, k: int, dtype: Any) -> str:
-        at = b(f"add i64 %at, {b(f'mul i64 %count, {k}')}")
-        return b(f"getelementptr {code.element(dtype)}, ptr {base}, i64 {at}")
+    def row(base: Ref, k: int, dtype: Any) -> Ref:
+        return b.element(code.element(dtype), base, b.add(at, b.mul(count, k)))
 
     coordinates: list[TracedArray] = []
     for k in range(axes):
-        text = f"load {code.type(np.float32)}, ptr {row('%coordinates', k, np.float32)}, align 4"
-        coordinates.append(code.value(text, np.float32))
+        coordinates.append(code.load(np.float32, row(given, k, np.float32)))
         code.mark(~np.isfinite(coordinates[-1]))
     lod: Any = 0.0
     if len(texture.levels) > 1:
-        text = f"load {code.type(np.float64)}, ptr {row('%levels', 0, np.float64)}, align 8"
-        lod = code.value(text, np.float64)
+        lod = code.load(np.float64, row(levels, 0, np.float64))
     components = shown.components(coordinates, lod)
     for c in components:
         code.mark(np.isnan(c))
     for k, word in enumerate(packed(components, format)):
-        b.do(f"store {code.type(np.uint32)} {code.of(word).text}, ptr {row('%words', k, np.uint32)}, align 4")
-    lines = [
-        "define void @sample(ptr noalias %tables, ptr noalias %coordinates, ptr noalias %levels, ptr noalias %words, "
-        "ptr noalias %left, i64 %count) nounwind {",
-        "entry:", "  %cannot = alloca i16", "  %at_v = alloca i64", "  store i64 0, ptr %at_v", *head,
-        "  br label %loop", "loop:", "  %at = load i64, ptr %at_v", "  store i16 0, ptr %cannot", *b.lines,
-        "  %odd = load i16, ptr %cannot", f"  %number = udiv i64 %at, {LANES}",
-        "  %left_p = getelementptr i16, ptr %left, i64 %number", "  store i16 %odd, ptr %left_p",
-        f"  %next = add i64 %at, {LANES}", "  store i64 %next, ptr %at_v", "  %more = icmp ult i64 %next, %count",
-        "  br i1 %more, label %loop, label %done", "done:", "  ret void", "}",
-    ]  # fmt: skip
-    module.add("\n".join(lines))
-    return f"{module}\n!1 = !{{}}\n"
+        code.store(code.of(word, np.uint32), row(results, k, np.uint32))
+    cannot, place = pointer("%cannot"), pointer("%at_v")
+    begin, end = Builder(module), Builder(module, first=2_000_000)
+    begin.label("entry")
+    begin.alloca(I16, cannot.text)
+    begin.alloca(I64, place.text)
+    begin.store(I64(0), place)
+    begin.lines += head.lines
+    begin.jump("loop")
+    begin.label("loop")
+    begin.named(at.text, begin.load(I64, place))
+    begin.store(I16(0), cannot)
+    end.store(end.load(I16, cannot), end.element(I16, left, end.udiv(at, LANES)))
+    following = end.add(at, LANES)
+    end.store(following, place)
+    end.branch(end.ult(following, count), "loop", "done")
+    end.label("done")
+    end.ret()
+    parameters = [pointers, given, levels, results, left, count]
+    module.add(define("@sample", VOID, parameters, begin.lines, b.lines, end.lines, noalias=True))
+    return f"{module}{METADATA}"
 
 
 __all__ = ["Samples"]

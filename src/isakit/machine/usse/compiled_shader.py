@@ -143,11 +143,8 @@ def _executing(low: ValueLowering, stands: Ref, predicate: Ref, inverted: bool) 
 def _neighbour(low: ValueLowering, v: Value) -> Ref:
     """The value of a neighbour in the quad."""
     attrs: dict[str, int] = dict(v.attr[1])
-    value, n = low.splat(low.value(v.args[0])), low.module.lanes
-    index = [neighbour_of(j, attrs) for j in range(n)]
-    listed = f"<{n} x i32> <" + ", ".join(f"i32 {j}" for j in index) + ">"
-    text = f"shufflevector {low.type(value)} {value.text}, {low.type(value)} poison, {listed}"
-    return Ref(low.body(text), v.width)
+    value = low.splat(low.value(v.args[0]))
+    return low.body.shuffle(value, [neighbour_of(j, attrs) for j in range(low.module.lanes)])
 
 
 class Stretches:

@@ -6,13 +6,17 @@ records of `rules.state`.
 
 from __future__ import annotations
 
+from isakit.engine.llvm.builder import I1, I32, pointer, vector
 from isakit.machine.tesla.rules import state
 from isakit.machine.tesla.rules.state import BlockState, StackEntry, WarpState, WarpStatus
 from isakit.sem.records import layout_of
 
-V32, V1 = "<32 x i32>", "<32 x i1>"
+V32, V1 = vector(32, I32), vector(32, I1)
 """A number and a bool for each lane of a warp, as types of LLVM."""
-TRUE = "splat (i1 true)"
+TRUE, ALL = V1(1), I32(-1)
+"""All lanes, as bools and as bits."""
+CONTEXT, STATE = pointer("%ctx"), pointer("%ws")
+"""The parameters of functions that run a warp or a part of it: the context of the worker, the state of the warp."""
 
 # --- the state of a warp: byte offsets ----------------------------------------------------------------------
 WARP = layout_of(WarpState)

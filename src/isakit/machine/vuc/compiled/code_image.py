@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Body, LlvmModule, LoadedCode, Ref, build, host
+from isakit.engine.llvm import Builder, LlvmModule, LoadedCode, Ref, build, host
+from isakit.engine.llvm.builder import I16, I32, I64, VOID, define, integer, pointer
 from isakit.engine.llvm.routine_ir import emit
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.vuc.compiled.core_functions import CLOCK, LAYOUT, Functions, core_at
-from isakit.machine.vuc.compiled.word_code import Traits, WordWriter, compilable
+from isakit.machine.vuc.compiled.word_code import DATA, STATE, Traits, WordWriter, compilable
 from isakit.machine.vuc.core_code import CoreOp, decode, trace_word
 from isakit.machine.vuc.rules import cycle
 from isakit.sem.routine import on_change
@@ -66,37 +67,39 @@ on_change(image_of.cache_clear)
 def program(ops: Mapping[int, CoreOp], traits: Traits) -> str:
     """The module: `void @run(state, data, table, limit)`."""
     module = LlvmModule(1)
-    b = Body(module)
-    functions, core = Functions(module), core_at("%s")
-    variables: list[str] = []
+    b, variables, entry = Builder(module), Builder(module), Builder(module)
+    state, data, table, limit = STATE, DATA, pointer("%t"), Ref("%limit", I64)
+    functions, core = Functions(module), core_at(state)
     around = functions.around(b, "exit", variables)
-    clock = [(name, LAYOUT[name].width, f"%{name}_at") for name in CLOCK]
+    clock = [(name, integer(LAYOUT[name].width), pointer(f"%{name}_at")) for name in CLOCK]
     b.label("start")
-    for name, width, variable in clock:
-        place = b(f"getelementptr i8, ptr %s, i64 {LAYOUT.at(name)}")
-        b.do(f"store i{width} {b(f'load i{width}, ptr {place}')}, ptr {variable}")
-    b.do("br label %loop")
+    for name, type, variable in clock:
+        b.store(b.load(type, b.offset(state, LAYOUT.at(name))), variable)
+    b.jump("loop")
     b.label("loop")
-    now, pc = b("load i64, ptr %cycle_at"), b("load i64, ptr %pc_at")
-    b.do(f"br i1 {b(f'icmp slt i64 {now}, %limit')}, label %dispatch, label %exit")
+    now, pc = (b.load(I64, pointer(f"%{name}_at")) for name in ("cycle", "pc"))
+    b.branch(b.slt(now, limit), "dispatch", "exit")
     b.label("dispatch")
-    number = b(f"load i16, ptr {b(f'getelementptr i16, ptr %t, i64 {pc}')}")
-    cases = " ".join(f"i16 {n}, label %w{n}" for n in range(1, len(ops) + 1))
-    b.do(f"switch i16 {number}, label %exit [ {cases} ]")
+    number = b.load(I16, b.element(I16, table, pc))
+    b.switch(number, "exit", [(n, f"w{n}") for n in range(1, len(ops) + 1)])
     for n, (word, op) in enumerate(ops.items(), 1):
         WordWriter(b, op, word, traits, core, around).emit(f"w{n}")
     b.label("next")
-    kept, own = (Ref(b(f"load i32, ptr %{name}_at"), 32, True) for name in ("kept", "own"))
+    kept, own = (b.load(I32, pointer(f"%{name}_at")) for name in ("kept", "own"))
     emit(b, around, cycle.end, {"core": core, "kept": kept, "own": own}, watched=False)
-    b.do("br label %loop")
+    b.jump("loop")
     b.label("exit")
-    for name, width, variable in clock:
-        place = b(f"getelementptr i8, ptr %s, i64 {LAYOUT.at(name)}")
-        b.do(f"store i{width} {b(f'load i{width}, ptr {variable}')}, ptr {place}")
-    b.do("ret void")
-    places = [f"  {variable} = alloca i{width}" for _, width, variable in clock]
-    places.append(f"  %target_at = alloca i{LAYOUT['target'].width}")
-    entry = "\n".join([*places, *(f"  %{n}_at = alloca i32" for n in ("kept", "own")), *variables])
-    signature = "ptr noalias %s, ptr noalias %d, ptr noalias %t, i64 %limit"
-    module.add(f"define void @run({signature}) nounwind {{\nentry:\n{entry}\n  br label %start\n{b.text()}\n}}")
+    for name, type, variable in clock:
+        place = b.offset(state, LAYOUT.at(name))
+        b.store(b.load(type, variable), place)
+    b.ret()
+    entry.label("entry")
+    for _, type, variable in clock:
+        entry.alloca(type, variable.text)
+    entry.alloca(integer(LAYOUT["target"].width), "%target_at")
+    for name in ("kept", "own"):
+        entry.alloca(I32, f"%{name}_at")
+    entry.lines += variables.lines
+    entry.jump("start")
+    module.add(define("@run", VOID, [state, data, table, limit], entry.lines, b.lines, noalias=True))
     return str(module)

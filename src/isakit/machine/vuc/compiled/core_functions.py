@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isakit.engine.llvm import Body, LlvmModule, Ref
+from isakit.engine.llvm import Builder, LlvmModule, Ref
+from isakit.engine.llvm.builder import I1, I32, I64, IrType, pointer
 from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, Where, function
 from isakit.machine.vuc.rules import cycle, specials, writes
 from isakit.machine.vuc.rules.state import CoreRecord, QueueEntry
@@ -27,7 +28,7 @@ def _nothing(low: Lowering, given: Sequence[Any]) -> None:
 
 def _never(low: Lowering, given: Sequence[Any]) -> Ref:
     """Only writes that are taken are queued here."""
-    return Ref("false", 1, True)
+    return I1(0)
 
 
 def _leave(low: Lowering, given: Sequence[Any]) -> None:
@@ -38,7 +39,7 @@ def _leave(low: Lowering, given: Sequence[Any]) -> None:
 def _stat(low: Lowering, given: Sequence[Any]) -> Ref:
     """$stat changes with events only: it is what it was when compiled code began."""
     core: Where = given[0]
-    return Ref(low.body(f"load i32, ptr {core.pointer(low.body, LAYOUT['stat'])}"), 32, True)
+    return low.body.load(I32, core.pointer(low.body, LAYOUT["stat"]))
 
 
 def _place(low: Lowering, given: Sequence[Any]) -> None:
@@ -47,26 +48,20 @@ def _place(low: Lowering, given: Sequence[Any]) -> None:
     at, *numbers = given[1:]
     size = layout_of(QueueEntry).size
     where = core.pointer(b, LAYOUT["count"])
-    count = b(f"load i32, ptr {where}")
+    count = b.load(I32, where)
     queue = core.pointer(b, LAYOUT["queue"])
-    offset = b(f"mul i64 {b(f'zext i32 {at.text} to i64')}, {size}")
-    gap = b(f"getelementptr i8, ptr {queue}, i64 {offset}")
-    behind = b(f"getelementptr i8, ptr {gap}, i64 {size}")
-    above = b(f"sub i32 {count}, {at.text}")
-    length = b(f"mul i64 {b(f'zext i32 {above} to i64')}, {size}")
-    move = b.module.declare("llvm.memmove.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
-    some, none = b.fresh("some"), b.fresh("none")
-    b.do(f"br i1 {b(f'icmp eq i32 {above}, 0')}, label %{none}, label %{some}")
-    b.label(some)
-    b.do(f"call void {move}(ptr {behind}, ptr {gap}, i64 {length}, i1 false)")
-    b.do(f"br label %{none}")
-    b.label(none)
-    serial = Ref(b(f"load i64, ptr {core.pointer(b, LAYOUT['serial'])}"), 64, True)
+    gap = b.offset(queue, b.mul(b.zext(at, I64), size))
+    behind = b.offset(gap, size)
+    above = b.sub(count, at)
+    length = b.mul(b.zext(above, I64), size)
+    with b.unless(b.eq(above, 0), "some", "none"):
+        b.move_bytes(behind, gap, length)
+    serial = b.load(I64, core.pointer(b, LAYOUT["serial"]))
     visible, lands, *rest = numbers
     fields = layout_of(QueueEntry).fields.values()
     for f, number in zip(fields, (visible, lands, serial, *rest), strict=True):
-        b.do(f"store i{number.width} {number.text}, ptr {b(f'getelementptr i8, ptr {gap}, i64 {f.offset}')}")
-    b.do(f"store i32 {b(f'add i32 {count}, 1')}, ptr {where}")
+        b.store(number, b.offset(gap, f.offset))
+    b.store(b.add(count, 1), where)
 
 
 SPECIALS: Mapping[Any, Special] = {
@@ -93,15 +88,14 @@ class Functions:
         key = "rule", code.routine.name, code.key
         return self.module.function(key, lambda name: function(self.module, code, name, around))
 
-    def around(self, body: Body, leave: str, variables: list[str]) -> Surroundings:
+    def around(self, body: Builder, leave: str, variables: Builder) -> Surroundings:
         """Surroundings of code that ends at the label `leave` where a rule raises; adds to `variables`."""
 
         def raising(_: Raise | None) -> None:
-            body.do(f"br label %{leave}")
+            body.jump(leave)
 
-        def variable(kind: str) -> str:
-            variables.append(f"  %v{len(variables)} = alloca {kind}")
-            return f"%v{len(variables) - 1}"
+        def variable(type: IrType) -> Ref:
+            return variables.alloca(type, f"%v{len(variables.lines)}")
 
         return Surroundings(raising, variable, self.symbol, SPECIALS)
 
@@ -110,9 +104,9 @@ def _fails(*_: object) -> Any:
     raise AssertionError("functions have these of their own")
 
 
-def core_at(state: str) -> InMemory:
+def core_at(state: Ref) -> InMemory:
     """The core in `run`: in memory but for what is kept in variables."""
-    return InMemory(state, {name: f"%{name}_at" for name in (*CLOCK, "target")})
+    return InMemory(state, {name: pointer(f"%{name}_at") for name in (*CLOCK, "target")})
 
 
 __all__ = ["CLOCK", "LAYOUT", "Functions", "core_at"]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from isakit.arch.vuc.registers import special_names
-from isakit.engine.llvm import Body, Ref, ValueLowering
+from isakit.engine.llvm import Builder, Ref, ValueLowering
+from isakit.engine.llvm.builder import I1, I16, I32, VOID, IrType, integer, pointer
 from isakit.engine.llvm.routine_ir import InMemory, Surroundings, emit
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.core_code import CoreOp, trace_word
@@ -17,6 +18,10 @@ from isakit.machine.vuc.rules.specials import CSTOP, H2V, MBFLAGS, OUTSIDE, SUBM
 from isakit.sem import Trace, Value
 from isakit.sem.routine import Routine
 from isakit.sem.trace import Effect, values_of
+
+STATE, DATA = pointer("%s"), pointer("%d")
+"""Parameters of the function: the core, and D[]."""
+_NO_VALUE = Ref("", VOID)
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,9 @@ class WordWriter:
     instruction has one such rule at most, which comes first.
     """
 
-    def __init__(self, body: Body, op: CoreOp, word: int, traits: Traits, core: InMemory, around: Surroundings) -> None:
+    def __init__(
+        self, body: Builder, op: CoreOp, word: int, traits: Traits, core: InMemory, around: Surroundings
+    ) -> None:
         self.b, self.op, self.traits, self.core, self.around = body, op, traits, core, around
         form = op.instruction.form
         assert form is not None
@@ -135,7 +142,7 @@ class WordWriter:
             self._rule(flow.relative, number=number, negated=negated, distance=distance)
         if op.guard >= 0:
             act, skip = b.fresh("act"), b.fresh("skip")
-            b.do(f"br i1 {self._predicate(op.guard).text}, label %{act}, label %{skip}")
+            b.branch(self._predicate(op.guard), act, skip)
             b.label(skip)
             self._leave(0, 0)
             b.label(act)
@@ -153,33 +160,31 @@ class WordWriter:
         }
         statics = {n: all_of[n] for n in rule.statics}
         _, got = emit(self.b, self.around, rule, {"core": self.core, **refs}, **statics)
-        return got or Ref("", 0)
+        return got or _NO_VALUE
 
     def _leave(self, kept: int, own: int) -> None:
         for name, value in (("kept", kept), ("own", own)):
-            self.b.do(f"store i32 {value}, ptr %{name}_at")
-        self.b.do("br label %next")
+            self.b.store(I32(value), pointer(f"%{name}_at"))
+        self.b.jump("next")
 
-    def _require(self, condition: str) -> None:
+    def _require(self, condition: Ref) -> None:
         """Leave the cycle to the reference core unless the condition holds; nothing has been changed yet."""
         good = self.b.fresh("good")
-        self.b.do(f"br i1 {condition}, label %{good}, label %exit")
+        self.b.branch(condition, good, "exit")
         self.b.label(good)
 
     # --- values ---------------------------------------------------------------------------------------
-    def _place(self, file: str, number: int) -> tuple[str, str]:
+    def _place(self, file: str, number: int) -> tuple[Ref, IrType]:
         """The address of a register, and the type of what is there."""
         f = LAYOUT[_FIELDS[file]]
-        return self.b(
-            f"getelementptr i8, ptr {self.core.address}, i64 {f.offset + number * f.width // 8}"
-        ), f"i{f.width}"
+        return self.b.offset(self.core.address, f.offset + number * f.width // 8), integer(f.width)
 
-    def _register(self, file: str, number: int) -> str:
-        place, kind = self._place(file, number)
-        return self.b(f"load {kind}, ptr {place}")
+    def _register(self, file: str, number: int) -> Ref:
+        place, type = self._place(file, number)
+        return self.b.load(type, place)
 
     def _predicate(self, number: int) -> Ref:
-        return Ref(self.b(f"trunc i8 {self._register('p', number)} to i1"), 1, True)
+        return self.b.trunc(self._register("p", number), I1)
 
     def _leaf(self, v: Value) -> Ref:
         n = SUBMBTYPE if v.op == "machine" and v.attr[0] == "submbtype" else v.args[0].number
@@ -187,19 +192,19 @@ class WordWriter:
             return self.values.resize(self._rule(specials.special, number=n, vp2=True), v.width)
         if v.attr == "p":
             return self._predicate(n)
-        return Ref(self._register(v.attr, n), v.width, True)
+        return self._register(v.attr, n)
 
-    def _address(self, v: Value) -> str:
+    def _address(self, v: Value) -> Ref:
         """The address of a cell; beyond D[] the reference core takes over."""
-        wide = self.values.resize(self.values.value(v), 64).text
-        self._require(self.b(f"icmp ult i64 {wide}, {D_CELLS}"))
-        return self.b(f"getelementptr i16, ptr %d, i64 {wide}")
+        wide = self.values.resize(self.values.value(v), 64)
+        self._require(self.b.ult(wide, D_CELLS))
+        return self.b.element(I16, DATA, wide)
 
     # --- effects --------------------------------------------------------------------------------------
     def _execute(self) -> None:
         b, op = self.b, self.op
         effects = effects_of(self.trace)
-        places: dict[int, str] = {}
+        places: dict[int, Ref] = {}
         for e in effects:  # reads and checks of addresses first
             if e.kind == "load":
                 assert e.result is not None
@@ -214,8 +219,8 @@ class WordWriter:
                 self._rule(specials.remember_predicates)
                 remembers = False
             if e.kind == "store":
-                b.do(f"store i16 {value.text}, ptr {places[id(e)]}")
-                b.do(f"store i16 1, ptr {b(f'getelementptr i16, ptr %d, i64 {D_CELLS}')}")
+                b.store(value, places[id(e)])
+                b.store(I16(1), b.element(I16, DATA, D_CELLS))
             elif e.kind == "control":
                 self._rule(_JUMPS[e.name], target=value)
             elif e.name in ("r", "p") and not _late(e):
@@ -225,25 +230,23 @@ class WordWriter:
 
     def _load(self, e: Effect) -> Ref:
         if e.name == "D":
-            return Ref(self.b(f"load i16, ptr {self._address(e.args[0])}"), 16, True)
+            return self.b.load(I16, self._address(e.args[0]))
         n = e.args[0].number
         got = self._rule(flow.pop_call) if n == CSTOP else self._rule(specials.special, number=n)
         return self.values.resize(got, 16)
 
     def _value(self, e: Effect) -> Ref:
         """The value an effect writes."""
-        return self.values.value(e.args[-1]) if e.args else Ref("", 0)
+        return self.values.value(e.args[-1]) if e.args else _NO_VALUE
 
-    def _when(self, e: Effect) -> str:
-        return "" if e.when is None or e.when.op == "const" else self.values.value(e.when).text
+    def _when(self, e: Effect) -> Ref | None:
+        return None if e.when is None or e.when.op == "const" else self.values.value(e.when)
 
-    def _write(self, e: Effect, value: Ref, when: str) -> None:
+    def _write(self, e: Effect, value: Ref, when: Ref | None) -> None:
         b = self.b
-        place, kind = self._place(e.name, e.args[0].number)
-        text = self.values.resize(value, LAYOUT[_FIELDS[e.name]].width).text
-        if when:
-            text = b(f"select i1 {when}, {kind} {text}, {kind} {b(f'load {kind}, ptr {place}')}")
-        b.do(f"store {kind} {text}, ptr {place}")
+        place, type = self._place(e.name, e.args[0].number)
+        value = self.values.resize(value, type.width)
+        b.store(value if when is None else b.select(when, value, b.load(type, place)), place)
 
 
 def _may_leave(e: Effect) -> bool:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Body, Host, LlvmModule, Ref
-from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit, function, signature
+from isakit.engine.llvm import Builder, Host, LlvmModule, Ref
+from isakit.engine.llvm.builder import I32, PTR, IrFunction, pointer
+from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit, function, function_named
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.rules import accesses, barriers, blocks, interpreter, locks, stack, turns
@@ -62,9 +63,14 @@ def names(target: Host, choices: Choices) -> list[str]:
     return [symbol(r.name, target, choices) for r in SHARED]
 
 
+def shared_function(code: RoutineCode, target: Host, choices: Choices) -> IrFunction:
+    """The function of a shared routine."""
+    return function_named("@" + symbol(code.routine.name, target, choices), code)
+
+
 def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choices) -> str:
-    """A shared routine, declared in the module of a kernel."""
-    return module.declare(symbol(code.routine.name, target, choices), signature(code))
+    """Declare a shared routine in the module of a kernel; returns the name of its function."""
+    return module.external(shared_function(code, target, choices)).name
 
 
 def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | None = None) -> Surroundings:
@@ -79,37 +85,35 @@ def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | 
 def _run_warp(low: Lowering, args: Sequence[Any]) -> Ref:
     """Call the function of a warp that the context names."""
     b, (block, w) = low.body, args
-    f = b(f"load ptr, ptr {block.pointer(b, layout_of(BlockState)['run_warp'])}")
-    return Ref(b(f"call i32 {f}(ptr {block.whole(b)}, ptr {w.whole(b)})"), 32, True)
+    f = b.load(PTR, block.pointer(b, layout_of(BlockState)["run_warp"]))
+    return b.call(IrFunction(f.text, I32, (PTR, PTR)), block.whole(b), w.whole(b))
 
 
 def _execute(low: Lowering, args: Sequence[Any]) -> Ref:
     """Call a function of an instruction."""
     b, (block, w, uop, function) = low.body, args
-    f = b(f"inttoptr i64 {function.text} to ptr")
-    listed = ", ".join(f"ptr {record.whole(b)}" for record in (block, w, uop))
-    return Ref(b(f"call i32 {f}({listed})"), 32, True)
+    f = IrFunction(b.to_pointer(function).text, I32, (PTR, PTR, PTR))
+    return b.call(f, *[record.whole(b) for record in (block, w, uop)])
 
 
 def _number_of(low: Lowering, args: Sequence[Any]) -> Ref:
     """Count the bits of a mask."""
-    f = low.body.module.declare("llvm.ctpop.i32", "i32 @(i32)")
-    return Ref(low.body(f"call i32 {f}(i32 {args[0].text})"), 32, True)
+    return low.body.intrinsic("ctpop", args[0])
 
 
 def _size_at(low: Lowering, args: Sequence[Any]) -> Ref:
     """What the records say."""
-    given = {"block": InMemory("%block"), "pc": args[1]}
+    given = {"block": InMemory(pointer("%block")), "pc": args[1]}
     _, size = emit(low.body, low.around, interpreter.size_at, given)
     assert size is not None
     return size
 
 
-def _stopped(body: Body) -> None:
+def _stopped(b: Builder) -> None:
     """Where a rule of the stack raises, the warp stops."""
-    status = InMemory("%w").pointer(body, layout_of(WarpState)["status"])
-    body.do(f"store i32 {int(WarpStatus.STOPPED)}, ptr {status}")
-    body.do(f"ret i32 {int(WarpStatus.STOPPED)}")
+    stopped = I32(int(WarpStatus.STOPPED))
+    b.store(stopped, InMemory(pointer("%w")).pointer(b, layout_of(WarpState)["status"]))
+    b.ret(stopped)
 
 
 def add_functions(

@@ -14,10 +14,12 @@ from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, IrType, pointer
 from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit
 from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.state_layout import CONTEXT, STATE
 from isakit.machine.tesla.rules import barriers, locks, stack
 from isakit.sem.requests import ControlRequest, covered
 from isakit.sem.routine import Routine
@@ -32,11 +34,12 @@ _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
 
 _NOT_COMPILED = {request.BRA_INDIRECT, request.EMIT, request.RESTART}
 """Control actions for the interpreter or for the host."""
-Handler = Callable[[Step, Effect, ValueLowering, Plan, str], None]
-KEPT = {"active": "%mask", "broke": "%broke", "returned": "%returned", "exited": "%exited", "depth": "%depth",
-        "pending": "%pending", "pc": "%next"}  # fmt: skip
+Handler = Callable[[Step, Effect, ValueLowering, Plan, Ref], None]
+_VARIABLES = {"active": "%mask", "broke": "%broke", "returned": "%returned", "exited": "%exited", "depth": "%depth",
+              "pending": "%pending", "pc": "%next"}  # fmt: skip
+KEPT = {field: pointer(name) for field, name in _VARIABLES.items()}
 """Fields of a warp that code of a kernel has in variables; in code of one instruction they are pointers to memory."""
-WARP = InMemory("%ws", KEPT)
+WARP = InMemory(STATE, KEPT)
 
 
 class Transfers:
@@ -70,21 +73,19 @@ class Transfers:
         }
 
     # --- routines -------------------------------------------------------------------------------------------
-    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None,
+    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None,
              specials: Mapping[Any, Special] | None = None, odd: str = "", **statics: Any) -> Ref | None:  # fmt: skip
         """Write a routine for this warp; where it raises, the warp stops before the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
 
         def raising(s: object) -> None:
-            b.do(f"br label %{odd or c.stop_label()}")
+            b.jump(odd or c.stop_label())
 
-        def variable(ty: str) -> str:
-            name = b.fresh("%local")
-            c.scratch(name, ty)
-            return name
+        def variable(type: IrType) -> Ref:
+            return c.scratch(b.fresh("%local"), type)
 
         around = Surroundings(raising, variable, c.routine_symbol, {**self._specials(step), **(specials or {})})
-        named: dict[str, Any] = {"w": WARP, "block": InMemory("%ctx"), **(given or {})}
+        named: dict[str, Any] = {"w": WARP, "block": InMemory(CONTEXT), **(given or {})}
         given_all = {p.name: named[p.name] for p in routine.parameters}
         known = {"choices": c.choices, "in_turns": False, **statics}
         _, got = emit(b, around, routine, given_all, **{n: known[n] for n in routine.statics})
@@ -98,7 +99,7 @@ class Transfers:
 
         def unwind(low: Lowering, args: Sequence[Any]) -> None:
             self.code.settle()
-            self.code.body.do("br label %unwind")
+            self.code.body.jump("unwind")
 
         specials: dict[Any, Special] = {stack.unwind: unwind, stack.size_at: self._size_at}
         if not self.code.quads:
@@ -108,15 +109,14 @@ class Transfers:
     def _size_at(self, low: Lowering, args: Sequence[Any]) -> Ref:
         """One of the instructions that a `joinat` of the kernel names."""
         b, flow = self.code.body, self.code.flow
-        size = "8"
+        size = I32(8)
         for target in sorted({s.target for s in flow.steps.values() if s.control == "joinat" and s.target is not None}):
-            here = b(f"icmp eq i32 {args[1].text}, {target}")
-            size = b(f"select i1 {here}, i32 {flow.code.size_at(target)}, i32 {size}")
-        return Ref(size, 32, True)
+            size = b.select(b.eq(args[1], target), I32(flow.code.size_at(target)), size)
+        return size
 
     def _address(self, pc: int) -> Ref:
         """An address, as an argument of a routine."""
-        return Ref(str(pc), 32, True)
+        return I32(pc)
 
     def _pc_of(self, r: Ref) -> int:
         """The other way."""
@@ -129,22 +129,22 @@ class Transfers:
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
         assert done is not None
         complete = b.fresh("complete")
-        b.do(f"br i1 {done.text}, label %{complete}, label %dispatch")
+        b.branch(done, complete, "dispatch")
         b.label(complete)
         self._joined(step)
 
     def _joined(self, step: Step) -> None:
         """Go on with the instruction; a join may change which version of the block that is."""
         c, b = self.code, self.code.body
-        whole = b(f"icmp eq i32 {c.load32('mask')}, -1")
-        b.do(f"br i1 {whole}, label %FJ{step.pc}{'' if c.full else 'm'}, label %MJ{step.pc}{'f' if c.full else ''}")
+        whole = b.eq(c.load32("mask"), -1)
+        b.branch(whole, f"FJ{step.pc}{'' if c.full else 'm'}", f"MJ{step.pc}{'f' if c.full else ''}")
         if c.full:
             b.label(f"MJ{step.pc}f")
-            b.do(f"br label %MJ{step.pc}")
+            b.jump(f"MJ{step.pc}")
             b.label(f"FJ{step.pc}")
         else:
             b.label(f"FJ{step.pc}m")
-            b.do(f"br label %FJ{step.pc}")
+            b.jump(f"FJ{step.pc}")
             b.label(f"MJ{step.pc}")
 
     def _join_after(self, step: Step) -> None:
@@ -154,12 +154,12 @@ class Transfers:
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
         assert done is not None
         complete = b.fresh("complete")
-        b.do(f"br i1 {done.text}, label %{complete}, label %dispatch")
+        b.branch(done, complete, "dispatch")
         b.label(complete)
         c.goto(step.op.following)
 
     # --- requests -------------------------------------------------------------------------------------------
-    def perform(self, step: Step, request: Effect | None, low: ValueLowering, plan: Plan, executing: str) -> bool:
+    def perform(self, step: Step, request: Effect | None, low: ValueLowering, plan: Plan, executing: Ref) -> bool:
         """Carry out the control action and the tail of an instruction; returns whether the block ends."""
         handler = self.handlers[step.control] if step.control else None
         if handler is not None and request is not None:
@@ -174,22 +174,20 @@ class Transfers:
             self.code.stay(step.op.following)
         return True
 
-    def _taken(self, executing: str) -> Ref:
-        text = self.code.mask32 if executing == self.code.mask else self.code.as_bits(executing)
-        return Ref(text, 32, True)
+    def _taken(self, executing: Ref) -> Ref:
+        return self.code.mask32 if executing == self.code.mask else self.code.as_bits(executing)
 
     def _backward(self, step: Step, target: int) -> None:
         """Before a jump back: let an interrupt, a used-up budget, or the end of the warp's turn through."""
         if target > step.pc:
             return
         c, b = self.code, self.code.body
-        stop = b(f"load volatile i32, ptr {c.slot('stop', 'ptr')}")
-        asked = b(f"icmp ne i32 {stop}, 0")
+        asked = b.ne(b.load(I32, c.slot("stop", PTR), volatile=True), 0)
         limit = c.slot("patience" if c.flow.may_wait(step, target) else "remaining")
-        used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {limit}")
-        hit = b(f"or i1 {asked}, {used}")
+        used = b.sge(b.load(I64, pointer("%issued")), limit)
+        hit = b.or_(asked, used)
         out, on = b.fresh("yield"), b.fresh("on")
-        b.do(f"br i1 {hit}, label %{out}, label %{on}, !prof !0")
+        b.branch(hit, out, on, RARELY)
         b.label(out)
         c.leave(target, state_layout.INTERRUPTED)
         b.label(on)
@@ -203,10 +201,9 @@ class Transfers:
         c, b = self.code, self.code.body
         if name in c.choices.pm_counters:
             p = c.state_pointer(state_layout.WARP.at(name))
-            so_far = b(f"load i32, ptr {p}")
-            b.do(f"store i32 {b(f'add i32 {so_far}, 1')}, ptr {p}")
+            b.store(b.add(b.load(I32, p), 1), p)
 
-    def _bra(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _bra(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         """`rules.stack.branch` where all lanes branch, or none; the rest is the routine."""
         c, b = self.code, self.code.body
         target, following = step.target, step.op.following
@@ -220,19 +217,18 @@ class Transfers:
             return
         some, split, whole, untaken = b.fresh("some"), b.fresh("split"), b.fresh("whole"), b.fresh("untaken")
         if c.decided is not None:
-            b.do(f"br i1 {c.decided}, label %{whole}, label %{untaken}")
+            b.branch(c.decided, whole, untaken)
             b.label(whole)
             self._jump(step, target)
             b.label(untaken)
             c.stay(following)
             return
         taken = self._taken(executing)
-        none = b(f"icmp eq i32 {taken.text}, 0")
-        b.do(f"br i1 {none}, label %{untaken}, label %{some}")
+        b.branch(b.eq(taken, 0), untaken, some)
         b.label(untaken)
         c.stay(following)
         b.label(some)
-        b.do(f"br i1 {b(f'icmp eq i32 {taken.text}, {c.mask32}')}, label %{whole}, label %{split}")
+        b.branch(b.eq(taken, c.mask32), whole, split)
         b.label(split)
         self._count(step, "divergent_branches")
         c.settle()
@@ -241,13 +237,13 @@ class Transfers:
         def some_lanes(low: Lowering, args: Sequence[Any]) -> None:
             pc = self._pc_of(args[1])
             self._backward(step, pc)
-            b.do(f"br label %M{pc}")
+            b.jump(f"M{pc}")
 
         self.rule(step, stack.diverge, given, {stack.jump: some_lanes})
         b.label(whole)
         self._jump(step, target)
 
-    def _call(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _call(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         assert step.target is not None
         given = {"target": self._address(step.target), "following": self._address(step.op.following)}
 
@@ -262,99 +258,97 @@ class Transfers:
         self.rule(step, routine, {"target": self._address(step.target)})
         self.code.stay(step.op.following)
 
-    def _prebrk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _prebrk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self._push(step, stack.prebrk)
 
-    def _joinat(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _joinat(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self._push(step, stack.joinat)
 
-    def _preret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _preret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self._push(step, stack.preret)
 
-    def _ret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _ret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self._leave(step, stack.ret, executing)
 
-    def _brk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _brk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self._leave(step, stack.brk, executing)
 
-    def _leave(self, step: Step, routine: Routine[Any, Any], executing: str) -> None:
+    def _leave(self, step: Step, routine: Routine[Any, Any], executing: Ref) -> None:
         """Lanes change state; the rest goes on, or the stack says who does."""
         lanes = self._taken(executing)
         given = {"lanes": lanes, "following": self._address(step.op.following)}
-        self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes.text)})
+        self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes)})
 
-    def _remain(self, step: Step, lanes: str) -> None:
+    def _remain(self, step: Step, lanes: Ref) -> None:
         """`rules.stack.remain` after an instruction that is known: where no lane has left, nothing has changed."""
         c, b = self.code, self.code.body
         if not step.conditional:
             c.settle()
-            b.do("br label %unwind")
+            b.jump("unwind")
             return
         gone, some, partly = (b.fresh(x) for x in ("gone", "some", "partly"))
-        left = c.load32("mask")
-        b.do(f"br i1 {b(f'icmp eq i32 {left}, 0')}, label %{gone}, label %{some}")
+        b.branch(b.eq(c.load32("mask"), 0), gone, some)
         b.label(gone)
         c.settle()
-        b.do("br label %unwind")
+        b.jump("unwind")
         b.label(some)
         if c.full:
-            no_lane, unchanged = b(f"icmp eq i32 {lanes}, 0"), b.fresh("unchanged")
-            b.do(f"br i1 {no_lane}, label %{unchanged}, label %{partly}, !prof !3")
+            no_lane, unchanged = b.eq(lanes, 0), b.fresh("unchanged")
+            b.branch(no_lane, unchanged, partly, OFTEN)
             b.label(unchanged)
             c.stay(step.op.following)
             b.label(partly)
             c.settle()
-        b.do(f"br label %M{step.op.following}")
+        b.jump(f"M{step.op.following}")
 
-    def _trap(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
-        self.code.stop(step, "true")
-        self.code.body.do("unreachable")
+    def _trap(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
+        self.code.stop(step, I1(1))
+        self.code.body.unreachable()
 
-    def _brkpt(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _brkpt(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         hit = self.rule(step, stack.breakpoint_hit, {"lanes": self._taken(executing)})
         assert hit is not None
-        if hit.text != "false":
-            self.code.stop(step, hit.text)
+        if hit != I1(0):
+            self.code.stop(step, hit)
 
-    def _pmevent(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _pmevent(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self._count(step, "pm_events")
 
-    def _unlock(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _unlock(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         words = self.code.lock_words(low, low.value(plan.canonical(e.args[0])))
         self.rule(step, locks.unlock, {"words": words, "lanes": self._taken(executing)})
 
-    def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         """Discarded lanes are not visible any more; they end, or go on as helpers."""
         c, b = self.code, self.code.body
         p = c.state_pointer(state_layout.VISIBLE)
-        kept = b(f"xor i32 {self._taken(executing).text}, -1")
-        before = b(f"load i32, ptr {p}")
-        b.do(f"store i32 {b(f'and i32 {before}, {kept}')}, ptr {p}")
+        kept = b.not_(self._taken(executing))
+        b.store(b.and_(b.load(I32, p), kept), p)
         if step.leaves:
             self._leave(step, stack.discard, executing)
 
-    def _quadon(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _quadon(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self.rule(step, stack.quadon, {"here": self._address(step.pc)})
         self.code.settle()
         self.code.goto(step.op.following)
 
-    def _quadpop(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _quadpop(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self.rule(step, stack.quadpop)
         self.code.settle()
         self.code.goto(step.op.following)
 
-    def _bar(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _bar(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         c, b = self.code, self.code.body
         number, count = (low.resize(low.value(plan.canonical(a)), 32) for a in e.args[:2])
         count = low.constant(barriers.ALL, 32) if e.get("all") else count
         missing = self.rule(step, barriers.missing, {"number": number})
         assert missing is not None
-        c.stop(step, missing.text)
+        c.stop(step, missing)
         flags = {name: low.constant(int(bool(e.get(name))), 1) for name in ("inc", "wait")}
         over = self.rule(step, barriers.arrive, {"number": number, "count": count, **flags})
         assert over is not None
         ended, on = b.fresh("ended"), b.fresh("on")
-        b.do(f"br i1 {over.text}, label %{ended}, label %{on}")
+        b.branch(over, ended, on)
         b.label(ended)
         self._end_turn(step)
         b.label(on)
@@ -370,26 +364,21 @@ class Transfers:
         c, b = self.code, self.code.body
         b.label(name)
         self.rule(None, stack.unwind, odd="odd")
-        active = c.load32("mask")
-        b.do(f"br i1 {b(f'icmp eq i32 {active}, 0')}, label %finished, label %dispatch")
+        b.branch(b.eq(c.load32("mask"), 0), "finished", "dispatch")
 
     def dispatching(self) -> None:
         """`dispatch` goes where the stack said; `finished` ends the warp."""
         c, b = self.code, self.code.body
         b.label("dispatch")
-        used = b(f"icmp sge i64 {b('load i64, ptr %issued')}, {c.slot('remaining')}")
-        b.do(f"br i1 {used}, label %elsewhere_spent, label %resumed, !prof !0")
+        used = b.sge(b.load(I64, pointer("%issued")), c.slot("remaining"))
+        b.branch(used, "elsewhere_spent", "resumed", RARELY)
         b.label("elsewhere_spent")
         c.canonical(c.dirty(None))
         c.save(c.load32("next"), c.flow.places)
         c.finish(state_layout.INTERRUPTED)
         b.label("resumed")
         targets = sorted(pc for pc in c.flow.resumable if pc in c.flow.steps)
-        b.do(
-            f"switch i32 {c.load32('next')}, label %elsewhere [ "
-            + " ".join(f"i32 {t}, label %D{t}" for t in targets)
-            + " ]"
-        )
+        b.switch(c.load32("next"), "elsewhere", [(t, f"D{t}") for t in targets])
         for t in targets:
             b.label(f"D{t}")
             c.goto(t)

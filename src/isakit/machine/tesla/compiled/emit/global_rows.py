@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm.builder import I1, I32, MOSTLY, integer, vector
 from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.emit.access_placement import Placed, all_equal, multiples
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, halves_joined, load_from_windows
@@ -18,11 +19,6 @@ NEAR = 12
 """The most bytes from the word of a lane to that of the next one with which windows may hold all words."""
 
 
-def _strided(first: int, step: int) -> str:
-    """Indices of every `step`-th element from `first` on, one per lane."""
-    return "<32 x i32> <" + ", ".join(f"i32 {first + step * j}" for j in range(32)) + ">"
-
-
 @dataclass(frozen=True)
 class _Rows:
     """Accesses that may be to neighbours, or lie as it is known when code is made.
@@ -33,12 +29,12 @@ class _Rows:
     """
 
     addresses: Ref
-    lanes: str
-    pointer: str
+    lanes: Ref
+    pointer: Ref
     far: str
     done: str
-    site: str
-    buffer: tuple[str, str]
+    site: Ref
+    buffer: tuple[Ref, Ref]
     apart: int
 
 
@@ -55,12 +51,12 @@ class GlobalRows(OwnAccess):
         address = self._even(step, address, size, TRUE, low)
         at, lanes = self._windowed(step, space, address, low, TRUE)
         site = c.site()
-        good = self._inside(at.text, self._last_buffer(site), size, 1)
+        good = self._inside(at, self._last_buffer(site), size, 1)
         far, done = b.fresh("far"), b.fresh("done")
-        b.do(f"br i1 {good}, label %{done}, label %{far}, !prof !2")
+        b.branch(good, done, far, MOSTLY)
         b.label(far)
         self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(done)
         return Placed(at, lanes)
 
@@ -84,26 +80,25 @@ class GlobalRows(OwnAccess):
         address, lanes = self._windowed(step, space, address, low, TRUE)
         site = c.site()
         taken = apart if apart is not None and apart in others else size
-        first = b(f"extractelement {V32} {address.text}, i64 {31 if taken < 0 else 0}")
+        first = b.extract(address, 31 if taken < 0 else 0)
         buffer = self._last_buffer(site)
         good = self._inside(first, buffer, size, 1 + 31 * abs(taken) // size)
         if apart is None:
-            row = low.op("add", low.splat(Ref(first, 32, True)), Ref(multiples(size), 32))
-            good = b(f"and i1 {all_equal(b, address.text, row.text)}, {good}")
+            row = low.op("add", low.splat(first), multiples(size))
+            good = b.and_(all_equal(b, address, row), good)
         elif apart != taken:
-            good = "false"
+            good = I1(0)
         if lanes != TRUE:
-            good = b(f"and i1 {good}, {b(f'icmp eq i32 {c.as_bits(lanes)}, -1')}")
+            good = b.and_(good, b.eq(c.as_bits(lanes), -1))
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
-        b.do(f"br i1 {good}, label %{near}, label %{far}, !prof !2")
+        b.branch(good, near, far, MOSTLY)
         b.label(near)
         return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site, buffer, taken)
 
-    def _last_buffer(self, site: str) -> tuple[str, str]:
+    def _last_buffer(self, site: Ref) -> tuple[Ref, Ref]:
         """Start and length of the buffer that the instruction accessed last."""
         b = self.code.body
-        start = b(f"load i32, ptr {site}, align 8")
-        return start, b(f"load i32, ptr {b(f'getelementptr i8, ptr {site}, i64 4')}, align 4")
+        return b.load(I32, site, 8), b.load(I32, b.offset(site, 4), 4)
 
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, apart: int | None) -> list[Ref]:
         """The words of g[] for an access of `size` bytes per lane, all lanes active.
@@ -113,7 +108,7 @@ class GlobalRows(OwnAccess):
         b, words = self.code.body, max(size // 4, 1)
         rows = self._rows(step, space, address, size, low, apart, LOADED_AT_ONCE if size == 4 else ())
         v1 = self._near_words(rows, size)
-        b.do(f"br label %{rows.done}")
+        b.jump(rows.done)
         near = b.current
         ways = [(v1, near)]
         b.label(rows.far)
@@ -123,72 +118,64 @@ class GlobalRows(OwnAccess):
             if inline and apart is None:
                 ways.append(self._load_falling(space, rows, low.fork()))
             ways.append(self._load_windows(space, rows) if inline else self._load_near(space, rows))
-        v2 = [r.text for r in self._load_missed(step, space, rows, size, low.fork())]
-        b.do(f"br label %{rows.done}")
+        v2 = self._load_missed(step, space, rows, size, low.fork())
+        b.jump(rows.done)
         ways.append((v2, b.current))
         b.label(rows.done)
-        chosen = [", ".join(f"[ {each[k]}, %{label} ]" for each, label in ways) for k in range(words)]
-        return [Ref(b(f"phi {V32} {text}"), 32) for text in chosen]
+        return [b.phi([(each[k], label) for each, label in ways]) for k in range(words)]
 
-    def _near_words(self, rows: _Rows, size: int) -> list[str]:
+    def _near_words(self, rows: _Rows, size: int) -> list[Ref]:
         """The words at a pointer, all of them in the buffer."""
         b, words = self.code.body, max(size // 4, 1)
         if rows.apart == 0:
-            return [b(f"shufflevector {V32} {self._single(rows.pointer)}, {V32} poison, {V32} zeroinitializer")]
+            return [b.splat(b.load(I32, rows.pointer, 4), V32)]
         if rows.apart == 2 * size == 8:
             return [self._every_second(rows.pointer)]
-        element = f"i{8 * min(size, 4)}"
-        whole = b(f"load <{32 * words} x {element}>, ptr {rows.pointer}, align {min(size, 4)}")
+        nbytes = min(size, 4)
+        whole = b.load(vector(32 * words, integer(8 * nbytes)), rows.pointer, nbytes)
         if words > 1:
-            row = f"<{32 * words} x i32>"
-            return [b(f"shufflevector {row} {whole}, {row} poison, {_strided(k, words)}") for k in range(words)]
+            return [b.shuffle(whole, range(k, k + 32 * words, words)) for k in range(words)]
         if rows.apart < 0:
             return [self._descending(b, whole)]
-        return [whole if size >= 4 else b(f"zext <32 x {element}> {whole} to {V32}")]
+        return [whole if size >= 4 else b.zext(whole, V32)]
 
-    def _single(self, pointer: str) -> str:
-        """A vector whose first element is the word at a pointer."""
-        b = self.code.body
-        return b(f"insertelement {V32} poison, i32 {b(f'load i32, ptr {pointer}, align 4')}, i64 0")
-
-    def _every_second(self, pointer: str) -> str:
+    def _every_second(self, start: Ref) -> Ref:
         """Every second word from a pointer on, and nothing after the last one: 63 words."""
-        b, index = self.code.body, ", ".join(f"i32 {2 * j if j < 8 else 2 * j + 1}" for j in range(16))
-        halves: list[str] = []
-        for start in (0, 128):
-            at = (b(f"getelementptr i8, ptr {pointer}, i64 {start + k}") for k in (0, 60))  # words 0 to 15, 15 to 30
-            low, high = (b(f"load {HALF}, ptr {p}, align 4") for p in at)
-            halves.append(b(f"shufflevector {HALF} {low}, {HALF} {high}, {HALF} <{index}>"))
+        b, index = self.code.body, [2 * j if j < 8 else 2 * j + 1 for j in range(16)]
+        halves: list[Ref] = []
+        for k in (0, 128):
+            at = [b.offset(start, k + n) for n in (0, 60)]  # words 0 to 15, 15 to 30
+            low, high = (b.load(HALF, p, 4) for p in at)
+            halves.append(b.shuffle(low, index, high))
         return halves_joined(b, halves)
 
-    def _load_falling(self, space: str, rows: _Rows, low: ValueLowering) -> tuple[list[str], str]:
+    def _load_falling(self, space: str, rows: _Rows, low: ValueLowering) -> tuple[list[Ref], str]:
         """Words of neighbours at falling addresses; the block for others is open after it."""
-        b, (pointer, beyond) = self.code.body, self._falling(space, rows.addresses, rows.buffer, low)
-        found = self._descending(b, b(f"load {V32}, ptr {pointer}, align 4"))
+        b, (lowest, beyond) = self.code.body, self._falling(space, rows.addresses, rows.buffer, low)
+        found = self._descending(b, b.load(V32, lowest, 4))
         near = b.current
-        b.do(f"br label %{rows.done}")
+        b.jump(rows.done)
         b.label(beyond)
         return [found], near
 
-    def _load_windows(self, space: str, rows: _Rows) -> tuple[list[str], str]:
+    def _load_windows(self, space: str, rows: _Rows) -> tuple[list[Ref], str]:
         """Words that are near each other, see `memory_windows`; the block for others is open after it."""
         b, beyond = self.code.body, self.code.body.fresh("beyond")
-        found = load_from_windows(b, self._base(space), rows.addresses.text, rows.buffer, beyond)
-        b.do(f"br label %{rows.done}")
+        found = load_from_windows(b, self._base(space), rows.addresses, rows.buffer, beyond)
+        b.jump(rows.done)
         near = b.current
         b.label(beyond)
         return [found], near
 
-    def _load_near(self, space: str, rows: _Rows) -> tuple[list[str], str]:
+    def _load_near(self, space: str, rows: _Rows) -> tuple[list[Ref], str]:
         """Words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
         c, b = self.code, self.code.body
-        both = b(f"{c.shared('load_near')}(ptr {self._base(space)}, ptr {rows.site}, "
-                 f"{V32} {rows.addresses.text})")  # fmt: skip
-        found = b(f"extractvalue {{{V32}, i1}} {both}, 0")
+        both = b.call(c.shared("load_near"), self._base(space), rows.site, rows.addresses)
+        found = b.part(both, 0)
         near, beyond = b.fresh("lines"), b.fresh("beyond")
-        b.do(f"br i1 {b(f'extractvalue {{{V32}, i1}} {both}, 1')}, label %{near}, label %{beyond}")
+        b.branch(b.part(both, 1), near, beyond)
         b.label(near)
-        b.do(f"br label %{rows.done}")
+        b.jump(rows.done)
         b.label(beyond)
         return [found], near
 
@@ -198,7 +185,7 @@ class GlobalRows(OwnAccess):
         got = self._loaded(space, placed, size, low)
         if placed.lanes == TRUE:
             return got
-        return [low.select(Ref(placed.lanes, 1), g, low.constant(0, g.width)) for g in got]
+        return [low.select(placed.lanes, g, low.constant(0, g.width)) for g in got]
 
     def _store_row(
         self,
@@ -214,7 +201,7 @@ class GlobalRows(OwnAccess):
         b = self.code.body
         rows = self._rows(step, space, address, size, low, apart, STORED_AT_ONCE if size == 4 else ())
         self._store_near(rows, words, size)
-        b.do(f"br label %{rows.done}")
+        b.jump(rows.done)
         b.label(rows.far)
         if size == 4 and rows.lanes == TRUE and self.code.in_loop(step) and apart is None:
             self._store_falling(space, rows.addresses, words[0], rows.buffer, rows.done, low.fork())
@@ -224,29 +211,23 @@ class GlobalRows(OwnAccess):
             self._store_small(space, placed.offsets, words[0], size, placed.lanes)
         else:
             self._store_each(space, placed, words, inner)
-        b.do(f"br label %{rows.done}")
+        b.jump(rows.done)
         b.label(rows.done)
 
     def _store_near(self, rows: _Rows, words: Sequence[Ref], size: int) -> None:
         """Store at a pointer, all of it in the buffer."""
         b = self.code.body
         if rows.apart == 0:  # where lanes hit the same place the highest one wins
-            last = b(f"extractelement {V32} {words[0].text}, i64 31")
-            b.do(f"store i32 {last}, ptr {rows.pointer}, align 4")
+            b.store(b.extract(words[0], 31), rows.pointer, 4)
             return
-        whole, count = [w.text for w in words], 32
+        whole, count = [*words], 32
         while len(whole) > 1:
             # Words k and k + n/2 first, so that the last round puts the words of a lane side by side.
-            half, ty = len(whole) // 2, f"<{count} x i32>"
-            index = ", ".join(f"i32 {j}, i32 {j + count}" for j in range(count))
-            whole = [
-                b(f"shufflevector {ty} {x}, {ty} {y}, <{2 * count} x i32> <{index}>")
-                for x, y in zip(whole[:half], whole[half:], strict=True)
-            ]
+            half, index = len(whole) // 2, [j + k for j in range(count) for k in (0, count)]
+            whole = [b.shuffle(x, index, y) for x, y in zip(whole[:half], whole[half:], strict=True)]
             count *= 2
-        element = f"i{8 * min(size, 4)}"
         if rows.apart < 0:
             whole = [self._descending(b, whole[0])]
         if size < 4:
-            whole = [b(f"trunc {V32} {whole[0]} to <32 x {element}>")]
-        b.do(f"store <{count} x {element}> {whole[0]}, ptr {rows.pointer}, align {min(size, 4)}")
+            whole = [b.trunc(whole[0], vector(32, integer(8 * size)))]
+        b.store(whole[0], rows.pointer, min(size, 4))

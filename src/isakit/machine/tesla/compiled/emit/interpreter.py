@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from isakit.engine.llvm import Host, LlvmModule, LoadedCode, object_code, provide, read_object, write_object
+from isakit.engine.llvm import METADATA, Host, LlvmModule, LoadedCode, object_code, provide, read_object, write_object
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.protocol import Array
@@ -35,18 +35,6 @@ from isakit.object_cache import keys
 from isakit.sem.routine import on_change
 
 T = TypeVar("T")
-
-METADATA = "\n".join(
-    [
-        "",
-        '!0 = !{!"branch_weights", i32 1, i32 100000}',
-        "!1 = !{}",
-        '!2 = !{!"branch_weights", i32 100000, i32 1}',
-        '!3 = !{!"branch_weights", i32 64, i32 1}',
-        "",
-    ]
-)
-"""What the code says about branches: the first way is hardly ever taken; almost always; more often."""
 
 
 def _memory_module(target: Host) -> str:

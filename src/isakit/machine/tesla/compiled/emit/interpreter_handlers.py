@@ -13,13 +13,14 @@ from typing import Any
 
 from isakit.arch.tesla import requests as request
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering, routine_ir
+from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, ValueLowering, routine_ir
+from isakit.engine.llvm.builder import I32, I64, PTR, RARELY, IrType, define, pointer
 from isakit.machine.tesla.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.control_transfer import Handler, Transfers
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
-from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
+from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, SLOT, STATE, TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.rules import accesses, stack
@@ -46,6 +47,8 @@ NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in Then
 INSTRUCTION = layout_of(InstructionEntry)
 RECORD, VALUES = INSTRUCTION.size, INSTRUCTION.at("values")
 PC, FOLLOWING, TARGET, SITE, RACES = (INSTRUCTION.at(n) for n in ("pc", "following", "target", "site", "races"))
+ENTRY = pointer("%uop")
+"""The parameter of the functions: the record of the instruction."""
 FIRST, BODY = INSTRUCTION.at("first_all"), INSTRUCTION.at("body_all")
 MAX_VALUES = (RECORD - VALUES) // 8
 HERE, BEHIND, THERE = -1, -2, -3
@@ -114,7 +117,6 @@ class HandlerCode(WarpCode):
         self.step = replace(step, op=op, target=None if step.target is None else THERE)
         self._values: dict[str, int] = {}
         self._listed: list[tuple[str, Expression]] = []
-        self._loaded: dict[int, str] = {}
         self.block_sizes = {HERE: 1}
         self._elsewhere = RESUMED
 
@@ -141,45 +143,47 @@ class HandlerCode(WarpCode):
         self.module.add(self._function(name, lambda: self.transfer.join(self.step)))
 
     def _function(self, name: str, fill: Callable[[], None]) -> str:
-        self.body, self._slots, self._scratch, self._loaded, self.sites = Body(self.module), {}, [], {}, 0
-        self.mask32 = "-1" if self.full else "%active"
-        self.mask = TRUE if self.full else "%lanes"
+        self.body, self.sites = Builder(self.module), 0
+        self._prologue()
+        self.mask32 = ALL if self.full else Ref("%active", I32)
+        self.mask = TRUE if self.full else Ref("%lanes", V1)
         fill()
         for pc in (BEHIND, THERE):
             for version in "FM":
                 self.body.label(f"{version}{pc}")
                 if pc == THERE:
                     self.store32(self.number(TARGET), "next")
-                self.body.do(f"ret i32 {NEXT if pc == BEHIND else JUMP}")
+                self.body.ret(I32(NEXT if pc == BEHIND else JUMP))
         for label, result in (("unwind", UNWIND), ("dispatch", self._elsewhere), ("stopped", STOP), ("served", SERVE)):
             self.body.label(label)
-            self.body.do(f"ret i32 {result}")
-        b = Body(self.module, first=1_000_000)
+            self.body.ret(I32(result))
+        b = Builder(self.module, first=1_000_000)
         b.label("entry")
         for variable, offset in _CONTROLS.items():
-            b.do(f"%{variable} = getelementptr i8, ptr %ws, i64 {offset}")
+            b.named(f"%{variable}", b.offset(STATE, offset))
         if not self.full:
-            b.do("%active = load i32, ptr %mask")
-            b.do(f"%lanes = bitcast i32 %active to {V1}")
-        b.lines += [*self._scratch, *self._slots.values(), *self._loaded.values()]
-        b.do("br label %start")
+            b.named("%lanes", b.bitcast(b.named("%active", b.load(I32, pointer("%mask"))), V1))
+        b.lines += [*self._scratch.lines, *self._loads.lines, *self._entries.lines]
+        b.jump("start")
         b.label("start")
-        return (
-            f"define i32 @{name}(ptr noalias %ctx, ptr noalias %ws, ptr noalias %uop) nounwind {{\n"
-            f"{b.text()}\n{self.body.text()}\n}}"
-        )
+        return define(f"@{name}", I32, [CONTEXT, STATE, ENTRY], b.lines, self.body.lines, noalias=True)
 
     # --- the record -----------------------------------------------------------------------------------------
-    def number(self, offset: int, ty: str = "i32") -> str:
-        name = f"%u{offset}_{ty}"
-        self._loaded.setdefault(
-            offset,
-            f"  {name}_p = getelementptr i8, ptr %uop, i64 {offset}\n  {name} = load {ty}, ptr {name}_p, "
-            "!invariant.load !1",
-        )
-        return name
+    def _prologue(self) -> None:
+        super()._prologue()
+        self._loaded: dict[int, Ref] = {}
+        self._entries = Builder(self.module)
 
-    def _value(self, what: str, v: Value) -> str:
+    def number(self, offset: int, type: IrType = I32) -> Ref:
+        """A number of the record, loaded at the start of the function."""
+        found = self._loaded.get(offset)
+        if found is None:
+            b, name = self._entries, f"%u{offset}_{type}"
+            place = b.named(f"{name}_p", b.offset(ENTRY, offset))
+            found = self._loaded[offset] = b.named(name, b.load(type, place, invariant=True))
+        return found
+
+    def _value(self, what: str, v: Value) -> Ref:
         """A value of the record, as i64."""
         e = expression(v)
         key = f"{what} {e}"
@@ -189,26 +193,26 @@ class HandlerCode(WarpCode):
             self._listed.append((what, e))
             if k >= MAX_VALUES:
                 raise NotCompiled("an instruction with too many operands")
-        return self.number(VALUES + 8 * k, "i64")
+        return self.number(VALUES + 8 * k, I64)
 
-    def _place(self, kind: str, file: str, number: Value) -> str:
+    def _place(self, kind: str, file: str, number: Value) -> Ref:
         """Pointer to a register in the state."""
-        return self.body(f"getelementptr i8, ptr %ws, i64 {self._value(f'{kind} {file}', number)}")
+        return self.body.offset(STATE, self._value(f"{kind} {file}", number))
 
     # --- what differs from a compiled kernel ----------------------------------------------------------------
     def goto(self, pc: int) -> None:
         """The interpreter looks at the mask itself."""
-        self.body.do(f"br label %F{pc}")
+        self.body.jump(f"F{pc}")
 
     def stop_label(self) -> str:
         """The block that leaves the instruction to the reference machine, or to the host."""
         return "served" if self.step.sampled else "stopped"
 
-    def unit_of(self, step: Step) -> str:
+    def unit_of(self, step: Step) -> Ref:
         """See `LaneCode`."""
         b = self.body
-        offset = b(f"sub i32 {self.number(PC)}, {self.slot('code_address', 'i32')}")
-        return b(f"zext i32 {b(f'lshr i32 {offset}, 2')} to i64")
+        offset = b.sub(self.number(PC), self.slot("code_address", I32))
+        return b.zext(b.lshr(offset, 2), I64)
 
     def in_loop(self, step: Step) -> bool:
         """Handlers are made once, and run for many instructions."""
@@ -223,43 +227,38 @@ class HandlerCode(WarpCode):
         b = self.body
 
         def number(name: str) -> Ref:
-            place = b(f"getelementptr i8, ptr %ctx, i64 {SLOT[f'{space}_{name}']}")
-            return Ref(b(f"load i64, ptr {place}, !invariant.load !1"), 64, True)
+            return b.load(I64, b.offset(CONTEXT, SLOT[f"{space}_{name}"]), invariant=True)
 
         linear, rows, done = b.fresh("linear"), b.fresh("rows"), b.fresh("placed")
-        has_rows = b(f"icmp ne i64 {number('rows').text}, 0")
-        b.do(f"br i1 {has_rows}, label %{rows}, label %{linear}, !prof !0")
+        b.branch(b.ne(number("rows"), 0), rows, linear, RARELY)
         b.label(rows)
         given = {"address": address, "width": number("width"), "height": number("height")}
         beyond_rows = routine_ir.expression(low, accesses.beyond_rows, given)
         given = {"address": address, "pitch": number("pitch")}
         at = low.resize(routine_ir.expression(low, accesses.in_rows, given), 32)
         rows = b.current
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(linear)
         beyond = self._beyond(address, number("size"), low)
         linear = b.current
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(done)
-        ways = ((rows, at, beyond_rows), (linear, address, beyond))
-        places = ", ".join(f"[ {place.text}, %{way} ]" for way, place, _ in ways)
-        outsides = ", ".join(f"[ {outside.text}, %{way} ]" for way, _, outside in ways)
-        place = Ref(b(f"phi {low.type(address)} {places}"), 32, address.uniform)
-        outside = Ref(b(f"phi {low.type(beyond)} {outsides}"), 1, beyond.uniform)
+        place = b.phi([(at, rows), (address, linear)])
+        outside = b.phi([(beyond_rows, rows), (beyond, linear)])
         return low.op("add", place, low.resize(number("base"), 32)), outside
 
     def _beyond(self, address: Ref, size: Ref, low: ValueLowering) -> Ref:
         """`rules.accesses.beyond` in 32 bits."""
         last = low.resize(low.op("sub", size, low.constant(1, 64)), 32)
-        none = low.op("icmp eq", size, low.constant(0, 64), 1)
-        return low.op("or", low.op("icmp ugt", address, last, 1), none)
+        none = low.compare("eq", size, low.constant(0, 64))
+        return low.op("or", low.compare("ugt", address, last), none)
 
-    def site(self) -> str:
+    def site(self) -> Ref:
         """The record says where the sites of an instruction begin."""
-        first = self.body(f"zext i32 {self.number(SITE)} to i64")
-        p = self.body(f"getelementptr i8, ptr {self.slot('sites', 'ptr')}, i64 {first}")
+        b = self.body
+        p = b.offset(self.slot("sites", PTR), b.zext(self.number(SITE), I64))
         self.sites += 1
-        return self.body(f"getelementptr i8, ptr {p}, i64 {8 * (self.sites - 1)}")
+        return b.offset(p, 8 * (self.sites - 1))
 
     def _numbers(self, step: Step) -> Callable[[Value], int | None]:
         return lambda v: None
@@ -268,54 +267,48 @@ class HandlerCode(WarpCode):
         def flag(v: Value, bit: int) -> Ref | None:
             if v.op != "read" or v.attr != "c" or bit > 3:
                 return None
-            p = self.body(f"getelementptr i8, ptr {self._place('read', 'c', v.args[0])}, i64 {4 * bit}")
-            return Ref(self.body(f"bitcast i32 {self.body(f'load i32, ptr {p}')} to {V1}"), 1)
+            p = self.body.offset(self._place("read", "c", v.args[0]), 4 * bit)
+            return self.body.bitcast(self.body.load(I32, p), V1)
 
         return flag
 
     def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         if v.op == "param":
-            number = Ref(self._value("param", v), 64, True)
-            return low.resize(number, v.width)
+            return low.resize(self._value("param", v), v.width)
         return super()._leaf(step, low, v)
 
     def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         b, p = self.body, self._place("read", v.attr, v.args[0])
         if v.attr != "c":
-            return low.resize(Ref(b(f"load {V32}, ptr {p}, align 64"), 32), v.width)
+            return low.resize(b.load(V32, p, 64), v.width)
         total: Ref | None = None
         for bit in range(4):
-            flag = b(f"load i32, ptr {b(f'getelementptr i8, ptr {p}, i64 {4 * bit}')}")
-            one = low.resize(Ref(b(f"bitcast i32 {flag} to {V1}"), 1), 4)
+            one = low.resize(b.bitcast(b.load(I32, b.offset(p, 4 * bit)), V1), 4)
             one = low.op("shl", one, low.constant(bit, 4)) if bit else one
             total = one if total is None else low.op("or", total, one)
         assert total is not None
         return low.resize(total, v.width)
 
-    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: str, some: bool) -> None:
+    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: Ref, some: bool) -> None:
         if e.name == "o":
             super()._write(step, e, low, values, lanes, some)
             return
         b, p = self.body, self._place("write", e.name, e.args[0])
         if e.name != "c":
-            v = low.splat(low.resize(values[0], 32)).text
-            if some:
-                old = b(f"load {V32}, ptr {p}, align 64")
-                v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {old}")
-            b.do(f"store {V32} {v}, ptr {p}, align 64")
+            v = low.splat(low.resize(values[0], 32))
+            b.store(b.select(lanes, v, b.load(V32, p, 64)) if some else v, p, 64)
             return
         for bit, flag in enumerate(values):
-            q = b(f"getelementptr i8, ptr {p}, i64 {4 * bit}")
-            new = b(f"bitcast {V1} {low.splat(flag).text} to i32")
+            q = b.offset(p, 4 * bit)
+            new = b.bitcast(low.splat(flag), I32)
             if some:
                 m = self.as_bits(lanes)
-                kept = b(f"and i32 {b(f'load i32, ptr {q}')}, {b(f'xor i32 {m}, -1')}")
-                new = b(f"or i32 {kept}, {b(f'and i32 {new}, {m}')}")
-            b.do(f"store i32 {new}, ptr {q}")
+                kept = b.and_(b.load(I32, q), b.not_(m))
+                new = b.or_(kept, b.and_(new, m))
+            b.store(new, q)
 
     def _machine_mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
-        bit = self.body(f"lshr i64 {self.slot('flags')}, {MP_FLAGS.index(name)}")
-        return low.resize(Ref(bit, 64, True), v.width)
+        return low.resize(self.body.lshr(self.slot("flags"), MP_FLAGS.index(name)), v.width)
 
     def _machine_quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         if v.args[1].uniform:
@@ -323,8 +316,8 @@ class HandlerCode(WarpCode):
             return self._quad_of(low, v, n)
         return super()._machine_quad(step, low, v)
 
-    def _issued(self, step: Step) -> str:
-        return self.body("load i64, ptr %issued")
+    def _issued(self, step: Step) -> Ref:
+        return self.body.load(I64, pointer("%issued"))
 
 
 class HandlerTransfers(Transfers):
@@ -334,29 +327,29 @@ class HandlerTransfers(Transfers):
         """An address of the record."""
         c = self.code
         assert isinstance(c, HandlerCode)
-        return Ref(c.number(_WHERE[pc]), 32, True)
+        return c.number(_WHERE[pc])
 
     def _pc_of(self, r: Ref) -> int:
-        return next(pc for pc in _WHERE if self._address(pc).text == r.text)
+        return next(pc for pc in _WHERE if self._address(pc) == r)
 
     def _table(self) -> Mapping[ControlRequest, Handler]:
         return {**super()._table(), request.BRA_INDIRECT: self._bra_indirect}
 
-    def _bra_indirect(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: str) -> None:
+    def _bra_indirect(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         c, b = self.code, self.code.body
         self._count(step, "branches")
         target = low.resize(low.value(plan.canonical(e.args[0])), 32)
         if target.uniform:
-            c.store32(target.text, "next")
+            c.store32(target, "next")
         else:
-            self.rule(step, stack.branch_indirect, {"targets": target.text})
-        b.do(f"ret i32 {JUMP}")
+            self.rule(step, stack.branch_indirect, {"targets": target})
+        b.ret(I32(JUMP))
 
     def _backward(self, step: Step, target: int) -> None:
         """The loop around the instructions looks at interrupts and the budget."""
 
     def _joined(self, step: Step) -> None:
-        self.code.body.do(f"ret i32 {COMPLETE}")
+        self.code.body.ret(I32(COMPLETE))
 
     def _end_turn(self, step: Step) -> None:
-        self.code.body.do(f"ret i32 {WAIT}")
+        self.code.body.ret(I32(WAIT))

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.tesla import COMPUTE
-from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
+from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, ValueLowering
+from isakit.engine.llvm.builder import I1, I32, I64, MOSTLY, PTR, IrFunction, IrType, array, numbers, pointer, vector
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
 from isakit.lean import cached_property
@@ -22,8 +23,8 @@ from isakit.machine.tesla.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.control_functions import declared
-from isakit.machine.tesla.compiled.emit.memory_ir import call_of
-from isakit.machine.tesla.compiled.state_layout import SLOT, TRUE, V1, V32
+from isakit.machine.tesla.compiled.emit.memory_ir import declared_in
+from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, SLOT, STATE, TRUE, V1, V32
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.rules import accesses, locks
 from isakit.sem.requests import MachineValue, covered
@@ -34,6 +35,7 @@ from isakit.sem.value import Value, uniform_number
 VARYING_WORDS = 256
 """Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""
 UNREACHABLE = 1 << 30
+_STEPS = numbers(32, (4 * (j % 16) for j in range(32)))
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,7 @@ class LaunchFacts:
 class ControlWriter(Protocol):
     """What writes the routines of control."""
 
-    def rule(
-        self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref | str] | None = None
-    ) -> Ref | None:
+    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None) -> Ref | None:
         """Write a routine for this warp; where it raises, the warp stops before the instruction."""
         ...
 
@@ -99,36 +99,44 @@ class LaneCode:
 
     def _begin(self, module: LlvmModule, host: Host) -> None:
         self.host, self.module = host, module
-        self.body = Body(self.module)
+        self.body = Builder(self.module)
         self.natives, self.raw_natives = float_lowerings(host), float_lowerings(host, raw=True)
         self.full = False
-        self.mask32 = "-1"
+        self.mask32 = ALL
         self.mask = self.executing = TRUE
-        self._slots: dict[str, str] = {}
-        self._scratch: list[str] = []
+        self._prologue()
         self.block_sizes: dict[int, int] = {}
         self.executed = 0
         self.sites = 0
         self.halves = {}
         self.certain: set[int] = set()
         self.uniform: set[Place] = set()
-        self.decided: str | None = None
+        self.decided: Ref | None = None
         self.steps_known: Known = {}
 
-    # --- small pieces ---------------------------------------------------------------------------------------
-    def state_pointer(self, offset: int) -> str:
-        """Pointer into the warp's state."""
-        return self.body(f"getelementptr i8, ptr %ws, i64 {offset}")
+    def _prologue(self) -> None:
+        """Forget what the beginning of the function has: variables, and values of the context."""
+        self._slots: dict[str, Ref] = {}
+        self._loads, self._scratch = Builder(self.module), Builder(self.module)
 
-    def slot(self, name: str, ty: str = "i64") -> str:
+    # --- small pieces ---------------------------------------------------------------------------------------
+    def state_pointer(self, offset: int) -> Ref:
+        """Pointer into the warp's state."""
+        return self.body.offset(STATE, offset)
+
+    def number_of_warp(self) -> Ref:
+        """The number of the warp in its block, i32."""
+        return self.body.load(I32, self.state_pointer(state_layout.NUMBER))
+
+    def slot(self, name: str, type: IrType = I64) -> Ref:
         """A value of the context, loaded at the start of the function."""
-        key = f"%ctx_{name}_{ty}"
-        self._slots.setdefault(
-            key,
-            f"  {key}_p = getelementptr i8, ptr %ctx, i64 {SLOT[name]}\n"
-            f"  {key} = load {ty}, ptr {key}_p, !invariant.load !1",
-        )
-        return key
+        key = f"%ctx_{name}_{type}"
+        found = self._slots.get(key)
+        if found is None:
+            b = self._loads
+            place = b.named(f"{key}_p", b.offset(CONTEXT, SLOT[name]))
+            found = self._slots[key] = b.named(key, b.load(type, place, invariant=True))
+        return found
 
     # --- memory spaces --------------------------------------------------------------------------------------
     def bound(self, space: str) -> bool:
@@ -162,58 +170,64 @@ class LaneCode:
     def _window(self, space: str) -> Any:
         return dict(self.facts.windows)[int(space[1:])]
 
-    def site(self) -> str:
+    def site(self) -> Ref:
         """Where a global access remembers the address range it last hit."""
         self.sites += 1
-        return self.body(f"getelementptr i8, ptr {self.slot('sites', 'ptr')}, i64 {8 * (self.sites - 1)}")
+        return self.body.offset(self.slot("sites", PTR), 8 * (self.sites - 1))
 
-    def scratch(self, name: str, ty: str) -> None:
+    def scratch(self, name: str, type: IrType) -> Ref:
         """A variable for one use, or for several that do not overlap."""
-        line = f"  {name} = alloca {ty}, align 64"
-        if line not in self._scratch:
-            self._scratch.append(line)
+        b = self._scratch
+        if not any(line.startswith(f"  {name} = ") for line in b.lines):
+            b.alloca(type, name, align=64)
+        return pointer(name)
 
-    def variable(self, place: Place, part: int = 0) -> str:
-        """The alloca of a register, or of one flag of a $c register."""
+    def variable(self, place: Place, part: int = 0) -> Ref:
+        """The variable of a register, or of one flag of a $c register."""
         file, n = place
-        return f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}"
+        return pointer(f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}")
 
-    def load32(self, name: str) -> str:
+    def number_variable(self, place: Place, part: int = 0) -> Ref:
+        """The variable of a register, or of one flag, while it is one number for all lanes."""
+        file, n = place
+        return pointer(f"%{file}{n}f{part}u" if file == "c" else f"%{file}{n}u")
+
+    def load32(self, name: str) -> Ref:
         """The value of an i32 variable."""
-        return self.body(f"load i32, ptr %{name}")
+        return self.body.load(I32, pointer("%" + name))
 
-    def store32(self, value: str, name: str) -> None:
+    def store32(self, value: Ref | int, name: str) -> None:
         """Set an i32 variable."""
-        self.body.do(f"store i32 {value}, ptr %{name}")
+        self.body.store(value if isinstance(value, Ref) else I32(value), pointer("%" + name))
 
-    def as_mask(self, m32: str) -> str:
+    def as_mask(self, m32: Ref) -> Ref:
         """An i32 mask as lane bools."""
-        return TRUE if m32 == "-1" else self.body(f"bitcast i32 {m32} to {V1}")
+        return TRUE if m32 == ALL else self.body.bitcast(m32, V1)
 
-    def as_bits(self, mask: str) -> str:
+    def as_bits(self, mask: Ref) -> Ref:
         """Lane bools as an i32."""
-        return "-1" if mask == TRUE else self.body(f"bitcast {V1} {mask} to i32")
+        return ALL if mask == TRUE else self.body.bitcast(mask, I32)
 
-    def both(self, a: str, b: str) -> str:
+    def both(self, a: Ref, b: Ref) -> Ref:
         """a and b, of lane bools."""
-        return b if a == TRUE else a if b == TRUE else self.body(f"and {V1} {a}, {b}")
+        return b if a == TRUE else a if b == TRUE else self.body.and_(a, b)
 
     # --- functions all kernels share ------------------------------------------------------------------------
     def routine_symbol(self, code: RoutineCode) -> str:
         """The function of a shared routine, declared."""
         return declared(self.module, code, self.host, self.choices)
 
-    def lock_words(self, low: ValueLowering, address: Ref) -> str:
+    def lock_words(self, low: ValueLowering, address: Ref) -> Ref:
         """The words of s[] that the lanes lock, counted from 1."""
         word = low.op("lshr", low.splat(low.resize(address, 32)), low.constant(2, 32))
-        return low.op("add", word, low.constant(1, 32)).text
+        return low.op("add", word, low.constant(1, 32))
 
-    def shared(self, name: str) -> str:
-        """What calls a function of `memory_ir`, up to its arguments."""
-        return call_of(self.module, name, self.host)
+    def shared(self, name: str) -> IrFunction:
+        """A function of `memory_ir`."""
+        return declared_in(self.module, name, self.host)
 
     # --- tags of $a registers -------------------------------------------------------------------------------
-    def tag(self, n: int, value: str | None) -> None:
+    def tag(self, n: int, value: Ref | None) -> None:
         """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
 
         `%aNlast` is the greatest address of the lanes, out of reach if one is no multiple of 4 or nothing is known:
@@ -224,38 +238,27 @@ class LaneCode:
         if n not in self._tagged:
             return
         if value is None:
-            self.store32(str(UNREACHABLE), f"a{n}last")
+            self.store32(UNREACHABLE, f"a{n}last")
             return
-        firsts = "<" + ", ".join(f"i32 {0 if j < 16 else 16}" for j in range(32)) + ">"
-        firsts = b(f"shufflevector {V32} {value}, {V32} poison, {V32} {firsts}")
-        steps = "<" + ", ".join(f"i32 {4 * (j % 16)}" for j in range(32)) + ">"
-        row = b(f"icmp eq {V32} {value}, {b(f'add {V32} {firsts}, {steps}')}")
-        same = b(f"icmp eq {V32} {value}, {firsts}")
-        is_row, is_same = (b(f"icmp eq i32 {b(f'bitcast {V1} {m} to i32')}, -1") for m in (row, same))
-        ends = [b(f"extractelement {V32} {value}, i64 {lane}") for lane in (0, 16)]
-        low_bits = b(f"and i32 {b(f'or i32 {ends[0]}, {ends[1]}')}, 3")
-        aligned = b(f"icmp eq i32 {low_bits}, 0")
-        larger = self.module.declare("llvm.umax.i32", "i32 @(i32, i32)")
-        last = b(f"call i32 {larger}(i32 {ends[0]}, i32 {ends[1]})")
-        behind = b(f"select i1 {is_row}, i32 60, i32 0")
-        self.store32(b(f"select i1 {aligned}, i32 {b(f'add i32 {last}, {behind}')}, i32 {UNREACHABLE}"), f"a{n}last")
-        plain, any_order, tagged = b(f"or i1 {is_row}, {is_same}"), b.fresh("order"), b.fresh("tagged")
-        b.do(f"store i1 {plain}, ptr %a{n}plain")
-        b.do(f"br i1 {plain}, label %{tagged}, label %{any_order}, !prof !2")
+        firsts = b.shuffle(value, [0 if j < 16 else 16 for j in range(32)])
+        row = b.eq(value, b.add(firsts, _STEPS))
+        same = b.eq(value, firsts)
+        is_row, is_same = (b.eq(b.bitcast(m, I32), -1) for m in (row, same))
+        ends = [b.extract(value, lane) for lane in (0, 16)]
+        aligned = b.eq(b.and_(b.or_(ends[0], ends[1]), 3), 0)
+        last = b.intrinsic("umax", *ends)
+        behind = b.select(is_row, I32(60), 0)
+        self.store32(b.select(aligned, b.add(last, behind), UNREACHABLE), f"a{n}last")
+        plain, any_order, tagged = b.or_(is_row, is_same), b.fresh("order"), b.fresh("tagged")
+        b.store(plain, pointer(f"%a{n}plain"))
+        b.branch(plain, tagged, any_order, MOSTLY)
         b.label(any_order)
-        greatest, either = (
-            self.module.declare(f"llvm.vector.reduce.{name}.v32i32", f"i32 @({V32})") for name in ("umax", "or")
-        )
-        low_bits = b(f"and i32 {b(f'call i32 {either}({V32} {value})')}, 3")
-        even = b(f"icmp eq i32 {low_bits}, 0")
-        end = b(f"call i32 {greatest}({V32} {value})")
-        self.store32(b(f"select i1 {even}, i32 {end}, i32 {UNREACHABLE}"), f"a{n}last")
-        b.do(f"br label %{tagged}")
+        even = b.eq(b.and_(b.reduce("or", value), 3), 0)
+        self.store32(b.select(even, b.reduce("umax", value), UNREACHABLE), f"a{n}last")
+        b.jump(tagged)
         b.label(tagged)
-        one = b(f"insertelement <16 x i1> poison, i1 {is_row}, i64 0")
-        rows = b(f"shufflevector <16 x i1> {one}, <16 x i1> poison, <16 x i32> zeroinitializer")
-        b.do(f"store <16 x i1> {rows}, ptr %a{n}rows")
-        b.do(f"store i1 {is_row}, ptr %a{n}row")
+        b.store(b.splat(is_row, vector(16, I1)), pointer(f"%a{n}rows"))
+        b.store(is_row, pointer(f"%a{n}row"))
         for name, v in zip(("low", "high"), ends, strict=True):
             self.store32(v, f"a{n}{name}")
 
@@ -296,17 +299,17 @@ class LaneCode:
         if place[0] == "c":
             total: Ref | None = None
             alike = place in self.uniform
-            ty, mark = ("i1", "u") if alike else (V1, "")
             for bit in range(4):
-                one = low.resize(Ref(b(f"load {ty}, ptr {self.variable(place, bit)}{mark}"), 1, alike), 4)
+                where = self.number_variable(place, bit) if alike else self.variable(place, bit)
+                one = low.resize(b.load(I1 if alike else V1, where), 4)
                 one = low.op("shl", one, low.constant(bit, 4)) if bit else one
                 total = one if total is None else low.op("or", total, one)
             assert total is not None
             return low.resize(total, v.width)
         if place in self.uniform:
-            one = low.resize(Ref(b(f"load i32, ptr {self.variable(place)}u"), 32, True), v.width)
+            one = low.resize(b.load(I32, self.number_variable(place)), v.width)
             return low.splat(one) if step.trace is not None and has_calls(step.trace) else one
-        return low.resize(Ref(b(f"load {V32}, ptr {self.variable(place)}"), 32), v.width)
+        return low.resize(b.load(V32, self.variable(place)), v.width)
 
     @cached_property
     def _lowerings(self) -> Mapping[str, Callable[..., Ref]]:
@@ -326,38 +329,33 @@ class LaneCode:
         return covered("compiled code", request.REQUESTS.values, table)
 
     def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        return Ref("<" + ", ".join(f"i32 {j}" for j in range(32)) + ">", 32)
+        return numbers(32, range(32))
 
     def _machine_mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
         return low.constant(int(name in self.facts.flags), v.width)
 
     def _machine_vote(self, step: Step, low: ValueLowering, v: Value, kind: str) -> Ref:
         b = self.body
-        holds = self.as_bits(low.splat(low.value(v.args[0])).text)
+        holds = self.as_bits(low.splat(low.value(v.args[0])))
         if kind == "any":
-            some = b(f"and i32 {holds}, {self.mask32}")
-            return Ref(b(f"icmp ne i32 {some}, 0"), 1, True)
-        missing = b(f"and i32 {b(f'xor i32 {holds}, -1')}, {self.mask32}")
-        return Ref(b(f"icmp eq i32 {missing}, 0"), 1, True)
+            return b.ne(b.and_(holds, self.mask32), 0)
+        return b.eq(b.and_(b.not_(holds), self.mask32), 0)
 
     def _machine_quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         value, selector = low.splat(low.value(v.args[0])), v.args[1]
-        b, vector = self.body, self.module.vector(v.width)
         if selector.uniform:
             n = uniform_number(selector, step.word) & 3
-            index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
-            return Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
+            return self.body.shuffle(value, [(j & ~3) | n for j in range(32)])
         return self._quad_of(low, v, low.splat(low.resize(low.value(selector), 32)))
 
     def _quad_of(self, low: ValueLowering, v: Value, selector: Ref) -> Ref:
         """The value of the lane of the quad that each lane selects."""
-        value, b, vector = low.splat(low.value(v.args[0])), self.body, self.module.vector(v.width)
+        value = low.splat(low.value(v.args[0]))
         wanted = low.op("and", selector, low.constant(3, 32))
         out: Ref | None = None
         for n in range(4):
-            index = f"{V32} <" + ", ".join(f"i32 {(j & ~3) | n}" for j in range(32)) + ">"
-            of_n = Ref(b(f"shufflevector {vector} {value.text}, {vector} poison, {index}"), v.width)
-            hit = low.op("icmp eq", wanted, low.constant(n, 32), 1)
+            of_n = self.body.shuffle(value, [(j & ~3) | n for j in range(32)])
+            hit = low.compare("eq", wanted, low.constant(n, 32))
             out = of_n if out is None else low.select(hit, of_n, out)
         assert out is not None
         return out
@@ -365,47 +363,43 @@ class LaneCode:
     def _machine_sr(self, step: Step, low: ValueLowering, v: Value, n: int) -> Ref:
         b = self.body
         if n == 0:
-            number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(state_layout.NUMBER)}')} to i64")
-            p = b(f"getelementptr {V32}, ptr {self.slot('physid', 'ptr')}, i64 {number}")
-            return Ref(b(f"load {V32}, ptr {p}, align 4"), 32)
+            number = b.zext(self.number_of_warp(), I64)
+            return b.load(V32, b.element(V32, self.slot("physid", PTR), number), 4)
         if n == 1:
             return self._clock(step, self.choices.clock_step)
         counted = (*self.choices.pm_counters, *("none",) * 4)[n - 4] if 4 <= n <= 7 else "none"
         if counted == "instructions":
             return self._clock(step, 1)
         if counted != "none":
-            return Ref(b(f"load i32, ptr {self.state_pointer(state_layout.WARP.at(counted))}"), 32, True)
+            return b.load(I32, self.state_pointer(state_layout.WARP.at(counted)))
         return low.constant({3: self.choices.vstride, 8: self.choices.sample}.get(n, 0), 32)
 
     def _clock(self, step: Step, per_instruction: int) -> Ref:
         b = self.body
-        return Ref(b(f"trunc i64 {b(f'mul i64 {self._issued(step)}, {per_instruction}')} to i32"), 32, True)
+        return b.trunc(b.mul(self._issued(step), per_instruction), I32)
 
     def _machine_lock(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         """Lanes that get the lock of their word; a contended word, or none, stops the warp before."""
         b, address = self.body, low.splat(low.resize(low.value(v.args[0]), 32))
-        lanes, limit = self.as_bits(self.executing), self.slot("shared_limit", "i32")
-        f = self.shared("check_own")
-        self.stop(step, b(f"{f}(i32 {limit}, {V32} {address.text}, i32 4, i32 {lanes})"))
-        given = {"words": self.lock_words(low, address), "lanes": Ref(lanes, 32, True)}
-        got = self.rules.rule(step, locks.try_lock, given)
+        lanes, limit = self.as_bits(self.executing), self.slot("shared_limit", I32)
+        self.stop(step, b.call(self.shared("check_own"), limit, address, 4, lanes))
+        got = self.rules.rule(step, locks.try_lock, {"words": self.lock_words(low, address), "lanes": lanes})
         assert got is not None
-        return Ref(b(f"bitcast i32 {got.text} to {V1}"), 1)
+        return b.bitcast(got, V1)
 
     def _machine_interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
         """A row of the inputs that were evaluated before: `varyings` points to a table of them."""
-        b, table = self.body, self.slot("varyings", "ptr")
+        b, table = self.body, self.slot("varyings", PTR)
         address = low.resize(low.value(v.args[0]), 32)
         if not address.uniform:  # $a0, which is 0 in all lanes
-            address = Ref(b(f"extractelement {V32} {address.text}, i64 0"), 32, True)
-        word = low.op("lshr", address, low.constant(2, 32))
-        beyond = low.op("icmp uge", word, low.constant(VARYING_WORDS, 32), 1).text
-        self.stop(step, b(f"or i1 {beyond}, {b(f'icmp eq ptr {table}, null')}"))
+            address = b.extract(address, 0)
+        word = b.lshr(address, 2)
+        beyond = b.uge(word, VARYING_WORDS)
+        self.stop(step, b.or_(beyond, b.eq(table, 0)))
         first = VARYING_WORDS * (int(flat) + 2 * int(centroid))
-        entry = low.resize(low.op("add", word, low.constant(first, 32)), 64).text
-        row = b(f"load ptr, ptr {b(f'getelementptr ptr, ptr {table}, i64 {entry}')}")
-        number = b(f"zext i32 {b(f'load i32, ptr {self.state_pointer(state_layout.NUMBER)}')} to i64")
-        return Ref(b(f"load {V32}, ptr {b(f'getelementptr {V32}, ptr {row}, i64 {number}')}, align 4"), 32)
+        row = b.load(PTR, b.element(PTR, table, b.zext(b.add(word, first), I64)))
+        number = b.zext(self.number_of_warp(), I64)
+        return b.load(V32, b.element(V32, row, number), 4)
 
     def _machine_tex(self, step: Step, low: ValueLowering, v: Value, op: str, cube: bool, quads: bool,
                      mask: int) -> Ref:  # fmt: skip
@@ -415,35 +409,30 @@ class LaneCode:
         there is none, or it cannot answer, the warp leaves for the host.
         """
         b, sources = self.body, v.args[5:]
-        self.scratch("%tex_in", f"[4 x {V32}]")
-        self.scratch("%tex_out", f"[4 x {V32}]")
+        given, answer = (self.scratch(name, array(4, V32)) for name in ("%tex_in", "%tex_out"))
         for k, source in enumerate(sources):
-            p = b(f"getelementptr {V32}, ptr %tex_in, i64 {k}")
-            b.do(f"store {V32} {low.splat(low.resize(low.value(source), 32)).text}, ptr {p}, align 64")
-        place = b(f"getelementptr i64, ptr {self.slot('textures', 'ptr')}, i64 {self.unit_of(step)}")
-        entry = b(f"load ptr, ptr {place}")
-        self.stop(step, b(f"icmp eq ptr {entry}, null"))
-        function = b(f"load ptr, ptr {entry}")
-        record = b(f"load ptr, ptr {b(f'getelementptr i8, ptr {entry}, i64 8')}")
-        lanes = self.as_bits(self.executing)
-        left = b(f"call {self.host.convention}i32 {function}(ptr {record}, ptr %tex_in, ptr %tex_out, i32 {lanes})")
-        self.stop(step, b(f"icmp ne i32 {left}, 0"))
+            p = b.element(V32, given, k)
+            b.store(low.splat(low.resize(low.value(source), 32)), p, 64)
+        entry = b.load(PTR, b.element(I64, self.slot("textures", PTR), self.unit_of(step)))
+        self.stop(step, b.eq(entry, 0))
+        function = IrFunction(b.load(PTR, entry).text, I32, (PTR, PTR, PTR, I32), self.host.convention)
+        record = b.load(PTR, b.offset(entry, 8))
+        left = b.call(function, record, given, answer, self.as_bits(self.executing))
+        self.stop(step, b.ne(left, 0))
         return low.constant(0, v.width)
 
     def _machine_texel(self, step: Step, low: ValueLowering, v: Value, component: int) -> Ref:
         low.value(v.args[0])
         b = self.body
-        p = b(f"getelementptr {V32}, ptr %tex_out, i64 {component}")
-        return Ref(b(f"load {V32}, ptr {p}, align 64"), 32)
+        return b.load(V32, b.element(V32, pointer("%tex_out"), component), 64)
 
     def _machine_visible(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         b = self.body
-        seen = b(f"load i32, ptr {self.state_pointer(state_layout.VISIBLE)}")
-        lanes = b(f"or i32 {seen}, {self.slot('live_all', 'i32')}")
-        return Ref(b(f"bitcast i32 {lanes} to {V1}"), 1)
+        seen = b.load(I32, self.state_pointer(state_layout.VISIBLE))
+        return b.bitcast(b.or_(seen, self.slot("live_all", I32)), V1)
 
     @abstractmethod
-    def unit_of(self, step: Step) -> str:
+    def unit_of(self, step: Step) -> Ref:
         """The position of an instruction in the code, in units of four bytes, as i64."""
 
     @abstractmethod
@@ -456,11 +445,10 @@ class LaneCode:
         """What writes the routines of control into this code."""
 
     @abstractmethod
-    def stop(self, step: Step, bad: str) -> None:
+    def stop(self, step: Step, bad: Ref) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
 
-    def _issued(self, step: Step) -> str:
+    def _issued(self, step: Step) -> Ref:
         """Instructions the warp has executed, as i64."""
         before = self.block_sizes[step.pc] - self.executed
-        counted = self.body("load i64, ptr %issued")
-        return self.body(f"sub i64 {counted}, {before}")
+        return self.body.sub(self.body.load(I64, pointer("%issued")), before)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from isakit.arch.tesla.atomics import ATOMIC_OPERATIONS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm.builder import I32, I64, PTR, integer
 from isakit.machine.tesla.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.access_placement import Placed
@@ -19,14 +20,14 @@ from isakit.machine.tesla.compiled.emit.memory_atomics import (
     in_a_row,
     in_one_word,
 )
-from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.compiled.state_layout import ALL, TRUE, V32
 from isakit.sem.trace import Effect
 
 
 class KernelAccesses(GlobalRows):
     """Memory instructions of one kernel."""
 
-    def load(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str, some: bool) -> None:
+    def load(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref, some: bool) -> None:
         """A load effect; defines its result node."""
         assert e.result is not None
         size, node = int(e.get("size")), plan.effects.get(id(e.result))
@@ -63,24 +64,20 @@ class KernelAccesses(GlobalRows):
         high = low.op("shl", low.resize(second, 64), low.constant(32, 64))
         return low.op("or", high, low.resize(first, 64))
 
-    def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: str, some: bool) -> None:
+    def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: Ref, some: bool) -> None:
         """Write word `word` of o[]; nothing happens past its end."""
         c, b = self.code, self.code.body
         word = low.resize(word, 32)
-        row = low.op("lshr", Ref(c.slot("o_size", "i32"), 32, True), low.constant(2, 32))
-        inside = low.op("icmp ult", word, row, 1).text
-        number = b(f"zext i32 {b(f'load i32, ptr {c.state_pointer(state_layout.NUMBER)}')} to i64")
-        stride = b(f"zext i32 {c.slot('row_bytes', 'i32')} to i64")
-        start = b(f"mul i64 {low.resize(word, 64).text}, {stride}")
-        offset = b(f"add i64 {start}, {b(f'mul i64 {number}, 128')}")
-        there = b(f"getelementptr i8, ptr {c.slot('o', 'ptr')}, i64 {offset}")
-        p = b(f"select i1 {inside}, ptr {there}, ptr {c.state_pointer(state_layout.SINK)}")
-        v = value.text
-        if some:
-            v = b(f"select {V1} {lanes}, {V32} {v}, {V32} {b(f'load {V32}, ptr {p}, align 4')}")
-        b.do(f"store {V32} {v}, ptr {p}, align 4")
+        row = b.lshr(c.slot("o_size", I32), 2)
+        inside = low.compare("ult", word, row)
+        number = b.zext(c.number_of_warp(), I64)
+        stride = b.zext(c.slot("row_bytes", I32), I64)
+        start = b.mul(low.resize(word, 64), stride)
+        there = b.offset(c.slot("o", PTR), b.add(start, b.mul(number, 128)))
+        p = b.select(inside, there, c.state_pointer(state_layout.SINK))
+        b.store(b.select(lanes, value, b.load(V32, p, 4)) if some else value, p, 4)
 
-    def store(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str, some: bool) -> None:
+    def store(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref, some: bool) -> None:
         """A store effect; where lanes hit the same place the highest lane wins."""
         size = int(e.get("size"))
         if e.name[0] in "cap":
@@ -113,7 +110,7 @@ class KernelAccesses(GlobalRows):
         else:
             self._store_each(e.name, placed, words, low)
 
-    def atomic(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: str) -> None:
+    def atomic(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref) -> None:
         """Read-modify-write, as lane after lane; defines the node of the old values."""
         b, size = self.code.body, int(e.get("size"))
         if e.name[0] != "g":
@@ -122,50 +119,46 @@ class KernelAccesses(GlobalRows):
         address = low.resize(low.value(plan.canonical(e.args[0])), 32)
         operands = [low.splat(low.value(plan.canonical(a))) for a in e.args[1:]]
         vector, node = self.code.module.vector(bits), plan.effects.get(id(e.result))
-        olds = b.fresh("%olds")
-        self.code.scratch(olds, vector)
-        b.do(f"store {vector} zeroinitializer, ptr {olds}, align 64")
+        olds = self.code.scratch(b.fresh("%olds"), vector)
+        b.store(vector.zero, olds, 64)
         whole = bits == 32 and lanes == TRUE and self.code.full and self.code.bound(e.name)
-        update = Update(op, operands, "-1", node is not None)
+        update = Update(op, operands, ALL, node is not None)
         if whole and address.uniform and op.name in NEUTRAL and self.code.choices.out_of_range == "fault":
             placed = self._placed_alike(step, e.name, address, size, low)
-            at_one_word(low, update, self._scalar_pointer(e.name, placed.offsets.text), olds)
+            at_one_word(low, update, self._scalar_pointer(e.name, placed.offsets), olds)
         elif whole:
             apart = self.code.step_of_lanes(step, e.name, plan.canonical(e.args[0]))
             rows = self._rows(step, e.name, low.splat(address), size, low, apart)
             at_row(low.fork(), update, rows.pointer, olds)
-            b.do(f"br label %{rows.done}")
+            b.jump(rows.done)
             b.label(rows.far)
             inner = low.fork()
             placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
             self._update(e.name, placed, update, olds, inner)
-            b.do(f"br label %{rows.done}")
+            b.jump(rows.done)
             b.label(rows.done)
         else:
             placed = self._place(step, e.name, low.splat(address), size, low, lanes)
             self._update(e.name, placed, update, olds, low)
         if node is not None:
-            low.define(node, Ref(b(f"load {vector}, ptr {olds}, align 64"), bits))
+            low.define(node, b.load(vector, olds, 64))
 
-    def _update(self, space: str, placed: Placed, update: Update, olds: str, low: ValueLowering) -> None:
+    def _update(self, space: str, placed: Placed, update: Update, olds: Ref, low: ValueLowering) -> None:
         """Read-modify-write of words that may be anywhere."""
         b, bits, done = self.code.body, update.operands[0].width, self.code.body.fresh("updated")
-        offsets, size, vector = low.splat(placed.offsets), update.operands[0].width // 8, self.code.module.vector(bits)
+        offsets, size, element = low.splat(placed.offsets), bits // 8, integer(bits)
         f = low.one_lane(update.operation, (), (bits,) * (1 + len(update.operands)))
 
-        def one(lane: str) -> None:
-            p = self._scalar_pointer(space, b(f"extractelement {V32} {offsets.text}, i32 {lane}"))
-            old = b(f"load i{bits}, ptr {p}, align {size}")
-            each = (b(f"extractelement {vector} {o.text}, i32 {lane}") for o in update.operands)
-            listed = "".join(f", i{bits} {x}" for x in each)
-            b.do(f"store i{bits} {b(f'call i{bits} {f}(i{bits} {old}{listed})')}, ptr {p}, align {size}")
-            q = b(f"getelementptr i{bits}, ptr {olds}, i32 {lane}")
-            b.do(f"store i{bits} {old}, ptr {q}")
+        def one(lane: Ref) -> None:
+            p = self._scalar_pointer(space, b.extract(offsets, lane))
+            old = b.load(element, p, size)
+            b.store(b.call(f, old, *[b.extract(o, lane) for o in update.operands]), p, size)
+            b.store(old, b.element(element, olds, lane))
 
         if bits == 32:
             here = replace(update, lanes=self.code.as_bits(placed.lanes))
             for way in (in_one_word, in_a_row) if update.operation.name in NEUTRAL else (in_a_row,):
                 way(low.fork(), here, offsets, lambda at: self._scalar_pointer(space, at), olds, done)
         self._each_lane(placed.lanes, one)
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(done)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from isakit.arch.tesla import atomics
-from isakit.engine.llvm import Body, Ref, ValueLowering
+from isakit.engine.llvm import Builder, Ref, ValueLowering
+from isakit.engine.llvm.builder import I32
 from isakit.machine.tesla.compiled.emit.access_placement import WORDS, all_equal
-from isakit.machine.tesla.compiled.state_layout import V1, V32
+from isakit.machine.tesla.compiled.state_layout import ALL, V1, V32
 from isakit.sem.operation import Operation
 
 NEUTRAL: Mapping[str, int] = {
@@ -34,90 +35,84 @@ class Update:
 
     operation: Operation
     operands: Sequence[Ref]
-    lanes: str
+    lanes: Ref
     used: bool
 
 
-def _shifted(b: Body, vector: str, by: int, neutral: str) -> str:
+def _shifted(b: Builder, lanes: Ref, by: int, neutral: Ref) -> Ref:
     """Every lane gets what the lane `by` before it has."""
-    index = f"{V32} <" + ", ".join(f"i32 {j - by if j >= by else 32 + j}" for j in range(32)) + ">"
-    return b(f"shufflevector {V32} {vector}, {V32} {neutral}, {index}")
+    return b.shuffle(lanes, [j - by if j >= by else 32 + j for j in range(32)], neutral)
 
 
-def _from(b: Body, vector: str, distance: int) -> str:
+def _from(b: Builder, lanes: Ref, distance: int) -> Ref:
     """Every lane gets what the lane `distance` behind it has, in the first half of 2 * `distance` lanes."""
-    index = f"{V32} <" + ", ".join(f"i32 {(j + distance) % 32}" for j in range(32)) + ">"
-    return b(f"shufflevector {V32} {vector}, {V32} poison, {index}")
+    return b.shuffle(lanes, [(j + distance) % 32 for j in range(32)])
 
 
-def at_one_word(low: ValueLowering, update: Update, pointer: str, olds: str) -> None:
+def at_one_word(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> None:
     """All lanes at the word of a pointer, with an operation in `NEUTRAL`; lanes that do not execute change nothing."""
     b, lanes = low.body, update.lanes
     f = low.definition(update.operation, (), (32, 32))
 
-    def combine(x: str, y: str) -> str:
-        return b(f"call {V32} {f}({V32} {x}, {V32} {y})")
+    def combine(x: Ref, y: Ref) -> Ref:
+        return low.call(f, [x, y], 32)
 
-    neutral = f"splat (i32 {NEUTRAL[update.operation.name]})"
+    neutral = low.splat(low.constant(NEUTRAL[update.operation.name], 32))
     made = low.splat(update.operands[0])
-    if lanes != "-1":
-        made = low.select(Ref(b(f"bitcast i32 {lanes} to {V1}"), 1), made, Ref(neutral, 32))
-    made = made.text
-    old = low.splat(Ref(b(f"load i32, ptr {pointer}, align 4"), 32, True)).text
+    if lanes != ALL:
+        made = low.select(b.bitcast(lanes, V1), made, neutral)
+    old = low.splat(b.load(I32, pointer, 4))
     if update.used:
         for by in (1, 2, 4, 8, 16):
             made = combine(_shifted(b, made, by, neutral), made)
-        b.do(f"store {V32} {combine(old, _shifted(b, made, 1, neutral))}, ptr {olds}, align 64")
-        total = b(f"extractelement {V32} {combine(old, made)}, i64 31")
+        b.store(combine(old, _shifted(b, made, 1, neutral)), olds, 64)
+        total = b.extract(combine(old, made), 31)
     else:
         for distance in (16, 8, 4, 2, 1):
             made = combine(made, _from(b, made, distance))
-        total = b(f"extractelement {V32} {combine(old, made)}, i64 0")
-    b.do(f"store i32 {total}, ptr {pointer}, align 4")
+        total = b.extract(combine(old, made), 0)
+    b.store(total, pointer, 4)
 
 
 def in_one_word(
-    low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[str], str], olds: str, done: str
+    low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[Ref], Ref], olds: Ref, done: str
 ) -> None:
     """All lanes at one word, with an operation in `NEUTRAL`; the block for others is open after it."""
     b, lanes = low.body, update.lanes
-    count = b.module.declare("llvm.cttz.i32", "i32 @(i32, i1)")
-    first = b(f"and i32 {b(f'call i32 {count}(i32 {lanes}, i1 false)')}, 31")
-    at = b(f"extractelement {V32} {offsets.text}, i32 {first}")
-    equal = low.op("icmp eq", offsets, Ref(at, 32, True), 1)
-    here = b(f"and i32 {b(f'bitcast {V1} {equal.text} to i32')}, {lanes}")
-    good = b(f"and i1 {b(f'icmp eq i32 {here}, {lanes}')}, {b(f'icmp ne i32 {lanes}, 0')}")
+    first = b.and_(b.trailing_zeros(lanes), 31)
+    at = b.extract(offsets, first)
+    equal = low.compare("eq", offsets, at)
+    here = b.and_(b.bitcast(equal, I32), lanes)
+    good = b.and_(b.eq(here, lanes), b.ne(lanes, 0))
     together, others = b.fresh("together"), b.fresh("others")
-    b.do(f"br i1 {good}, label %{together}, label %{others}")
+    b.branch(good, together, others)
     b.label(together)
     at_one_word(low, update, pointer(at), olds)
-    b.do(f"br label %{done}")
+    b.jump(done)
     b.label(others)
 
 
-def at_row(low: ValueLowering, update: Update, pointer: str, olds: str) -> None:
+def at_row(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> None:
     """Every lane at a word of its own, one after the other from a pointer on."""
     b = low.body
-    old = b(f"load {V32}, ptr {pointer}, align 4")
+    old = b.load(V32, pointer, 4)
     f = low.definition(update.operation, (), (32,) * (1 + len(update.operands)))
-    new = low.call(f, [Ref(old, 32), *update.operands], 32)
-    b.do(f"store {V32} {new.text}, ptr {pointer}, align 4")
+    b.store(low.call(f, [old, *update.operands], 32), pointer, 4)
     if update.used:
-        b.do(f"store {V32} {old}, ptr {olds}, align 64")
+        b.store(old, olds, 64)
 
 
 def in_a_row(
-    low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[str], str], olds: str, done: str
+    low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[Ref], Ref], olds: Ref, done: str
 ) -> None:
     """All lanes at neighbouring words; the block for others is open after it."""
     b = low.body
-    first = b(f"extractelement {V32} {offsets.text}, i64 0")
-    row = low.op("add", low.splat(Ref(first, 32, True)), Ref(WORDS, 32))
-    neighbours = all_equal(b, offsets.text, row.text)
-    good = b(f"and i1 {neighbours}, {b(f'icmp eq i32 {update.lanes}, -1')}")
+    first = b.extract(offsets, 0)
+    neighbours = all_equal(b, offsets, low.op("add", low.splat(first), WORDS))
+    good = b.and_(neighbours, b.eq(update.lanes, -1))
     near, others = b.fresh("neighbours"), b.fresh("others")
-    b.do(f"br i1 {good}, label %{near}, label %{others}")
+    b.branch(good, near, others)
     b.label(near)
     at_row(low, update, pointer(first), olds)
-    b.do(f"br label %{done}")
+    b.jump(done)
     b.label(others)

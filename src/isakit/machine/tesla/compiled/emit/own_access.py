@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isakit.engine.llvm import Body, Ref, ValueLowering
+from isakit.engine.llvm import Builder, Ref, ValueLowering
+from isakit.engine.llvm.builder import I1, I32, MOSTLY, pointer, vector
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.emit.access_placement import WORDS, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.emit.placed_access import PlacedAccess
-from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.compiled.state_layout import TRUE, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
 
@@ -41,112 +42,106 @@ class OwnAccess(PlacedAccess):
         if tests:
             good, on = tests[0], b.fresh("certain")
             for t in tests[1:]:
-                good = b(f"and i1 {good}, {t}")
+                good = b.and_(good, t)
             join = "J" if steps[0].op.join and c.choices.join == "before" else ""
             masked = b.fresh("masked")
-            b.do(f"br i1 {good}, label %{on}, label %{masked}, !prof !2")
+            b.branch(good, on, masked, MOSTLY)
             b.label(masked)
             c.settle()
-            b.do(f"br label %M{join}{steps[0].pc}")
+            b.jump(f"M{join}{steps[0].pc}")
             b.label(on)
         return {n for _, n in reach}
 
-    def _pointers(self, space: str, relative: tuple[int, int]) -> list[str]:
+    def _pointers(self, space: str, relative: tuple[int, int]) -> list[Ref]:
         """Pointers to the words of lanes 0 and 16."""
         c, (n, distance) = self.code, relative
-        firsts = [c.body(f"add i32 {c.load32(f'a{n}{name}')}, {distance}") for name in ("low", "high")]
+        firsts = [c.body.add(c.load32(f"a{n}{name}"), distance) for name in ("low", "high")]
         return [self._scalar_pointer(space, f) for f in firsts]
 
-    def _reaches(self, space: str, n: int, distance: int) -> str:
+    def _reaches(self, space: str, n: int, distance: int) -> Ref:
         """Whether a space has the words of all lanes at $aN plus an offset, as i1; `outside` has no holes."""
-        low, last = ValueLowering(self.code.body, nothing, {}), Ref(self.code.load32(f"a{n}last"), 32, True)
+        low, last = ValueLowering(self.code.body, nothing, {}), self.code.load32(f"a{n}last")
         address = low.op("add", last, low.constant(distance, 32))
-        given = {"address": address, "size": low.constant(4, 32), "limit": Ref(self._own(space)[1], 32, True)}
-        return low.op("xor", expression(low, accesses.outside, given), low.constant(1, 1)).text
+        given = {"address": address, "size": low.constant(4, 32), "limit": self._own(space)[1]}
+        return low.op("xor", expression(low, accesses.outside, given), low.constant(1, 1))
 
     def _if_tagged(self, space: str, relative: tuple[int, int]) -> tuple[str, str]:
         """Branch on what is known of $aN: (block if the accesses are not known to be good, block after both)."""
         b = self.code.body
         n, distance = relative
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
-        b.do(f"br i1 {self._reaches(space, n, distance)}, label %{near}, label %{far}, !prof !2")
+        b.branch(self._reaches(space, n, distance), near, far, MOSTLY)
         b.label(near)
         return far, done
 
-    def _load_own(self, step: Step, space: str, relative: tuple[int, int], lanes: str) -> Ref:
+    def _load_own(self, step: Step, space: str, relative: tuple[int, int], lanes: Ref) -> Ref:
         """A word per lane at $aN plus an offset, whatever lanes are active."""
         c, b = self.code, self.code.body
         base, limit = self._own(space)
-        a = b(f"load {V32}, ptr {c.variable(('a', relative[0]))}")
-        given = f"ptr {base}, i32 {limit}, {V32} {a}, i32 {relative[1]}, i32 {c.as_bits(lanes)}"
-        both = b(f"{c.shared('load_own')}({given})")
-        c.stop(step, b(f"extractvalue {{{V32}, i1}} {both}, 1"))
-        return Ref(b(f"extractvalue {{{V32}, i1}} {both}, 0"), 32)
+        a = b.load(V32, c.variable(("a", relative[0])))
+        both = b.call(c.shared("load_own"), base, limit, a, relative[1], c.as_bits(lanes))
+        c.stop(step, b.part(both, 1))
+        return b.part(both, 0)
 
     def _by_tag(self, step: Step, space: str, relative: tuple[int, int], where: Value, low: ValueLowering) -> Ref:
         """A word per lane at $aN plus an offset, all lanes active."""
         b = self.code.body
         if relative[0] in self.code.certain:
-            return Ref(self._words_by_tag(step, space, relative, low), 32)
+            return self._words_by_tag(step, space, relative, low)
         far, done = self._if_tagged(space, relative)
         v1 = self._words_by_tag(step, space, relative, low)
-        b.do(f"br label %{done}")
+        b.jump(done)
         near = b.current
         b.label(far)
         if self._by_rule:
             inner = low.fork()
             address = inner.splat(inner.resize(inner.value(where), 32))
-            v2 = self._load_placed(step, space, address, 4, inner, TRUE)[0].text
+            v2 = self._load_placed(step, space, address, 4, inner, TRUE)[0]
         else:
-            v2 = self._load_own(step, space, relative, TRUE).text
-        b.do(f"br label %{done}")
+            v2 = self._load_own(step, space, relative, TRUE)
+        b.jump(done)
         far = b.current
         b.label(done)
-        return Ref(b(f"phi {V32} [ {v1}, %{near} ], [ {v2}, %{far} ]"), 32)
+        return b.phi([(v1, near), (v2, far)])
 
-    def _words_by_tag(self, step: Step, space: str, relative: tuple[int, int], low: ValueLowering) -> str:
+    def _words_by_tag(self, step: Step, space: str, relative: tuple[int, int], low: ValueLowering) -> Ref:
         """Words at $aN plus an offset that are all in the space: rows and equal addresses, or in any order."""
         c, b = self.code, self.code.body
         rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
-        plain = b(f"load i1, ptr %a{relative[0]}plain")
-        b.do(f"br i1 {plain}, label %{rows}, label %{others}, !prof !2")
+        b.branch(b.load(I1, pointer(f"%a{relative[0]}plain")), rows, others, MOSTLY)
         b.label(rows)
         ways = [(self._words_in_rows(space, relative), b.current)]
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(others)
         at = self._relative_places(relative, low.fork())
         base, limit = self._own(space)
         if c.host.embedded and c.in_loop(step):
             beyond = b.fresh("beyond")
-            found = load_from_windows(b, base, at.text, ("0", limit), beyond)
+            found = load_from_windows(b, base, at, (I32(0), limit), beyond)
             ways.append((found, b.current))
-            b.do(f"br label %{done}")
+            b.jump(done)
             b.label(beyond)
         if c.host.embedded:
-            gather = b.module.declare("llvm.masked.gather.v32i32.v32p0", f"{V32} @(<32 x ptr>, i32, {V1}, {V32})")
-            each = b(f"getelementptr i8, ptr {base}, {V32} {at.text}")
-            far = b(f"call {V32} {gather}(<32 x ptr> {each}, i32 4, {V1} {TRUE}, {V32} zeroinitializer)")
+            far = b.gather(V32, b.offset(base, at), TRUE, V32.zero, 4)
         else:
-            far = self._load_words(space, at, low, TRUE).text
+            far = self._load_words(space, at, low, TRUE)
         ways.append((far, b.current))
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(done)
-        return b(f"phi {V32} " + ", ".join(f"[ {words}, %{label} ]" for words, label in ways))
+        return b.phi(ways)
 
     def _relative_places(self, relative: tuple[int, int], low: ValueLowering) -> Ref:
         """Places of the lanes at $aN plus an offset."""
-        a = self.code.body(f"load {V32}, ptr {self.code.variable(('a', relative[0]))}")
-        return low.op("add", Ref(a, 32), low.constant(relative[1], 32))
+        a = self.code.body.load(V32, self.code.variable(("a", relative[0])))
+        return low.op("add", a, low.constant(relative[1], 32))
 
-    def _words_in_rows(self, space: str, relative: tuple[int, int]) -> str:
+    def _words_in_rows(self, space: str, relative: tuple[int, int]) -> Ref:
         b = self.code.body
-        rows = b(f"load <16 x i1>, ptr %a{relative[0]}rows")
-        parts: list[str] = []
+        rows = b.load(vector(16, I1), pointer(f"%a{relative[0]}rows"))
+        parts: list[Ref] = []
         for p in self._pointers(space, relative):  # what lies past the space is not used, but it can be read
-            row = b(f"load {HALF}, ptr {p}, align 4")
-            one = b(f"insertelement {HALF} poison, i32 {b(f'load i32, ptr {p}, align 4')}, i64 0")
-            same = b(f"shufflevector {HALF} {one}, {HALF} poison, {HALF} zeroinitializer")
-            parts.append(b(f"select <16 x i1> {rows}, {HALF} {row}, {HALF} {same}"))
+            row = b.load(HALF, p, 4)
+            parts.append(b.select(rows, row, b.splat(b.load(I32, p, 4), HALF)))
         return halves_joined(b, parts)
 
     def _store_relative(
@@ -159,63 +154,61 @@ class OwnAccess(PlacedAccess):
             return
         far, done = self._if_tagged("s", relative)
         self._store_by_tag(step, relative, word, low)
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(far)
         inner = low.fork()
         placed = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
         self._store_words("s", inner.splat(placed.offsets), word, inner, placed.lanes)
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(done)
 
     def _store_by_tag(self, step: Step, relative: tuple[int, int], word: Ref, low: ValueLowering) -> None:
         """Store at $aN plus an offset where all words are in s[]."""
         b, c = self.code.body, self.code
         rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
-        b.do(f"br i1 {b(f'load i1, ptr %a{relative[0]}row')}, label %{rows}, label %{others}, !prof !2")
+        b.branch(b.load(I1, pointer(f"%a{relative[0]}row")), rows, others, MOSTLY)
         b.label(rows)
         self._store_rows(relative, word)
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(others)
         inner = low.fork()
         at = self._relative_places(relative, inner)
         if c.in_loop(step):
             self._store_falling("s", at, word, None, done, inner)
         self._store_words("s", at, word, inner, TRUE)
-        b.do(f"br label %{done}")
+        b.jump(done)
         b.label(done)
 
     def _store_rows(self, relative: tuple[int, int], word: Ref) -> None:
         b = self.code.body
         for k, p in zip((0, 16), self._pointers("s", relative), strict=True):
-            b.do(f"store {HALF} {half_of(b, word.text, k)}, ptr {p}, align 4")
+            b.store(half_of(b, word, k), p, 4)
 
     @staticmethod
-    def _descending(b: Body, words: str) -> str:
+    def _descending(b: Builder, words: Ref) -> Ref:
         """The words of the lanes in reverse order."""
-        index = f"{V32} <" + ", ".join(f"i32 {31 - j}" for j in range(32)) + ">"
-        return b(f"shufflevector {V32} {words}, {V32} poison, {index}")
+        return b.shuffle(words, range(31, -1, -1))
 
-    def _falling(self, space: str, at: Ref, buffer: tuple[str, str] | None, low: ValueLowering) -> tuple[str, str]:
+    def _falling(self, space: str, at: Ref, buffer: tuple[Ref, Ref] | None, low: ValueLowering) -> tuple[Ref, str]:
         """(pointer to the last lane's word where neighbours have falling addresses, label for others).
 
         The block of the first is open. `buffer`: where the words must lie, start and length; None where they are known
         to be good.
         """
         b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
-        last = b(f"extractelement {V32} {at.text}, i64 31")
-        row = low.op("sub", low.splat(Ref(b(f"add i32 {last}, 124"), 32, True)), Ref(WORDS, 32))
-        good = all_equal(b, at.text, row.text)
+        last = b.extract(at, 31)
+        good = all_equal(b, at, low.op("sub", low.splat(b.add(last, 124)), WORDS))
         if buffer is not None:
-            good = b(f"and i1 {good}, {self._inside(last, buffer, 4, 32)}")
-        b.do(f"br i1 {good}, label %{near}, label %{beyond}")
+            good = b.and_(good, self._inside(last, buffer, 4, 32))
+        b.branch(good, near, beyond)
         b.label(near)
         return self._scalar_pointer(space, last), beyond
 
     def _store_falling(
-        self, space: str, at: Ref, word: Ref, buffer: tuple[str, str] | None, done: str, low: ValueLowering
+        self, space: str, at: Ref, word: Ref, buffer: tuple[Ref, Ref] | None, done: str, low: ValueLowering
     ) -> None:
         """Store a word per lane where `_falling` says so; the block for others is open after it."""
-        b, (pointer, beyond) = self.code.body, self._falling(space, at, buffer, low)
-        b.do(f"store {V32} {self._descending(b, word.text)}, ptr {pointer}, align 4")
-        b.do(f"br label %{done}")
+        b, (lowest, beyond) = self.code.body, self._falling(space, at, buffer, low)
+        b.store(self._descending(b, word), lowest, 4)
+        b.jump(done)
         b.label(beyond)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isakit.engine.llvm import Body, Host, LlvmModule, flushing_wrapper
+from isakit.engine.llvm import Builder, Host, LlvmModule, Ref
+from isakit.engine.llvm.builder import I32, I64, PTR, IrFunction, define
+from isakit.engine.llvm.environment import flushing
 from isakit.engine.llvm.routine_ir import Lowering, Special, Where
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.rules import blocks
@@ -23,72 +25,56 @@ FIELDS = layout_of(BlockState)
 
 def entry(module: LlvmModule, target: Host, run_blocks: str) -> str:
     """`i32 @enter(ctx, first, last, begin)`: `run_blocks` in the floating-point environment the code needs."""
-    arguments = ["ptr", "i64", "i64", "i32"]
+    inner = IrFunction(run_blocks, I32, (PTR, I64, I64, I32))
     if target.embedded:
-        return flushing_wrapper(module, "enter", run_blocks, arguments)
-    return (
-        "define i32 @enter(ptr %ctx, i64 %first, i64 %last, i32 %begin) nounwind {\n"
-        f"  %r = call i32 {run_blocks}(ptr %ctx, i64 %first, i64 %last, i32 %begin)\n  ret i32 %r\n}}\n"
-    )
+        return flushing(module, "@enter", inner)
+    b, given = Builder(module), [Ref(f"%a{k}", t) for k, t in enumerate(inner.parameters)]
+    b.ret(b.call(inner, *given))
+    return define("@enter", I32, given, b.lines)
 
 
-def _field(b: Body, block: Where, name: str) -> str:
+def _field(b: Builder, block: Where, name: str) -> Ref:
     """What a field of the context holds: a number, or where something is."""
     f = FIELDS[name]
-    kind = "ptr" if f.many is not None else "i64"
-    return b(f"load {kind}, ptr {block.pointer(b, f)}")
-
-
-def _zero(b: Body, where: str, nbytes: str) -> None:
-    f = b.module.declare("llvm.memset.p0.i64", "void @(ptr, i8, i64, i1)")
-    b.do(f"call void {f}(ptr {where}, i8 0, i64 {nbytes}, i1 false)")
-
-
-def _copy(b: Body, to: str, where: str, nbytes: str) -> None:
-    f = b.module.declare("llvm.memcpy.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
-    b.do(f"call void {f}(ptr {to}, ptr {where}, i64 {nbytes}, i1 false)")
+    return b.load(PTR if f.many is not None else I64, block.pointer(b, f))
 
 
 def _clear_shared(low: Lowering, args: Sequence[Any]) -> None:
     b, block = low.body, args[0]
     shared = _field(b, block, "shared")
-    _zero(b, shared, _field(b, block, "shared_limit"))
-    _copy(b, shared, _field(b, block, "header"), _field(b, block, "header_bytes"))
+    b.set_bytes(shared, _field(b, block, "shared_limit"))
+    b.copy_bytes(shared, _field(b, block, "header"), _field(b, block, "header_bytes"))
 
 
 def _clear_local(low: Lowering, args: Sequence[Any]) -> None:
     b, block = low.body, args[0]
-    threads = b(f"mul i64 {_field(b, block, 'block_warps')}, 32")
-    _zero(b, _field(b, block, "local"), b(f"mul i64 {threads}, {_field(b, block, 'local_limit')}"))
+    threads = b.mul(_field(b, block, "block_warps"), 32)
+    b.set_bytes(_field(b, block, "local"), b.mul(threads, _field(b, block, "local_limit")))
 
 
 def _clear_warp(low: Lowering, args: Sequence[Any]) -> None:
     b, block, w = low.body, args[0], args[1].whole(low.body)
     nbytes = _field(b, block, "register_bytes")
-    some, on = b.fresh("some"), b.fresh("on")
-    _zero(b, f"align 64 {w}", str(state_layout.CONDITIONS))
-    b.do(f"br i1 {b(f'icmp eq i64 {nbytes}, 0')}, label %{on}, label %{some}")
-    b.label(some)
-    _zero(b, w, str(state_layout.STACK))
-    _zero(b, b(f"getelementptr i8, ptr {w}, i64 {state_layout.REGISTERS}"), nbytes)
-    b.do(f"br label %{on}")
-    b.label(on)
+    b.set_bytes(w, I64(state_layout.CONDITIONS), align=64)
+    with b.unless(b.eq(nbytes, 0), "some"):
+        b.set_bytes(w, I64(state_layout.STACK))
+        b.set_bytes(b.offset(w, state_layout.REGISTERS), nbytes)
 
 
 def _set_thread_numbers(low: Lowering, args: Sequence[Any]) -> None:
     b, block, w = low.body, args[0], args[1].whole(low.body)
-    start = b(f"mul i64 {args[2].text}, 128")
-    given = b(f"getelementptr i8, ptr {_field(b, block, 'first_registers')}, i64 {start}")
-    _copy(b, b(f"getelementptr i8, ptr {w}, i64 {state_layout.register(0)}"), given, "128")
+    start = b.mul(args[2], 128)
+    given = b.offset(_field(b, block, "first_registers"), start)
+    b.copy_bytes(b.offset(w, state_layout.register(0)), given, I64(128))
 
 
 def _set_physical_numbers(low: Lowering, args: Sequence[Any]) -> None:
     b, block = low.body, args[0]
-    place = b(f"urem i64 {args[1].text}, {_field(b, block, 'physid_period')}")
-    threads = b(f"mul i64 {_field(b, block, 'block_warps')}, 32")
-    words = b(f"mul i64 {place}, {threads}")
-    here = b(f"getelementptr i32, ptr {_field(b, block, 'physid_all')}, i64 {words}")
-    b.do(f"store ptr {here}, ptr {block.pointer(b, FIELDS['physid'])}")
+    place = b.urem(args[1], _field(b, block, "physid_period"))
+    threads = b.mul(_field(b, block, "block_warps"), 32)
+    words = b.mul(place, threads)
+    here = b.element(I32, _field(b, block, "physid_all"), words)
+    b.store(here, block.pointer(b, FIELDS["physid"]))
 
 
 SPECIALS: Mapping[Any, Special] = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from isakit.engine.llvm import Ref
+from isakit.engine.llvm.builder import F32, I32, I64, RARELY, IrType, pointer, vector
 from isakit.machine.tesla.analysis.control_flow import Place, Step
 from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import LaneCode
-from isakit.machine.tesla.compiled.state_layout import V1, V32
+from isakit.machine.tesla.compiled.state_layout import STATE, V1, V32
 
 
 @dataclass
@@ -26,8 +28,17 @@ class RestartPoint:
     uniform: frozenset[Place]
     status: int
     label: str = ""
-    pending: str = "0"
-    values: dict[Place, list[str]] = field(default_factory=dict[Place, list[str]])
+    pending: Ref = field(default_factory=lambda: I32(0))
+    values: dict[Place, list[Ref]] = field(default_factory=dict[Place, list[Ref]])
+
+
+def shape_of(place: Place) -> tuple[IrType, int]:
+    """The type of the lanes of a register, and how many variables it has: a $c register has one for each flag."""
+    return (V1, 4) if place[0] == "c" else (V32, 1)
+
+
+FIRST_STATE = pointer("%first_warp")
+"""The state that a function was called with that goes on with other warps."""
 
 
 class SavingCode(LaneCode):
@@ -49,22 +60,15 @@ class SavingCode(LaneCode):
         """Write registers kept as one number to their lanes, for code that wants vectors (all of them by default)."""
         b = self.body
         for place in sorted(self.uniform if places is None else places):
-            ty = V1 if place[0] == "c" else V32
             for part, v in enumerate(self.lanes_of(place)):
-                b.do(f"store {ty} {v}, ptr {self.variable(place, part)}")
+                b.store(v, self.variable(place, part))
 
-    def lanes_of(self, place: Place) -> list[str]:
+    def lanes_of(self, place: Place) -> list[Ref]:
         """The lanes of a register, or of its four flags."""
-        b, n = self.body, 4 if place[0] == "c" else 1
-        ty, scalar = (V1, "i1") if place[0] == "c" else (V32, "i32")
+        b, (type, parts) = self.body, shape_of(place)
         if place not in self.uniform:
-            return [b(f"load {ty}, ptr {self.variable(place, part)}") for part in range(n)]
-        out: list[str] = []
-        for part in range(n):
-            one = b(f"load {scalar}, ptr {self.variable(place, part)}u")
-            one = b(f"insertelement {ty} poison, {scalar} {one}, i64 0")
-            out.append(b(f"shufflevector {ty} {one}, {ty} poison, {V32} zeroinitializer"))
-        return out
+            return [b.load(type, self.variable(place, part)) for part in range(parts)]
+        return [b.splat(b.load(type.element, self.number_variable(place, part)), type) for part in range(parts)]
 
     def _controls(self) -> Iterable[tuple[str, int]]:
         return (
@@ -81,39 +85,37 @@ class SavingCode(LaneCode):
         b, (file, n) = self.body, place
         if file == "c":
             for bit in range(4):
-                m = b(f"load i32, ptr {self.state_pointer(state_layout.flag(n, bit))}")
-                b.do(f"store {V1} {b(f'bitcast i32 {m} to {V1}')}, ptr {self.variable(place, bit)}")
+                m = b.load(I32, self.state_pointer(state_layout.flag(n, bit)))
+                b.store(b.bitcast(m, V1), self.variable(place, bit))
             return
         offset = state_layout.register(n) if file == "r" else state_layout.address(n)
-        v = b(f"load {V32}, ptr {self.state_pointer(offset)}, align 4")
-        b.do(f"store {V32} {v}, ptr {self.variable(place)}")
+        v = b.load(V32, self.state_pointer(offset), 4)
+        b.store(v, self.variable(place))
         if file == "a":
             self.tag(n, v)
 
     def _save_place(self, place: Place) -> None:
         self._save_values(place, self.lanes_of(place))
 
-    def _save_values(self, place: Place, values: list[str]) -> None:
+    def _save_values(self, place: Place, values: list[Ref]) -> None:
         """Write a register to memory: its lanes, or the four flags."""
         b, (file, n) = self.body, place
         if file == "c":
             for bit, v in enumerate(values):
-                b.do(f"store i32 {b(f'bitcast {V1} {v} to i32')}, ptr {self.state_pointer(state_layout.flag(n, bit))}")
+                b.store(b.bitcast(v, I32), self.state_pointer(state_layout.flag(n, bit)))
             return
         offset = state_layout.register(n) if file == "r" else state_layout.address(n)
-        b.do(f"store {V32} {values[0]}, ptr {self.state_pointer(offset)}, align 4")
+        b.store(values[0], self.state_pointer(offset), 4)
 
     def canonical(self, places: Iterable[Place]) -> None:
         """Make registers that may hold NaNs of the host hold the one NaN."""
         b = self.body
         for place in sorted(places):
-            v = self._canonical(b(f"load {V32}, ptr {self.variable(place)}"))
-            b.do(f"store {V32} {v}, ptr {self.variable(place)}")
+            b.store(self._canonical(b.load(V32, self.variable(place))), self.variable(place))
 
-    def _canonical(self, v: str) -> str:
-        b, floats = self.body, "<32 x float>"
-        f = b(f"bitcast {V32} {v} to {floats}")
-        return b(f"select {V1} {b(f'fcmp uno {floats} {f}, {f}')}, {V32} splat (i32 {0x7FFFFFFF}), {V32} {v}")
+    def _canonical(self, v: Ref) -> Ref:
+        b = self.body
+        return b.select(b.is_nan(b.bitcast(v, vector(32, F32))), V32(0x7FFFFFFF), v)
 
     def dirty(self, pc: int | None) -> set[Place]:
         """Places that may hold NaNs of the host before an instruction; None: where waiting lanes go on."""
@@ -121,21 +123,21 @@ class SavingCode(LaneCode):
             return set()
         return self._lazy.dirty_anywhere if pc is None else self._lazy.dirty[pc]
 
-    def save(self, pc: str, places: Iterable[Place]) -> None:
+    def save(self, pc: Ref, places: Iterable[Place]) -> None:
         """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on."""
         b = self.body
         for place in sorted(places):
             if place in self._places:
                 self._save_place(place)
         for name, offset in self._controls():
-            b.do(f"store i32 {self.load32(name)}, ptr {self.state_pointer(offset)}")
-        b.do(f"store i32 {pc}, ptr {self.state_pointer(state_layout.PC)}")
+            b.store(self.load32(name), self.state_pointer(offset))
+        b.store(pc, self.state_pointer(state_layout.PC))
         self._save_counts()
 
     def _save_counts(self) -> None:
         b = self.body
         for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
-            b.do(f"store i64 {b(f'load i64, ptr %{name}')}, ptr {self.state_pointer(offset)}")
+            b.store(b.load(I64, pointer("%" + name)), self.state_pointer(offset))
 
     def needed(self, pc: int) -> list[Place]:
         """Registers that some lane may still read from an instruction on, active or not."""
@@ -150,9 +152,9 @@ class SavingCode(LaneCode):
         `is_set`: the warp's own status is not the one to return, and was set by a rule.
         """
         self.canonical(self.dirty(pc))
-        self.save(str(pc), self.needed(pc))
+        self.save(I32(pc), self.needed(pc))
         if is_set:
-            self.body.do(f"ret i32 {status}")
+            self.body.ret(I32(status))
         else:
             self.finish(status)
 
@@ -161,25 +163,24 @@ class SavingCode(LaneCode):
         if self._chained and not self.flow.results:
             self._save_counts()
         else:
-            self.save("0", self.flow.results)
+            self.save(I32(0), self.flow.results)
         self.finish(state_layout.FINISHED)
 
-    def finish(self, status: int | str) -> None:
+    def finish(self, status: int | Ref) -> None:
         """Return to the driver; or go on with the warps after, see `WarpCode.further_warps`."""
-        b = self.body
-        b.do(f"store i32 {status}, ptr {self.state_pointer(state_layout.STATUS)}")
+        b, said = self.body, status if isinstance(status, Ref) else I32(status)
+        b.store(said, self.state_pointer(state_layout.STATUS))
         if not self._chained:
-            b.do(f"ret i32 {status}")
+            b.ret(said)
         elif status == state_layout.FINISHED:
-            b.do("br label %further")
+            b.jump("further")
         else:  # the driver is told of the warp that it knows of, and finds the other one as it comes to it
-            alone = b("icmp eq ptr %ws, %first_warp")
-            b.do(f"ret i32 {b(f'select i1 {alone}, i32 {status}, i32 {state_layout.FINISHED}')}")
+            alone = b.eq(STATE, FIRST_STATE)
+            b.ret(b.select(alone, said, state_layout.FINISHED))
 
-    def _active_count(self) -> str:
-        f = self.module.declare("llvm.ctpop.i32", "i32 @(i32)")
-        count = self.body(f"call i32 {f}(i32 {self.load32('mask')})")
-        return self.body(f"zext i32 {count} to i64")
+    def _active_count(self) -> Ref:
+        b = self.body
+        return b.zext(b.intrinsic("ctpop", self.load32("mask")), I64)
 
     def _checkpoint(self, pc: int, uncounted: int, status: int = state_layout.STOPPED) -> None:
         """From here on a stop goes back to this instruction, up to the next thing that cannot be done twice.
@@ -189,10 +190,10 @@ class SavingCode(LaneCode):
         """
         self._point = RestartPoint(pc, uncounted, len(self.body.lines), frozenset(self.uniform), status)
 
-    def stop(self, step: Step, bad: str) -> None:
+    def stop(self, step: Step, bad: Ref) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
         on = self.body.fresh("on")
-        self.body.do(f"br i1 {bad}, label %{self.stop_label()}, label %{on}, !prof !0")
+        self.body.branch(bad, self.stop_label(), on, RARELY)
         self.body.label(on)
 
     def stop_label(self) -> str:
@@ -218,20 +219,20 @@ class SavingCode(LaneCode):
         b.label(point.label)
         for place, values in point.values.items():
             self._save_values(place, [self._canonical(v) for v in values] if place in dirty else values)
-        self.store32(str(point.pc), "next")
+        self.store32(point.pc, "next")
         if self._races:
             self.store32(point.pending, "pending")
-        self.store32(str(point.status), "why")
-        b.do(f"store i64 {point.uncounted}, ptr %uncounted")
-        b.do("br label %stopped")
+        self.store32(point.status, "why")
+        b.store(I64(point.uncounted), pointer("%uncounted"))
+        b.jump("stopped")
 
     def _stopped(self) -> None:
         """Leave to the reference machine; `uncounted` instructions of the block were counted but not executed."""
         b = self.body
         b.label("stopped")
-        uncounted, issued, threads = (b(f"load i64, ptr %{n}") for n in ("uncounted", "issued", "threads"))
-        b.do(f"store i64 {b(f'sub i64 {issued}, {uncounted}')}, ptr %issued")
-        lanes = b(f"mul i64 {self._active_count()}, {uncounted}")
-        b.do(f"store i64 {b(f'sub i64 {threads}, {lanes}')}, ptr %threads")
+        uncounted, issued, threads = (b.load(I64, pointer("%" + n)) for n in ("uncounted", "issued", "threads"))
+        b.store(b.sub(issued, uncounted), pointer("%issued"))
+        lanes = b.mul(self._active_count(), uncounted)
+        b.store(b.sub(threads, lanes), pointer("%threads"))
         self.save(self.load32("next"), ())
         self.finish(self.load32("why"))

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from isakit.engine.graph import Plan
-from isakit.engine.llvm import Body, Host, LlvmModule, Ref, ValueLowering
+from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, ValueLowering
+from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, define, pointer, vector
 from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.analysis.lane_steps import LaneSteps
 from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
@@ -19,8 +20,8 @@ from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
 from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.memory_access import KernelAccesses
 from isakit.machine.tesla.compiled.emit.memory_ir import kernel_module
-from isakit.machine.tesla.compiled.emit.state_saving import RestartPoint, SavingCode
-from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
+from isakit.machine.tesla.compiled.emit.state_saving import FIRST_STATE, RestartPoint, SavingCode, shape_of
+from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, STATE, TRUE, V1
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.rules import blocks, turns
 from isakit.machine.tesla.rules.interpreter import RACES
@@ -52,7 +53,7 @@ class WarpCode(SavingCode):
 
     transfer: Transfers
     _uniform: UniformRegisters | None = None
-    _habit: str | None = None
+    _habit: Ref | None = None
 
     def _begin(self, module: LlvmModule, host: Host) -> None:
         super()._begin(module, host)
@@ -70,15 +71,14 @@ class WarpCode(SavingCode):
         """Continue at a block, in the version for the present mask."""
         if pc not in self._leaders:
             raise AssertionError(f"{pc:#x} does not start a block")
-        m = self.load32("mask")
-        full = self.body(f"icmp eq i32 {m}, -1")
-        self.body.do(f"br i1 {full}, label %F{pc}, label %M{pc}, !prof !3")
+        b = self.body
+        b.branch(b.eq(self.load32("mask"), -1), f"F{pc}", f"M{pc}", OFTEN)
 
     def stay(self, pc: int) -> None:
         """Continue at a block without a change of the mask."""
         if self.uniform and self._uniform is not None:
             self.settle((self.uniform - self._uniform.at[pc]) & self.flow.live[pc])
-        self.body.do(f"br label %{'F' if self.full else 'M'}{pc}")
+        self.body.jump(f"{'F' if self.full else 'M'}{pc}")
 
     # --- the function ---------------------------------------------------------------------------------------
     def generate(self) -> str:
@@ -96,85 +96,91 @@ class WarpCode(SavingCode):
         for point in self._stops:
             self._stop_here(point)
         self._stopped()
-        text, first = b.text(), "%first_warp" if self._chained else "noalias %ws"
+        lines, first = b.lines, FIRST_STATE if self._chained else STATE
         self.module.add(
-            f"define i32 @run_warp(ptr noalias %ctx, ptr {first}) nounwind noinline alignstack(64) {{\n"
-            f"{self._entry()}\n{text}\n}}"
+            define(
+                "@run_warp",
+                I32,
+                [CONTEXT, first],
+                self._entry(),
+                lines,
+                attributes="nounwind noinline alignstack(64)",
+                noalias=(CONTEXT, STATE),
+            )
         )
         return str(self.module)
 
-    def _entry(self) -> str:
+    def _entry(self) -> list[str]:
         """Variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
-        b = Body(self.module, first=1_000_000)  # names must not meet those of the body
+        b = Builder(self.module, first=1_000_000)  # names must not meet those of the body
         b.label("entry")
         for name in ("mask", "broke", "returned", "exited", "depth", "next", "why", "pending"):
-            b.do(f"%{name} = alloca i32")
-        b.do("%issued = alloca i64")
-        b.do("%threads = alloca i64")
-        b.do("%uncounted = alloca i64")
+            b.alloca(I32, f"%{name}")
+        for name in ("issued", "threads", "uncounted"):
+            b.alloca(I64, f"%{name}")
         for n in self._tagged:
             for name in ("last", "low", "high"):
-                b.do(f"%a{n}{name} = alloca i32")
-            b.do(f"%a{n}row = alloca i1")
-            b.do(f"%a{n}plain = alloca i1")
-            b.do(f"%a{n}rows = alloca <16 x i1>")
+                b.alloca(I32, f"%a{n}{name}")
+            b.alloca(I1, f"%a{n}row")
+            b.alloca(I1, f"%a{n}plain")
+            b.alloca(vector(16, I1), f"%a{n}rows")
         for place in self._places:
-            ty = V1 if place[0] == "c" else V32
-            for part in range(4 if place[0] == "c" else 1):
-                b.do(f"{self.variable(place, part)} = alloca {ty}, align 64")
-                b.do(f"{self.variable(place, part)}u = alloca {'i1' if place[0] == 'c' else 'i32'}")
-        b.lines += self._scratch
+            type, parts = shape_of(place)
+            for part in range(parts):
+                b.alloca(type, self.variable(place, part).text, align=64)
+                b.alloca(type.element, self.number_variable(place, part).text)
+        b.lines += self._scratch.lines
         self.slot("remaining")
-        b.lines += self._slots.values()
+        b.lines += self._loads.lines
         if self._chained:
-            b.do("br label %warp")
+            b.jump("warp")
             b.label("warp")
-            b.do("%ws = phi ptr [ %first_warp, %entry ], [ %behind, %begin ], [ %front, %next_block ]")
+            ways = [(FIRST_STATE, "entry"), (pointer("%behind"), "begin"), (pointer("%front"), "next_block")]
+            b.phi(ways, STATE.text)
         saved, self.body = self.body, b
         starts = sorted(self._restarts)
         if self._chained:
             self._controls_of_a_new_warp()
         else:
             for name, offset in self._controls():
-                b.do(f"store i32 {b(f'load i32, ptr {self.state_pointer(offset)}')}, ptr %{name}")
+                b.store(b.load(I32, self.state_pointer(offset)), pointer("%" + name))
             for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
-                b.do(f"store i64 {b(f'load i64, ptr {self.state_pointer(offset)}')}, ptr %{name}")
-        issued = b("load i64, ptr %issued")
-        used = b(f"icmp sge i64 {issued}, {self.slot('remaining')}")
-        b.do(f"br i1 {used}, label %spent, label %start, !prof !0")
+                b.store(b.load(I64, self.state_pointer(offset)), pointer("%" + name))
+        issued = b.load(I64, pointer("%issued"))
+        b.branch(b.sge(issued, self.slot("remaining")), "spent", "start", RARELY)
         b.label("spent")
         self.finish(state_layout.INTERRUPTED)
         b.label("start")
         if starts:
-            b.do(f"br i1 {b(f'icmp eq i64 {issued}, 0')}, label %fresh, label %again")
+            b.branch(b.eq(issued, 0), "fresh", "again")
         else:
-            b.do("br label %fresh")
+            b.jump("fresh")
         b.label("fresh")  # nothing but $r0 is set: the state need not be read
         for place in self._places:
             if place == ("r", 0):
                 self._restore(place)
                 continue
-            ty = V1 if place[0] == "c" else V32
-            for part in range(4 if place[0] == "c" else 1):
-                b.do(f"store {ty} zeroinitializer, ptr {self.variable(place, part)}")
+            type, parts = shape_of(place)
+            for part in range(parts):
+                b.store(type.zero, self.variable(place, part))
             if place[0] == "a":
                 self.tag(place[1], None)
         self.goto(self.flow.entry)
         if starts:
             self._again(starts)
         self.body = saved
-        return b.text()
+        return b.lines
 
     def _controls_of_a_new_warp(self) -> None:
         """Warps of such a kernel begin nowhere but at its entry: what `blocks.begin_warp` has set need not be read."""
         b = self.body
-        mask = b(f"load i32, ptr {self.state_pointer(state_layout.ACTIVE)}")
-        b.do(f"store i32 {mask}, ptr %mask")
-        b.do(f"store i32 {b(f'xor i32 {mask}, -1')}, ptr %exited")
+        mask = b.load(I32, self.state_pointer(state_layout.ACTIVE))
+        self.store32(mask, "mask")
+        self.store32(b.not_(mask), "exited")
         for name in ("broke", "returned", "depth"):
-            b.do(f"store i32 0, ptr %{name}")
+            self.store32(0, name)
         for name in ("issued", "threads"):
-            b.do(f"store i64 0, ptr %{name}")
+            b.store(I64(0), pointer("%" + name))
 
     def _further_warps(self) -> None:
         """A warp has finished: those after it that have not begun have their turns as well, and those of next blocks.
@@ -185,31 +191,27 @@ class WarpCode(SavingCode):
         """
         b = self.body
         b.label("further")
-        number = b(f"load i32, ptr {self.state_pointer(state_layout.NUMBER)}")
-        more = b(f"icmp ult i32 {b(f'add i32 {number}, 1')}, {self.slot('block_warps', 'i32')}")
-        unbounded = b(f"icmp sge i64 {self.slot('remaining')}, {UNBOUNDED}")
-        short = b(f"icmp slt i64 {b('load i64, ptr %issued')}, {self.slot('runs_on')}")
-        goes_on = b(f"or i1 {unbounded}, {short}")
-        b.do(f"br i1 {goes_on}, label %along, label %ended")
+        more = b.ult(b.add(self.number_of_warp(), 1), self.slot("block_warps", I32))
+        unbounded = b.sge(self.slot("remaining"), UNBOUNDED)
+        short = b.slt(b.load(I64, pointer("%issued")), self.slot("runs_on"))
+        b.branch(b.or_(unbounded, short), "along", "ended")
         b.label("along")
-        b.do(f"br i1 {more}, label %begin, label %after_last")
+        b.branch(more, "begin", "after_last")
         b.label("after_last")
         begun = None if self._looks_up("physid") else self.transfer.rule(None, blocks.next_block)
-        b.do(f"br i1 {'false' if begun is None else begun.text}, label %next_block, label %ended")
+        b.branch(I1(0) if begun is None else begun, "next_block", "ended")
         b.label("next_block")
-        b.do(f"%front = getelementptr i8, ptr {self.slot('state', 'ptr')}, i64 0")
-        b.do("br label %warp")
+        b.named("%front", b.offset(self.slot("state", PTR), 0))
+        b.jump("warp")
         b.label("begin")
-        b.do(f"%behind = getelementptr i8, ptr %ws, i64 {self.slot('state_bytes')}")
-        status, issued = (
-            b(f"load {ty}, ptr {b(f'getelementptr i8, ptr %behind, i64 {offset}')}")
-            for ty, offset in (("i32", state_layout.STATUS), ("i64", state_layout.ISSUED))
-        )
-        new = b(f"icmp eq i64 {issued}, 0")
-        ready = b(f"icmp eq i32 {status}, {state_layout.READY}")
-        b.do(f"br i1 {b(f'and i1 {new}, {ready}')}, label %warp, label %ended")
+        behind = b.named("%behind", b.offset(STATE, self.slot("state_bytes")))
+        status = b.load(I32, b.offset(behind, state_layout.STATUS))
+        issued = b.load(I64, b.offset(behind, state_layout.ISSUED))
+        new = b.eq(issued, 0)
+        ready = b.eq(status, state_layout.READY)
+        b.branch(b.and_(new, ready), "warp", "ended")
         b.label("ended")
-        b.do(f"ret i32 {state_layout.FINISHED}")
+        b.ret(I32(state_layout.FINISHED))
 
     def _looks_up(self, name: str) -> bool:
         """Whether the code has looked up a slot of the context, as it was when the function was called."""
@@ -219,12 +221,12 @@ class WarpCode(SavingCode):
         """Go on where the warp was left: after a barrier, or after what the host did."""
         b = self.body
         b.label("again")
-        pc = b(f"load i32, ptr {self.state_pointer(state_layout.PC)}")
+        pc = b.load(I32, self.state_pointer(state_layout.PC))
         needed = {p: self.needed(p) for p in starts}
         tagged = {place for places in needed.values() for place in places if place[0] == "a"}
         for place in sorted(tagged):  # what their lanes have in common takes some code: it is here once for all places
             self._restore(place)
-        b.do(f"switch i32 {pc}, label %unknown [ " + " ".join(f"i32 {p}, label %R{p}" for p in starts) + " ]")
+        b.switch(pc, "unknown", [(p, f"R{p}") for p in starts])
         for p in starts:
             b.label(f"R{p}")
             for place in needed[p]:
@@ -233,18 +235,17 @@ class WarpCode(SavingCode):
             self._as_numbers(p, needed[p])
             self.goto(p)
         b.label("unknown")
-        b.do(f"ret i32 {state_layout.STOPPED}")
+        b.ret(I32(state_layout.STOPPED))
 
     def _as_numbers(self, pc: int, places: Iterable[Place]) -> None:
         """Keep registers as one number that the block at an address expects so; only its version for all lanes does."""
         b, uniform = self.body, set[Place]() if self._uniform is None else self._uniform.at[pc]
         for place in places:
             if place in uniform:
-                ty, scalar = (V1, "i1") if place[0] == "c" else (V32, "i32")
-                for part in range(4 if place[0] == "c" else 1):
-                    lanes = b(f"load {ty}, ptr {self.variable(place, part)}")
-                    one = b(f"extractelement {ty} {lanes}, i64 0")
-                    b.do(f"store {scalar} {one}, ptr {self.variable(place, part)}u")
+                type, parts = shape_of(place)
+                for part in range(parts):
+                    lanes = b.load(type, self.variable(place, part))
+                    b.store(b.extract(lanes, 0), self.number_variable(place, part))
 
     # --- blocks ---------------------------------------------------------------------------------------------
     def _before_access(self, pc: int) -> None:
@@ -253,10 +254,10 @@ class WarpCode(SavingCode):
         if not bits >> 16:
             return
         b = self.body
-        over = self.transfer.rule(None, turns.meets, {"access": Ref(str(bits), 32, True)})
+        over = self.transfer.rule(None, turns.meets, {"access": I32(bits)})
         assert over is not None
         turn, on = b.fresh("turn"), b.fresh("on")
-        b.do(f"br i1 {over.text}, label %{turn}, label %{on}")
+        b.branch(over, turn, on)
         b.label(turn)
         self.leave(pc, state_layout.READY)
         b.label(on)
@@ -272,7 +273,7 @@ class WarpCode(SavingCode):
         self._before_access(pc)
         self._checkpoint(pc, 0)
         if first.trace is None:
-            b.do(f"br label %{self.stop_label()}")
+            b.jump(self.stop_label())
             return
         if first.op.join and self.choices.join == "before":
             self.transfer.join(first)
@@ -280,12 +281,11 @@ class WarpCode(SavingCode):
             self.leave(first.pc, state_layout.SERVED)  # the host executes it
             return
         self.certain = self.access.ahead(steps) if full else set()
-        self.mask32 = "-1" if full else self.load32("mask")
+        self.mask32 = ALL if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
-        self._habit = "%habit"
-        self.scratch(self._habit, "i1")
-        b.do(f"store i1 false, ptr {self._habit}")
+        self._habit = self.scratch("%habit", I1)
+        b.store(I1(0), self._habit)
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
@@ -307,9 +307,9 @@ class WarpCode(SavingCode):
             return state_layout.SERVED
         return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED
 
-    def unit_of(self, step: Step) -> str:
+    def unit_of(self, step: Step) -> Ref:
         """See `LaneCode`."""
-        return str((step.pc - self.flow.code.address) // 4)
+        return I64((step.pc - self.flow.code.address) // 4)
 
     def in_loop(self, step: Step) -> bool:
         """See `LaneCode`."""
@@ -326,12 +326,10 @@ class WarpCode(SavingCode):
         return out
 
     def _count(self, n: int) -> None:
-        b = self.body
-        issued = b("load i64, ptr %issued")
-        b.do(f"store i64 {b(f'add i64 {issued}, {n}')}, ptr %issued")
-        lanes = str(32 * n) if self.full else b(f"mul i64 {self._active_count()}, {n}")
-        threads = b("load i64, ptr %threads")
-        b.do(f"store i64 {b(f'add i64 {threads}, {lanes}')}, ptr %threads")
+        b, issued, threads = self.body, pointer("%issued"), pointer("%threads")
+        b.store(b.add(b.load(I64, issued), n), issued)
+        lanes = I64(32 * n) if self.full else b.mul(self._active_count(), n)
+        b.store(b.add(b.load(I64, threads), lanes), threads)
 
     # --- instructions ---------------------------------------------------------------------------------------
     def _plan(self, step: Step) -> Plan:
@@ -365,20 +363,19 @@ class WarpCode(SavingCode):
         self.decided = None
         if step.guard is not None:
             holds = low.value(plan.canonical(step.guard))
-            self.decided = holds.text if holds.uniform and self.full else None
-            holds = low.splat(holds)
-            executing, partial = self.both(self.mask, holds.text), True
+            self.decided = holds if holds.uniform and self.full else None
+            executing, partial = self.both(self.mask, low.splat(holds)), True
         if step.op.never:
-            executing, partial = "zeroinitializer", True
+            executing, partial = V1.zero, True
         self.executing = executing
         request = None
         if not step.op.dropped or step.control:
             if any(step.op.fixed_a) and self.choices.nonzero_a56 == "fault":  # a register that cannot be written
-                self.stop(step, self.body(f"icmp ne i32 {self.as_bits(executing)}, 0"))
+                self.stop(step, self.body.ne(self.as_bits(executing), 0))
             request = self._effects(step, plan, low, executing, partial)
         bits = self._races.get(step.pc, 0) & RACES
         if bits:
-            self.store32(self.body(f"or i32 {self.load32('pending')}, {bits}"), "pending")
+            self.store32(self.body.or_(self.load32("pending"), bits), "pending")
         if step.control or step.op.exit or (step.op.join and self.choices.join == "after"):
             return self.transfer.perform(step, request, low, plan, executing)
         return False
@@ -405,20 +402,20 @@ class WarpCode(SavingCode):
                 return None
             place = "c", uniform_number(v.args[0], step.word)
             if place in self.uniform:
-                return Ref(self.body(f"load i1, ptr {self.variable(place, bit)}u"), 1, True)
-            return Ref(self.body(f"load {V1}, ptr {self.variable(place, bit)}"), 1)
+                return self.body.load(I1, self.number_variable(place, bit))
+            return self.body.load(V1, self.variable(place, bit))
 
         return flag
 
-    def _effects(self, step: Step, plan: Plan, low: ValueLowering, executing: str, partial: bool) -> Effect | None:
+    def _effects(self, step: Step, plan: Plan, low: ValueLowering, executing: Ref, partial: bool) -> Effect | None:
         assert step.trace is not None
-        writes: list[tuple[Effect, list[Ref], str, bool]] = []
+        writes: list[tuple[Effect, list[Ref], Ref, bool]] = []
         request = None
         for e in step.trace.effects:
             lanes, some = executing, partial
             if e.when is not None:
                 when = low.splat(low.value(plan.canonical(e.when)))
-                lanes, some = self.both(executing, when.text), True
+                lanes, some = self.both(executing, when), True
             if e.kind == "load":
                 self.access.load(step, e, plan, low, lanes, some)
             elif e.kind == "store":
@@ -444,7 +441,7 @@ class WarpCode(SavingCode):
             self.uniform |= step.writes & set(self._places)
         return request
 
-    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: str, some: bool) -> None:
+    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: Ref, some: bool) -> None:
         if e.name == "o":
             self.access.output(low.value(e.args[0]), low.splat(low.resize(values[0], 32)), low, lanes, some)
             return
@@ -455,12 +452,12 @@ class WarpCode(SavingCode):
         if e.name == "c":
             some = some and not (lanes == self.mask and not self._is_parked(step, place))
             for bit, flag in enumerate(values):
-                self._assign(self.variable(place, bit), V1, low.splat(flag).text, lanes, some)
+                self._assign(self.variable(place, bit), low.splat(flag), lanes, some)
             return
-        whole = low.splat(low.resize(values[0], 32)).text
+        whole = low.splat(low.resize(values[0], 32))
         if lanes == self.mask and not self._is_parked(step, place):
             some = False  # what lanes that do not execute have in it is never read
-        self._assign(self.variable(place), V32, whole, lanes, some)
+        self._assign(self.variable(place), whole, lanes, some)
         if e.name == "a":
             self.certain.discard(n)
             self.tag(n, whole if lanes == TRUE else None)
@@ -473,18 +470,18 @@ class WarpCode(SavingCode):
         for part, value in enumerate(values):
             r = value if e.name == "c" else low.resize(value, 32)
             if not r.uniform:  # the analysis knows better
-                r = Ref(self.body(f"extractelement {low.type(r)} {r.text}, i64 0"), r.width, True)
-            self.body.do(f"store i{r.width} {r.text}, ptr {self.variable(place, part)}u")
+                r = self.body.extract(r, 0)
+            self.body.store(r, self.number_variable(place, part))
 
     def _is_parked(self, step: Step, place: Place) -> bool:
         """Whether lanes that do not execute the instruction may still read the place."""
         return self._all_parked or place in self.flow.parked(step.pc)
 
-    def _assign(self, variable: str, ty: str, value: str, lanes: str, some: bool) -> None:
+    def _assign(self, variable: Ref, value: Ref, lanes: Ref, some: bool) -> None:
         b = self.body
         if some:
-            value = b(f"select {V1} {lanes}, {ty} {value}, {ty} {b(f'load {ty}, ptr {variable}')}")
-        b.do(f"store {ty} {value}, ptr {variable}")
+            value = b.select(lanes, value, b.load(value.type, variable))
+        b.store(value, variable)
 
 
 def _pieces(v: Value) -> list[Value]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from isakit.engine.llvm import Host, LoadedCode, host, object_code, read_object, write_object
+from isakit.engine.llvm import METADATA, Host, LoadedCode, host, object_code, read_object, write_object
 from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
@@ -22,7 +22,7 @@ from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit.interpreter import METADATA, InterpreterProgram, handlers_of, keys_of, library
+from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram, handlers_of, keys_of, library
 from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.compiled.launch import worker_context as context

@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from isakit.engine.llvm import Host, LoadedCode, object_code
+from isakit.engine.llvm import Builder, Host, LlvmModule, LoadedCode, Ref, object_code
+from isakit.engine.llvm.builder import I1, I32, I64, PTR, IrFunction, array, define, pointer
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
@@ -28,7 +29,7 @@ from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Slots, address_of
-from isakit.machine.tesla.compiled.state_layout import SLOT
+from isakit.machine.tesla.compiled.state_layout import CONTEXT, SLOT, STATE
 from isakit.machine.tesla.machine import Machine
 
 RECORD, FIRST, BODY = handlers.RECORD, handlers.FIRST, handlers.BODY
@@ -51,85 +52,114 @@ class Probe:
 
 
 # --- the functions around the real ones -------------------------------------------------------------------------------
-_PROGRESS = f"""\
-  %issued_p = getelementptr i8, ptr %ws, i64 {state_layout.ISSUED}
-  %issued = load i64, ptr %issued_p
-  %limit_p = getelementptr i8, ptr %ctx, i64 {SLOT["remaining"]}
-  %limit = load i64, ptr %limit_p
-  %end = sub i64 %limit, 1
-  %used = icmp sge i64 %issued, %end
-  %stop_pp = getelementptr i8, ptr %ctx, i64 {SLOT["stop"]}
-  %stop = load ptr, ptr %stop_pp
-  %asked = load volatile i32, ptr %stop
-  %told = icmp ne i32 %asked, 0
-  %out = or i1 %used, %told
-"""
-"""Whether the warp must stop here: `%out`."""
+class _Progress:
+    """The beginning of a function around another one: whether the warp must stop here.
+
+    `out` is whether it must; `issued` and `end` say how far it is, and where the budget ends.
+    """
+
+    def __init__(self, b: Builder) -> None:
+        self.issued = b.load(I64, b.offset(STATE, state_layout.ISSUED))
+        self.end = b.sub(b.load(I64, b.offset(CONTEXT, SLOT["remaining"])), 1)
+        used = b.sge(self.issued, self.end)
+        self.stop = b.load(PTR, b.offset(CONTEXT, SLOT["stop"]))
+        asked = b.ne(b.load(I32, self.stop, volatile=True), 0)
+        self.out = b.or_(used, asked)
+
+
+_PARAMETERS = (CONTEXT, STATE, handlers.ENTRY)
+
+
+def _called(p: Ref) -> IrFunction:
+    """A function of an instruction, by its address."""
+    return IrFunction(p.text, I32, (PTR, PTR, PTR))
 
 
 def _guards() -> str:
     """Functions that stop at the end of the budget and when asked, and remember the warp that stopped."""
-    out = ["@stride = global i64 0\n@who = global i64 0\n@resumed = global i64 0\n"]
-    halt = "  %w{n} = ptrtoint ptr %ws to i64\n  store i64 %w{n}, ptr @who\n  store volatile i32 1, ptr %stop\n"
+    module = LlvmModule(32)
+    stride, who, resumed = (module.variable(name, I64) for name in ("stride", "who", "resumed"))
     for name, pair in _PAIRS:
-        looks = "  br i1 %out, label %halt, label %on\n" if pair < BODY else "  br label %on\n"
-        out.append(
-            f"define i32 @guard_{name}(ptr %ctx, ptr %ws, ptr %uop) nounwind {{\n{_PROGRESS}{looks}"
-            f"halt:\n{halt.format(n=0)}  ret i32 {handlers.STOP}\n"
-            "on:\n  %stride = load i64, ptr @stride\n  %u2 = getelementptr i8, ptr %uop, i64 %stride\n"
-            f"  %fp = getelementptr i8, ptr %u2, i64 {pair}\n  %f = load ptr, ptr %fp\n"
-            "  %r = call i32 %f(ptr %ctx, ptr %ws, ptr %u2)\n"
-            f"  %stopped = icmp eq i32 %r, {handlers.STOP}\n  %serve = icmp eq i32 %r, {handlers.SERVE}\n"
-            "  %either = or i1 %stopped, %serve\n  br i1 %either, label %odd, label %fine\nfine:\n"
-            f"  switch i32 %r, label %counted [ i32 {handlers.RESUMED}, label %other\n"
-            f"    i32 {handlers.COMPLETE}, label %rest ]\nother:\n"
-            "  %n0 = load i64, ptr @resumed\n  %n1 = add i64 %n0, 1\n  store i64 %n1, ptr @resumed\n"
-            "  br label %rest\ncounted:\n  store i64 0, ptr @resumed\n  br label %rest\nrest:\n  ret i32 %r\n"
-            f"odd:\n{halt.format(n=1)}  ret i32 %r\n}}\n"
-        )
-    return "".join(out)
+        b = Builder(module)
+        here = _Progress(b)
+
+        def halt(b: Builder = b, here: _Progress = here) -> None:
+            b.store(b.to_number(STATE), who)
+            b.store(I32(1), here.stop, volatile=True)
+
+        if pair < BODY:
+            b.branch(here.out, "halt", "on")
+            b.label("halt")
+            halt()
+            b.ret(I32(handlers.STOP))
+        else:
+            b.jump("on")
+        b.label("on")
+        real = b.offset(handlers.ENTRY, b.load(I64, stride))
+        result = b.call(_called(b.load(PTR, b.offset(real, pair))), CONTEXT, STATE, real)
+        b.branch(b.or_(b.eq(result, handlers.STOP), b.eq(result, handlers.SERVE)), "odd", "fine")
+        b.label("fine")
+        b.switch(result, "counted", [(handlers.RESUMED, "other"), (handlers.COMPLETE, "rest")])
+        b.label("other")
+        b.store(b.add(b.load(I64, resumed), 1), resumed)
+        b.jump("rest")
+        b.label("counted")
+        b.store(I64(0), resumed)
+        b.jump("rest")
+        b.label("rest")
+        b.ret(result)
+        b.label("odd")
+        halt()
+        b.ret(result)
+        module.add(define(f"@guard_{name}", I32, _PARAMETERS, b.lines))
+    return str(module)
 
 
 def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: str, cells: int) -> str:
     """A function for every address that is looked at: it looks, and leaves the rest to the guard."""
-    out = [
-        "@guard_full = global i64 0\n@guard_some = global i64 0\n@end = global i64 0\n@hit = global i64 0\n"
-        "@memory_bytes = global i64 0\n@instructions_before = global i64 0\n"
-        f"@cells = global [{4 * max(1, cells)} x i64] zeroinitializer\n",
-        conditions,
-    ]
+    module = LlvmModule(32)
+    guards = {name: module.variable(f"guard_{name}", PTR) for name, _ in _PAIRS[:2]}
+    for name in ("end", "hit", "memory_bytes", "instructions_before"):
+        module.variable(name, I64)
+    module.variable("cells", array(4 * max(1, cells), I64))
+    module.add(conditions)
     for address, probes in table.items():
-        for name, _ in _PAIRS[:2]:
-            looks = "".join(_look(k, probe) for k, probe in enumerate(probes))
-            out.append(
-                f"define i32 @probe_{address:x}_{name}(ptr %ctx, ptr %ws, ptr %uop) nounwind {{\n{_PROGRESS}"
-                f"  br i1 %out, label %on, label %look0\n{looks}look{len(probes)}:\n  br label %on\n"
-                f"on:\n  %f = load ptr, ptr @guard_{name}\n"
-                "  %r = tail call i32 %f(ptr %ctx, ptr %ws, ptr %uop)\n  ret i32 %r\n}\n"
-            )
-    return "".join(out)
+        for name, guard in guards.items():
+            b = Builder(module)
+            here = _Progress(b)
+            b.branch(here.out, "on", "look0")
+            for k, probe in enumerate(probes):
+                _look(b, here, k, probe)
+            b.label(f"look{len(probes)}")
+            b.jump("on")
+            b.label("on")
+            b.ret(b.call(_called(b.load(PTR, guard)), *_PARAMETERS, tail=True))
+            module.add(define(f"@probe_{address:x}_{name}", I32, _PARAMETERS, b.lines))
+    return str(module)
 
 
-def _look(k: int, probe: Probe) -> str:
-    """One probe: count a hit, and ask for a stop if it is one of those that count."""
-    holds = "true"
+def _look(b: Builder, here: _Progress, k: int, probe: Probe) -> None:
+    """Write one probe: count a hit, and ask for a stop if it is one of those that count."""
+    b.label(f"look{k}")
+    holds = I1(1)
     if probe.condition is not None:
-        holds = f"%c{k}"
-    asks = "" if probe.condition is None else f"  %c{k} = call i1 @{probe.condition}(ptr %ctx, ptr %ws)\n"
-    places = "".join(
-        f"  %p{k}{n} = getelementptr i8, ptr @cells, i64 {32 * probe.cell + 8 * n}\n"
-        for n in (COUNT, SKIP, LAST, RECORDS)
+        holds = b.call(IrFunction(f"@{probe.condition}", I1, (PTR, PTR)), CONTEXT, STATE)
+    b.branch(holds, f"hit{k}", f"look{k + 1}")
+    b.label(f"hit{k}")
+    count, skip, last, records = (
+        b.offset(pointer("@cells"), 32 * probe.cell + 8 * n) for n in (COUNT, SKIP, LAST, RECORDS)
     )
-    return (
-        f"look{k}:\n{asks}  br i1 {holds}, label %hit{k}, label %look{k + 1}\nhit{k}:\n{places}"
-        f"  %n{k} = load i64, ptr %p{k}{COUNT}\n  %m{k} = add i64 %n{k}, 1\n  store i64 %m{k}, ptr %p{k}{COUNT}\n"
-        f"  %last{k} = load i64, ptr @end\n  %left{k} = sub i64 %end, %issued\n"
-        f"  %at{k} = sub i64 %last{k}, %left{k}\n  store i64 %at{k}, ptr %p{k}{LAST}\n"
-        f"  %skip{k} = load i64, ptr %p{k}{SKIP}\n  %counts{k} = icmp sgt i64 %m{k}, %skip{k}\n"
-        f"  %rec{k} = load i64, ptr %p{k}{RECORDS}\n  %stops{k} = icmp eq i64 %rec{k}, 0\n"
-        f"  %takes{k} = and i1 %counts{k}, %stops{k}\n  br i1 %takes{k}, label %take{k}, label %look{k + 1}\n"
-        f"take{k}:\n  store i64 1, ptr @hit\n  store volatile i32 1, ptr %stop\n  br label %look{k + 1}\n"
-    )
+    hits = b.add(b.load(I64, count), 1)
+    b.store(hits, count)
+    end = b.load(I64, pointer("@end"))
+    b.store(b.sub(end, b.sub(here.end, here.issued)), last)
+    counts = b.sgt(hits, b.load(I64, skip))
+    stops = b.eq(b.load(I64, records), 0)
+    b.branch(b.and_(counts, stops), f"take{k}", f"look{k + 1}")
+    b.label(f"take{k}")
+    b.store(I64(1), pointer("@hit"))
+    b.store(I32(1), here.stop, volatile=True)
+    b.jump(f"look{k + 1}")
 
 
 class _Globals:

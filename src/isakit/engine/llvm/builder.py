@@ -1,0 +1,514 @@
+"""A typed builder of LLVM IR: values know their types, and what does not fit is an error where it is written.
+
+It writes text. llvmlite's own `ir.IRBuilder` makes an object for every value, use and name, from which the same text is
+made in a second pass: an instruction takes it eight times as long, and writing is a sixth of compiling as it is.
+
+    here = b.eq(args[1], target)
+    size = b.select(here, I32(8), size)
+    with b.if_(here):
+        b.store(size, b.offset(state, 16))
+
+Names of values are numbers in the order in which they are written, so that equal code has equal text, which is what the
+object cache is looked up by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Literal
+
+from isakit.engine.llvm.ir_text import LlvmModule
+from isakit.engine.llvm.ir_types import (
+    F16,
+    F32,
+    F64,
+    I1,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    PTR,
+    VOID,
+    IrFunction,
+    IrType,
+    IrTypeError,
+    Operand,
+    Ref,
+    array,
+    integer,
+    numbers,
+    pointer,
+    structure,
+    vector,
+)  # fmt: skip
+
+RARELY, MOSTLY, OFTEN = ", !prof !0", ", !prof !2", ", !prof !3"
+"""How often the first way of a branch is taken, see `ir_text.METADATA`."""
+
+
+@cache
+def _indices(index: tuple[int, ...]) -> str:
+    """A mask of `shufflevector`."""
+    if not any(index):
+        return f"<{len(index)} x i32> zeroinitializer"
+    return f"<{len(index)} x i32> <" + ", ".join(f"i32 {k}" for k in index) + ">"
+
+
+class Builder:
+    """The body of a function: instructions in order, with fresh names numbered from `first` on.
+
+    `current` is the label of the block being written. `b(text)` and `b.do(text)` are for the lowerings beside this
+    file, which write instructions themselves.
+    """
+
+    def __init__(self, module: LlvmModule, first: int = 0) -> None:
+        self.module = module
+        self.lines: list[str] = []
+        self.current = ""
+        self._count = first
+
+    def __call__(self, instruction: str) -> str:
+        """Emit an instruction that gives a value; returns its name."""
+        self._count += 1
+        name = f"%t{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Emit an instruction without a value."""
+        self.lines.append("  " + instruction)
+
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self.lines)
+
+    def _value(self, instruction: str, type: IrType) -> Ref:
+        self._count += 1
+        name = f"%t{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return Ref(name, type)
+
+    def named(self, name: str, value: Ref) -> Ref:
+        """Give the value that was written last a name of its own."""
+        start = f"  {value.text} = "
+        if not self.lines[-1].startswith(start):
+            raise IrTypeError(f"{value!r} is not the value that was written last")
+        self._count -= 1
+        self.lines[-1] = f"  {name} = {self.lines[-1][len(start) :]}"
+        return Ref(name, value.type)
+
+    # --- arithmetic -------------------------------------------------------------------------------------------------
+    def _two(self, name: str, x: Operand, y: Operand) -> Ref:
+        if isinstance(x, Ref):
+            type, first = x.type, x.text
+            second = _text(y, type)
+        else:
+            assert isinstance(y, Ref)
+            type, first, second = y.type, y.type.literal(x), y.text
+        if not type.width:
+            raise IrTypeError(f"{name} of {type}")
+        return self._value(f"{name} {type.text} {first}, {second}", type)
+
+    def add(self, x: Operand, y: Operand) -> Ref:
+        """x + y."""
+        return self._two("add", x, y)
+
+    def sub(self, x: Operand, y: Operand) -> Ref:
+        """x - y."""
+        return self._two("sub", x, y)
+
+    def mul(self, x: Operand, y: Operand) -> Ref:
+        """x * y."""
+        return self._two("mul", x, y)
+
+    def udiv(self, x: Operand, y: Operand) -> Ref:
+        """The quotient of numbers without sign."""
+        return self._two("udiv", x, y)
+
+    def urem(self, x: Operand, y: Operand) -> Ref:
+        """The remainder of numbers without sign."""
+        return self._two("urem", x, y)
+
+    def and_(self, x: Operand, y: Operand) -> Ref:
+        """The bits of both."""
+        return self._two("and", x, y)
+
+    def or_(self, x: Operand, y: Operand) -> Ref:
+        """The bits of either."""
+        return self._two("or", x, y)
+
+    def xor(self, x: Operand, y: Operand) -> Ref:
+        """The bits in which they differ."""
+        return self._two("xor", x, y)
+
+    def not_(self, x: Ref) -> Ref:
+        """The other bits."""
+        return self._two("xor", x, -1)
+
+    def shl(self, x: Operand, y: Operand) -> Ref:
+        """x moved left by y bits, fewer than it has."""
+        return self._two("shl", x, y)
+
+    def lshr(self, x: Operand, y: Operand) -> Ref:
+        """x moved right, zeros in front."""
+        return self._two("lshr", x, y)
+
+    def ashr(self, x: Operand, y: Operand) -> Ref:
+        """x moved right, copies of the sign in front."""
+        return self._two("ashr", x, y)
+
+    # --- comparisons ------------------------------------------------------------------------------------------------
+    def compare(self, relation: str, x: Ref, y: Operand) -> Ref:
+        """A comparison of whole numbers or addresses, by LLVM's name of the relation."""
+        type = x.type
+        return self._value(f"icmp {relation} {type.text} {x.text}, {_text(y, type)}", type.flags)
+
+    def eq(self, x: Ref, y: Operand) -> Ref:
+        """x == y."""
+        return self.compare("eq", x, y)
+
+    def ne(self, x: Ref, y: Operand) -> Ref:
+        """x != y."""
+        return self.compare("ne", x, y)
+
+    def ult(self, x: Ref, y: Operand) -> Ref:
+        """x < y, without sign."""
+        return self.compare("ult", x, y)
+
+    def ule(self, x: Ref, y: Operand) -> Ref:
+        """x <= y, without sign."""
+        return self.compare("ule", x, y)
+
+    def ugt(self, x: Ref, y: Operand) -> Ref:
+        """x > y, without sign."""
+        return self.compare("ugt", x, y)
+
+    def uge(self, x: Ref, y: Operand) -> Ref:
+        """x >= y, without sign."""
+        return self.compare("uge", x, y)
+
+    def slt(self, x: Ref, y: Operand) -> Ref:
+        """x < y, with sign."""
+        return self.compare("slt", x, y)
+
+    def sle(self, x: Ref, y: Operand) -> Ref:
+        """x <= y, with sign."""
+        return self.compare("sle", x, y)
+
+    def sgt(self, x: Ref, y: Operand) -> Ref:
+        """x > y, with sign."""
+        return self.compare("sgt", x, y)
+
+    def sge(self, x: Ref, y: Operand) -> Ref:
+        """x >= y, with sign."""
+        return self.compare("sge", x, y)
+
+    def is_nan(self, x: Ref) -> Ref:
+        """Whether a number of floating point is none."""
+        return self._value(f"fcmp uno {x.type.text} {x.text}, {x.text}", _flags_of(x.type))
+
+    def select(self, condition: Ref, x: Ref, y: Operand) -> Ref:
+        """x where the condition holds, else y; one condition for all lanes, or one for each."""
+        c, type = condition.type, x.type
+        if c is not I1 and (c.element is not I1 or c.lanes != type.lanes):
+            raise IrTypeError(f"{condition!r} does not choose between lanes of {type}")
+        text = f"select {c.text} {condition.text}, {type.text} {x.text}, {type.text} {_text(y, type)}"
+        return self._value(text, type)
+
+    # --- other types ------------------------------------------------------------------------------------------------
+    def _cast(self, name: str, x: Ref, type: IrType) -> Ref:
+        return self._value(f"{name} {x.type.text} {x.text} to {type.text}", type)
+
+    def zext(self, x: Ref, type: IrType) -> Ref:
+        """Zeros in front."""
+        if x.type.lanes != type.lanes or not 0 < x.type.width < type.width:
+            raise IrTypeError(f"{x!r} cannot be extended to {type}")
+        return self._cast("zext", x, type)
+
+    def sext(self, x: Ref, type: IrType) -> Ref:
+        """Copies of the sign in front."""
+        if x.type.lanes != type.lanes or not 0 < x.type.width < type.width:
+            raise IrTypeError(f"{x!r} cannot be extended to {type}")
+        return self._cast("sext", x, type)
+
+    def trunc(self, x: Ref, type: IrType) -> Ref:
+        """The lower bits."""
+        if x.type.lanes != type.lanes or not 0 < type.width < x.type.width:
+            raise IrTypeError(f"{x!r} cannot be cut to {type}")
+        return self._cast("trunc", x, type)
+
+    def bitcast(self, x: Ref, type: IrType) -> Ref:
+        """The same bits as another type."""
+        if _bits(x.type) != _bits(type):
+            raise IrTypeError(f"{x!r} has not the size of {type}")
+        return self._cast("bitcast", x, type)
+
+    def to_pointer(self, x: Ref) -> Ref:
+        """A whole number as an address."""
+        return self._cast("inttoptr", x, PTR)
+
+    def to_number(self, p: Ref) -> Ref:
+        """An address as a whole number of 64 bits."""
+        return self._cast("ptrtoint", _pointer(p), I64)
+
+    # --- memory -----------------------------------------------------------------------------------------------------
+    def load(self, type: IrType, p: Ref, align: int = 0, *, volatile: bool = False, invariant: bool = False) -> Ref:
+        """What is at an address; `invariant`: it never changes while the function runs."""
+        text = f"load {'volatile ' if volatile else ''}{type.text}, ptr {_pointer(p).text}"
+        if align:
+            text += f", align {align}"
+        if invariant:
+            text += ", !invariant.load !1"
+        return self._value(text, type)
+
+    def store(self, value: Ref, p: Ref, align: int = 0, *, volatile: bool = False) -> None:
+        """Put a value to an address."""
+        text = f"  store {'volatile ' if volatile else ''}{value.type.text} {value.text}, ptr {_pointer(p).text}"
+        self.lines.append(f"{text}, align {align}" if align else text)
+
+    def offset(self, p: Ref, nbytes: Operand) -> Ref:
+        """The address so many bytes behind another one; from a vector of offsets or of addresses, a vector of them."""
+        return self.element(I8, p, nbytes)
+
+    def element(self, type: IrType, p: Ref, index: Operand) -> Ref:
+        """The address of an element of a row that begins at an address."""
+        text, result = f"getelementptr {type.text}, {p.type.text} {p.text}, ", p.type
+        if isinstance(index, Ref):
+            if not index.type.width:
+                raise IrTypeError(f"{index!r} is not an index")
+            if index.type.lanes:
+                result = vector(index.type.lanes, PTR)
+            return self._value(f"{text}{index.type.text} {index.text}", result)
+        return self._value(f"{text}i64 {index}", result)
+
+    def alloca(self, type: IrType, name: str = "", align: int = 0) -> Ref:
+        """A variable of the function; to be written at its beginning."""
+        made = self._value(f"alloca {type.text}" + (f", align {align}" if align else ""), PTR)
+        return self.named(name, made) if name else made
+
+    def set_bytes(self, p: Ref, nbytes: Ref, value: int = 0, align: int = 0) -> None:
+        """Set bytes from an address on."""
+        f = self.module.declare("llvm.memset.p0.i64", "void @(ptr, i8, i64, i1)")
+        where = f"align {align} {p.text}" if align else p.text
+        self.do(f"call void {f}(ptr {where}, i8 {value}, i64 {_text(nbytes, I64)}, i1 false)")
+
+    def copy_bytes(self, to: Ref, p: Ref, nbytes: Ref) -> None:
+        """Copy bytes to where they do not overlap."""
+        f = self.module.declare("llvm.memcpy.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
+        self.do(f"call void {f}(ptr {to.text}, ptr {p.text}, i64 {_text(nbytes, I64)}, i1 false)")
+
+    def move_bytes(self, to: Ref, p: Ref, nbytes: Ref) -> None:
+        """Copy bytes to where they may overlap."""
+        f = self.module.declare("llvm.memmove.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
+        self.do(f"call void {f}(ptr {to.text}, ptr {p.text}, i64 {_text(nbytes, I64)}, i1 false)")
+
+    # --- vectors and structures -------------------------------------------------------------------------------------
+    def extract(self, v: Ref, lane: Operand) -> Ref:
+        """What a vector has in a lane."""
+        return self._value(f"extractelement {_vector(v).text} {v.text}, {_lane(lane)}", v.type.element)
+
+    def insert(self, v: Ref, x: Ref, lane: Operand) -> Ref:
+        """A vector with something else in a lane."""
+        element = _vector(v).element
+        text = f"insertelement {v.type.text} {v.text}, {element.text} {_text(x, element)}, {_lane(lane)}"
+        return self._value(text, v.type)
+
+    def splat(self, x: Ref, type: IrType) -> Ref:
+        """The same number in all lanes of a vector."""
+        return self.shuffle(self.insert(type.poison, x, 0), (0,) * type.lanes)
+
+    def shuffle(self, x: Ref, index: Sequence[int], y: Ref | None = None) -> Ref:
+        """The lanes of a vector, or of two after each other, by number."""
+        type = _vector(x)
+        other = "poison" if y is None else _text(y, type)
+        result = vector(len(index), type.element)
+        return self._value(f"shufflevector {type.text} {x.text}, {type.text} {other}, {_indices(tuple(index))}", result)
+
+    def part(self, s: Ref, k: int) -> Ref:
+        """A part of a structure."""
+        return self._value(f"extractvalue {s.type.text} {s.text}, {k}", s.type.parts[k])
+
+    def with_part(self, s: Ref, x: Operand, k: int) -> Ref:
+        """A structure with something else in a part."""
+        type = s.type.parts[k]
+        return self._value(f"insertvalue {s.type.text} {s.text}, {type.text} {_text(x, type)}, {k}", s.type)
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+    def call(self, f: IrFunction, *arguments: Operand, tail: bool = False) -> Ref:
+        """Call a function that gives a value; `tail`: its frame may take the place of this one."""
+        text = self._call(f, arguments)
+        return self._value(f"tail {text}" if tail else text, f.result)
+
+    def perform(self, f: IrFunction, *arguments: Operand) -> None:
+        """Call a function that gives none."""
+        self.do(self._call(f, arguments))
+
+    @staticmethod
+    def _call(f: IrFunction, arguments: Sequence[Operand]) -> str:
+        if len(arguments) != len(f.parameters):
+            raise IrTypeError(f"{f.name} takes {len(f.parameters)} arguments, not {len(arguments)}")
+        listed = ", ".join([f"{t.text} {_text(a, t)}" for a, t in zip(arguments, f.parameters, strict=True)])
+        return f"call {f.convention}{f.result.text} {f.name}({listed})"
+
+    def intrinsic(self, name: str, x: Ref, *others: Operand) -> Ref:
+        """A function of LLVM on values of one type: `ctpop`, `umin`, `umax`."""
+        return self.call(self._intrinsic(name, x.type, x.type, *[x.type] * (1 + len(others))), x, *others)
+
+    def reduce(self, name: str, v: Ref) -> Ref:
+        """All lanes together: `umax`, `or`."""
+        return self.call(self._intrinsic(f"vector.reduce.{name}", v.type, _vector(v).element, v.type), v)
+
+    def trailing_zeros(self, x: Ref, *, never_zero: bool = False) -> Ref:
+        """Zeros behind the lowest bit that is set; of 0 all bits, or anything if it is `never_zero`."""
+        return self.call(self._intrinsic("cttz", x.type, x.type, x.type, I1), x, int(never_zero))
+
+    def gather(self, type: IrType, places: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:
+        """What is at an address of each lane, where the mask says so."""
+        f = self._intrinsic("masked.gather", type, type, places.type, I32, mask.type, type, more=places.type)
+        return self.call(f, places, align, mask, otherwise)
+
+    def scatter(self, value: Ref, places: Ref, mask: Ref, align: int) -> None:
+        """Put a value to an address of each lane, where the mask says so; the highest lane wins."""
+        f = self._intrinsic(
+            "masked.scatter", value.type, VOID, value.type, places.type, I32, mask.type, more=places.type
+        )
+        self.perform(f, value, places, align, mask)
+
+    def load_masked(self, type: IrType, p: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:
+        """A vector at an address, where the mask says so."""
+        return self.call(
+            self._intrinsic("masked.load", type, type, PTR, I32, mask.type, type, more=PTR), p, align, mask, otherwise
+        )
+
+    def store_masked(self, value: Ref, p: Ref, mask: Ref, align: int) -> None:
+        """Put the lanes of a vector that the mask names to an address."""
+        f = self._intrinsic("masked.store", value.type, VOID, value.type, PTR, I32, mask.type, more=PTR)
+        self.perform(f, value, p, align, mask)
+
+    def _intrinsic(self, name: str, of: IrType, result: IrType, *parameters: IrType, more: IrType | None = None
+    ) -> IrFunction:  # fmt: skip
+        suffix = of.suffix if more is None else f"{of.suffix}.{more.suffix}"
+        return self.external(f"llvm.{name}.{suffix}", result, *parameters)
+
+    def external(self, name: str, result: IrType, *parameters: IrType, convention: str = "") -> IrFunction:
+        """A function that is elsewhere, declared in the module."""
+        return self.module.external(IrFunction("@" + name, result, parameters, convention))
+
+    # --- where to go ------------------------------------------------------------------------------------------------
+    def label(self, name: str) -> None:
+        """Start a block."""
+        self.current = name
+        self.lines.append(name + ":")
+
+    def fresh(self, prefix: str) -> str:
+        """A new name, of a block or of what has a % in front."""
+        self._count += 1
+        return f"{prefix}{self._count}"
+
+    def jump(self, label: str) -> None:
+        """Go on at a block."""
+        self.lines.append(f"  br label %{label}")
+
+    def branch(self, condition: Operand, yes: str, no: str, weights: str = "") -> None:
+        """Go on at one of two blocks. `weights`: RARELY, OFTEN or MOSTLY at the first."""
+        self.lines.append(f"  br i1 {_text(condition, I1)}, label %{yes}, label %{no}{weights}")
+
+    def switch(self, x: Ref, otherwise: str, ways: Iterable[tuple[int, str]]) -> None:
+        """Go on at the block of a number."""
+        listed = " ".join(f"{x.type.text} {n}, label %{label}" for n, label in ways)
+        self.lines.append(f"  switch {x.type.text} {x.text}, label %{otherwise} [ {listed} ]")
+
+    def ret(self, value: Ref | None = None) -> None:
+        """Return."""
+        self.lines.append("  ret void" if value is None else f"  ret {value.type.text} {value.text}")
+
+    def unreachable(self) -> None:
+        """End a block whose end is never reached."""
+        self.lines.append("  unreachable")
+
+    def phi(self, ways: Iterable[tuple[Ref, str]], name: str = "") -> Ref:
+        """The value that belongs to the block from which this one was entered."""
+        listed = [*ways]
+        type = listed[0][0].type
+        text = ", ".join([f"[ {_text(value, type)}, %{label} ]" for value, label in listed])
+        made = self._value(f"phi {type.text} {text}", type)
+        return self.named(name, made) if name else made
+
+    @contextmanager
+    def if_(self, condition: Ref, inside: str = "then", behind: str = "on", weights: str = "") -> Generator[None]:
+        """What is written inside happens where the condition holds."""
+        then, on = self.fresh(inside), self.fresh(behind)
+        self.branch(condition, then, on, weights)
+        self.label(then)
+        yield
+        self.jump(on)
+        self.label(on)
+
+    @contextmanager
+    def unless(self, condition: Ref, inside: str = "then", behind: str = "on", weights: str = "") -> Generator[None]:
+        """What is written inside happens where the condition does not hold."""
+        then, on = self.fresh(inside), self.fresh(behind)
+        self.branch(condition, on, then, weights)
+        self.label(then)
+        yield
+        self.jump(on)
+        self.label(on)
+
+
+def define(
+    name: str, result: IrType, parameters: Sequence[Ref], *bodies: Iterable[str], attributes: str = "nounwind",
+    convention: str = "", noalias: Literal[True] | Collection[Ref] = (),
+) -> str:  # fmt: skip
+    """The text of a function from the lines of its body. `noalias`: parameters that nothing else points to."""
+    listed = ", ".join(
+        f"{p.type} {'noalias ' if p.type is PTR and (noalias is True or p in noalias) else ''}{p.text}"
+        for p in parameters
+    )
+    lines = "\n".join(line for body in bodies for line in body)
+    return f"define {convention}{result} {name}({listed}) {attributes} {{\n{lines}\n}}"
+
+
+def _text(x: Operand, type: IrType) -> str:
+    """An operand that must have a type."""
+    if isinstance(x, Ref):
+        if x.type is not type:
+            raise IrTypeError(f"{x!r} where {type} must be")
+        return x.text
+    return type.literal(x)
+
+
+def _pointer(p: Ref) -> Ref:
+    if p.type is not PTR:
+        raise IrTypeError(f"{p!r} is not an address")
+    return p
+
+
+def _vector(v: Ref) -> IrType:
+    if not v.type.lanes:
+        raise IrTypeError(f"{v!r} is not a vector")
+    return v.type
+
+
+def _lane(lane: Operand) -> str:
+    return f"{lane.type.text} {lane.text}" if isinstance(lane, Ref) else f"i64 {lane}"
+
+
+def _bits(type: IrType) -> int:
+    element = {F32: 32, F64: 64}.get(type.element, type.width)
+    if not element:
+        raise IrTypeError(f"{type} has no bits to look at")
+    return element * (type.lanes or 1)
+
+
+def _flags_of(type: IrType) -> IrType:
+    return vector(type.lanes, I1) if type.lanes else I1
+
+
+__all__ = [
+    "F16", "F32", "F64", "I1", "I4", "I8", "I16", "I32", "I64", "MOSTLY", "OFTEN", "PTR", "RARELY", "VOID", "Builder",
+    "IrFunction", "IrType", "IrTypeError", "Operand", "Ref", "array", "define", "integer", "numbers", "pointer",
+    "structure", "vector",
+]  # fmt: skip
