@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+JsonObject = dict[str, Any]
+"""An object of JSON: names and what JSON has for values."""
+
 
 def parse_json(text: str | bytes) -> Any:
     """Parse a JSON text. Raises ValueError for any other text, and for brackets too deep to read."""

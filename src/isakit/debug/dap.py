@@ -23,6 +23,7 @@ from isakit.debug.session import Session
 from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Breakpoint, Stop
 from isakit.errors import IsakitError, LaunchError, described_bug
+from isakit.json_text import JsonObject
 
 LONGEST = 1 << 20
 """Bytes of a message that is taken."""
@@ -139,7 +140,7 @@ class Adapter:
         return any(m.get("command") in ("pause", "disconnect", "terminate") for m in self._held)
 
     # --- messages ---
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: JsonObject) -> None:
         self._sent += 1
         data = json.dumps({"seq": self._sent, **message}).encode()
         try:
@@ -237,7 +238,7 @@ class Adapter:
         ]  # fmt: skip
         return {"stackFrames": frames, "totalFrames": len(frames)}
 
-    def _line(self, place: SourcePlace | None) -> dict[str, Any]:
+    def _line(self, place: SourcePlace | None) -> JsonObject:
         """Return the line of a frame; line 0 where none is known."""
         if place is None:
             return {"line": 0, "column": 0}
@@ -288,7 +289,7 @@ class Adapter:
 
     def _instruction_breakpoints(self, arguments: Message) -> Any:
         self._forget("instruction")
-        out: list[dict[str, Any]] = []
+        out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
             try:
                 address = int(str(b["instructionReference"]), 0) + int(b.get("offset", 0))
@@ -303,7 +304,7 @@ class Adapter:
         """Set the breakpoints of a file, in place of those it had. A line without code leads to the next with some."""
         path = _path(arguments["source"])
         self._forget(path)
-        out: list[dict[str, Any]] = []
+        out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
             try:
                 where = self._sources.place(path, int(b["line"]))
@@ -319,7 +320,7 @@ class Adapter:
 
     def _function_breakpoints(self, arguments: Message) -> Any:
         self._forget("function")
-        out: list[dict[str, Any]] = []
+        out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
             try:
                 made = self._break("function", str(b["name"]), b)
@@ -367,7 +368,7 @@ class Adapter:
         start = int(str(arguments["memoryReference"]), 0) + int(arguments.get("offset", 0))
         first = next((k for k, i in enumerate(code) if i.address >= start), len(code))
         first += int(arguments.get("instructionOffset", 0))
-        out: list[dict[str, Any]] = []
+        out: list[JsonObject] = []
         for k in range(first, first + min(MOST, int(arguments["instructionCount"]))):
             if 0 <= k < len(code):
                 i = code[k]
@@ -424,7 +425,7 @@ _UNUSABLE = (IsakitError, ValueError, TypeError, KeyError, AttributeError)
 """Errors of one breakpoint that a request asks for."""
 
 
-def _source(path: str) -> dict[str, Any]:
+def _source(path: str) -> JsonObject:
     """Return a source as the protocol names it: a file, or the PTX."""
     if path:
         return {"name": os.path.basename(path), "path": path}

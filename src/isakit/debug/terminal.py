@@ -16,6 +16,7 @@ from isakit.debug.session import Session
 from isakit.debug.stops import Stop, Watched
 from isakit.debug.views import ThreadView, parsed, place
 from isakit.errors import IsakitError, LaunchError, did_you_mean
+from isakit.json_text import JsonObject
 
 
 @dataclass
@@ -239,7 +240,7 @@ class Commands:
         return Reply(panes.listing(self.session, addresses(self.session, rest)[0] if rest else None))
 
     def _focus(self, rest: str) -> Reply:
-        where: dict[str, Any] = {}
+        where: JsonObject = {}
         words = rest.replace("=", " ").split()
         if len(words) == 1:
             words = ["thread", *words]

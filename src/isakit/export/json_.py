@@ -10,6 +10,7 @@ from typing import Any
 
 from isakit.errors import IsakitError, NotModelled
 from isakit.instruction_sets import Isa
+from isakit.json_text import JsonObject
 from isakit.sem.semantics import traced
 from isakit.sem.value import Value
 from isakit.spec.fields import Bits, Field
@@ -22,7 +23,7 @@ from isakit.spec.record import Form, Record
 FORMAT = "isakit-isa 1"
 
 
-def export_json(isa: Isa) -> dict[str, Any]:
+def export_json(isa: Isa) -> JsonObject:
     """Return the instruction set in one variant, as plain data."""
     records = isa.records
     variant = records.variant(isa.variant)
@@ -56,10 +57,10 @@ def export_json(isa: Isa) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _record(record: Record, views: dict[str, Any]) -> dict[str, Any]:
+def _record(record: Record, views: JsonObject) -> JsonObject:
     from isakit.codec.syntax import syntax_line
 
-    forms: list[dict[str, Any]] = []
+    forms: list[JsonObject] = []
     seen: dict[int, int] = {}
     for program, view in views.items():
         for form in view.forms:
@@ -84,8 +85,8 @@ def _record(record: Record, views: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _form(form: Form) -> dict[str, Any]:
-    out: dict[str, Any] = {
+def _form(form: Form) -> JsonObject:
+    out: JsonObject = {
         "layout": form.layout.name,
         "units": form.units,
         "fixed": _bits(form.fixed),
@@ -112,7 +113,7 @@ def _bits(b: Bits) -> dict[str, str]:
     return {"mask": hex(b.mask), "value": hex(b.value)}
 
 
-def _field(f: Field) -> dict[str, Any]:
+def _field(f: Field) -> JsonObject:
     return {"name": f.name, "slices": [[low, n] for low, n in f.slices]}
 
 
@@ -120,9 +121,9 @@ _MOST_VALUES = 5
 """Bits of an operand up to which all its texts are listed."""
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part) -> JsonObject:
     """Describe an operand: kind, bits, accepted texts, parts if it has some, all texts if they are few."""
-    out: dict[str, Any] = {"kind": type(part).__name__, "bits": hex(part.possible()), "accepts": part.accepts()}
+    out: JsonObject = {"kind": type(part).__name__, "bits": hex(part.possible()), "accepts": part.accepts()}
     field = getattr(part, "field", None)
     if isinstance(field, Field):
         out["field"] = _field(field)
@@ -160,12 +161,12 @@ def legal_word(form: Form) -> int:
 _MOST_TRIES = 5000
 
 
-def _graph(form: Form, word: int) -> dict[str, Any]:
+def _graph(form: Form, word: int) -> JsonObject:
     """Return the meaning of the form, traced for one word: nodes in order, then effects on nodes.
 
     Fields of the word are nodes; other choices of static bits give other graphs.
     """
-    nodes: list[dict[str, Any]] = []
+    nodes: list[JsonObject] = []
     numbers: dict[int, int] = {}
     keep: list[Value] = []
 
@@ -183,7 +184,7 @@ def _graph(form: Form, word: int) -> dict[str, Any]:
             stack.pop()
             numbers[id(v)] = len(nodes)
             keep.append(v)
-            entry: dict[str, Any] = {"op": v.op, "bits": v.width, "args": [numbers[id(a)] for a in v.args]}
+            entry: JsonObject = {"op": v.op, "bits": v.width, "args": [numbers[id(a)] for a in v.args]}
             if v.attr is not None:
                 entry["attr"] = _field(v.attr) if isinstance(v.attr, Field) else _plain(v.attr)
             nodes.append(entry)
@@ -218,7 +219,7 @@ _BITS = {
     "properties": {"mask": {"type": "string", "pattern": "^0x"}, "value": {"type": "string", "pattern": "^0x"}},
 }  # fmt: skip
 
-SCHEMA: dict[str, Any] = {
+SCHEMA: JsonObject = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "an instruction set in one variant, from isakit's records",
     "type": "object",

@@ -12,6 +12,7 @@ from typing import Any
 from isakit.asm.directives import DIRECTIVES
 from isakit.instruction_sets import Isa, file_directives
 from isakit.instruction_sets import isa as instruction_set
+from isakit.json_text import JsonObject
 from isakit.registry import VARIANTS
 from isakit.spec.isa import View
 from isakit.spec.parts import Part
@@ -95,10 +96,10 @@ def _alternatives(words: list[str]) -> str:
     return "|".join(map(re.escape, sorted(words, key=lambda w: (-len(w), w))))
 
 
-def textmate(isa: Isa | str) -> dict[str, Any]:
+def textmate(isa: Isa | str) -> JsonObject:
     """Return a TextMate grammar, as the JSON that editors take. Scope `source.isakit.NAME`, files `.NAME.s`."""
     chosen = instruction_set(isa) if isinstance(isa, str) else isa
-    patterns: list[dict[str, Any]] = [
+    patterns: list[JsonObject] = [
         {"name": f"{_SCOPES['block']}.isakit", "begin": r"/\*", "end": r"\*/"},
     ]
     patterns += [{"name": f"{_SCOPES[kind]}.isakit", "match": match} for kind, match in rules(chosen)]
@@ -143,7 +144,7 @@ def pygments_source(isa: Isa) -> str:
 def pygments_lexer(isa: Isa | str) -> type[Any]:
     """Return the lexer class itself. Needs Pygments."""
     chosen = instruction_set(isa) if isinstance(isa, str) else isa
-    space: dict[str, Any] = {"__name__": f"isakit.export.{chosen.name}_lexer"}
+    space: JsonObject = {"__name__": f"isakit.export.{chosen.name}_lexer"}
     exec(compile(pygments_source(chosen), f"<lexer of {chosen.name}>", "exec"), space)
     return space[f"{chosen.name.capitalize()}Lexer"]
 

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 from isakit.web.lessons import lesson, lessons
 from isakit.web.limits import Limits
 from isakit.web.tabs import Tabs, WorkerEnded
@@ -112,7 +113,7 @@ def _deeper(value: Any, levels: int) -> bool:
     """Return whether lists and objects are nested in a value on more levels than these."""
     if not isinstance(value, dict | list):
         return False
-    inner = cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+    inner = cast("JsonObject", value).values() if isinstance(value, dict) else cast("list[Any]", value)
     return not levels or any(_deeper(v, levels - 1) for v in inner)
 
 
@@ -184,11 +185,11 @@ def make_app(
             return JSONResponse({"error": str(e), "kind": "ended"}, 404)
         except (ValueError, RecursionError):
             return JSONResponse({"error": "this is no JSON", "kind": "request"}, 400)
-        if not isinstance(fields, dict) or len(cast("dict[str, Any]", fields)) > _MOST_FIELDS:
+        if not isinstance(fields, dict) or len(cast("JsonObject", fields)) > _MOST_FIELDS:
             return JSONResponse({"error": "a request is an object", "kind": "request"}, 400)
-        if _deeper(cast("dict[str, Any]", fields), _DEEPEST):
+        if _deeper(cast("JsonObject", fields), _DEEPEST):
             return JSONResponse({"error": "a request is not nested so deeply", "kind": "request"}, 400)
-        return JSONResponse(await tabs.ask(tab, request.path_params["verb"], cast("dict[str, Any]", fields)))
+        return JSONResponse(await tabs.ask(tab, request.path_params["verb"], cast("JsonObject", fields)))
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 from isakit.web.folder import checked
 from isakit.web.limits import DRAWS, large_files
 
@@ -82,7 +83,7 @@ def _replay(path: Path) -> Generator[Replay]:
         made.close()
 
 
-def frame(name: str, draw: int | None = None) -> dict[str, Any]:
+def frame(name: str, draw: int | None = None) -> JsonObject:
     """Return the picture of a GL program after draw number `draw` (from 1; None: its last), as PNG, and all draws.
 
     Raises FormatError for a damaged capture, HostError if nothing was drawn to.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from isakit.errors import IsakitError, LaunchError
+from isakit.json_text import JsonObject
 
 if TYPE_CHECKING:
     from isakit.cli.launches import Prepared
@@ -19,7 +20,7 @@ _ROW = 64
 """Invocations in a row where the inputs are not an image."""
 
 
-def invocations(session: Session, prepared: Prepared | None, what: str = "") -> dict[str, Any]:
+def invocations(session: Session, prepared: Prepared | None, what: str = "") -> JsonObject:
     """Values of all invocations, and how they lie in the picture.
 
     Args:

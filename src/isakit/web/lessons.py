@@ -6,9 +6,9 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 
 FOLDER = Path(__file__).parent / "lessons"
 
@@ -23,7 +23,7 @@ def lessons() -> list[dict[str, str]]:
     ]
 
 
-def lesson(name: str) -> dict[str, Any]:
+def lesson(name: str) -> JsonObject:
     """One lesson: title, about, task, isa, variant, language, source, launch. Raises IsakitError."""
     if not re.fullmatch(r"[\w-]+", name) or not (FOLDER / f"{name}.toml").is_file():
         raise IsakitError("there is no such lesson")
@@ -31,5 +31,5 @@ def lesson(name: str) -> dict[str, Any]:
 
 
 @cache
-def _read(name: str) -> dict[str, Any]:
+def _read(name: str) -> JsonObject:
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))

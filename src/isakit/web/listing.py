@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from isakit.asm.printer import address_scale, label_names
 from isakit.asm.program import hex_words
+from isakit.json_text import JsonObject
 from isakit.results import plain
 from isakit.web.limits import LINES
 
@@ -42,7 +43,7 @@ class ListingLine(TypedDict, total=False):
     ranges: str
 
 
-def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> dict[str, Any]:
+def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> JsonObject:
     """At most `LINES` lines from instruction number `start`, and how many there are.
 
     `ranges`: with the live ranges of registers as `isakit dis --live` draws them; `heads` are the lines above.
@@ -98,20 +99,20 @@ def _columns(program: Program) -> LiveColumns:
     return LiveColumns(flow_of(program))
 
 
-def graph(unit: Unit) -> dict[str, Any]:
+def graph(unit: Unit) -> JsonObject:
     """Blocks and edges with the structure that a drawing needs."""
     from isakit import analysis
     from isakit.analysis.graph_records import graph_record
 
     flow = flow_of(unit.program)
-    out: dict[str, Any] = plain(graph_record(flow))
+    out: JsonObject = plain(graph_record(flow))
     out["loops"] = [
         {"head": x.head, "blocks": x.blocks} for f in flow.functions for x in analysis.loops(flow, f)
     ]  # fmt: skip
     return out
 
 
-def explained(unit: Unit, address: int) -> dict[str, Any]:
+def explained(unit: Unit, address: int) -> JsonObject:
     """Explain the bits of one instruction, with the page of its record and its meaning."""
     from isakit.docsgen.pseudocode import explained as computed
     from isakit.errors import IsakitError

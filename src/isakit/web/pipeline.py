@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from isakit.errors import IsakitError, MachineFault
+from isakit.json_text import JsonObject
 
 if TYPE_CHECKING:
     from isakit.debug import Session
@@ -30,11 +31,11 @@ class Issue(TypedDict):
     executed: bool
     slot: bool
     notes: list[str]
-    writes: list[dict[str, Any]]
+    writes: list[JsonObject]
     fault: str
 
 
-def pipeline(session: Session) -> dict[str, Any]:
+def pipeline(session: Session) -> JsonObject:
     """Cycles around the present one, as the core goes through them without the host, and its rings now.
 
     The core is run from a state of the past and put back. Raises IsakitError for a machine that is not a vµc core.
@@ -102,7 +103,7 @@ def _issue(cycle: int, address: int, text: str, slot: bool, fault: str = "") -> 
     )  # fmt: skip
 
 
-def _about(core: CoreMachine) -> dict[str, Any]:
+def _about(core: CoreMachine) -> JsonObject:
     """Return the state of what is around the core, as rows of (name, value) and rings."""
     from isakit.machine.vuc.vpring import RING_NAMES
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from isakit.errors import FormatError, IsakitError
-from isakit.json_text import parse_json
+from isakit.json_text import JsonObject, parse_json
 from isakit.web.limits import PIXELS, SCENE
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isakit.graphics.scene import Scene
 
 
-def drawn(name: str) -> dict[str, Any]:
+def drawn(name: str) -> JsonObject:
     """Draw a scene: PNG in base64, its size, and statistics."""
     from isakit.tesla import png
 

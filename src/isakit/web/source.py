@@ -6,9 +6,10 @@ translated, never executed, and C texts may not name files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.errors import AsmError, Diagnostic, IsakitError
+from isakit.json_text import JsonObject
 from isakit.web.limits import SOURCE
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
     _check_size(text)
     if language == "asm" or language not in LANGUAGES:
         raise IsakitError(f"there is no language {language!r}; there are {', '.join(LANGUAGES)}")
-    params: dict[str, Any] = {}
+    params: JsonObject = {}
     path = _path(language)
     if language == "ptx":
         ptx = text
@@ -61,12 +62,12 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
     return got.module, ptx, got.diagnostics
 
 
-def diagnostics(error: AsmError) -> list[dict[str, Any]]:
+def diagnostics(error: AsmError) -> list[JsonObject]:
     """Errors as plain data; lines and columns count from 1."""
     return [diagnostic_data(d) for d in error.diagnostics]
 
 
-def diagnostic_data(d: Diagnostic) -> dict[str, Any]:
+def diagnostic_data(d: Diagnostic) -> JsonObject:
     """One error as plain data."""
     return {"line": d.line, "column": d.column, "width": d.width, "message": d.message, "notes": list(d.notes)}
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 from isakit.web.folder import checked_spec
 from isakit.web.limits import BUFFERS, BYTES, ELEMENTS, STEPS, THREADS
 
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 MOVES = ("step", "next", "finish", "join", "until", "cont", "back", "reverse", "goto", "restart", "last_write")
 VUC_CYCLES = 1_000_000
 """Cycles that microcode runs on, because it does not end by itself."""
-_OPTIONS: dict[str, Any] = {
+_OPTIONS: JsonObject = {
     "chip": "gt200", "engine": "auto", "tier": "auto", "threads": 1, "grid": (1,), "block": (1,), "kernel": None,
     "registers": None, "shared": 0, "local": None, "textures": (), "specs": (),
 }  # fmt: skip
 
 
-def launched(file: str, asked: dict[str, Any]) -> Prepared:
+def launched(file: str, asked: JsonObject) -> Prepared:
     """Prepare a machine at its first instruction, for a file of the folder. Arguments are as of `isakit run --arg`.
 
     Raises IsakitError for what cannot be launched.
@@ -79,7 +80,7 @@ class Stepping:
         self._seen: tuple[int, dict[str, int]] = (self.session.focus, {})
         self.session.asked = lambda: time.monotonic() > self._deadline
 
-    def move(self, how: str, count: int = 1, where: str = "") -> dict[str, Any]:
+    def move(self, how: str, count: int = 1, where: str = "") -> JsonObject:
         """Go forwards or backwards, see `MOVES`; then the state. Raises IsakitError for what cannot be done."""
         s = self.session
         self._deadline = time.monotonic() + self.seconds
@@ -118,13 +119,13 @@ class Stepping:
         if s.focus < s.target.thread_count:
             self._seen = s.focus, s.registers()
 
-    def focus(self, thread: int) -> dict[str, Any]:
+    def focus(self, thread: int) -> JsonObject:
         """Look at another thread."""
         self.session.focus_on(thread=thread)
         self._remember()
         return self.state()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         """Everything the page shows but memory."""
         from isakit.machine.pictures import ROW, rows
 
@@ -168,7 +169,7 @@ class Stepping:
         else:
             self.session.break_at(_place(where), condition)
 
-    def memory(self, space: str, address: int, size: int) -> dict[str, Any]:
+    def memory(self, space: str, address: int, size: int) -> JsonObject:
         """Bytes as the focused thread sees them, those that exist."""
         s = self.session
         if not 0 <= size <= BYTES:
@@ -180,7 +181,7 @@ class Stepping:
         data = s.target.read_memory(space, address, size, min(s.focus, max(0, s.target.thread_count - 1)))
         return {"space": space, "address": address, "data": data.hex()}
 
-    def access(self) -> dict[str, Any]:
+    def access(self) -> JsonObject:
         """Return the memory that the next instruction touches: addresses of lanes by half-warp, and their cost.
 
         The instruction is executed and taken back. Raises IsakitError if there is none, or it cannot be told.
@@ -202,9 +203,9 @@ class Stepping:
         for t in touches:
             at = halves.setdefault((t.access, t.space, t.size, t.thread // HALF), [IDLE] * HALF)
             at[t.thread % HALF] = t.address
-        out: list[dict[str, Any]] = []
+        out: list[JsonObject] = []
         for (access, space, size, half), at in sorted(halves.items()):
-            row: dict[str, Any] = {
+            row: JsonObject = {
                 "access": access,
                 "space": space,
                 "size": size,
@@ -221,12 +222,12 @@ class Stepping:
             out.append(row)
         return {"accesses": out, "capability": "1.2 and 1.3" if modern else "1.0 and 1.1"}
 
-    def arrays(self) -> list[dict[str, Any]]:
+    def arrays(self) -> list[JsonObject]:
         """Return the content of the kernel's arrays as raw little-endian bytes; those of other machines have none."""
         if self.prepared is None or self.prepared.kernel is None:
             return []
         self.session.publish()
-        out: list[dict[str, Any]] = []
+        out: list[JsonObject] = []
         for n, a in enumerate(self.prepared.arguments):
             if hasattr(a.value, "dtype") and getattr(a.value, "ndim", 0):
                 if a.value.size > ELEMENTS:

@@ -14,10 +14,10 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from isakit.cli.common import echo
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 from isakit.processes import Reaper, TemporaryFolder
 from isakit.sandbox import variables
 from isakit.web.limits import Limits
@@ -93,7 +93,7 @@ class TabWorker:
         """Its process."""
         return 0 if self._process is None else self._process.pid
 
-    async def ask(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+    async def ask(self, verb: str, fields: JsonObject) -> JsonObject:
         """One request. Interrupted after the time limit; a worker that does not react is ended: raises Ended."""
         async with self._lock:
             p = self._process
@@ -236,7 +236,7 @@ class Tabs:
             raise WorkerEnded("this page was closed; reload it")
         return self._tabs[tab]
 
-    async def ask(self, tab: Tab, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+    async def ask(self, tab: Tab, verb: str, fields: JsonObject) -> JsonObject:
         """One request of a page. A worker that had to be ended is replaced: the page is told what it lost."""
         try:
             return await tab.worker.ask(verb, fields)

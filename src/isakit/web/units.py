@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 from isakit.lean import dataclass
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ class Unit:
     stored: str = ""
     launch: int = 0
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the entry of the program in the tree of programs."""
         k, p = self.kernel, self.program
-        out: dict[str, Any] = {
+        out: JsonObject = {
             "unit": self.id, "file": self.file, "name": self.name, "isa": p.isa, "variant": p.variant,
             "bytes": p.decoder.view.variant.unit_bytes * len(p.units), "type": p.program_type,
             "language": self.language, "launch": self.launch,

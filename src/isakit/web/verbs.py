@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
+from isakit.json_text import JsonObject
 from isakit.results import plain
 from isakit.web import captures
 from isakit.web.folder import Folder, checked, checked_spec
@@ -28,7 +29,7 @@ _BY_ENDING = {ending: language for language, ending in LANGUAGES.items()} | {".a
 class RequestFields:
     """The fields of a request, checked as they are taken. Raises IsakitError for those of another type."""
 
-    def __init__(self, fields: dict[str, Any]) -> None:
+    def __init__(self, fields: JsonObject) -> None:
         self._fields = fields
 
     def text(self, name: str, default: str | None = None) -> str:
@@ -49,7 +50,7 @@ class RequestFields:
         except (binascii.Error, ValueError):
             raise IsakitError(f"{name} is not base64") from None
 
-    def fields(self, name: str) -> dict[str, Any]:
+    def fields(self, name: str) -> JsonObject:
         """Return an object."""
         return self._of(name, dict, {})
 
@@ -74,7 +75,7 @@ class Workbench:
         self._folder.close()
 
     # --- files and texts ---
-    def open(self, asked: RequestFields) -> dict[str, Any]:
+    def open(self, asked: RequestFields) -> JsonObject:
         """Open a dropped file: its programs, or its text; arrays and scenes are kept in the folder."""
         name, data = checked(asked.text("name")), asked.data("data")
         self._folder.put(name, data)
@@ -104,13 +105,13 @@ class Workbench:
         return {"kind": "programs", "units": [u.as_json() for u in units], "undecoded": undecoded,
                 "files": self._folder.names()}  # fmt: skip
 
-    def part(self, asked: RequestFields) -> dict[str, Any]:
+    def part(self, asked: RequestFields) -> JsonObject:
         """Store a file of a capture by its path in the folder of the capture; `capture` opens it when all are here."""
         folder, file = captures.part(asked.text("name"), asked.text("path"))
         self._folder.put_part(folder, file, asked.data("data"))
         return {}
 
-    def capture(self, asked: RequestFields) -> dict[str, Any]:
+    def capture(self, asked: RequestFields) -> JsonObject:
         """Return the launches of a capture of `isakit cuda`, each to be launched again."""
         name = checked(asked.text("name"))
         units = self._units.add_launches(name, captures.launches(name))
@@ -118,11 +119,11 @@ class Workbench:
             raise FormatError(name, 0, "holds no launch")
         return {"units": [u.as_json() for u in units], "files": self._folder.names()}
 
-    def frame(self, asked: RequestFields) -> dict[str, Any]:
+    def frame(self, asked: RequestFields) -> JsonObject:
         """Return the picture after a draw of a capture of `isakit gl`; without `draw` after the last one."""
         return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
 
-    def array(self, asked: RequestFields) -> dict[str, Any]:
+    def array(self, asked: RequestFields) -> JsonObject:
         """Make an array for arguments, of a text such as `ramp:f32:8x8`, and keep it under a name."""
         import io
 
@@ -143,7 +144,7 @@ class Workbench:
         self._folder.put(checked(asked.text("name")), out.getvalue())
         return {"files": self._folder.names()}
 
-    def assemble(self, asked: RequestFields) -> dict[str, Any]:
+    def assemble(self, asked: RequestFields) -> JsonObject:
         """Assemble or compile the editor's text; return its programs, or its errors."""
         from isakit.formats import write_elf_cubin
 
@@ -151,7 +152,7 @@ class Workbench:
         if language not in LANGUAGES:
             raise IsakitError(f"there is no language {language!r}; there are {', '.join(LANGUAGES)}")
         variant = asked.text("variant", "")
-        ptx, wrong = "", list[dict[str, Any]]()
+        ptx, wrong = "", list[JsonObject]()
         try:
             if language == "asm":
                 program = assembled(text, asked.text("isa", "tesla"), variant)
@@ -166,7 +167,7 @@ class Workbench:
             return {"units": [], "diagnostics": diagnostics(e), "ptx": ptx}
         return {"units": [u.as_json() for u in units], "diagnostics": wrong, "ptx": ptx}
 
-    def keep(self, asked: RequestFields) -> dict[str, Any]:
+    def keep(self, asked: RequestFields) -> JsonObject:
         """Keep the editor's programs as they are, under a name, to compare with what the text becomes."""
         name, units = checked(asked.text("name")), self._units.of(TEXT)
         if not units:
@@ -193,7 +194,7 @@ class Workbench:
         self._folder.put(name, data)
         return name
 
-    def grammar(self, asked: RequestFields) -> dict[str, Any]:
+    def grammar(self, asked: RequestFields) -> JsonObject:
         """Rules that colour a text of an instruction set, made from its records, and its mnemonics."""
         from isakit.export.lexing import rules, words_of
         from isakit.instruction_sets import isa
@@ -204,26 +205,26 @@ class Workbench:
                 "variants": list(VARIANTS[chosen.name])}  # fmt: skip
 
     # --- reading ---
-    def listing(self, asked: RequestFields) -> dict[str, Any]:
+    def listing(self, asked: RequestFields) -> JsonObject:
         """Lines of a program; `ranges`: 1 for those with the live ranges of registers as columns."""
         from isakit.web.listing import lines
 
         unit, start, count = self._units[asked.text("unit")], asked.number("start", 0), asked.number("count", 200)
         return lines(unit, start, count, bool(asked.number("ranges", 0, 0, 1)))
 
-    def explain(self, asked: RequestFields) -> dict[str, Any]:
+    def explain(self, asked: RequestFields) -> JsonObject:
         """Explain the bits of an instruction."""
         from isakit.web.listing import explained
 
         return explained(self._units[asked.text("unit")], asked.number("address"))
 
-    def graph(self, asked: RequestFields) -> dict[str, Any]:
+    def graph(self, asked: RequestFields) -> JsonObject:
         """Return the control-flow graph of a program."""
         from isakit.web.listing import graph
 
         return graph(self._units[asked.text("unit")])
 
-    def search(self, asked: RequestFields) -> dict[str, Any]:
+    def search(self, asked: RequestFields) -> JsonObject:
         """Numbers of the lines whose instructions match a pattern, see `isakit find`."""
         from isakit.analysis import Pattern
 
@@ -232,7 +233,7 @@ class Workbench:
         found = [n for n, i in enumerate(program) if wanted.matches(i)]
         return {"lines": found[:10_000], "count": len(found)}
 
-    def diff(self, asked: RequestFields) -> dict[str, Any]:
+    def diff(self, asked: RequestFields) -> JsonObject:
         """Compare two programs, see `isakit diff`; rows that are the same are included."""
         from isakit.analysis.diff import diff_programs
 
@@ -241,7 +242,7 @@ class Workbench:
         rows = [{"change": r.change.value, "a": _side(r.a), "b": _side(r.b), "why": list(r.why)} for r in found.rows]
         return {**plain(found.record()), "rows": rows[:ROWS]}
 
-    def manual(self, asked: RequestFields) -> dict[str, Any]:
+    def manual(self, asked: RequestFields) -> JsonObject:
         """Pages of the manual by name, or what has a word in it."""
         from isakit.docsgen.find import find_pages, search
         from isakit.registry import VARIANTS
@@ -254,7 +255,7 @@ class Workbench:
         return {"pages": pages, "found": [] if pages else [list(f) for f in search(isas, word)[:200]]}
 
     # --- running ---
-    def launch(self, asked: RequestFields) -> dict[str, Any]:
+    def launch(self, asked: RequestFields) -> JsonObject:
         """Begin a launch that is stepped; it replaces the one before."""
         from isakit.web.stepping import begun
 
@@ -280,7 +281,7 @@ class Workbench:
             wanted["kernel"] = None
         return launched(unit.stored, {**given, **wanted})
 
-    def scene(self, asked: RequestFields) -> dict[str, Any]:
+    def scene(self, asked: RequestFields) -> JsonObject:
         """Draw a scene of the folder: its picture as PNG. `files`: texts to put into the folder first, by name."""
         from isakit.web.scenes import drawn
 
@@ -290,7 +291,7 @@ class Workbench:
             self._folder.put(checked(name), text.encode())
         return drawn(checked(asked.text("name")))
 
-    def pixel(self, asked: RequestFields) -> dict[str, Any]:
+    def pixel(self, asked: RequestFields) -> JsonObject:
         """Explain a pixel's colour, and begin to step its fragment program."""
         from isakit.web.scenes import fragment
         from isakit.web.stepping import Stepping
@@ -307,20 +308,20 @@ class Workbench:
             raise IsakitError("nothing is launched")
         return self._stepping
 
-    def move(self, asked: RequestFields) -> dict[str, Any]:
+    def move(self, asked: RequestFields) -> JsonObject:
         """Go forwards or backwards: see `stepping.MOVES`."""
         how, count = asked.text("how"), asked.number("count", 1, 1, STEPS)
         return self._session.move(how, count, asked.text("where", ""))
 
-    def state(self, asked: RequestFields) -> dict[str, Any]:
+    def state(self, asked: RequestFields) -> JsonObject:
         """Return the state of the launch."""
         return self._session.state()
 
-    def focus(self, asked: RequestFields) -> dict[str, Any]:
+    def focus(self, asked: RequestFields) -> JsonObject:
         """Look at another thread."""
         return self._session.focus(asked.number("thread"))
 
-    def breakpoint(self, asked: RequestFields) -> dict[str, Any]:
+    def breakpoint(self, asked: RequestFields) -> JsonObject:
         """Set a breakpoint or watchpoint, or remove one by its number."""
         if asked.number("delete", 0):
             self._session.session.delete(asked.number("delete"))
@@ -329,40 +330,40 @@ class Workbench:
             self._session.breakpoint(asked.text("where"), asked.text("condition", ""), kind, access)
         return self._session.state()
 
-    def set(self, asked: RequestFields) -> dict[str, Any]:
+    def set(self, asked: RequestFields) -> JsonObject:
         """Set a register or a cell of memory."""
         self._session.session.set(asked.text("what"), asked.text("value"))
         return self._session.state()
 
-    def evaluate(self, asked: RequestFields) -> dict[str, Any]:
+    def evaluate(self, asked: RequestFields) -> JsonObject:
         """Return the value of an expression for the focused thread."""
         return {"value": str(self._session.session.evaluate(asked.text("expression")))}
 
-    def memory(self, asked: RequestFields) -> dict[str, Any]:
+    def memory(self, asked: RequestFields) -> JsonObject:
         """Bytes of a memory."""
         return self._session.memory(asked.text("space"), asked.number("address"), asked.number("size", 256))
 
-    def access(self, asked: RequestFields) -> dict[str, Any]:
+    def access(self, asked: RequestFields) -> JsonObject:
         """Return the memory that the next instruction touches, and its cost."""
         return self._session.access()
 
-    def arrays(self, asked: RequestFields) -> dict[str, Any]:
+    def arrays(self, asked: RequestFields) -> JsonObject:
         """Return the content of the launch's arrays."""
         return {"arrays": self._session.arrays()}
 
-    def pipeline(self, asked: RequestFields) -> dict[str, Any]:
+    def pipeline(self, asked: RequestFields) -> JsonObject:
         """Return the instructions of a vµc core around the present cycle, and its rings."""
         from isakit.web.pipeline import pipeline
 
         return pipeline(self._session.session)
 
-    def invocations(self, asked: RequestFields) -> dict[str, Any]:
+    def invocations(self, asked: RequestFields) -> JsonObject:
         """Return the invocations of a shader as a picture of a result, a register, or of their next instructions."""
         from isakit.web.invocations import invocations
 
         return invocations(self._session.session, self._session.prepared, asked.text("what", ""))
 
-    def profile(self, asked: RequestFields) -> dict[str, Any]:
+    def profile(self, asked: RequestFields) -> JsonObject:
         """Run a launch from its start, and count what it costs."""
         from isakit.debug.profile import profile
 
@@ -373,7 +374,7 @@ class Workbench:
         return plain(found.record())
 
 
-def _side(i: Instruction | None) -> dict[str, Any] | None:
+def _side(i: Instruction | None) -> JsonObject | None:
     return None if i is None else {"address": i.address, "text": i.text}
 
 
@@ -387,7 +388,7 @@ VERBS = tuple(name for name in vars(Workbench) if not name.startswith("_"))
 """Names of the verbs."""
 
 
-def answer(bench: Workbench, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+def answer(bench: Workbench, verb: str, fields: JsonObject) -> JsonObject:
     """Carry out one request: `{"result": ...}`, or `{"error": text, "kind": ...}`. Raises nothing but interrupts."""
     if verb not in VERBS:
         return {"error": f"no verb {verb[:40]!r}", "kind": "request"}

@@ -15,6 +15,7 @@ import warnings
 from typing import Any
 
 from isakit.errors import described_bug
+from isakit.json_text import JsonObject
 from isakit.sandbox import end_with_parent
 from isakit.web.limits import LARGEST_FILE, Limits
 
@@ -51,7 +52,7 @@ def main() -> None:
         bench._close()  # pyright: ignore[reportPrivateUsage]
 
 
-def _answered(bench: Any, request: dict[str, Any], limits: Limits) -> bytes:
+def _answered(bench: Any, request: JsonObject, limits: Limits) -> bytes:
     from isakit.web.verbs import answer
 
     try:
@@ -69,7 +70,7 @@ def _answered(bench: Any, request: dict[str, Any], limits: Limits) -> bytes:
     return data
 
 
-def _encoded(message: dict[str, Any]) -> bytes:
+def _encoded(message: JsonObject) -> bytes:
     return json.dumps(message, default=_plain, allow_nan=False).encode()
 
 

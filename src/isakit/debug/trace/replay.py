@@ -17,6 +17,7 @@ from isakit.debug.execution import MemoryAccess
 from isakit.debug.session import Session
 from isakit.debug.trace.recorder import Steps
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 from isakit.machine.pictures import ROW, rows
 from isakit.machine.target import MemorySpace
 from isakit.results import plain, record
@@ -53,8 +54,8 @@ class TraceRecord:
     variant: str
     unit: str
     code: list[list[Any]]
-    start: dict[str, Any]
-    steps: list[dict[str, Any]]
+    start: JsonObject
+    steps: list[JsonObject]
     end: str
 
 
@@ -63,7 +64,7 @@ def recorded(session: Session, steps: int = STEPS) -> TraceRecord:
     watcher = _Watcher(session)
     start = watcher.state()
     taken = Steps(session.execution, steps, watcher.before)
-    out: list[dict[str, Any]] = []
+    out: list[JsonObject] = []
     for step in taken:
         row = {"at": step.position, "thread": step.thread, "address": step.address}
         out.append(row | watcher.changes(step.touches))
@@ -88,7 +89,7 @@ class _Watcher:
         self.initial = {n: {f"{a:x}": w.hex() for a, w in _words(d)} for n, d in self._whole.items()}
 
     # --- at the start ---
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         """Rows, stacks and registers now; registers that are 0 are left out."""
         registers: list[Any] = []
         for name, array in self._registers.items():
@@ -111,10 +112,10 @@ class _Watcher:
             return [[] for _ in self._rows]
         return [[list(f) for f in execution.frames(ROW * k)] for k in range(len(self._rows))]
 
-    def _arrays(self) -> dict[str, Any]:
+    def _arrays(self) -> JsonObject:
         """Return the registers of all threads shown, by file."""
         target = self.session.target
-        out: dict[str, Any] = {}
+        out: JsonObject = {}
         for name in target.register_files:
             out[name] = target.read_file(name)[:, : self._count].astype(np.uint64)
         return out
@@ -157,9 +158,9 @@ class _Watcher:
         except IsakitError:
             return None
 
-    def changes(self, touches: Sequence[MemoryAccess]) -> dict[str, Any]:
+    def changes(self, touches: Sequence[MemoryAccess]) -> JsonObject:
         """Return what differs from the last time, before and after."""
-        out: dict[str, Any] = {}
+        out: JsonObject = {}
         lanes, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
         if len(lanes) == len(self._rows):  # else everything has ended
             out["rows"] = _pairs(self._rows, lanes)

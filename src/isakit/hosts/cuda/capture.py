@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from isakit.errors import IsakitError, MachineFault
 from isakit.hosts.cuda.objects import LaunchRequest, TextureReference
 from isakit.hosts.cuda.process_device import ProcessDevice
+from isakit.json_text import JsonObject
 from isakit.machine.tesla import LinearWindow, Stats
 from isakit.runtime import LoadedKernel
 
@@ -109,7 +109,7 @@ class LaunchRecorder:
         launch: LaunchRequest,
         textures: Mapping[str, TextureReference | None],
         before: dict[int, str],
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         windows = {n: w for n, w in process.device.windows.items() if n != 14 and isinstance(w, LinearWindow)}
         return {
             "kernel": launch.function.name,
@@ -129,9 +129,9 @@ class LaunchRecorder:
         }
 
 
-def _described(textures: Mapping[str, TextureReference | None]) -> dict[str, Any]:
+def _described(textures: Mapping[str, TextureReference | None]) -> JsonObject:
     """Return the bindings and states of the texture references that are bound, by name."""
-    out: dict[str, Any] = {}
+    out: JsonObject = {}
     for name, reference in textures.items():
         if reference is not None and reference.binding is not None:
             binding = {k: v for k, v in vars(reference.binding).items() if k != "array"}

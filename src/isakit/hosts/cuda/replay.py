@@ -21,7 +21,7 @@ from isakit.hosts.cuda.capture import FORMAT, KIND, PIECE, CaptureError, blob_na
 from isakit.hosts.cuda.heap import WINDOW, memory_file
 from isakit.hosts.cuda.objects import Binding, ChannelFormat, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
-from isakit.json_text import parse_json
+from isakit.json_text import JsonObject, parse_json
 from isakit.machine.tesla import LinearWindow, Stats
 from isakit.results import OMITTED, Omitted
 from isakit.runtime import Device, LoadedKernel
@@ -91,7 +91,7 @@ class Capture:
         self.launches = {int(f.stem): f for f in files if f.stem.isdigit()}
 
     @staticmethod
-    def _json(path: Path) -> dict[str, Any]:
+    def _json(path: Path) -> JsonObject:
         try:
             data = parse_json(_content(path))
         except FileNotFoundError:
@@ -100,7 +100,7 @@ class Capture:
             raise CaptureError(f"{path}: {e}") from None
         if not isinstance(data, dict):
             raise CaptureError(f"{path} holds no object")
-        return cast(dict[str, Any], data)
+        return cast(JsonObject, data)
 
     def blob(self, name: object) -> bytes:
         """Return a content by its name. Raises CaptureError if it is missing or damaged."""
@@ -116,7 +116,7 @@ class Capture:
             raise CaptureError(f"{path} is damaged")
         return data
 
-    def launch(self, number: int) -> dict[str, Any]:
+    def launch(self, number: int) -> JsonObject:
         """Return the content of a launch file. Raises CaptureError."""
         if number not in self.launches:
             raise CaptureError(f"{self.folder} has no launch {number}; it has {len(self.launches)}")
@@ -147,14 +147,14 @@ class Capture:
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as e:
             raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
 
-    def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, dict[str, Any]]:
+    def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, JsonObject]:
         """Return the device as it was before a launch, the kernel, and the options for its `launch` or `machine`.
 
         For use in `reading`.
         """
         return self._prepare(self.launch(number), options)
 
-    def _prepare(self, entry: dict[str, Any], options: dict[str, Any]) -> tuple[Device, LoadedKernel, dict[str, Any]]:
+    def _prepare(self, entry: JsonObject, options: JsonObject) -> tuple[Device, LoadedKernel, JsonObject]:
         file = memory_file()
         try:
             pages = mmap.mmap(file, WINDOW)
@@ -198,9 +198,7 @@ class Capture:
                 raise CaptureError(f"memory at {address:#x}")
             yield address, data
 
-    def _replay(
-        self, number: int, entry: dict[str, Any], check: bool, limit: int | None, options: dict[str, Any]
-    ) -> Outcome:
+    def _replay(self, number: int, entry: JsonObject, check: bool, limit: int | None, options: JsonObject) -> Outcome:
         device, kernel, launch = self._prepare(entry, options)
         outcome = Outcome(number, entry["kernel"], Stats(), expected_fault=entry.get("fault"))
         try:
@@ -211,7 +209,7 @@ class Capture:
             self._compare(device, entry, outcome)
         return outcome
 
-    def _compare(self, device: Device, entry: dict[str, Any], outcome: Outcome) -> None:
+    def _compare(self, device: Device, entry: JsonObject, outcome: Outcome) -> None:
         """Compare the memory with what the capture says about it, changed or not."""
         memory = device.memory.memory.bytes
         expected = {**entry["memory"], **entry["after"]}
