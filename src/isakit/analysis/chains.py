@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from isakit.analysis.control_flow import ControlFlow
 from isakit.analysis.liveness import Liveness, liveness
 from isakit.analysis.ssa import MERGE, START, Ssa
-from isakit.codec.instruction import Place
+from isakit.codec.instruction import RegisterId
 from isakit.flow.graph import reachable
 from isakit.lean import cached_property
 
@@ -23,7 +23,7 @@ class Chains:
     def __init__(self, flow: ControlFlow) -> None:
         self.flow = flow
         self._known: dict[tuple[Ssa, int], frozenset[int]] = {}
-        self._single: dict[Place, Ssa] = {}
+        self._single: dict[RegisterId, Ssa] = {}
 
     @cached_property
     def live(self) -> Liveness:
@@ -35,7 +35,7 @@ class Chains:
         """The values of the registers."""
         return Ssa(self.flow, self.live)
 
-    def definitions(self, address: int, place: Place) -> frozenset[int]:
+    def definitions(self, address: int, place: RegisterId) -> frozenset[int]:
         """Addresses of the instructions whose value of a register may be read at an address, and `START`.
 
         Raises KeyError for an address that no block holds.
@@ -75,7 +75,7 @@ class Chains:
                 out[v].append(address)
         return out
 
-    def uses(self, address: int, place: Place) -> tuple[int, ...]:
+    def uses(self, address: int, place: RegisterId) -> tuple[int, ...]:
         """Addresses of the instructions that may read what the one at `address`, or `START`, writes to a register."""
         ssa = self.ssa
         made = [v for v in ssa.made(address) if ssa.places[v] == place]

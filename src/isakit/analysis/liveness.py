@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from isakit.analysis.control_flow import ControlFlow
 from isakit.codec import Instruction
-from isakit.codec.facts import InstructionFacts, Place
+from isakit.codec.facts import InstructionFacts, RegisterId
 from isakit.flow.bits import BitNumbers
 from isakit.flow.liveness import LiveSets, live_sets, uses_and_kills
 from isakit.lean import cached_property
@@ -24,10 +24,10 @@ class Liveness:
     """The registers that are live at every instruction of a program; `at_end` those that are read after its end."""
 
     flow: ControlFlow
-    numbers: BitNumbers[Place]
+    numbers: BitNumbers[RegisterId]
     _sets: LiveSets
     _facts: dict[int, tuple[int, int]]
-    at_end: tuple[Place, ...] = ()
+    at_end: tuple[RegisterId, ...] = ()
 
     @cached_property
     def _before(self) -> dict[int, int]:
@@ -41,11 +41,11 @@ class Liveness:
                 found[i.address] = live
         return found
 
-    def before(self, address: int) -> frozenset[Place]:
+    def before(self, address: int) -> frozenset[RegisterId]:
         """Return the registers live before the instruction at a byte address, as (file, index)."""
         return frozenset(self.numbers.of(self._before[address]))
 
-    def after(self, address: int) -> frozenset[Place]:
+    def after(self, address: int) -> frozenset[RegisterId]:
         """Return the registers live after the instruction at a byte address."""
         block = self.flow.block_at(address)
         i = block.at(address)
@@ -75,10 +75,10 @@ class Liveness:
         address = max(found, key=lambda a: (found[a], -a))
         return found[address], address
 
-    def ranges(self) -> dict[Place, list[tuple[int, int]]]:
+    def ranges(self) -> dict[RegisterId, list[tuple[int, int]]]:
         """Register -> stretches of code where it is live, as (address of the first instruction, address past)."""
-        out: dict[Place, list[tuple[int, int]]] = {}
-        open_since: dict[Place, int] = {}
+        out: dict[RegisterId, list[tuple[int, int]]] = {}
+        open_since: dict[RegisterId, int] = {}
         previous, end = 0, self.flow.program.address
         for block in self.flow.blocks:
             for i in block.instructions:
@@ -95,7 +95,10 @@ class Liveness:
 
     @staticmethod
     def _close(
-        out: dict[Place, list[tuple[int, int]]], since: dict[Place, int], places: Iterable[Place], at: int
+        out: dict[RegisterId, list[tuple[int, int]]],
+        since: dict[RegisterId, int],
+        places: Iterable[RegisterId],
+        at: int,
     ) -> None:
         for p in places:
             out.setdefault(p, []).append((since.pop(p), at))
@@ -107,7 +110,7 @@ class Liveness:
         return sum(1 << k for k, (f, n) in enumerate(self.numbers.items) if f == file and n <= end)
 
 
-def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> Liveness:
+def liveness(flow: ControlFlow, live_at_end: Iterable[RegisterId] | None = None) -> Liveness:
     """Find the live registers of a program.
 
     Args:
@@ -116,7 +119,7 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[Place] | None = None) -> L
             instruction set says a program of this type hands on (`InstructionSet.results`), all registers the program
             names of them.
     """
-    numbers = BitNumbers[Place]()
+    numbers = BitNumbers[RegisterId]()
     masks: dict[InstructionFacts, tuple[int, int]] = {}
     facts: dict[int, tuple[int, int]] = {}
     for b in flow.blocks:

@@ -12,7 +12,7 @@ from functools import partial
 
 from isakit.analysis.control_flow import ControlFlow
 from isakit.analysis.liveness import Liveness
-from isakit.codec.instruction import Place
+from isakit.codec.instruction import RegisterId
 from isakit.flow.bits import BitNumbers
 from isakit.flow.dominators import Dominators
 from isakit.flow.graph import further_roots
@@ -37,19 +37,19 @@ class Ssa:
         written: address -> the values an instruction makes, in the order of its `defs`.
     """
 
-    def __init__(self, flow: ControlFlow, live: Liveness | None, only: Place | None = None) -> None:
+    def __init__(self, flow: ControlFlow, live: Liveness | None, only: RegisterId | None = None) -> None:
         """`live` tells which values are wanted where ways meet; with `only` there is one register, known everywhere."""
         self.flow, self._only = flow, only
-        self.places: list[Place] = []
+        self.places: list[RegisterId] = []
         self.addresses: list[int] = []
         self.inputs: list[list[int]] = []
         self.used: dict[int, tuple[int, ...]] = {}
         self.written: dict[int, tuple[int, ...]] = {}
-        self._starts: dict[Place, int] = {}
-        self._numbers = BitNumbers[Place]() if live is None else live.numbers
+        self._starts: dict[RegisterId, int] = {}
+        self._numbers = BitNumbers[RegisterId]() if live is None else live.numbers
         self._build(live)
 
-    def before(self, address: int, place: Place) -> int | None:
+    def before(self, address: int, place: RegisterId) -> int | None:
         """Return the value of a register that the instruction at an address reads, None if it does not read it."""
         if self._only is not None:
             return self.used[address][0] if place == self._only else None
@@ -62,13 +62,13 @@ class Ssa:
         return tuple(self._starts.values()) if address == START else self.written.get(address, ())
 
     # --- building -------------------------------------------------------------------------------------------------
-    def _new(self, place: Place, address: int, inputs: list[int]) -> int:
+    def _new(self, place: RegisterId, address: int, inputs: list[int]) -> int:
         self.places.append(place)
         self.addresses.append(address)
         self.inputs.append(inputs)
         return len(self.places) - 1
 
-    def _start(self, place: Place) -> int:
+    def _start(self, place: RegisterId) -> int:
         found = self._starts.get(place)
         if found is None:
             found = self._starts[place] = self._new(place, START, [])
@@ -87,7 +87,7 @@ class Ssa:
             n: {place: self._new(place, MERGE, []) for place in self._numbers.of(mask)}
             for n, mask in zip(dom.order, found, strict=True)
         }
-        written: dict[int, dict[Place, int]] = {}
+        written: dict[int, dict[RegisterId, int]] = {}
         names = Renaming(dom, merged, written, self._start)
         for n in blocks:
             written[n] = self._rename(n, partial(names.entering, n))
@@ -108,12 +108,12 @@ class Ssa:
         found = (p for i in self.flow.blocks[block].instructions for p in i.facts.defs)
         return self._numbers.mask(p for p in found if self._only is None or p == self._only)
 
-    def _rename(self, block: int, entering: Callable[[Place], int]) -> dict[Place, int]:
+    def _rename(self, block: int, entering: Callable[[RegisterId], int]) -> dict[RegisterId, int]:
         """Give the registers in a block their values, and return those that it writes; `entering` gives the others."""
         only = self._only
-        state: dict[Place, int] = {}
+        state: dict[RegisterId, int] = {}
 
-        def held(place: Place) -> int:
+        def held(place: RegisterId) -> int:
             found = state.get(place)
             return entering(place) if found is None else found
 

@@ -18,7 +18,7 @@ from isakit.analysis.dominators import post_dominators
 from isakit.analysis.liveness import only_computes
 from isakit.analysis.ssa import MERGE
 from isakit.codec import Instruction
-from isakit.codec.instruction import Place
+from isakit.codec.instruction import RegisterId
 from isakit.errors import IsakitError
 from isakit.flow.graph import reachable
 from isakit.sem.semantics import trace_of
@@ -39,7 +39,7 @@ class Uniformity:
     def __init__(self, flow: ControlFlow, chains: Chains | None = None) -> None:
         self.flow = flow
         self.chains = chains or Chains(flow)
-        self.divergent: set[tuple[int, Place]] = set()
+        self.divergent: set[tuple[int, RegisterId]] = set()
         self.branches: set[int] = set()
         self._isa = flow.program.decoder.isa
         self._block = {i.address: b.number for b in flow.blocks for i in b.instructions}
@@ -50,7 +50,7 @@ class Uniformity:
         if self._isa.uniform_inputs is not None:
             self._find(self._isa.uniform_inputs)
 
-    def uniform(self, address: int, place: Place) -> bool:
+    def uniform(self, address: int, place: RegisterId) -> bool:
         """Return true if a register that the instruction at an address reads is the same in all lanes that execute it.
 
         Raises KeyError where the instruction does not read it.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from isakit.analysis.chains import START, Chains
 from isakit.analysis.control_flow import ControlFlow
 from isakit.codec import Instruction
-from isakit.codec.instruction import Place
+from isakit.codec.instruction import RegisterId
 from isakit.errors import IsakitError
 from isakit.lean import dataclass
 from isakit.sem.semantics import trace_of
@@ -79,10 +79,10 @@ class Values:
         self, flow: ControlFlow, content: Callable[[str, int, int], int | None] = lambda space, address, size: None
     ) -> None:
         self.flow, self.chains, self.content = flow, Chains(flow), content
-        self._known: dict[tuple[int, Place], Known] = {}
+        self._known: dict[tuple[int, RegisterId], Known] = {}
         self._instructions = {i.address: i for b in flow.blocks for i in b.instructions}
 
-    def before(self, address: int, place: Place) -> Known:
+    def before(self, address: int, place: RegisterId) -> Known:
         """Return the value of a register before the instruction at an address if all ways to it agree; else None."""
         return _run(self._before(address, place, 0))
 
@@ -102,7 +102,7 @@ class Values:
             if e.kind in ("load", "store", "atomic")
         ]
 
-    def _before(self, address: int, place: Place, depth: int) -> Steps:
+    def _before(self, address: int, place: RegisterId, depth: int) -> Steps:
         key = address, place
         if key in self._known:
             return self._known[key]
@@ -115,7 +115,7 @@ class Values:
         value = self._known[key] = found.pop() if len(found) == 1 else None
         return value
 
-    def _written(self, address: int, place: Place, depth: int) -> Steps:
+    def _written(self, address: int, place: RegisterId, depth: int) -> Steps:
         if address == START:
             return None
         i = self._instructions[address]

@@ -16,7 +16,7 @@ from isakit.asm.names import Names
 from isakit.asm.program import Program
 from isakit.asm.reader import Directive, Reader
 from isakit.asm.sections import Bank, CodeStatement, Data, Fill, Section
-from isakit.asm.source import Place, Source, Statement, stray
+from isakit.asm.source import Source, SourceSpan, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
 from isakit.codec import Decoder, Miss, Stream
 from isakit.description import ConstantSegment, Module, named_segments
@@ -173,7 +173,7 @@ class _Resolver:
             if not self.symbolic:
                 return placement
         assert before is not None
-        self.source.error(Place(1, 0), "label addresses do not converge")
+        self.source.error(SourceSpan(1, 0), "label addresses do not converge")
         return before
 
     def _encode(self, k: int, before: UnitLayout | None, grow: bool) -> None:
@@ -244,7 +244,7 @@ class _Resolver:
             notes = miss.notes
         token = parsed.tokens[miss.token] if 0 <= miss.token < len(parsed.tokens) else None
         if token is None:
-            end = Place(statement.line, statement.column + len(statement.text), 1)
+            end = SourceSpan(statement.line, statement.column + len(statement.text), 1)
             self.source.error(end, miss.message, *notes)
         else:
             self.source.error(statement.place(token), miss.message, *notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from isakit.asm.source import Place
+from isakit.asm.source import SourceSpan
 from isakit.errors import UnknownIsaError
 from isakit.lean import dataclass
 from isakit.registry import VARIANTS
@@ -22,8 +22,8 @@ class Declared:
 
     isa: str
     variant: str
-    isa_place: Place
-    variant_place: Place
+    isa_place: SourceSpan
+    variant_place: SourceSpan
 
 
 def declared(text: str) -> Declared | None:
@@ -36,7 +36,7 @@ def declared(text: str) -> Declared | None:
     for number, line in enumerate(text[start:].split("\n", _LINES)[:_LINES], 1 + blank):
         m = _DIRECTIVE.match(line) or (_COMMENT.match(line) if first else None)
         if m is not None:
-            places = [Place(number, max(0, m.start(k)), len(m[k] or "")) for k in (1, 2)]
+            places = [SourceSpan(number, max(0, m.start(k)), len(m[k] or "")) for k in (1, 2)]
             return Declared(m[1].lower(), (m[2] or "").lower(), *places)
         if line.strip():
             first = False

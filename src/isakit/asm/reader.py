@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from isakit.asm.names import Names
 from isakit.asm.sections import Bank, CodeStatement, Data, Item, Scope, Section
-from isakit.asm.source import Place, Source, Statement, stray
+from isakit.asm.source import Source, SourceSpan, Statement, stray
 from isakit.codec import Decoder, Stream, Token, decoder
 from isakit.description import GlobalVariable, Kernel
 from isakit.errors import AsmError, did_you_mean
@@ -45,8 +45,8 @@ class Reader:
         self.bank: Bank | None = None
         self.variables: list[tuple[GlobalVariable, Bank, Statement]] = []
         self.started = False
-        self._kernels: dict[str, Place] = {}
-        self._programs: dict[str, Place] = {}
+        self._kernels: dict[str, SourceSpan] = {}
+        self._programs: dict[str, SourceSpan] = {}
         self._statement_names: set[str] = set()
 
     @property
@@ -99,7 +99,7 @@ class Reader:
 
     # --- names --------------------------------------------------------------------------------------------------
 
-    def _new(self, name: str, place: Place) -> bool:
+    def _new(self, name: str, place: SourceSpan) -> bool:
         """Return true if the name may be defined here; reports an error otherwise."""
         earlier = self.section.scope.defined(name)
         if earlier is not None:
@@ -111,7 +111,7 @@ class Reader:
         self.section.scope.places[name] = place
         return True
 
-    def _label(self, name: str, place: Place) -> None:
+    def _label(self, name: str, place: SourceSpan) -> None:
         if not self._new(name, place):
             return
         if self.bank is not None:
@@ -125,18 +125,18 @@ class Reader:
         tokens = self._tokens(s)
         if tokens is None:
             return
-        place = Place(s.line, max(0, s.column), 1)
+        place = SourceSpan(s.line, max(0, s.column), 1)
         if not tokens:
             self.source.error(place, f"`{s.assigned}` needs a value")
             return
         self.define(s.assigned, s, place, tokens)
 
-    def define(self, name: str, s: Statement, place: Place, tokens: list[Token]) -> None:
+    def define(self, name: str, s: Statement, place: SourceSpan, tokens: list[Token]) -> None:
         """Give an expression a name."""
         if self._new(name, place):
             self.section.scope.expressions[name] = s, tokens
 
-    def define_number(self, name: str, place: Place, value: int) -> None:
+    def define_number(self, name: str, place: SourceSpan, value: int) -> None:
         """Give a number a name."""
         if self._new(name, place):
             self.section.scope.numbers[name] = value

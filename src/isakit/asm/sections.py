@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from isakit.asm.source import Place, Statement
+from isakit.asm.source import SourceSpan, Statement
 from isakit.codec import Decoder, Encoded, Token
 from isakit.description import Kernel
 from isakit.lean import dataclass
@@ -75,9 +75,9 @@ class Scope:
     expressions: dict[str, tuple[Statement, list[Token]]] = field(
         default_factory=dict[str, tuple[Statement, list[Token]]]
     )
-    places: dict[str, Place] = field(default_factory=dict[str, Place])
+    places: dict[str, SourceSpan] = field(default_factory=dict[str, SourceSpan])
 
-    def defined(self, name: str) -> Place | None:
+    def defined(self, name: str) -> SourceSpan | None:
         """Return the place of a name's definition in this scope."""
         return self.places.get(name)
 
@@ -100,7 +100,7 @@ class Section:
     scope: Scope
     decoder: Decoder
     kernel: Kernel | None = None
-    place: Place | None = None
+    place: SourceSpan | None = None
     items: list[Item] = field(default_factory=list[Item])
     labels: dict[str, int] = field(default_factory=dict[str, int])
     banks: dict[int, Bank] = field(default_factory=dict[int, Bank])

@@ -19,7 +19,7 @@ _SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceSpan:
     """A stretch of the source; line counts from 1, column from 0."""
 
     line: int
@@ -34,18 +34,18 @@ class Statement:
     line: int
     column: int
     text: str
-    labels: tuple[tuple[str, Place], ...] = ()
+    labels: tuple[tuple[str, SourceSpan], ...] = ()
     assigned: str = ""
 
     def tokens(self) -> list[Token]:
         """Return the tokens; their columns count from the start of `text`. Raises AsmError for a stray character."""
         return tokenize(self.text)
 
-    def place(self, token: Token | None = None) -> Place:
+    def place(self, token: Token | None = None) -> SourceSpan:
         """Return the place of a token in the source; without one, that of the whole statement."""
         if token is None:
-            return Place(self.line, self.column, max(1, len(self.text)))
-        return Place(self.line, self.column + token.column, len(token.text))
+            return SourceSpan(self.line, self.column, max(1, len(self.text)))
+        return SourceSpan(self.line, self.column + token.column, len(token.text))
 
 
 class Source:
@@ -56,11 +56,11 @@ class Source:
         self.lines = text.split("\n")
         self.diagnostics: list[Diagnostic] = []
 
-    def error(self, place: Place, message: str, *notes: str) -> None:
+    def error(self, place: SourceSpan, message: str, *notes: str) -> None:
         """Add a diagnostic."""
         self.diagnostics.append(self.diagnostic(place, message, *notes))
 
-    def diagnostic(self, place: Place, message: str, *notes: str) -> Diagnostic:
+    def diagnostic(self, place: SourceSpan, message: str, *notes: str) -> Diagnostic:
         """Make a diagnostic about a place; of a very long line only the surroundings are shown."""
         line = self.lines[place.line - 1].rstrip("\r") if place.line <= len(self.lines) else ""
         column, width = place.column, place.width
@@ -79,7 +79,7 @@ class Source:
     def statements(self) -> list[Statement]:
         """All statements in order; empty ones are left out."""
         out: list[Statement] = []
-        comment: Place | None = None
+        comment: SourceSpan | None = None
         for number, line in enumerate(self.lines, 1):
             if comment is None and line.lstrip()[:1] == "#":
                 continue
@@ -110,7 +110,7 @@ class Source:
                     pieces.append((begin, text))
                     begin, text = pos, ""
                 else:
-                    comment = Place(number, m.start(), 2)
+                    comment = SourceSpan(number, m.start(), 2)
                     text += "  "
             if text:
                 pieces.append((begin, text))
@@ -126,10 +126,10 @@ class Source:
         if ":" not in text and "=" not in text:  # most lines: an instruction
             body = text.strip()
             return Statement(number, column + len(text) - len(text.lstrip()), body) if body else None
-        labels: list[tuple[str, Place]] = []
+        labels: list[tuple[str, SourceSpan]] = []
         pos = 0
         while m := _LABEL.match(text, pos):
-            labels.append((m[1], Place(number, column + m.start(1), len(m[1]))))
+            labels.append((m[1], SourceSpan(number, column + m.start(1), len(m[1]))))
             pos = m.end()
         assigned = ""
         if m := _ASSIGNMENT.match(text, pos):
@@ -145,4 +145,4 @@ class Source:
 def stray(source: Source, statement: Statement, error: AsmError) -> None:
     """Report a character that starts no token."""
     d = error.diagnostics[0]
-    source.error(Place(statement.line, statement.column + d.column - 1), d.message)
+    source.error(SourceSpan(statement.line, statement.column + d.column - 1), d.message)

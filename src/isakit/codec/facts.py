@@ -16,7 +16,7 @@ from isakit.spec.record import Form
 if TYPE_CHECKING:
     from isakit.spec.isa import InstructionSet
 
-Place = tuple[str, int]
+RegisterId = tuple[str, int]
 """A register: file and index."""
 
 _LIMIT = 1 << 16
@@ -42,7 +42,7 @@ class InstructionFacts:
     __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "repeated", "stores", "uses")
 
     def __init__(
-        self, uses: tuple[Place, ...] = (), defs: tuple[Place, ...] = (), kills: tuple[Place, ...] = (),
+        self, uses: tuple[RegisterId, ...] = (), defs: tuple[RegisterId, ...] = (), kills: tuple[RegisterId, ...] = (),
         guarded: bool = False, jumps: bool = False, ends: bool = False, links: bool = False,
         stores: bool = False, repeated: bool = False,
     ) -> None:  # fmt: skip
@@ -55,10 +55,10 @@ NOTHING = InstructionFacts()
 """Of words that are not an instruction."""
 
 
-def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[Place, ...]:
+def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[RegisterId, ...]:
     """Return registers as (file, index), wide ones spelled out, without those that are constants."""
     files = isa.registers
-    out: dict[Place, None] = {}
+    out: dict[RegisterId, None] = {}
     for r in registers:
         file = files.get(r.file)
         if file is None:
@@ -114,7 +114,7 @@ class FormFacts:
             repeated,
         )
 
-    def _files(self, found: tuple[Place, ...]) -> tuple[Place, ...]:
+    def _files(self, found: tuple[RegisterId, ...]) -> tuple[RegisterId, ...]:
         """All registers of the files."""
         files = self._isa.registers
         return tuple(
@@ -125,7 +125,7 @@ class FormFacts:
         )
 
 
-def _joined(found: list[tuple[Place, ...]]) -> tuple[Place, ...]:
+def _joined(found: list[tuple[RegisterId, ...]]) -> tuple[RegisterId, ...]:
     some = [f for f in found if f]
     if len(some) < 2:
         return some[0] if some else ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from isakit.codec.compiled import CompiledForm
-from isakit.codec.facts import NOTHING, InstructionFacts, Place, guards, places
+from isakit.codec.facts import NOTHING, InstructionFacts, RegisterId, guards, places
 from isakit.spec.operands import CodeAddress, Operand, Register
 from isakit.spec.record import Form, InstructionKind, Record
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isakit.codec.decoder import Decoder
     from isakit.codec.explain import Explanation
 
-__all__ = ["Instruction", "Place", "registers_written"]
+__all__ = ["Instruction", "RegisterId", "registers_written"]
 
 
 def registers_written(instructions: Iterable[Instruction], file: str) -> int:
@@ -210,7 +210,7 @@ class Instruction:
         return found
 
     @property
-    def uses(self) -> tuple[Place, ...]:
+    def uses(self) -> tuple[RegisterId, ...]:
         """The registers read, as (file, index), wide ones spelled out.
 
         An operand with an index register may read any register of its file. Registers that are constants are left out.
@@ -218,7 +218,7 @@ class Instruction:
         return self.facts.uses
 
     @property
-    def defs(self) -> tuple[Place, ...]:
+    def defs(self) -> tuple[RegisterId, ...]:
         """The registers written, as (file, index), wide ones spelled out; `kills` are those that lose their old value.
 
         An operand with an index register may write any register of its file.
@@ -226,11 +226,11 @@ class Instruction:
         return self.facts.defs
 
     @property
-    def kills(self) -> tuple[Place, ...]:
+    def kills(self) -> tuple[RegisterId, ...]:
         """The registers of `defs` that are written as a whole and under no condition."""
         return self.facts.kills
 
-    def places(self, registers: Iterable[Register]) -> tuple[Place, ...]:
+    def places(self, registers: Iterable[Register]) -> tuple[RegisterId, ...]:
         """Return registers of the instruction as (file, index), without those that are constants."""
         return places(registers, self.decoder.isa)
 

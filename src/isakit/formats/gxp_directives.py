@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from isakit.asm.reader import Directive
-from isakit.asm.source import Place, Statement
+from isakit.asm.source import SourceSpan, Statement
 from isakit.codec import Stream, Token
 from isakit.errors import FormatError
 from isakit.formats import gxp_derive as rules
@@ -147,7 +147,7 @@ def _run(r: Reader, s: Statement, tokens: list[Token], run: Callable[[Arguments]
         if a.left:
             raise a.bad("this does not belong here")
     except _Bad as e:
-        end = Place(s.line, s.column + len(s.text), 1)
+        end = SourceSpan(s.line, s.column + len(s.text), 1)
         r.source.error(end if e.token is None else s.place(e.token), e.message, f"usage: {usage}")
     except FormatError as e:
         r.source.error(s.place(), e.reason)

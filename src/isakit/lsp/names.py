@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from isakit.asm.source import Place, Source, Statement
+from isakit.asm.source import Source, SourceSpan, Statement
 
 NAME = re.compile(r"[A-Za-z_.][\w.$]*", re.ASCII)
 """A name that the assembler takes."""
@@ -21,7 +21,7 @@ class Definition(NamedTuple):
     """A name where it is defined. `kind`: label, value, parameter or kernel; section 0 holds in all of them."""
 
     name: str
-    place: Place
+    place: SourceSpan
     kind: str
     section: int
 
@@ -50,7 +50,7 @@ class NameTable:
                 self.definitions.append(d)
                 self._by_name.setdefault(name, []).append(d)
 
-    def at(self, line: int, column: int) -> tuple[Definition, Place] | None:
+    def at(self, line: int, column: int) -> tuple[Definition, SourceSpan] | None:
         """Return the definition and the place of the name at a column, from 0; None where no name is."""
         for place, name in self._words(line):
             if place.column <= column <= place.column + place.width:
@@ -73,7 +73,7 @@ class NameTable:
         section = sum(first <= line for first in self._sections)
         return [d for d in self.definitions if d.section in (0, section)]
 
-    def references(self, definition: Definition) -> list[Place]:
+    def references(self, definition: Definition) -> list[SourceSpan]:
         """Return all places of a name, its definition included, in the order of the text."""
         return [
             place
@@ -82,26 +82,26 @@ class NameTable:
             if name == definition.name and self.definition(name, line) == definition
         ]
 
-    def _words(self, line: int) -> Iterator[tuple[Place, str]]:
+    def _words(self, line: int) -> Iterator[tuple[SourceSpan, str]]:
         for s in self.statements.get(line, ()):
             for name, place, kind in _defined(s, self._lines[line - 1]):
                 if kind in ("label", "value") and place.column < s.column:
                     yield place, name
             for m in _WORD.finditer(s.text):
-                yield Place(line, s.column + m.start(), len(m[0])), m[0]
+                yield SourceSpan(line, s.column + m.start(), len(m[0])), m[0]
 
 
-def _defined(s: Statement, line: str) -> Iterator[tuple[str, Place, str]]:
+def _defined(s: Statement, line: str) -> Iterator[tuple[str, SourceSpan, str]]:
     """Yield the names that a statement defines: name, place, kind."""
     for name, place in s.labels:
         yield name, place, "label"
     if s.assigned:
-        yield s.assigned, Place(s.line, max(0, line.rfind(s.assigned, 0, s.column)), len(s.assigned)), "value"
+        yield s.assigned, SourceSpan(s.line, max(0, line.rfind(s.assigned, 0, s.column)), len(s.assigned)), "value"
         return
     directive = s.text.split(None, 1)[0] if s.text else ""
     argument = _WORD.search(s.text, len(directive)) if directive in _DEFINING else None
     if argument is not None:
-        yield argument[0], Place(s.line, s.column + argument.start(), len(argument[0])), _DEFINING[directive]
+        yield argument[0], SourceSpan(s.line, s.column + argument.start(), len(argument[0])), _DEFINING[directive]
 
 
 __all__ = ["NAME", "Definition", "NameTable"]

@@ -10,7 +10,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from isakit import __version__
-from isakit.asm.source import Place
+from isakit.asm.source import SourceSpan
 from isakit.errors import Diagnostic
 from isakit.lsp.documents import ASSEMBLY, LARGEST, Assembly, compiled_diagnostics
 from isakit.lsp.names import NAME, Definition
@@ -84,11 +84,11 @@ class Server(LanguageServer):
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
     def _diagnostic(self, document: TextDocument, d: Diagnostic) -> lsp.Diagnostic:
-        where = self.range_of(document, Place(d.line, d.column - 1, max(1, d.width)))
+        where = self.range_of(document, SourceSpan(d.line, d.column - 1, max(1, d.width)))
         message = "\n".join((d.message, *d.notes))
         return lsp.Diagnostic(where, message, severity=lsp.DiagnosticSeverity.Error, source="isakit")
 
-    def range_of(self, document: TextDocument, place: Place) -> lsp.Range:
+    def range_of(self, document: TextDocument, place: SourceSpan) -> lsp.Range:
         """Return a place of a text in the units that the editor counts in."""
         start = lsp.Position(place.line - 1, place.column)
         end = lsp.Position(place.line - 1, place.column + place.width)
@@ -107,7 +107,7 @@ def _is_assembly(document: TextDocument) -> bool:
 def _register(server: Server) -> None:
     """Give a server its answers, one function per request."""
 
-    def named(uri: str, position: lsp.Position) -> tuple[TextDocument, Assembly, Definition, Place] | None:
+    def named(uri: str, position: lsp.Position) -> tuple[TextDocument, Assembly, Definition, SourceSpan] | None:
         found = server.assembly(uri)
         if found is None:
             return None
@@ -136,7 +136,7 @@ def _register(server: Server) -> None:
         shown = assembly.hover(line, column)
         if shown is None:
             return None
-        where = server.range_of(document, Place(line, shown.column, shown.width))
+        where = server.range_of(document, SourceSpan(line, shown.column, shown.width))
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, shown.text), where)
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["$", "."]))
