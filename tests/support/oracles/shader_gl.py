@@ -18,7 +18,7 @@ from isakit import usse
 from isakit.debug.compare_shaders import random_inputs
 from isakit.decompile import glsl
 from isakit.decompile.glsl import Decompiled
-from isakit.decompile.interface import Given
+from isakit.decompile.interface import DeclaredInput
 from isakit.formats import Shader
 
 Array = np.ndarray[Any, Any]
@@ -107,7 +107,7 @@ class Program:
         return buffers
 
 
-def _rows(g: Given, values: Any, count: int) -> Array:
+def _rows(g: DeclaredInput, values: Any, count: int) -> Array:
     """An input as [count, components]: missing ones are 0, a missing fourth one 1."""
     values = np.asarray(values)
     rows = np.zeros((count, g.size * max(1, g.array)), values.dtype)

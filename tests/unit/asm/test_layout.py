@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isakit.asm.layout import Placement, Slot, place
+from isakit.asm.layout import Slot, UnitLayout, place
 
 SLOTS = st.lists(
     st.one_of(
@@ -79,5 +79,5 @@ def test_reports_what_cannot_be_aligned() -> None:
 
 def test_takes_linear_time() -> None:
     many = place([Slot((1, 2)), Slot((2,))] * 100_000)
-    assert isinstance(many, Placement)
+    assert isinstance(many, UnitLayout)
     assert many.end == 400_000

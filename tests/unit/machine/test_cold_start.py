@@ -11,7 +11,7 @@ import pytest
 import isakit
 from isakit.codec import decoder
 from isakit.codec.decoder import _decoder  # type: ignore[reportPrivateUsage]
-from isakit.instruction_sets import instruction_set
+from isakit.spec.isa import instruction_set
 
 KERNEL = """
 .kernel scale

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from isakit.errors import DefinitionError
-from isakit.instruction_sets import instruction_set
 from isakit.spec import (
     Bits,
     Enum,
@@ -29,6 +28,7 @@ from isakit.spec import (
     when,
     where,
 )
+from isakit.spec.isa import instruction_set
 from isakit.spec.operands import Compound
 from isakit.spec.record import Form
 

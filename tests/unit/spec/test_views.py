@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import isakit
 from isakit.debug.coverage import items_of
-from isakit.instruction_sets import instruction_set
 from isakit.spec import Layout, make_form, where
+from isakit.spec.isa import instruction_set
 
 
 def nothing() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 import isakit
 from isakit.codec import decoder
-from isakit.instruction_sets import instruction_set
 from isakit.machine.tesla import Code
 from isakit.machine.tesla.analysis.control_flow import Flow
+from isakit.spec.isa import instruction_set
 
 Waiting = dict[int, set[int]]
 
