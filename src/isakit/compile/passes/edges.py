@@ -1,4 +1,4 @@
-"""After this pass no edge leads from a block with two ways out to a block with phis and several ways in."""
+"""Blocks as later passes want them: none is a part of another, and edges have room for copies."""
 
 from __future__ import annotations
 
@@ -22,3 +22,21 @@ def edges_have_room(f: Function) -> None:
                 s.preds = [e if p is b else p for p in s.preds]
                 out.append(e)
     f.blocks = out
+
+
+def straight_blocks_joined(f: Function) -> None:
+    """Append to each block the one it always leads to, where nothing else leads there."""
+    gone: set[Block] = set()
+    for b in f.blocks:
+        while b not in gone and b.term[0] == "jump":
+            s: Block = b.term[1]
+            if s is b or s.preds != [b] or s.phis or s is f.blocks[0]:
+                break
+            for i in s.ins:
+                i.block = b
+            b.ins += s.ins
+            b.term, b.loc = s.term, s.loc
+            for t in b.succs:
+                t.preds = [b if p is s else p for p in t.preds]
+            gone.add(s)
+    f.blocks = [b for b in f.blocks if b not in gone]

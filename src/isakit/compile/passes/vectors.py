@@ -24,6 +24,7 @@ from isakit.compile.vector_ops import (
     VCOS,
     VCSEL,
     VCVT,
+    VDOT,
     VDSX,
     VDSY,
     VEXP2,
@@ -191,6 +192,88 @@ def _before(b: Block, i: Ins, op: IrOp[[], NoAttributes], args: list[IrValue]) -
     new.block = b
     b.ins.insert(b.ins.index(i), new)
     return new.out
+
+
+def sums_are_products(f: Function) -> None:
+    """Make a number that is added to a dot product one of its products, with 1, where that needs no new vector.
+
+    The number has to be a channel of a vector whose others are factors. The sign of a sum that is 0 may differ.
+    """
+    uses = count_uses(f)
+    for b in f.blocks:
+        for i in list(b.ins):
+            if i.op is not VADD or i.out.kind != "f32":
+                continue
+            for total, x in (i.args, i.args[::-1]):
+                dot = total.ins
+                if dot is None or dot.op is not VDOT or uses[total] != 1 or count(dot.args[0].kind) > 3:
+                    continue
+                found = _with_one_more(b, i, dot, x)
+                if found is not None:
+                    i.become(VDOT, found)
+                    break
+
+
+def _with_one_more(b: Block, i: Ins, dot: Ins, x: IrValue) -> list[IrValue] | None:
+    for v, other in (dot.args, dot.args[::-1]):
+        (base, letters), (same, letter) = _channels(v), _channels(x)
+        if base is same and base.kind != "f32":
+            build = Block(0)
+            maker = IrBuilder(Function(""), build)
+            maker.loc = i.loc
+            longer = maker.op(SWIZZLE(letters + letter), base)
+            ones = maker.op(SWIZZLE("xyz"[: count(other.kind)] + "1"), other)
+            at = b.ins.index(i)
+            for new in build.ins:
+                new.block = b
+            b.ins[at:at] = build.ins
+            return [longer, ones]
+    return None
+
+
+def _channels(v: IrValue) -> tuple[IrValue, str]:
+    """Return (value, letters) of what is channels of a value."""
+    if v.ins is not None and v.ins.op is SWIZZLE:
+        return v.ins.args[0], SWIZZLE.of(v.ins).pattern
+    return v, CHANNELS[: count(v.kind)]
+
+
+def joins_are_late(f: Function) -> None:
+    """Compute on vectors what is computed on each of their elements, and joined then."""
+    uses = count_uses(f)
+    for b in f.blocks:
+        for i in reversed(list(b.ins)):
+            if i.op is JOIN:
+                _vectorized(f, b, i, uses)
+
+
+def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> None:
+    first = i.args[0].ins
+    if first is None or first.op not in (*ELEMENTWISE, VCVT) or first.op in (VNEG, VABS):
+        return
+    for a in i.args:
+        o = a.ins
+        alike = o is not None and (o.op, o.attrs, o.block) == (first.op, first.attrs, b) and uses[a] == 1
+        if not alike or o is None or o.args[0].kind.partition("x")[0] != first.args[0].kind.partition("x")[0]:
+            return
+    parts = [a.ins for a in i.args if a.ins is not None]
+    columns = [[o.args[k] for o in parts] for k in range(len(first.args))]
+    at = b.ins.index(i)
+    made: list[IrValue] = []
+    for column in columns:
+        kind = vector(element(column[0].kind), sum(count(v.kind) for v in column))
+        new = Ins(JOIN, list(column), (kind,), i.loc)
+        new.block = b
+        for v in column:
+            uses[v] = uses.get(v, 1)
+        b.ins.insert(at, new)
+        at += 1
+        uses[new.out] = 1
+        made.append(new.out)
+    i.become(Operation(first.op, first.attrs), made)
+    for v in made:
+        if v.ins is not None:
+            _vectorized(f, b, v.ins, uses)
 
 
 # --- channels --------------------------------------------------------------------------------------------------------

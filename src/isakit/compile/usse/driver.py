@@ -10,10 +10,17 @@ from isakit.compile.ir import Function, IrValue
 from isakit.compile.lower.allocate import Allocation, OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction, VReg
 from isakit.compile.lower.tidy import blocks_do_something, lay_out_blocks
-from isakit.compile.passes.edges import edges_have_room
+from isakit.compile.passes.edges import edges_have_room, straight_blocks_joined
 from isakit.compile.passes.ssa import values_defined_once
 from isakit.compile.passes.values import no_value_unused, values_computed_once
-from isakit.compile.passes.vectors import channels_needed, discards_by_condition, products_fused, vectors_lowered
+from isakit.compile.passes.vectors import (
+    channels_needed,
+    discards_by_condition,
+    joins_are_late,
+    products_fused,
+    sums_are_products,
+    vectors_lowered,
+)
 from isakit.compile.usse import rules
 from isakit.compile.usse.emit import CodeText, Emitter
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
@@ -26,12 +33,20 @@ EARLY: tuple[Pass, ...] = (
     values_defined_once,
     discards_by_condition,
     values_computed_once,
+    straight_blocks_joined,
     vectors_lowered,
+    values_computed_once,
+    no_value_unused,
+    channels_needed,
+    values_computed_once,
+    no_value_unused,
+    joins_are_late,
     values_computed_once,
     no_value_unused,
 )
 """What is done to a function first, in this order."""
 LATE: tuple[Pass, ...] = (
+    sums_are_products,
     products_fused,
     values_computed_once,
     no_value_unused,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from isakit.compile.ir import Loc
@@ -46,7 +47,12 @@ class Emitter:
             for i in b.ins:
                 if i.op is hw.KILL:
                     out.kills.append(len(out.lines))
-                out.lines.append(self.text(i))
+                line = self.text(i)
+                longer = _repeated(out.lines[-1], line) if len(out.lines) > starts[b] else None
+                if longer is not None:
+                    out.lines[-1] = longer
+                    continue
+                out.lines.append(line)
                 out.places.append(i.loc)
             after = blocks[k + 1] if k + 1 < len(blocks) else None
             for guard, target in self._ending(b, after):
@@ -180,3 +186,20 @@ class Emitter:
 
 def _mask(lanes: list[int]) -> str:
     return "".join(CHANNELS[k] for k in lanes)
+
+
+_MOVE = re.compile(r"vmov\.f32 ([a-z]+)(\d+)\.xy ([a-z]+)(\d+)\.xyxy(?: repeat (\d))?")
+MOST_REPEATS = 4
+
+
+def _repeated(before: str, line: str) -> str | None:
+    """Return a copy of pairs of registers and the copy of the next pairs after it as one, None if they are not that."""
+    a, b = _MOVE.fullmatch(before), _MOVE.fullmatch(line)
+    if a is None or b is None or b[5] or a[1] == "i" or a[3] == "i":
+        return None
+    n = int(a[5] or 1)
+    follows = (a[1], a[3]) == (b[1], b[3]) and int(b[2]) - int(a[2]) == int(b[4]) - int(a[4]) == 2 * n
+    overlaps = a[1] == a[3] and int(a[4]) < int(b[2]) + 2 and int(a[2]) < int(b[4]) + 2
+    if not follows or n == MOST_REPEATS or overlaps:
+        return None
+    return f"{before.partition(' repeat')[0]} repeat {n + 1}"

@@ -51,7 +51,7 @@ class FixedView:
 class Source:
     """A value that an instruction may read: elements of a register, or constants (`base` None) by their bits.
 
-    `extent` is (first, number) of the elements that belong together with these.
+    `extent` is (first, number) of the elements that belong together with these, which so many operations read.
     """
 
     base: VReg | Fixed | None
@@ -60,6 +60,7 @@ class Source:
     neg: bool = False
     abs: bool = False
     extent: tuple[int, int] = (0, 0)
+    reads: int = 1
 
     @property
     def plain(self) -> bool:

@@ -25,12 +25,17 @@ from isakit.compile.ops import (
     PNOT,
     POR,
     SAR,
+    SEXT8,
+    SEXT16,
     SHL,
     SHR,
     SUB,
     XOR,
+    ZEXT8,
+    ZEXT16,
     Compare,
 )
+from isakit.compile.simplify import upper_bits
 from isakit.compile.usse import instructions as hw
 from isakit.compile.usse.operands import Fixed, FixedView, Source, View
 from isakit.compile.usse.selection import Dest, UsseSelection, immediate, rule
@@ -112,18 +117,22 @@ ONES = {"f32": 0x3F80_0000, "f16": 0x3C00}
 
 @rule(VMAD)
 def _multiply_add(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    """Multiply and add; the sign of the product may be that of either factor."""
     x, y, z = (s.source(v) for v in i.args)
     if x.neg and y.neg:
         x, y = x.negated(), y.negated()
+    sources, orders = (x, y, z), ((0, 1, 2), (1, 0, 2))
+    if x.neg != y.neg and x.base is not None and y.base is not None:
+        x, y = replace(x, neg=False), replace(y, neg=False)
+        sources, orders = (x, y, z, x.negated(), y.negated()), ((0, 4, 2), (1, 3, 2))
 
     def candidates(d: Dest) -> Candidates:
-        out = [(hw.MAD2[d.ty], (0, 1, 2)), (hw.MAD2[d.ty], (1, 0, 2))]
+        ops = [hw.MAD2[d.ty]]
         if d.ty == "f32":
-            out += [(op, order) for op in ((hw.MAD4,) if d.count > 3 else (hw.MAD4, hw.MAD3))
-                    for order in ((0, 1, 2), (1, 0, 2))]  # fmt: skip
-        return out
+            ops += [hw.MAD4, hw.MAD3] if d.count < 4 else [hw.MAD4]
+        return [(op, order) for op in ops for order in orders]
 
-    s.vector(s.result(i), candidates, x, y, z)
+    s.vector(s.result(i), candidates, *sources)
 
 
 @rule(VDOT)
@@ -347,6 +356,23 @@ def _bitwise(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     s.emit(hw.BITWISE[_BITWISE[i.op]], dst=dst, src1=s.register_word(x), src2=s.word(y, 0xFFFF))
 
 
+_NARROW = {ZEXT8: 0xFF, ZEXT16: 0xFFFF}
+
+
+@rule(ZEXT8, ZEXT16)
+def _zero_extend(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    s.emit(hw.BITWISE["and"], dst=dst, src1=s.register_word(i.args[0]), src2=immediate(_NARROW[i.op]))
+
+
+@rule(SEXT8, SEXT16)
+def _sign_extend(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    n = immediate(24 if i.op is SEXT8 else 16)
+    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    s.emit(hw.BITWISE["shl"], dst=t, src1=s.register_word(i.args[0]), src2=n)
+    s.emit(hw.BITWISE["asr"], dst=OperandReg(s.vreg(i.out), view=View((0,))), src1=t, src2=n)
+
+
 @rule(NOT)
 def _not(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     dst = OperandReg(s.vreg(i.out), view=View((0,)))
@@ -382,12 +408,15 @@ def _from_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
     """Convert the halves, which is exact, and round their sum once."""
     x = s.register_word(i.args[0])
     low, high, d = s.temporary(), s.temporary(), s.result(i)
-    for part, at, ty in ((low, 0, "u16"), (high, 1, "s16" if a.signed else "u16")):
+    short = upper_bits(i.args[0]) >> 16 == 0xFFFF
+    for part, at, ty in ((d, 0, "u16"),) if short else ((low, 0, "u16"), (high, 1, "s16" if a.signed else "u16")):
         view = View((at,), "f16")
         source = FixedView(x.base, view) if isinstance(x, FixedView) else OperandReg(x.v, x.unit, 1, view=view)
         if isinstance(source, OperandReg):
             source.view = View((2 * x.unit + at,) if isinstance(x, OperandReg) else (at,), "f16")
         s.emit(hw.PACK["f32", ty], dst=s.destination(part), src1=source)
+    if short:
+        return
     s.vector(d, lambda d: [(hw.MAD2["f32"], (0, 1, 2))], s.read(high), Source(None, (0x4780_0000,), "f32"), s.read(low))
 
 

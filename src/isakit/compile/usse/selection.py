@@ -102,6 +102,7 @@ class UsseSelection(Selection):
         self.uses = count_uses(f)
         self.fixed: dict[tuple[str, str], VReg] = {}
         self.copies: dict[Any, VReg] = {}
+        self.reads = self._count_reads()
         self.begun: set[tuple[VReg, int]] = set()
         self.parts: dict[IrValue, tuple[IrValue, int]] = {}
         """Values that are computed in their place in a vector: (the vector, first element)."""
@@ -126,6 +127,21 @@ class UsseSelection(Selection):
                 if self._own(a) and a.ins is not None and a.ins.block is i.block and whole:
                     self.parts[a] = (i.out, at)
                 at += n
+
+    def _count_reads(self) -> dict[IrValue, int]:
+        """Return how many operations read each value, through what costs nothing."""
+        reads: dict[IrValue, int] = {}
+        for i in self.f.instructions():
+            if i.op in LAZY:
+                continue
+            roots: set[IrValue] = set()
+            for v in i.args:
+                while v.ins is not None and v.ins.op in (VNEG, VABS, SWIZZLE):
+                    v = v.ins.args[0]
+                roots.add(v)
+            for v in roots:
+                reads[v] = reads.get(v, 0) + 1
+        return reads
 
     def _own(self, v: IrValue) -> bool:
         """Return whether an instruction computes a value that one other operation reads."""
@@ -206,10 +222,13 @@ class UsseSelection(Selection):
         """Return the register that an input or output has."""
         got = self.fixed.get((what, name))
         if got is None:
+            at = self.plan.register(what, name)
             apart = what == "output" and self.plan.stage != "fragment"
-            cls = self.registers.output if apart else self.registers.pair
-            got = self.fixed[what, name] = self.m.vreg(cls, self.plan.size(what, name))
-            got.fixed, got.color = True, self.plan.register(what, name)
+            own = self.registers.scalar if at % 2 else self.registers.pair
+            got = self.fixed[what, name] = self.m.vreg(
+                self.registers.output if apart else own, self.plan.size(what, name)
+            )
+            got.fixed, got.color = True, at
         return got
 
     def source(self, v: IrValue) -> Source:
@@ -234,11 +253,12 @@ class UsseSelection(Selection):
             return replace(self.source(i.args[0]), ty="f32")
         if i.op is INPUT:
             reg = self.fixed_register("input", INPUT.of(i).name, words(v.kind))
-            return Source(reg, tuple(range(n)), ty, extent=(0, n))
+            return Source(reg, tuple(range(n)), ty, extent=(0, n), reads=self.reads.get(v, 1))
         if i.op is UNIFORM:
-            return Source(Fixed("sa", self.plan.uniform(UNIFORM.of(i))), tuple(range(n)), ty, extent=(0, n))
-        at = self.place(v)
-        return Source(at.v, tuple(range(at.first, at.first + n)), ty, extent=(at.first, n))
+            at = Fixed("sa", self.plan.uniform(UNIFORM.of(i)))
+            return Source(at, tuple(range(n)), ty, extent=(0, n), reads=self.reads.get(v, 1))
+        d = self.place(v)
+        return replace(self.read(d), reads=self.reads.get(v, 1))
 
     def _read_from_register(self, v: IrValue) -> bool:
         return v.ins is not None and v.ins.op not in LAZY and not self.constant(v)
@@ -268,7 +288,7 @@ class UsseSelection(Selection):
             return None
         if s.base is None:
             return self._constant(reach, s, lanes)
-        bank, at = (s.base.bank, s.base.number) if isinstance(s.base, Fixed) else (s.base.cls.file, 0)
+        bank, at = (s.base.bank, s.base.number) if isinstance(s.base, Fixed) else (s.base.cls.file, s.base.color or 0)
         if (reach.internal and bank != "i") or (reach.own and not self._is_own(bank)):
             return None
         view = View(s.channels, s.ty, s.neg, s.abs)
@@ -307,9 +327,18 @@ class UsseSelection(Selection):
             return FixedView(Fixed("literal", base), view)
         return None
 
-    def fits(self, op: hw.UsseOp, sources: Sequence[Source], lanes: list[int]) -> int:
-        """Return how many sources an instruction cannot have as they are."""
-        return sum(self.operand(r, s, lanes) is None for (_, r), s in zip(op.sources, sources, strict=True))
+    def fits(self, op: hw.UsseOp, sources: Sequence[Source], lanes: list[int]) -> float:
+        """Return what the copies of sources cost that an instruction cannot have as they are.
+
+        A copy that others can use as well costs its share.
+        """
+        cost = 0.0
+        for (_, reach), s in zip(op.sources, sources, strict=True):
+            if self.operand(reach, s, lanes) is None:
+                shared = reach.internal or (len(s.channels) > 2 and s.ty == "f32")
+                have = shared and (s.base, *s.extent) in self.copies
+                cost += 0.01 if have else 1 / s.reads if shared and s.extent[1] else 1
+        return cost
 
     def copied(self, s: Source, internal: bool) -> Source:
         """Return a source in a register of its own, of internal ones if asked for.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from isakit.asm import Program
 from isakit.compile.ir import Function, Loc
 from isakit.compile.lower.allocate import OutOfRegistersError
-from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderSampler
+from isakit.compile.passes.values import no_value_unused, values_computed_once
+from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput
 from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, compile_program, optimized
 from isakit.compile.usse.emit import CodeText
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
@@ -18,6 +19,7 @@ from isakit.compile.usse.shader_passes import (
     facing_is_a_condition,
     result_has_its_format,
     texels_fetched_early,
+    texels_have_their_format,
     uniform_part,
 )
 from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
@@ -28,6 +30,7 @@ from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.instruction_sets import isa as sgx543
 
 SDK, COMPILER = 0x350, 0
+UNITS = 16
 SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fog", "WPOS": "position"}
 """Semantics of inputs of fragment programs to what is interpolated; texture coordinates beside them."""
 OUTPUTS = {"POSITION": "position", "COLOR": "color0", "FOG": "fog", "PSIZE": "pointsize"}
@@ -84,6 +87,8 @@ class ShaderCompilation:
         if not self.vertex:
             facing_is_a_condition(f, interface)
             result_has_its_format(f, interface)
+            optimized(f, (values_computed_once, no_value_unused))
+            texels_have_their_format(f)
             fetches = texels_fetched_early(f, interface)
         secondary, kinds = uniform_part(f)
         optimized(f, LATE)
@@ -115,9 +120,9 @@ class ShaderCompilation:
                 elif isinstance(i.attrs, UniformName):
                     self.used[i.attrs.name] = 1
                 elif i.op is SAMPLE:
-                    self.used[SAMPLE.of(i).sampler] = 1
+                    self.used[SAMPLE.of(i).sampler.partition("[")[0]] = 1
         for t in fetches:
-            self.used[t.sampler] = 1
+            self.used[t.sampler.partition("[")[0]] = 1
 
     def _kept(self, name: str) -> bool:
         return name in self.used or self.interface.keep_unused
@@ -144,25 +149,25 @@ class ShaderCompilation:
         """Add interpolated values and texels; return the number of primary attributes."""
         read = [i for i in self.interface.inputs if i.name in self.used and i.semantic != "FACE"]
         end = 0
-        units = {s.name: k for k, s in self._units().items()}
         for k in range(max(len(read), len(fetches))):
             i = read[k] if k < len(read) else None
             fetch = fetches[k] if k < len(fetches) else None
             more: dict[str, object] = {}
             if fetch is not None:
-                more = {"fetch": units[fetch.sampler], "coordinate": fetch.coordinate, "projection": fetch.projection,
-                        "texel": fetch.texel}  # fmt: skip
+                more = {"fetch": self._unit(fetch.sampler), "coordinate": fetch.coordinate}
+                more |= {"projection": fetch.projection, "texel": fetch.texel}
             if i is None:
                 at = self.builder.varying(None, **more)  # type: ignore[arg-type]
                 size = 0
             else:
                 n = self.used[i.name].bit_length() if i.semantic != "WPOS" else 4
                 n += n % 2 if i.type == "f32" else 0
-                at = self.builder.varying(_source(i), n, i.type, centroid=i.centroid, **more)  # type: ignore[arg-type]
+                source = _source(i)
+                if source is None:
+                    raise self.error(f"`{i.name}`: inputs of semantic {i.semantic} are not supported")
+                at = self.builder.varying(source, n, i.type, centroid=i.centroid, **more)  # type: ignore[arg-type]
                 size = words(f"{i.type}x{n}" if n > 1 else i.type)
                 self.plan.inputs[i.name] = at, size
-                if size % 2:
-                    raise self.error(f"`{i.name}`: a half value of one or two components is not supported")
             if fetch is not None:
                 texel = 4 if fetch.texel == "f32" else 2
                 self.plan.inputs[fetch.name] = at + size, texel
@@ -170,16 +175,23 @@ class ShaderCompilation:
             end = at + size
         return max(end + end % 2, words(self.interface.target))
 
-    def _units(self) -> dict[int, ShaderSampler]:
-        """Return the samplers by unit."""
-        out: dict[int, ShaderSampler] = {}
-        for s in self.interface.samplers:
-            if s.unit is not None:
-                out[s.unit] = s
-        for s in self.interface.samplers:
-            if s.unit is None:
-                out[next(k for k in range(16) if k not in out)] = s
+    def _units(self) -> dict[str, int]:
+        """Return the first unit of every sampler; those of an array follow each other. Raises CompileError."""
+        out: dict[str, int] = {}
+        taken: set[int] = set()
+        for s in sorted(self.interface.samplers, key=lambda s: s.unit is None):
+            free = (k for k in range(UNITS - s.array + 1) if taken.isdisjoint(range(k, k + s.array)))
+            unit = next(free, None) if s.unit is None else s.unit
+            if unit is None or unit + s.array > UNITS:
+                raise self.error(f"`{s.name}`: there are {UNITS} texture units")
+            out[s.name] = unit
+            taken.update(range(unit, unit + s.array))
         return out
+
+    def _unit(self, name: str) -> int:
+        """Return the unit of a sampler, or of an element `name[k]` of an array of them."""
+        stem, _, index = name.partition("[")
+        return self._units()[stem] + int(index[:-1] or 0)
 
     def _shared(self) -> int:
         """Add uniforms and samplers; return the first register sa after them."""
@@ -195,14 +207,14 @@ class ShaderCompilation:
             end = max(end, at + (u.components if u.type == "s32" else stride) * u.array)
         if end > SHARED:
             raise self.error(f"the uniforms take {end} registers; there are {SHARED}")
-        sampled = {SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE}
-        for unit, s in sorted(self._units().items()):
-            if not self._kept(s.name):
-                continue
-            at = self.builder.sampler(s.name, unit=unit, array=s.array, cube=s.kind == "cube", state=s.name in sampled)
-            if at >= 0:
-                self.plan.textures[s.name] = at
-                end = max(end, at + 4)
+        units = self._units()
+        for s in sorted(self.interface.samplers, key=lambda s: units[s.name]):
+            if self._kept(s.name):
+                self.builder.sampler(s.name, unit=units[s.name], array=s.array, cube=s.kind == "cube")
+        for name in dict.fromkeys(SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE):
+            at = self.builder.texture(self._unit(name))
+            self.plan.textures[name] = at
+            end = max(end, at + 4)
         return end + end % 2
 
     def _vertex_outputs(self) -> None:
@@ -306,10 +318,10 @@ class ShaderCompilation:
         return len(code.lines)
 
 
-def _source(i: ShaderInput) -> str:
+def _source(i: ShaderInput) -> str | None:
     if i.semantic.startswith("TEXCOORD"):
         return f"texcoord{int(i.semantic[8:] or 0)}"
-    return SOURCES[i.semantic]
+    return SOURCES.get(i.semantic)
 
 
 def _output(semantic: str) -> str | None:

@@ -88,6 +88,27 @@ def _coordinate(v: IrValue) -> tuple[str, str] | None:
     return (INPUT.of(v.ins).name, letters) if v.ins is not None and v.ins.op is INPUT else None
 
 
+def texels_have_their_format(f: Function) -> None:
+    """Ask for texels as f16 where that is what they are used as."""
+    readers: dict[IrValue, list[Ins]] = {}
+    for i in f.instructions():
+        for a in i.args:
+            readers.setdefault(a, []).append(i)
+    replaced: dict[IrValue, IrValue] = {}
+    for b in f.blocks:
+        for i in b.ins:
+            found = readers.get(i.out, []) if i.op is SAMPLE else []
+            half = found and all(r.op is VCVT and VCVT.of(r).to == "f16" for r in found)
+            if half and element(i.out.kind) == "f32":
+                kind = found[0].out.kind
+                i.become(SAMPLE(*SAMPLE.of(i)._replace(to=kind)), i.args)
+                i.outs = [IrValue(kind, i)]
+                replaced |= {r.out: i.out for r in found}
+    for b in f.blocks:
+        b.ins = [i for i in b.ins if not i.outs or i.out not in replaced]
+    replace(f, replaced)
+
+
 # --- what is the same for all ----------------------------------------------------------------------------------------
 def uniform_part(f: Function) -> tuple[Function | None, dict[str, str]]:
     """Move what depends on uniforms alone to a function of its own, which runs once.
