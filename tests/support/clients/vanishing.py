@@ -29,8 +29,8 @@ from support.clients.leftovers import descriptors, processes, until
 from support.clients.processes import SOURCE
 from support.clients.workbench import Address
 
-PATIENCE = 20.0
-"""Seconds that a server may take to be there."""
+PATIENCE = 120.0
+"""Seconds that a server may take to be there. The first one compiles the C libraries, on a machine that may be busy."""
 MARK = "ISAKIT_TEST_OF"
 """The variable by which a test finds the processes that its server has started."""
 KERNEL = ".kernel k\n.param out ptr\nagain:\n    add b32 $r0 $r0 $r0\n    bra #again\n"

@@ -128,7 +128,7 @@ def test_names_that_reach_files_are_refused_also_across_lines(where: str, name: 
     ("text", "language"),
     [('R"(\n#include "x"\n)"', "opencl"), ('u8R"a(" /* )a"', "cuda"), ('x = \\\nR\\\n"(', "cuda"),
      ("1'a\"/*'", "opencl"), ("1p+'\"' /*", "cuda"), ("1'\"'", "cuda"), ("1\xd7'a'", "cuda"),
-     ("/* never", "cuda"), ("a\0b", "cuda"),
+     ("%\\\\\n\n:include <x>", "cuda"), ("int a \\ \\\n\t\n= 1;", "opencl"), ("/* never", "cuda"), ("a\0b", "cuda"),
      ("a\ud800", "cuda"), ("\x1a", "cuda"), ("1'000", "opencl")],
 )  # fmt: skip
 def test_what_compilers_do_not_read_in_one_way_is_refused(text: str, language: str) -> None:

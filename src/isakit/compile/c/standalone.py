@@ -60,7 +60,7 @@ def standalone(text: str, language: str, path: str) -> str:
 
 
 class _LogicalLines:
-    """A text whose lines are joined where they end with a backslash; `text` has no such line."""
+    """A text whose lines are joined where they end with a backslash."""
 
     def __init__(self, text: str) -> None:
         self._rows = text.split("\n")
@@ -106,6 +106,8 @@ def _refused(text: str, tokens: re.Pattern[str]) -> Iterator[tuple[int, str, str
     """Where something is refused, what, and why."""
     for m in _CONTROL.finditer(text):
         yield m.start(), ascii(m[0]), "is not taken here"
+    for m in _SPLICE.finditer(text):  # made by joining lines; the compiler would join once more
+        yield m.start(), "\\", "ends a line and the line it goes on in, too"
     for m in tokens.finditer(text):
         end = text[m.end() : m.end() + 1]
         if m["comment"] is not None and m[0].startswith("/*") and (len(m[0]) < 4 or not m[0].endswith("*/")):
