@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Register,
         SpecialRegister,
     )
+    from isakit.compile.shading.compiled import compile_shader
     from isakit.corpora import sweep
     from isakit.description import Kernel, Module, Param
     from isakit.errors import (
@@ -72,6 +73,7 @@ __all__ = [
     "Register",
     "SpecialRegister",
     "UnknownIsaError",
+    "compile_shader",
     "isa",
     "kernel",
     "load",
@@ -84,6 +86,7 @@ __getattr__, __dir__ = lazy(
     {
         "isakit.asm": "Program",
         "isakit.codec": "CodeAddress Condition Flag Immediate Instruction Memory Operand Register SpecialRegister",
+        "isakit.compile.shading.compiled": "compile_shader",
         "isakit.corpora": "sweep",
         "isakit.description": "Kernel Module Param",
         "isakit.errors": (

@@ -19,7 +19,8 @@ BAD_INPUT, USAGE, FAULT = 1, 2, 3
 COMMANDS = {
     "dis": "Disassemble a program file.",
     "asm": "Assemble a source text.",
-    "cc": "Compile a kernel from PTX, CUDA C, OpenCL C or Python.",
+    "cc": "Compile a kernel from PTX, CUDA C, OpenCL C or Python, or a shader from Cg or GLSL.",
+    "psp2cgc": "Compile a Cg shader with the options of Sony's compiler.",
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "cfg": "Show the control-flow graph of a program.",

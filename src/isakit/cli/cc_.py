@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isakit.cli.cc_shader import ENDINGS as SHADERS
+from isakit.cli.cc_shader import FORMATS, LANGUAGES, CompiledShaderFile, ShaderErrors, compile_file
 from isakit.cli.common import echo, echo_json, json_option, read_bytes, read_text, shown, variant_option, write_bytes
 from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
 from isakit.errors import CompileError, IsakitError
@@ -16,8 +18,8 @@ from isakit.results import OMITTED, Omitted, Output, record
 if TYPE_CHECKING:
     from isakit.compile import Compiled
 
-_ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python"}
-_LANGUAGES = ("ptx", "cuda", "opencl", "python")
+_ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python", **SHADERS}
+_LANGUAGES = ("ptx", "cuda", "opencl", "python", *LANGUAGES)
 
 
 @record
@@ -42,7 +44,7 @@ class CompiledFile:
     errors: list[SourceError]
 
 
-OUTPUT = Output("cc", 1, lambda: CompiledFile)
+OUTPUT = Output("cc", 1, lambda: CompiledFile | CompiledShaderFile | ShaderErrors)
 
 
 @click.command(
@@ -51,7 +53,8 @@ OUTPUT = Output("cc", 1, lambda: CompiledFile)
 Examples:
   isakit cc kernel.ptx                      shows the code, with the PTX it comes from
   isakit cc kernel.cu -V gt200 -o kernel.cubin --emit elf
-  isakit cc kernels.py --emit ptx""",
+  isakit cc kernels.py --emit ptx
+  isakit cc texture_f.cg -o texture_f.gxp   a shader for the Vita; --format c writes an array of C""",
 )
 @variant_option
 @click.option(
@@ -59,9 +62,17 @@ Examples:
 )
 @click.option("-o", "--output", metavar="OUT", default="-", help="The file to write.  [default: -]")
 @click.option(
-    "--emit", type=click.Choice(["ptx", "asm", "cubin", "elf"]),
-    help="PTX, assembly, a text cubin, an ELF cubin.  [default: asm; elf where OUT ends in .cubin or .elf]",
+    "--emit", "--format", type=click.Choice(["ptx", "asm", "cubin", "elf", "gxp", "c"]),
+    help="PTX, assembly, a text cubin, an ELF cubin; a shader file, or that as an array of C.  [default: asm; elf and "
+    "gxp where OUT says so]",
 )  # fmt: skip
+@click.option("--stage", type=click.Choice(["vertex", "fragment"]), help="Of a shader.  [default: by its name or text]")
+@click.option(
+    "--target", default="f16x4", metavar="FORMAT", help="How a shader's colour leaves it: f16x4, f32x4, u8x4."
+)
+@click.option("--varying", "varyings", metavar="NAME=SEMANTIC", multiple=True,
+              help="What connects an input or output of GLSL, as v_tint=COLOR0; repeatable.")  # fmt: skip
+@click.option("-D", "macros", metavar="NAME[=TEXT]", multiple=True, help="Define a macro; repeatable.")
 @click.option("--maxregs", type=click.IntRange(4, 124), help="Registers per thread to use at most.")
 @click.option("-k", "--kernel", "kernels", metavar="NAME", multiple=True, help="Compile this kernel only; repeatable.")
 @click.option(
@@ -74,20 +85,35 @@ def command(
     language: str | None,
     output: str,
     emit: str | None,
+    stage: str | None,
+    target: str,
+    varyings: tuple[str, ...],
+    macros: tuple[str, ...],
     maxregs: int | None,
     kernels: tuple[str, ...],
     show: str | None,
     as_json: bool,
     file: str,
 ) -> None:
-    """Compile kernels for g80, g84, gt200, gt215 or mcp77.
+    """Compile kernels for g80, g84, gt200, gt215 or mcp77, and shaders for the Vita's sgx543.
 
     FILE is PTX, CUDA C (.cu), OpenCL C (.cl) or Python with @isakit.kernel functions (.py). C needs a clang that is
     installed. Python is read and not run: kernels are the decorated functions at the top of the file, constants are
     names that one assignment there gives a number. A kernel compiles as a whole or not at all: the others are still
     written, and the exit status is 1.
+
+    A shader is Cg as the Vita's programs are written in (.cg), or GLSL (.vert, .frag, .glsl). Its stage is that of its
+    name (x.frag, x_v.cg), or what only one stage has. Files are included from the shader's own folder.
     """
     language = language or _ENDINGS.get(os.path.splitext(file)[1], "ptx")
+    if language in LANGUAGES:
+        if emit not in (*FORMATS, None):
+            raise click.UsageError(f"a shader is written as {', '.join(FORMATS)}, not as {emit}")
+        compile_file(file, output, emit, as_json, language=language, stage=stage, target=target, defines=macros,
+                     connected=varyings)  # fmt: skip
+        return
+    if emit in ("gxp", "c"):
+        raise click.UsageError(f"a kernel is not written as {emit}")
     if emit is None:
         emit = "elf" if output.endswith((".cubin", ".elf")) else "asm"
     text, path, origin = _ptx(file, language)

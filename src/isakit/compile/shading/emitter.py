@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from isakit.compile.builder import IrBuilder
 from isakit.compile.ir import AnyOp, Const, Function, IrValue, Operation, PlainOp, operation
-from isakit.compile.ops import ADD, AND, CMP, MUL, PAND, PNOT, POR, PXOR, SAR, SEXT16, SHR, SUB, ZEXT16
+from isakit.compile.ops import ADD, AND, CMP, MUL, PAND, PNOT, POR, PXOR, SAR, SHL, SHR, SUB
 from isakit.compile.shading.conversion import rounded
 from isakit.compile.shading.types import FLOAT, HALF, ArrayType, Base, Numeric, StructType, Type
 from isakit.compile.vector_ops import (
@@ -301,7 +301,11 @@ class Emitter:
 
     def narrow(self, v: IrValue, want: Base) -> IrValue:
         """An integer as a base holds it."""
-        return self.op(SEXT16 if want.kind == "int" else ZEXT16, v) if want.bits == 16 else v
+        if want.bits != 16:
+            return v
+        if want.kind == "int":
+            return self.op(SAR, self.op(SHL, v, Const(16)), Const(16))
+        return self.op(AND, v, Const(0xFFFF))
 
     def as_f32(self, v: IrValue) -> IrValue:
         """A float value in single precision."""

@@ -230,16 +230,14 @@ class Program(Lowering):
         size, vectors = (of.vectors, of.size) if v.columns and of.is_matrix else (of.size, of.vectors)
         array = count * max(1, vectors)
         base = ir_base(of.base)
-        if base in ("r", "p"):
-            if size > 1:
-                raise ShadingError(v.pos, f"uniforms of type {of} are not supported; floats are", len(v.name))
-            record = ShaderUniform(name, 1, "s32", array)
-            kind_read = "r"
+        if base in ("r", "p"):  # every component is a word of its own
+            record = ShaderUniform(name, size, "s32", array)
+            array, read = array * size, "r"
         else:
             record = ShaderUniform(name, size, base, array)
-            kind_read = vector(base, size)
+            read = vector(base, size)
         self.interface.uniforms.append(record)
-        slots += [UniformSlot(name, k, kind_read) for k in range(array)]
+        slots += [UniformSlot(name, k, read) for k in range(array)]
 
     def _sampler(self, v: ShaderVariable) -> None:
         kind: Type = v.type

@@ -16,7 +16,6 @@ from isakit.compile.shading.parser import Parser
 from isakit.compile.shading.preprocessor import Preprocessed, Preprocessor, Resolver
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.typed import CheckedShader, TypedFunction
-from isakit.errors import CompileError
 
 STAGES = ("vertex", "fragment")
 _NAMES = {".vert": ("vertex", "glsl"), ".frag": ("fragment", "glsl"), ".glsl": ("", "glsl"), ".cg": ("", "cg"),
@@ -141,4 +140,4 @@ def _entry(shader: CheckedShader, name: str, got: Preprocessed) -> TypedFunction
     return known[0]
 
 
-__all__ = ["ENDINGS", "STAGES", "CompileError", "Front", "front_end", "language_of", "stage_of"]
+__all__ = ["ENDINGS", "LANGUAGES", "STAGES", "Front", "front_end", "language_of", "stage_of"]

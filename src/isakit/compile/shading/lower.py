@@ -65,7 +65,7 @@ class Lowering(ExpressionLowering):
 
     def at(self, pos: int) -> None:
         """Say where what follows comes from, and refuse programs that grow without bound."""
-        self.b.loc = (self.sources.line(pos), 0, 0)
+        self.b.loc = (*self.sources.place(pos), 0)
         block = self.b.block
         self.made += 1 + len(block.ins) - (self.counted[1] if self.counted[0] is block else 0)
         self.counted = block, len(block.ins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Const, IrValue
-from isakit.compile.ops import ADD, AND, MUL, NOT, OR, SAR, SEXT16, SHL, SHR, SUB, XOR, ZEXT16
+from isakit.compile.ops import ADD, AND, MUL, NOT, OR, SAR, SHL, SHR, SUB, XOR
 from isakit.compile.shading.emitter import Values, float_const, ir_base, kinds
 from isakit.compile.shading.expansions import (
     EXPANSIONS,
@@ -38,7 +38,7 @@ from isakit.compile.shading.typed import (
     TypedStep,
     TypedUnary,
 )
-from isakit.compile.shading.types import FLOAT, ArrayType, Numeric, SamplerType, StructType, Type
+from isakit.compile.shading.types import FLOAT, USHORT, ArrayType, Numeric, SamplerType, StructType, Type
 from isakit.compile.shading.variables import Variables
 from isakit.compile.vector_ops import BITS, UNIFORM, UNIFORM_AT, VNEG, count
 
@@ -275,12 +275,12 @@ class ExpressionLowering(Variables):
         if have.is_float:
             scalars = [self.op(BITS("r"), v) if have.base.bits == 32 else half_bits(self, v) for v in scalars]
         if have.base.bits < want.base.bits:
-            low = [self.op(ZEXT16, v) for v in scalars]
+            low = [self.narrow(v, USHORT) for v in scalars]
             scalars = [self.op(OR, low[k], self.op(SHL, low[k + 1], Const(16))) for k in range(0, len(low), 2)]
         elif have.base.bits > want.base.bits:
             scalars = [v for s in scalars for v in (s, self.op(SHR, s, Const(16)))]
         if want.base.bits == 16 and not want.is_float:
-            scalars = [self.op(SEXT16 if want.base.kind == "int" else ZEXT16, v) for v in scalars]
+            scalars = [self.narrow(v, want.base) for v in scalars]
         if not want.is_float:
             return scalars
         if want.base.bits == 32:

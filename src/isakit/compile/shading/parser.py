@@ -55,6 +55,8 @@ class Parser:
     def __init__(self, tokens: list[Token], language: Language) -> None:
         self.tokens, self.language, self.at, self.nested = tokens, language, 0, 0
         self.token = tokens[0]
+        self.wanted = "a declaration"
+        """What a type would be the beginning of."""
         self.structs: set[str] = set()
         self.aliases: dict[str, TypeSyntax] = {}
         self.declarations: list[Declaration] = []
@@ -260,7 +262,7 @@ class Parser:
         t = self.token
         if not self.is_type():
             if t.kind != "word" or t.text in _NO_NAMES:
-                self.unexpected("a declaration" if not self.nested else "a type")
+                self.unexpected(self.wanted)
             what = self.language.refused.get(t.text)
             if what:
                 raise ShadingError(t.pos, f"{what} are not supported", len(t.text))
@@ -345,6 +347,7 @@ class Parser:
         self.expect("(")
         if self.token.text == "void" and self.ahead().kind == ")":
             self.step()
+        self.wanted = "a parameter"
         while not self.on(")"):
             found = self.qualified()
             if found is None:
@@ -358,6 +361,7 @@ class Parser:
             if not self.take(","):
                 break
         self.expect(")", " or `,`")
+        self.wanted = "a declaration"
         semantic = self.semantic()
         if self.take(";"):
             return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, None)

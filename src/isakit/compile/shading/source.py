@@ -71,6 +71,23 @@ class ShaderSources:
         k = bisect_right(self.renumberings, pos, key=lambda r: r.pos) - 1
         return self.renumberings[k] if k >= 0 and self.renumberings[k].pos >= file.first else None
 
+    def place(self, pos: int) -> tuple[int, int]:
+        """The line of a place, as `#line` counts, and the number of its file."""
+        return self.line(pos), self.files.index(self._file(pos))
+
+    def path(self, number: int) -> str:
+        """The name of a file by its number."""
+        return self.files[number].path
+
+    def at_line(self, line: int, message: str, notes: tuple[str, ...] = ()) -> Diagnostic:
+        """A message about a whole line of the last text."""
+        file = self.files[-1]
+        start = file.starts[max(0, min(line, len(file.starts)) - 1)]
+        end = file.text.find("\n", start)
+        row = file.text[start : end if end >= 0 else len(file.text)]
+        blanks = len(row) - len(row.lstrip())
+        return self.diagnostic(file.first + start + blanks, message, len(row.strip()), notes)
+
     def renumber(self, pos: int, number: int, path: str | None) -> None:
         """Count the line after that of a place as `number`."""
         file = self._file(pos)

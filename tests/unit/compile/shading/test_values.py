@@ -380,3 +380,12 @@ def test_both_languages_make_the_same_of_the_same():
     a, _ = run(one, inputs=given, uniforms={"u": [[1, 2, 3, 4]]})
     b, _ = run(two, language="glsl", inputs=given, uniforms={"u": [[1, 2, 3, 4]]})
     assert list(a.outputs["main"]) == list(b.outputs["c"])
+
+
+def test_uniforms_of_integers_are_words():
+    text = """uniform int2 a[3]; uniform bool b; uniform int i;
+    float4 main() : COLOR { return float4(a[1], a[i].y, b ? 7 : 8); }"""
+    done, interface = run(text, uniforms={"a": [1, 2, 3, 4, 5, 6], "b": [1], "i": [2]})
+    assert list(done.outputs["main"]) == [3, 4, 6, 7]
+    assert [(u.name, u.components, u.type, u.array) for u in interface.uniforms] == [
+        ("a", 2, "s32", 3), ("b", 1, "s32", 1), ("i", 1, "s32", 1)]  # fmt: skip

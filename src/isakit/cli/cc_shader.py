@@ -1,0 +1,115 @@
+"""`isakit cc` for shaders."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from isakit.cli.common import echo, echo_json, read_text, shown, write_bytes
+from isakit.cli.shapes import SourceError, source_errors
+from isakit.errors import CompileError
+from isakit.results import record
+
+if TYPE_CHECKING:
+    from isakit.compile.shading.compiled import ShaderBuild
+
+LANGUAGES = ("cg", "glsl")
+ENDINGS = {".cg": "cg", ".hlsl": "cg", ".vert": "glsl", ".frag": "glsl", ".glsl": "glsl"}
+FORMATS = ("gxp", "asm", "c")
+
+
+@record
+class CompiledShaderFile:
+    """A compiled shader: the bytes of its file, and the instructions of its two programs."""
+
+    stage: str
+    language: str
+    bytes: int
+    primary_instructions: int
+    secondary_instructions: int
+    parameters: list[str]
+    warnings: list[SourceError]
+
+
+@record
+class ShaderErrors:
+    """What is wrong with a shader."""
+
+    errors: list[SourceError]
+
+
+def macros(given: Sequence[str]) -> dict[str, str]:
+    """Return the macros of `-D NAME=TEXT` options; one without a text is 1."""
+    pairs = (text.partition("=") for text in given)
+    return {name: value if mark else "1" for name, mark, value in pairs}
+
+
+def varyings(given: Sequence[str]) -> dict[str, str]:
+    """Return the semantics of `--varying NAME=SEMANTIC` options. Raises click.BadParameter."""
+    out: dict[str, str] = {}
+    for text in given:
+        name, mark, semantic = text.partition("=")
+        if not mark or not name or not semantic:
+            raise click.BadParameter(f"{text!r}: write NAME=SEMANTIC, as v_tint=COLOR0", param_hint="--varying")
+        out[name] = semantic
+    return out
+
+
+def compile_file(
+    file: str, output: str, emit: str | None, as_json: bool, *, language: str, stage: str | None, target: str,
+    defines: Sequence[str], connected: Sequence[str],
+) -> None:  # fmt: skip
+    """Compile a shader and write it. Raises CompileError."""
+    from isakit.compile.shading.compiled import beside, build_shader
+
+    text = read_text(file)
+    try:
+        made = build_shader(text, stage=stage, language=language, path=shown(file), target=target,
+                            defines=macros(defines), varyings=varyings(connected),
+                            resolver=None if file == "-" else beside(file))  # fmt: skip
+    except CompileError as e:
+        if as_json:
+            echo_json(
+                CompiledShaderFile(stage or "", language, 0, 0, 0, [], [], source_errors(e.diagnostics, named=True))
+            )
+        raise
+    for d in made.warnings:
+        echo(str(d).replace(": error: ", ": warning: ", 1), err=True)
+    if as_json:
+        echo_json(_result(made))
+        return
+    write_bytes(output, _emitted(made, emit or _format_of(output), file))
+
+
+def _format_of(output: str) -> str:
+    ending = os.path.splitext(output)[1].lower()
+    return {".gxp": "gxp", ".c": "c", ".h": "c"}.get(ending, "asm" if output == "-" else "gxp")
+
+
+def _result(made: ShaderBuild) -> CompiledShaderFile:
+    s = made.shader
+    return CompiledShaderFile(
+        made.stage, made.language, len(made.data), len(s.primary), len(s.secondary),
+        [p.name for p in s.parameters], source_errors(made.warnings, named=True),
+    )  # fmt: skip
+
+
+def _emitted(made: ShaderBuild, emit: str, file: str) -> bytes:
+    if emit == "gxp":
+        return made.data
+    if emit == "c":
+        return c_array(made.data, os.path.splitext(os.path.basename(file))[0] if file != "-" else "shader").encode()
+    return made.shader.listing().encode()
+
+
+def c_array(data: bytes, stem: str) -> str:
+    """Return a file as an array of C, aligned as the system wants a program."""
+    name = re.sub(r"\W", "_", stem, flags=re.ASCII)
+    name = f"_{name}" if name[:1].isdigit() or not name else name
+    rows = [", ".join(f"0x{b:02x}" for b in data[k : k + 16]) for k in range(0, len(data), 16)]
+    body = "".join(f"    {row},\n" for row in rows)
+    return f"static const unsigned char {name}_gxp[{len(data)}] __attribute__((aligned(16))) = {{\n{body}}};\n"

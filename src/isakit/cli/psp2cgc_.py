@@ -1,0 +1,102 @@
+"""`isakit psp2cgc`."""
+
+from __future__ import annotations
+
+import click
+
+from isakit.cli.common import echo, read_text, shown, write_bytes
+from isakit.errors import CompileError
+
+PROFILES = {"sce_vp_psp2": "vertex", "sce_fp_psp2": "fragment"}
+WITH_VALUE = {
+    "-profile": "sce_vp_psp2 or sce_fp_psp2: the stage",
+    "-o": "the file to write",
+    "-D": "NAME[=TEXT], a macro",
+    "-I": "a folder with files to include; those of the source's own are always found",
+    "-entry": "the function that is the program",
+}
+IDLE = {
+    "-W": "warnings (-W0 to -W4)", "-Wperf": "warnings about speed", "-Werror": "warnings as errors",
+    "-pedantic": "more warnings", "-nowarn": "no warnings", "-cache": "a cache", "-O": "optimisation (-O0 to -O4)",
+    "-fastmath": "less exact arithmetic", "-nofastmath": "its opposite", "-fastprecision": "half precision",
+    "-nofastprecision": "its opposite", "-fastint": "short integers", "-nofastint": "its opposite",
+    "-bestprecision": "single precision", "-invpos": "positions alike in all programs", "-noinvpos": "its opposite",
+    "-sdb": "debugging information", "-nosdb": "its opposite", "-nostdlib": "no library", "-quiet": "no messages",
+    "-strict": "strict checks", "-packing": "a packing of uniforms",
+}  # fmt: skip
+
+
+class Words:
+    """What the words of a command line say."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.given: dict[str, list[str]] = {}
+        self.files: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            name = next((n for n in ("-D", "-I") if word.startswith(n)), word)
+            if name in WITH_VALUE:
+                value = word.removeprefix(name) or next(rest, "")
+                if not value:
+                    raise click.UsageError(f"{name} needs a value: {WITH_VALUE[name]}")
+                self.given.setdefault(name, []).append(value)
+            elif word == "-" or not word.startswith("-"):
+                self.files.append(word)
+            elif word not in IDLE and not (word[:2] in IDLE and word[2:].isdecimal()):
+                raise click.UsageError(f"there is no option {word!r}")
+
+    def last(self, name: str, default: str = "") -> str:
+        """Return the value that an option was given last."""
+        return self.given.get(name, [default])[-1]
+
+
+@click.command(
+    "psp2cgc",
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    options_metavar="",
+    epilog="""\b
+Examples:
+  isakit psp2cgc -profile sce_fp_psp2 -W4 texture_f.cg -o texture_f.gxp
+  make CGC="isakit psp2cgc" """,
+)
+@click.argument("words", metavar="[OPTIONS] FILE -o OUT", nargs=-1, type=click.UNPROCESSED)
+def command(words: tuple[str, ...]) -> None:
+    """Compile a Cg shader, with the options that makefiles give Sony's compiler.
+
+    Options stand in any order. Messages are written as file(line,column): error: text.
+    """
+    if not words or {"-h", "--help", "-help"} & set(words):
+        context = click.get_current_context()
+        click.echo(f"{context.get_help()}\n\nOptions:\n{listing()}", nl=False)
+        return
+    asked = Words(words)
+    if len(asked.files) != 1:
+        raise click.UsageError(f"one source file is compiled, not {len(asked.files)}")
+    profile, output = asked.last("-profile"), asked.last("-o")
+    if profile not in PROFILES:
+        given = f", not {profile}" if profile else ""
+        raise click.UsageError(f"-profile is {' or '.join(PROFILES)}{given}")
+    if not output:
+        raise click.UsageError("-o OUT says which file to write")
+    from isakit.cli.cc_shader import macros
+    from isakit.compile.shading.compiled import beside, build_shader
+
+    (file,) = asked.files
+    try:
+        made = build_shader(read_text(file), stage=PROFILES[profile], language="cg", path=shown(file),
+                            entry=asked.last("-entry", "main"), defines=macros(asked.given.get("-D", [])),
+                            resolver=beside(file, asked.given.get("-I", [])))  # fmt: skip
+    except CompileError as e:
+        for d in e.diagnostics:
+            echo(f"{d.path}({d.line},{d.column}): error: {d.message}", err=True)
+        click.get_current_context().exit(1)
+    for d in made.warnings:
+        echo(f"{d.path}({d.line},{d.column}): warning: {d.message}", err=True)
+    write_bytes(output, made.data)
+
+
+def listing() -> str:
+    """Return the options as text."""
+    rows = [*WITH_VALUE.items(), *((n, f"{what}; taken, without effect") for n, what in IDLE.items())]
+    width = max(len(n) for n, _ in rows)
+    return "".join(f"  {name:{width}}  {what}\n" for name, what in rows)

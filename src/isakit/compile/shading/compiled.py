@@ -1,0 +1,132 @@
+"""Shaders from source text to shader modules, with the lines that their instructions come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from isakit.compile.shading.front import LANGUAGES, STAGES, front_end, language_of, stage_of
+from isakit.compile.shading.preprocessor import Resolver
+from isakit.compile.shading.source import ShaderSources
+from isakit.compile.usse.shader_file import compile_shader_ir
+from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.formats import Shader
+from isakit.formats.gxp import read_gxp
+from isakit.lean import dataclass
+from isakit.line_table import LineTable, SourceLine
+
+TARGETS = ("f16x4", "f32x4", "u8x4")
+"""How the colour of a fragment program leaves it."""
+_BYTES = 8
+
+
+@dataclass
+class ShaderBuild:
+    """A compiled shader: the module, the bytes of its file, and what its author should know."""
+
+    shader: Shader
+    data: bytes
+    stage: str
+    language: str
+    warnings: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+
+def compile_shader(
+    text: str,
+    *,
+    stage: str | None = None,
+    language: str | None = None,
+    path: str = "<text>",
+    entry: str = "main",
+    target: str = "f16x4",
+    defines: Mapping[str, str] | None = None,
+    varyings: Mapping[str, str] | None = None,
+    resolver: Resolver | None = None,
+) -> Shader:
+    """Compile a shader for the Vita's SGX543.
+
+    Args:
+        text: Cg or GLSL.
+        stage: `vertex` or `fragment` (default: what the path or the text says).
+        language: `cg` or `glsl` (default: likewise).
+        path: name of the text in messages.
+        entry: the function that is the program.
+        target: how the colour leaves a fragment program: `f16x4`, `f32x4`, or `u8x4` for the colour of the tile itself.
+        defines: macros by name.
+        varyings: what connects inputs and outputs of GLSL, by name: `{"v_tint": "COLOR0"}`. Others get texture
+            coordinates, in the order of their declarations.
+        resolver: finds the files that the text includes: (name, path of the file that asks) to (path, text). Without
+            it nothing is included.
+
+    Returns:
+        The module: it runs with `isakit.usse.run`, and its programs have line tables.
+
+    Raises CompileError with everything that is wrong.
+    """
+    return build_shader(text, stage=stage, language=language, path=path, entry=entry, target=target, defines=defines,
+                        varyings=varyings, resolver=resolver).shader  # fmt: skip
+
+
+def build_shader(
+    text: str,
+    *,
+    stage: str | None = None,
+    language: str | None = None,
+    path: str = "<text>",
+    entry: str = "main",
+    target: str = "f16x4",
+    defines: Mapping[str, str] | None = None,
+    varyings: Mapping[str, str] | None = None,
+    resolver: Resolver | None = None,
+) -> ShaderBuild:
+    """Compile a shader, as `compile_shader` does, and keep the bytes of its file and the warnings."""
+    language = language or language_of(path, text)
+    if language not in LANGUAGES:
+        raise IsakitError(f"{language!r} is no shading language; there are {' and '.join(LANGUAGES)}")
+    stage = stage or stage_of(path, text)
+    if stage is None:
+        notes = ("name the stage, vertex or fragment",)
+        said = "the text does not say whether it is a vertex or a fragment program"
+        raise CompileError([Diagnostic(1, 1, said, text.partition("\n")[0][:160], notes=notes, path=path)])
+    if stage not in STAGES:
+        raise IsakitError(f"{stage!r} is no stage; there are {' and '.join(STAGES)}")
+    if target not in TARGETS:
+        raise IsakitError(f"{target!r} is no target; there are {', '.join(TARGETS)}")
+    front = front_end(text, stage=stage, language=language, path=path, entry=entry, target=target, defines=defines,
+                      varyings=varyings, resolver=resolver)  # fmt: skip
+    try:
+        made = compile_shader_ir(front.function, front.interface)
+    except CompileError as e:
+        raise CompileError([_placed(d, front.sources) for d in e.diagnostics]) from None
+    shader = read_gxp(made.data, path if path != "<text>" else None)
+    for name, lines in (("primary", made.lines), ("secondary", made.secondary_lines)):
+        rows = ((_BYTES * at, SourceLine(0, front.sources.path(loc[1]), loc[0])) for at, loc in lines.items() if loc[0])
+        shader.kernels[name].lines = LineTable(rows)
+    return ShaderBuild(shader, made.data, stage, language, front.sources.warnings)
+
+
+def _placed(d: Diagnostic, sources: ShaderSources) -> Diagnostic:
+    """A message of the back end, which knows a line, with that line."""
+    return sources.at_line(d.line, d.message, d.notes)
+
+
+def beside(top: str, folders: Sequence[str] = ()) -> Resolver:
+    """Return what finds files beside a file and in other folders, in folders below these, and nowhere else."""
+    roots = [os.path.realpath(f) for f in (os.path.dirname(os.path.abspath(top)), *folders)]
+
+    def find(name: str, asking: str) -> tuple[str, str]:
+        if os.path.isabs(name):
+            raise OSError("only files beside the shader are included")
+        for near in (os.path.dirname(asking) or ".", *folders):
+            path = os.path.join(near, name)
+            real = os.path.realpath(path)
+            if os.path.isfile(real) and any(os.path.commonpath([root, real]) == root for root in roots):
+                with open(real, "rb") as f:
+                    return path, f.read().decode("utf-8-sig", "replace")
+        raise OSError("there is no such file beside the shader")
+
+    return find
+
+
+__all__ = ["STAGES", "TARGETS", "ShaderBuild", "beside", "build_shader", "compile_shader"]

@@ -1,0 +1,167 @@
+"""`isakit cc` and `isakit psp2cgc` on shaders."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import isakit
+from isakit.cli.app import app
+from isakit.cli.schema_ import schema
+from support.clients import command_line
+from support.oracles.json_schemas import problems
+
+TINT = """float4 main(float2 uv : TEXCOORD0, float4 color : COLOR, uniform sampler2D image) : COLOR
+{
+    float4 texel = tex2D(image, uv);
+    if (texel.a < 0.5)
+        discard;
+    return texel * color * SCALE;
+}
+"""
+VERTEX = "attribute vec4 position; varying vec2 uv; void main() { gl_Position = position; uv = position.xy; }"
+
+
+def run(*words: object, stdin: str = "", code: int = 0):
+    return command_line.run(*(str(w) for w in words), stdin=stdin, code=code)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "tint_f.cg").write_text(f"#define SCALE 1\n{TINT}")
+    (tmp_path / "wrong_f.cg").write_text(TINT.replace("tex2D", "text2D").replace("SCALE", "1"))
+    (tmp_path / "place.vert").write_text(VERTEX)
+    return tmp_path
+
+
+def colour(path: Path, alpha: int) -> tuple[list[float], bool]:
+    texture = np.full((2, 2, 4), [255, 255, 255, alpha], np.uint8)
+    out = isakit.usse.run(
+        isakit.load(path),
+        varyings={"texcoord0": [[0.5, 0.5]], "color0": [[1, 0.5, 0.25, 1]]},
+        textures={"image": texture},
+    )
+    return [float(x) for x in out.color[0]], bool(out.discard[0])
+
+
+def test_a_shader_file(folder: Path) -> None:
+    out = folder / "tint.gxp"
+    run("cc", folder / "tint_f.cg", "-o", out)
+    assert colour(out, 255) == ([1, 0.5, 0.25, 1], False)
+    assert colour(out, 100)[1]
+
+
+def test_psp2cgc_writes_the_same_file(folder: Path) -> None:
+    a, b = folder / "a.gxp", folder / "b.gxp"
+    run("cc", folder / "tint_f.cg", "-o", a)
+    run("psp2cgc", "-W4", "-cache", folder / "tint_f.cg", "-o", b, "-profile", "sce_fp_psp2", "-O3", "-DX=1", "-D", "Y")
+    assert a.read_bytes() == b.read_bytes()
+
+
+def test_the_listing_is_that_of_the_file(folder: Path) -> None:
+    run("cc", folder / "tint_f.cg", "-o", folder / "a.gxp")
+    text = run("cc", folder / "tint_f.cg").stdout
+    (folder / "a.s").write_text(text)
+    run("asm", "-m", "usse", folder / "a.s", "--format", "gxp", "-o", folder / "b.gxp")
+    assert (folder / "a.gxp").read_bytes() == (folder / "b.gxp").read_bytes()
+
+
+def test_an_array_of_c(folder: Path) -> None:
+    run("cc", folder / "tint_f.cg", "-o", folder / "a.gxp")
+    text = run("cc", folder / "tint_f.cg", "--format", "c").stdout
+    data = (folder / "a.gxp").read_bytes()
+    assert f"tint_f_gxp[{len(data)}]" in text
+    assert bytes(int(x, 16) for x in re.findall(r"0x(\w\w)", text)) == data
+
+
+def test_json(folder: Path) -> None:
+    shape = schema("cc")
+    for name in ("tint_f.cg", "wrong_f.cg", "place.vert"):
+        result = json.loads(run("cc", folder / name, "--json", code=1 if "wrong" in name else 0).stdout)
+        assert not problems(result, shape)
+        if "wrong" in name:
+            assert result["errors"][0] == {
+                "path": str(folder / name), "line": 3, "column": 20, "message": "there is no function `text2D`",
+                "notes": ["did you mean `tex2D` or `h4tex2D` or `f4tex2D`?"],
+            }  # fmt: skip
+        else:
+            assert result["stage"] == ("fragment" if "tint" in name else "vertex")
+
+
+def test_macros_and_included_files(folder: Path) -> None:
+    (folder / "part").mkdir()
+    (folder / "part" / "scale.h").write_text("#define HALF 0.5")
+    (folder / "a_f.cg").write_text(f'#include "part/scale.h"\n{TINT}')
+    run("cc", folder / "a_f.cg", "-D", "SCALE=HALF", "-o", folder / "a.gxp")
+    assert colour(folder / "a.gxp", 255)[0] == [0.5, 0.25, 0.125, 0.5]
+
+
+def test_files_elsewhere_are_not_included(folder: Path) -> None:
+    (folder / "secret.h").write_text("#define SCALE 1")
+    inner = folder / "inner"
+    inner.mkdir()
+    for name in ("../secret.h", str(folder / "secret.h"), "missing.h"):
+        (inner / "a_f.cg").write_text(f'#include "{name}"\n{TINT}')
+        assert "cannot be included" in run("cc", inner / "a_f.cg", code=1).stderr
+    (inner / "link.h").symlink_to(folder / "secret.h")
+    (inner / "a_f.cg").write_text(f'#include "link.h"\n{TINT}')
+    assert "cannot be included" in run("cc", inner / "a_f.cg", code=1).stderr
+
+
+def test_standard_input(folder: Path) -> None:
+    done = run("cc", "-", "-x", "cg", "--stage", "fragment", stdin=TINT.replace("SCALE", "1"))
+    assert ".gxp fragment" in done.stdout
+    assert "cannot be included here" in run("cc", "-", "-x", "cg", stdin='#include "a.h"', code=1).stderr
+
+
+def test_the_stage_must_be_known(folder: Path) -> None:
+    (folder / "a.cg").write_text("float4 main() { return 1; }")
+    assert "name the stage" in run("cc", folder / "a.cg", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--emit", "elf"], "a shader is written as gxp, asm, c"),
+        (["--target", "u1"], "'u1' is no target"),
+        (["--varying", "x"], "write NAME=SEMANTIC"),
+    ],
+)
+def test_options_that_do_not_fit(folder: Path, words: list[str], said: str) -> None:
+    done = run("cc", folder / "tint_f.cg", *words, code=1 if "target" in words[0] else 2)
+    assert said in done.stderr
+
+
+def test_errors_of_psp2cgc_have_its_form(folder: Path) -> None:
+    path = folder / "wrong_f.cg"
+    words = ["psp2cgc", "-profile", "sce_fp_psp2", str(path), "-o", str(folder / "x.gxp")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1
+    assert done.stderr == f"{path}(3,20): error: there is no function `text2D`\n"
+    assert not (folder / "x.gxp").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-frobnicate"], "there is no option '-frobnicate'"),
+        (["-profile", "sce_gp_psp2", "a.cg", "-o", "b"], "-profile is sce_vp_psp2 or sce_fp_psp2, not sce_gp_psp2"),
+        (["a.cg", "b.cg"], "one source file is compiled, not 2"),
+        (["-profile", "sce_fp_psp2", "a.cg"], "-o OUT says which file to write"),
+        (["-profile"], "-profile needs a value"),
+    ],
+)
+def test_wrong_uses_of_psp2cgc(words: list[str], said: str) -> None:
+    assert said in run("psp2cgc", *words, code=2).stderr
+
+
+def test_psp2cgc_lists_its_options() -> None:
+    text = run("psp2cgc").stdout
+    assert "-fastprecision" in text
+    assert "taken, without effect" in text
+    assert run("psp2cgc", "--help").stdout == text
