@@ -271,6 +271,8 @@ class Module:
         program = instruction_set.disassemble(kernel.code, kernel.address, kind)
         if instruction_set.name == "tesla":
             program.kernel = kernel
+        else:
+            program.line_table = kernel.lines
         return program
 
     def constant_bytes(self, bank: int) -> bytes:

@@ -44,6 +44,8 @@ class Program(Sequence[Instruction]):
         self.labels: dict[str, int] = {}
         self.source_lines: dict[int, int] = {}
         self.path = ""
+        self.line_table: LineTable | None = None
+        """The lines of a program that has no kernel."""
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:
@@ -73,7 +75,7 @@ class Program(Sequence[Instruction]):
     @property
     def lines(self) -> LineTable | None:
         """The lines of PTX and source that the instructions come from; None if nothing says so."""
-        return self.kernel.lines if self.kernel is not None else None
+        return self.kernel.lines if self.kernel is not None else self.line_table
 
     @cached_property
     def source_table(self) -> LineTable | None:

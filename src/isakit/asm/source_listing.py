@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from isakit.asm.printer import lines
+from isakit.asm.printer import address_scale, lines
 from isakit.asm.program import Program
 from isakit.line_table import SourceLine
 
@@ -20,10 +20,10 @@ def source_listing(program: Program, *, labels: bool = True, header: bool = True
     Programs that know no lines are listed without. `header` as for `printer.lines`.
     """
     table = program.lines
-    shown = SourceLine()
+    shown, scale = SourceLine(), address_scale(program.decoder)
     for line in lines(program, labels=labels, header=header):
         found = _ADDRESS.search(line) if table is not None else None
-        where = table.at(int(found[1], 16)) if table is not None and found is not None else None
+        where = table.at(scale * int(found[1], 16)) if table is not None and found is not None else None
         if table is not None and where is not None:
             if where.line and (where.path, where.line) != (shown.path, shown.line):
                 text = table.source_text(where)

@@ -16,6 +16,7 @@ from isakit.results import record
 
 if TYPE_CHECKING:
     from isakit.compile.shading.compiled import ShaderBuild
+    from isakit.formats import Shader
 
 LANGUAGES = ("cg", "glsl")
 ENDINGS = {".cg": "cg", ".hlsl": "cg", ".vert": "glsl", ".frag": "glsl", ".glsl": "glsl"}
@@ -73,9 +74,7 @@ def compile_file(
                             resolver=None if file == "-" else beside(file))  # fmt: skip
     except CompileError as e:
         if as_json:
-            echo_json(
-                CompiledShaderFile(stage or "", language, 0, 0, 0, [], [], source_errors(e.diagnostics, named=True))
-            )
+            echo_json(ShaderErrors(source_errors(e.diagnostics, named=True)))
         raise
     for d in made.warnings:
         echo(str(d).replace(": error: ", ": warning: ", 1), err=True)
@@ -103,7 +102,18 @@ def _emitted(made: ShaderBuild, emit: str, file: str) -> bytes:
         return made.data
     if emit == "c":
         return c_array(made.data, os.path.splitext(os.path.basename(file))[0] if file != "-" else "shader").encode()
-    return made.shader.listing().encode()
+    return _listing(made.shader).encode()
+
+
+def _listing(shader: Shader) -> str:
+    """Return the whole file as a text that assembles to it, with the lines of the source between the instructions."""
+    from isakit.asm.source_listing import source_listing
+
+    out = shader.directives()
+    for name, program in (("primary", shader.primary), ("secondary", shader.secondary)):
+        if len(program):
+            out += [f".program {name}", *source_listing(program, header=False)]
+    return "".join(f"{line}\n" for line in out)
 
 
 def c_array(data: bytes, stem: str) -> str:
