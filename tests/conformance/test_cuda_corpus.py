@@ -117,10 +117,10 @@ def test_a_long_program_of_the_corpus_does_what_its_table_says(program: Program,
 
 
 def pixels(path: Path) -> NDArray[np.int64]:
-    """The bytes of a picture of the kind P6."""
-    found = re.fullmatch(rb"P6\s(?:#.*\n)*\d+\s\d+\s\d+\s(.*)", path.read_bytes(), re.DOTALL)
+    """The bytes of a picture of the kind P6, [rows, columns, 3]."""
+    found = re.fullmatch(rb"P6\s(?:#.*\n)*(\d+)\s(\d+)\s\d+\s(.*)", path.read_bytes(), re.DOTALL)
     assert found is not None
-    return np.frombuffer(found[1], np.uint8).astype(np.int64)
+    return np.frombuffer(found[3], np.uint8).astype(np.int64).reshape(int(found[2]), int(found[1]), 3)
 
 
 @pytest.mark.slow
@@ -131,6 +131,27 @@ def test_pictures_of_bicubic_texture_are_those_of_the_chip(tmp_path: Path) -> No
     for name in ("01_nearest.ppm", "02_bilinear.ppm"):
         expected = pixels(tmp_path / "sdk42/src/bicubicTexture/data" / name)
         assert (np.abs(pixels(path.parent / name) - expected) > 5).mean() < 0.001
+
+
+TILE = 16
+"""Pixels of an edge of the tiles that blocks of Mandelbrot take from a counter."""
+
+
+def black_tiles(picture: NDArray[np.int64], at_most: int = 0) -> set[tuple[int, int]]:
+    """The tiles (row, column) without a value above `at_most`."""
+    rows, columns = (range(0, n, TILE) for n in picture.shape[:2])
+    return {(y, x) for y in rows for x in columns if picture[y : y + TILE, x : x + TILE].max() <= at_most}
+
+
+@pytest.mark.slow
+def test_no_tile_of_mandelbrot_stays_black(tmp_path: Path) -> None:
+    """Its own comparison lets a hundred of them pass: blocks take tiles with one barrier, see `rules.turns`."""
+    path = copied(f"{SDK}/Mandelbrot", tmp_path)
+    assert "FAILED" not in run("--device", "sm_13", "--", path, "-qatest", folder=path.parent, timeout=1800).stdout
+    data = tmp_path / "sdk42/src/Mandelbrot/data"
+    for saved, name in (("mandelbrot.ppm", "Mandelbrot_fp64.ppm"), ("julia.ppm", "referenceJulia_fp64.ppm")):
+        picture = pixels(path.parent / saved)
+        assert black_tiles(picture) <= black_tiles(pixels(data / name), 8), saved
 
 
 @pytest.mark.parametrize(
