@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from isakit.spec.operands import CodeAddress, Condition, Memory, Operand, Register, SpecialRegister
 from isakit.spec.parts import Part
+from isakit.spec.parts.base import accesses
 from isakit.spec.record import Form
 
 if TYPE_CHECKING:
@@ -141,9 +142,9 @@ class _OfPart(dict[int, InstructionFacts]):
 
     def __missing__(self, word: int) -> InstructionFacts:
         isa, record = self.isa, self.form.record
-        reads, writes = self.part.accesses(word, self.name in isa.outputs, isa.outputs)
+        reads, writes = accesses(self.part.operand(word), self.name in isa.outputs, isa.outputs)
         whole = [r for r in writes if not r.partial and r.index_register is None]
-        operand: Any = self.part.operand_at(word, 0) if self.shown else None
+        operand: Any = self.part.operand(word) if self.shown else None
         guarded = operand is not None and guards(self.form, self.name, operand, word)
         found = InstructionFacts(
             places(reads, isa), places(writes, isa), places(whole, isa), guarded,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isakit.codec.compiled import CompiledForm
 from isakit.codec.facts import NOTHING, InstructionFacts, RegisterId, guards, places
 from isakit.spec.operands import CodeAddress, Operand, Register
+from isakit.spec.parts.base import accesses
 from isakit.spec.record import Form, InstructionKind, Record
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Instruction:
         at, out = self.unit_address, list[Operand]()
         for item in form.syntax:
             if item[0] == "{" and item != "{name}":
-                operand = form.parts[item[1:-1]].operand_at(self.word, at)
+                operand = form.parts[item[1:-1]].operand(self.word, at)
                 if operand is not None:
                     operand.name = item[1:-1]
                     out.append(operand)
@@ -196,7 +197,7 @@ class Instruction:
         if form is None or self.error is not None:
             return [], []
         outputs = self.decoder.isa.outputs
-        both = [p.accesses(self.word, n in outputs, outputs) for n, p in form.parts.items()]
+        both = [accesses(p.operand(self.word), n in outputs, outputs) for n, p in form.parts.items()]
         return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
 
     @property
@@ -262,7 +263,7 @@ class Instruction:
         name = form.code_address if form is not None and self.error is None else None
         if form is None or name is None:
             return None
-        found = form.parts[name].operand_at(self.word, self.unit_address)
+        found = form.parts[name].operand(self.word, self.unit_address)
         if not isinstance(found, CodeAddress):
             return None
         found.name = name

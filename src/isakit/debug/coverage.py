@@ -17,7 +17,7 @@ from isakit.codec.decoder import decoder
 from isakit.lean import dataclass
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
-from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Seq, Written
+from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Written
 from isakit.spec.isa import View
 
 Kind = Literal["form", "alternative", "value", "feature"]
@@ -92,10 +92,6 @@ def _part_items(
             if a.unless is None:
                 earlier.append(a.when)
         return
-    if isinstance(part, Seq):
-        for i, p in enumerate(part.parts):
-            yield from _part_items(p, f"{path}[{i}]", need, avoid)
-        return
     mask = part.static_mask()
     if not mask or isinstance(part, Imm) or mask.bit_count() > _WIDEST:
         return
@@ -110,13 +106,11 @@ def _has_illegal(part: Part) -> bool:
     """Return true if some alternative of an operand is a decode error."""
     if isinstance(part, Choice):
         return any(_has_illegal(a.part) for a in part.alternatives)
-    return any(_has_illegal(p) for p in part.parts) if isinstance(part, Seq) else isinstance(part, Illegal)
+    return isinstance(part, Illegal)
 
 
 def _surely_illegal(part: Part, have: Bits) -> bool:
     """Return true if an operand is a decode error in every word with the given bits."""
-    if isinstance(part, Seq):
-        return any(_surely_illegal(p, have) for p in part.parts)
     if not isinstance(part, Choice):
         return isinstance(part, Illegal)
     for k, a in enumerate(part.alternatives):

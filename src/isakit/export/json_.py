@@ -16,7 +16,6 @@ from isakit.sem.value import Value
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
 from isakit.spec.parts.choices import Choice
-from isakit.spec.parts.compose import Seq
 from isakit.spec.parts.template import Template
 from isakit.spec.record import Form, Record
 
@@ -140,8 +139,6 @@ def _part(part: Part) -> JsonObject:
         ]
     elif isinstance(part, Template):
         out["holes"] = {name: _part(p) for name, p in part.holes.items()}
-    elif isinstance(part, Seq):
-        out["parts"] = [_part(p) for p in part.parts]
     elif not part.addressed and 0 < part.possible().bit_count() <= _MOST_VALUES:
         from isakit.export.texts import subsets
 

@@ -17,7 +17,6 @@ from isakit.registry import VARIANTS
 from isakit.spec.isa import View
 from isakit.spec.parts import Part
 from isakit.spec.parts.choices import Choice
-from isakit.spec.parts.compose import Seq
 from isakit.spec.parts.numbers import Reg
 from isakit.spec.parts.template import Template
 
@@ -48,9 +47,6 @@ def words_of(isa: Isa) -> tuple[list[str], list[str], list[str]]:
                 visit(a.part)
         elif isinstance(part, Template):
             words.update(w for _, w, p in part.items if p is None and _SIMPLE.fullmatch(w))
-            for p in part.parts:
-                visit(p)
-        elif isinstance(part, Seq):
             for p in part.parts:
                 visit(p)
         elif isinstance(part, Reg):

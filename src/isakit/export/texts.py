@@ -17,7 +17,7 @@ from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Part
 from isakit.spec.parts.base import Bitless
 from isakit.spec.parts.choices import Choice
-from isakit.spec.parts.compose import Dependent, Seq
+from isakit.spec.parts.compose import Dependent
 from isakit.spec.parts.numbers import Imm, Reg, Relative
 from isakit.spec.parts.template import Template
 from isakit.spec.record import Form
@@ -239,8 +239,6 @@ class Model:
             return self._select(part, self.text, FixedText(UNREADABLE))
         if isinstance(part, Dependent):
             return self._switch(part, self.text)
-        if isinstance(part, Seq):
-            return Join(tuple(self.text(p) for p in part.parts), (part.glue,) * (len(part.parts) - 1))
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
 
     def _tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
@@ -299,7 +297,7 @@ class Model:
             return self._select(part, self.error, YES)
         if isinstance(part, Dependent):
             return self._switch(part, self.error)
-        if isinstance(part, (Template, Seq)):
+        if isinstance(part, Template):
             return _any([self.error(p) for p in part.parts])
         raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
 
@@ -318,7 +316,7 @@ class Model:
                     own.append(self.claimed(a.part))
                 cases.append((a.when, a.unless, _any(own)))
             return Select(tuple(cases), NO)
-        if isinstance(part, (Template, Seq)):
+        if isinstance(part, Template):
             return _any([self.claimed(p) for p in part.parts])
         if isinstance(part, (Imm, Reg)):
             return Mask(part.field.mask)
@@ -449,7 +447,7 @@ def alternatives(part: Part) -> Iterator[Part]:
 
 def _small(part: Part) -> bool:
     """Return true if a part becomes a table."""
-    made = isinstance(part, (Template, Choice, Seq))
+    made = isinstance(part, (Template, Choice))
     return part.possible().bit_count() <= (JOINED_BITS if made else TABLE_BITS)
 
 

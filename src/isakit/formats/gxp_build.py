@@ -96,7 +96,6 @@ class GxpBuilder:
         self._vertex_change = VertexVaryings()
         self._masks: dict[int, int] = {}
         self._raw: set[int] = set()
-        self._flag_change = 0
         self._literals: list[tuple[int, int]] = []
         self._textures: list[tuple[bool, int, int]] = []
         self._addresses: list[tuple[int, int, int]] = []

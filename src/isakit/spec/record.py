@@ -269,7 +269,7 @@ class Form:
             name = item[1:-1]
             t = item
             if item[0] == "{":
-                t = texts[name] if texts and name in texts else self.parts[name].text_at(word, address)
+                t = texts[name] if texts and name in texts else self.parts[name].text(word, address)
             if t:
                 out.append(t)
         return join_words(out)
@@ -298,7 +298,7 @@ class Form:
     @cached_property
     def mnemonics(self) -> list[str]:
         """Words that can start this form's operation, for finding it by name."""
-        from isakit.spec.parts import Choice, Enum, Literal, Seq
+        from isakit.spec.parts import Choice, Enum, Literal
 
         def of(part: Part) -> list[str]:
             if isinstance(part, Enum):
@@ -307,8 +307,6 @@ class Form:
                 return part.mnemonics
             if isinstance(part, Choice):
                 return [m for a in part.alternatives for m in of(a.part)]
-            if isinstance(part, Seq):
-                return of(part.parts[0])
             names = getattr(part, "mnemonics", None)
             return list(names) if names else []
 

@@ -149,7 +149,7 @@ class Reader:
 
 def _piece(part: Part, word: int, address: int) -> Piece:
     """What an operand prints of a word, and what the assembler makes of it."""
-    text = part.text_at(word, address)
+    text = part.text(word, address)
     tokens = tokenize(text)
     ways = [b for n, b in part.parse(Stream(tokens, None, address, quick=True), 0) if n == len(tokens)]
     if not ways:

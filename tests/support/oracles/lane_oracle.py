@@ -24,7 +24,7 @@ from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices, LinearWindow
 from isakit.sem.semantics import bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
-from isakit.spec import Bits, Choice, Form, Imm, Part, Reg, Seq, Template
+from isakit.spec import Bits, Choice, Form, Imm, Part, Reg, Template
 from isakit.spec.operands import Memory
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -47,9 +47,6 @@ def leaves(part: Part, word: int) -> Iterator[Part]:
         chosen = part.pick(word)
         if chosen is not None:
             yield from leaves(chosen, word)
-    elif isinstance(part, Seq):
-        for p in part.parts:
-            yield from leaves(p, word)
     else:
         yield part
 

@@ -14,6 +14,7 @@ from isakit.arch.usse.usse import SEED, SGX543
 from isakit.lean import cached_property
 from isakit.spec import Bits, Enum, Field, Flag, Form, Literal, Part, Refusal, bits, make_form, where
 from isakit.spec.operands import Condition, Operand, Register, key_of
+from isakit.spec.parts.base import all_values
 from isakit.spec.table import combined, filled
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
@@ -39,7 +40,7 @@ def condition(name: str) -> tuple[int, bool] | str | None:
 class PredicatePart(Enum):
     """A predicate register by its text: `!p0`, `p1.x`."""
 
-    def operand(self, word: int) -> Operand | None:
+    def operand(self, word: int, address: int = 0) -> Operand | None:
         text = self.text(word)
         if not text or text == ANY:
             return Condition(None, ANY, text=text) if text else None
@@ -51,7 +52,7 @@ class PredicatePart(Enum):
 
     @cached_property
     def _all(self) -> dict[Any, list[Bits]]:
-        return self._all_values()
+        return all_values(self)
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         return self._all.get(key_of(value), ())

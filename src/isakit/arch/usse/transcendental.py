@@ -16,11 +16,6 @@ NAN = quiet_nan(F32)
 _INFINITY = F32.infinity
 
 
-def _mul_high(a: Value, b: Value) -> Value:
-    """Bits 63:32 of a 32 by 32 bit product (a fraction times a fraction)."""
-    return (a.zext(64) * b.zext(64)).bits(32, 32)
-
-
 def _decimal_exp2(x: Decimal) -> Decimal:
     return (x * Decimal(2).ln()).exp()
 

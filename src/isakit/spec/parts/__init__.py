@@ -24,7 +24,7 @@ from isakit.spec.parts.base import (
     starts,
 )
 from isakit.spec.parts.choices import Alternative, Choice, choice, when
-from isakit.spec.parts.compose import Dependent, Seq, or_sources
+from isakit.spec.parts.compose import Dependent, or_sources
 from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
 from isakit.spec.parts.template import Template, Written, cell, template, written
 from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing, Silent
@@ -52,7 +52,6 @@ __all__ = [
     "Reg",
     "Relative",
     "Row",
-    "Seq",
     "Silent",
     "Template",
     "TokenStream",

@@ -101,7 +101,7 @@ class Part:
 
     #: a static part is bound to a plain Python value and becomes part of the trace key
     static = False
-    #: the text depends on where the instruction stands (a relative branch that prints its target): see `text_at`
+    #: the text depends on where the instruction stands (a relative branch that prints its target)
     addressed = False
     #: the operand is where a branch goes
     code_address = False
@@ -113,13 +113,9 @@ class Part:
         """
         return self
 
-    def text(self, word: int) -> str:
-        """Canonical text, empty when nothing is printed."""
+    def text(self, word: int, address: int = 0) -> str:
+        """Return the canonical text in an instruction at `address` (units of code), empty where nothing is printed."""
         raise NotImplementedError
-
-    def text_at(self, word: int, address: int) -> str:
-        """Canonical text of an instruction at `address` (in units of code)."""
-        return self.text(word)
 
     def error(self, word: int) -> str | None:
         """The decode error these bits give, or None."""
@@ -184,14 +180,10 @@ class Part:
         return False
 
     # -- the operand as a value
-    def operand(self, word: int) -> Operand | None:
-        """The operand as an object, None where nothing is printed; its text is `text(word)`."""
-        text = self.text(word)
+    def operand(self, word: int, address: int = 0) -> Operand | None:
+        """Return the operand as an object, None where nothing is printed; its text is `text(word, address)`."""
+        text = self.text(word, address)
         return Flag(text) if text else None
-
-    def operand_at(self, word: int, address: int) -> Operand | None:
-        """The operand of an instruction at `address` (in units of code)."""
-        return self.operand(word)
 
     def describing(self) -> int:
         """The bits that `operand`, `guards` and `accesses` may look at; those of other operands may be among them."""
@@ -210,7 +202,7 @@ class Part:
         """
         table = self.__dict__.get("_values_by_key")
         if table is None:
-            table = self.__dict__["_values_by_key"] = self._all_values()
+            table = self.__dict__["_values_by_key"] = all_values(self)
         found = table.get(key_of(value))
         if found is None and isinstance(value, int):
             found = table.get(f"{value:#x}")
@@ -223,54 +215,50 @@ class Part:
         """Whether values of a type can stand here at all, as far as it is known."""
         return not self.kinds or issubclass(kind, self.kinds)
 
-    def _all_values(self) -> dict[Any, list[Bits]]:
-        """The bits of every operand there can be, by key and by text."""
-        bits = self.possible()
-        if bits.bit_count() > _TABLE_BITS:
-            raise TypeError(f"{type(self).__name__} has too many values for a table: it needs a `put` of its own")
-        table: dict[Any, list[Bits]] = {}
-        word = 0
-        while True:
-            if self.error(word) is None:
-                operand, spelled = self.operand(word), self.spelled(word)
-                for key in (None,) if operand is None else dict.fromkeys((operand.key, str(operand))):
-                    known = table.setdefault(key, [])
-                    if spelled not in known:
-                        known.append(spelled)
-            word = (word - bits) & bits  # the next subset of the bits
-            if not word:
-                return table
-
-    def accesses(
-        self, word: int, output: bool, outputs: frozenset[str] = frozenset()
-    ) -> tuple[list[Register], list[Register]]:
-        """(registers read, registers written) where the operand is a result (`output`) or a source."""
-        return accesses(self.operand(word), output, outputs)
-
     # Python source of expressions in the variable `w`, from which the codec compiles its fast paths. `keep` stores an
     # object in the compiled function's namespace and returns its name. The defaults remember what the methods above say
     # about each value of the bits of `possible`, on which alone text, error and claimed bits may depend.
 
     def text_source(self, keep: Keep) -> str:
         """Expression giving the text with a leading blank, or an empty string."""
-        return self._remembered(lambda word: padded(self.text(word)), keep)
+        return _remembered(self, lambda word: padded(self.text(word)), keep)
 
     def error_source(self, keep: Keep) -> str:
         """Expression giving a decode error name or None; `None` when the part cannot fail."""
         if type(self).error is Part.error:
             return "None"
-        return self._remembered(self.error, keep)
+        return _remembered(self, self.error, keep)
 
     def claimed_source(self, keep: Keep) -> str:
         """Expression giving the claimed bits; a plain number when they do not depend on the word."""
-        return self._remembered(self.claimed, keep)
+        return _remembered(self, self.claimed, keep)
 
-    def _remembered(self, function: Callable[[int], Any], keep: Keep) -> str:
-        """Expression that calls the function; memoised if it depends on at most 20 bits of the word."""
-        bits = self.possible()
-        if bits.bit_count() > _MEMO_BITS:
-            return f"{keep(function)}(w)"
-        return f"{keep(_Memo(function))}[w&{bits}]"
+
+def all_values(part: Part) -> dict[Any, list[Bits]]:
+    """Return the bits of every operand there can be, by key and by text."""
+    bits = part.possible()
+    if bits.bit_count() > _TABLE_BITS:
+        raise TypeError(f"{type(part).__name__} has too many values for a table: it needs a `put` of its own")
+    table: dict[Any, list[Bits]] = {}
+    word = 0
+    while True:
+        if part.error(word) is None:
+            operand, spelled = part.operand(word), part.spelled(word)
+            for key in (None,) if operand is None else dict.fromkeys((operand.key, str(operand))):
+                known = table.setdefault(key, [])
+                if spelled not in known:
+                    known.append(spelled)
+        word = (word - bits) & bits  # the next subset of the bits
+        if not word:
+            return table
+
+
+def _remembered(part: Part, function: Callable[[int], Any], keep: Keep) -> str:
+    """Expression that calls the function; memoised if it depends on at most 20 bits of the word."""
+    bits = part.possible()
+    if bits.bit_count() > _MEMO_BITS:
+        return f"{keep(function)}(w)"
+    return f"{keep(_Memo(function))}[w&{bits}]"
 
 
 def accesses(

@@ -195,12 +195,9 @@ class Choice(Part):
         a = self.branch(word)
         return None if a is None else a.part
 
-    def text(self, word: int) -> str:
-        return self.text_at(word, 0)
-
-    def text_at(self, word: int, address: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         p = self.pick(word)
-        return "???" if p is None else p.text_at(word, address)
+        return "???" if p is None else p.text(word, address)
 
     def error(self, word: int) -> str | None:
         if self._safe:
@@ -384,12 +381,9 @@ class Choice(Part):
         texts = [a.part.accepts() for a in self.alternatives]
         return " | ".join(dict.fromkeys(t for t in texts if t and t != "nothing"))
 
-    def operand(self, word: int) -> Operand | None:
-        return self.operand_at(word, 0)
-
-    def operand_at(self, word: int, address: int) -> Operand | None:
+    def operand(self, word: int, address: int = 0) -> Operand | None:
         p = self.pick(word)
-        return None if p is None else p.operand_at(word, address)
+        return None if p is None else p.operand(word, address)
 
     def guards(self, word: int) -> bool:
         p = self.pick(word)

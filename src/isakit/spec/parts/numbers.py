@@ -102,7 +102,7 @@ class Reg(OfField):
             return self.names
         return tuple(f"{self.numbers[v]:#x}" if v in self.numbers else n for v, n in enumerate(self.names))
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return self.texts[self.field.get(word)] or "???"
 
     def error(self, word: int) -> str | None:
@@ -176,7 +176,7 @@ class Reg(OfField):
         legal = [n for n in self.names if n is not None]
         return f"{legal[0]} .. {legal[-1]}" if len(legal) > 2 else " | ".join(legal)
 
-    def operand(self, word: int) -> Operand:
+    def operand(self, word: int, address: int = 0) -> Operand:
         return self.described(word, self.text(word))
 
     def described(self, word: int, text: str, **more: Any) -> Operand:
@@ -261,7 +261,7 @@ class Imm(OfField):
             v -= 1 << self.field.width
         return v * self.scale
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return f"{self.prefix}{self.value(word):{self.form}}"
 
     def static_mask(self) -> int:
@@ -297,7 +297,7 @@ class Imm(OfField):
         else:
             yield got[0], b
 
-    def operand(self, word: int) -> Operand:
+    def operand(self, word: int, address: int = 0) -> Operand:
         value = self.value(word)
         if self.code_address:
             return CodeAddress(value, text=self.text(word))
@@ -377,10 +377,7 @@ class Relative(Imm):
             return None
         return self.encode((target - address) % self.modulus if self.modulus else target - address)
 
-    def text(self, word: int) -> str:
-        return self.text_at(word, 0)
-
-    def text_at(self, word: int, address: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return f"{self.value(word):+d}" if self.as_distance else f"{self._address(word, address):#x}"
 
     def text_source(self, keep: Keep) -> str:
@@ -399,11 +396,8 @@ class Relative(Imm):
         else:
             yield got[0], b
 
-    def operand(self, word: int) -> Operand:
-        return self.operand_at(word, 0)
-
-    def operand_at(self, word: int, address: int) -> Operand:
-        return CodeAddress(self._address(word, address), text=self.text_at(word, address))
+    def operand(self, word: int, address: int = 0) -> Operand:
+        return CodeAddress(self._address(word, address), text=self.text(word, address))
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
         b = self._bits(int(value), address) if isinstance(value, (int, CodeAddress)) else None
@@ -418,7 +412,7 @@ class Constant(Bitless):
     prefix: str = ""
     hint: str = ""
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return f"{self.prefix}{self.value:#x}"
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
@@ -428,7 +422,7 @@ class Constant(Bitless):
         else:
             s.fail(k, self.accepts())
 
-    def operand(self, word: int) -> Operand:
+    def operand(self, word: int, address: int = 0) -> Operand:
         return Immediate(self.value, text=self.text(word))
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:

@@ -50,7 +50,7 @@ class Numbered(OfField):
     names: tuple[str | None, ...]
     static = True
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return self.names[self.field.get(word)] or "???"
 
     def static_mask(self) -> int:
@@ -135,13 +135,10 @@ class Template(Part):
         parts = [p.resolve(ctx) for p in self.holes.values()]
         return self if same(parts, self.parts) else replace(self, holes=dict(zip(self.holes, parts, strict=True)))
 
-    def text(self, word: int) -> str:
-        return self.text_at(word, 0)
-
-    def text_at(self, word: int, address: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         out = last = ""
         for blank, token, part in self.items:
-            text = token if part is None else part.text_at(word, address)
+            text = token if part is None else part.text(word, address)
             if text == "." and last[:1] == "#":
                 blank = " "  # the dot would be one of the number
             if text:
@@ -255,11 +252,8 @@ class Template(Part):
     def guards(self, word: int) -> bool:
         return any(p.guards(word) for p in self.parts)
 
-    def operand(self, word: int) -> Operand:
-        return self.operand_at(word, 0)
-
-    def operand_at(self, word: int, address: int) -> Operand:
-        text = self.text_at(word, address)
+    def operand(self, word: int, address: int = 0) -> Operand:
+        text = self.text(word, address)
         if self.kind is Compound:
             return Compound(tuple(self._operands(word)), text=text)
         hints = self.hints(word) if callable(self.hints) else self.hints
@@ -267,7 +261,7 @@ class Template(Part):
             modifiers = {n: p.operand(word) for n, p in self.holes.items() if p is not self.register}
             told = {n: o.value if o.value is True else str(o) for n, o in modifiers.items() if isinstance(o, Flag)}
             return self.register.described(word, text, **self.facts, **hints, **told)
-        told = {n: _plain(p.operand_at(word, address)) for n, p in self.holes.items()}
+        told = {n: _plain(p.operand(word, address)) for n, p in self.holes.items()}
         return self.kind(**{**self.kind.absent, **self.facts, **hints, **told}, text=text)
 
     def _operands(self, word: int) -> Iterator[Operand]:

@@ -36,7 +36,7 @@ class Nothing(Bitless):
 
     value: Any = None
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return ""
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
@@ -74,7 +74,7 @@ class HasFeature(Bitless):
     def resolve(self, ctx: Context) -> Part:
         return _BOUND_TO[ctx.has(needs_set(self.name))]
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return ""
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
@@ -121,7 +121,7 @@ class Literal(Bitless):
         """The first words of all spellings."""
         return [words[0] for words, _ in self._readings if words]
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return self.words
 
     def parse(self, s: TokenStream, k: int) -> Iterator[Match]:
@@ -137,7 +137,7 @@ class Literal(Bitless):
         if not found:
             s.fail(k, self.accepts())
 
-    def operand(self, word: int) -> Operand | None:
+    def operand(self, word: int, address: int = 0) -> Operand | None:
         return Word(self.words, self.value) if self.words else None
 
     def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
@@ -170,7 +170,7 @@ class Illegal(Bitless):
 
     name: str = ILLEGAL
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return "???"
 
     def error(self, word: int) -> str | None:
@@ -194,7 +194,7 @@ class Silent(OfField):
     meanings: Mapping[int, str] = member(default_factory=dict[int, str])
     static = True
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return ""
 
     def static_mask(self) -> int:
@@ -248,7 +248,7 @@ class Enum(OfField):
     def guards(self, word: int) -> bool:
         return self.field.get(word) in self.idle
 
-    def text(self, word: int) -> str:
+    def text(self, word: int, address: int = 0) -> str:
         return self.names.get(self.field.get(word), "???")
 
     def error(self, word: int) -> str | None:
@@ -287,7 +287,7 @@ class Enum(OfField):
         if not found:
             s.fail(k, self.accepts())
 
-    def operand(self, word: int) -> Operand | None:
+    def operand(self, word: int, address: int = 0) -> Operand | None:
         v = self.field.get(word)
         text = self.names.get(v, "???")
         return Word(text, self.values.get(v) if self.values is not None else None) if text else None

@@ -8,7 +8,7 @@ from typing import Any
 from isakit.arch.tesla.requests import SPECIAL_REGISTER
 from isakit.lean import dataclass
 from isakit.sem import Value, concat, read, select, write
-from isakit.spec import Binder, Choice, Field, Reg, choice, when
+from isakit.spec import Binder, Field, Reg
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,6 @@ def quad(f: Field) -> Reg:
 def gpr(f: Field, width: int) -> Reg:
     """The register operand of a width: 16 half, 32 word, 64 pair, 128 quad."""
     return {16: half, 32: word, 64: double, 128: quad}[width](f)
-
-
-def by_width(selector: Field, make: Any) -> Choice:
-    """16-bit operand when `selector` is 0, 32-bit when it is 1."""
-    return choice(when({selector: 0}, make(16)), when({selector: 1}, make(32)))
 
 
 @dataclass(frozen=True)
