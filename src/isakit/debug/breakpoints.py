@@ -7,7 +7,8 @@ from functools import reduce
 
 from isakit.codec import Instruction
 from isakit.debug.execution import MemoryAccess, Point
-from isakit.debug.expressions import TYPES, Binary, Load, Node, NumberTerm, Variable, evaluate
+from isakit.debug.expression_values import evaluate
+from isakit.debug.expressions import TYPES, Binary, Load, Node, NumberTerm, Variable
 from isakit.debug.expressions import NamedRegister as Named
 from isakit.debug.session_view import SessionView
 from isakit.debug.stops import Breakpoint, Cell, Range, Watched

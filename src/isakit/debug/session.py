@@ -13,7 +13,8 @@ from isakit.asm import Program
 from isakit.debug import breakpoints
 from isakit.debug.execution import Frame, Hit, Point
 from isakit.debug.executions import execution_of
-from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable, evaluate
+from isakit.debug.expression_values import evaluate
+from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable
 from isakit.debug.panes import html
 from isakit.debug.session_view import SessionView
 from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, TracepointHit, Watched

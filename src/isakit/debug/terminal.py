@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from isakit.debug import panes
-from isakit.debug.expressions import Load, Number, evaluate
+from isakit.debug.expression_values import evaluate
+from isakit.debug.expressions import Load, Number
 from isakit.debug.session import Session
 from isakit.debug.stops import Stop, Watched
 from isakit.debug.views import ThreadView, parsed, place

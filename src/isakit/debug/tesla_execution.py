@@ -14,7 +14,8 @@ import numpy as np
 from isakit.asm import Program
 from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, MemoryAccess, Point
 from isakit.debug.expressions import Node
-from isakit.debug.native_conditions import DECLARATIONS, condition
+from isakit.debug.tesla_conditions import LoweredCondition, add_condition, lowered
+from isakit.engine.llvm import LlvmModule
 from isakit.errors import LaunchError
 from isakit.machine.snapshot import Snapshot
 from isakit.machine.tesla.block import READY, ThreadBlock, Warp
@@ -339,34 +340,38 @@ class TeslaExecution(Execution):
             self._fast.look_at(None)
             return None, []
         key = tuple((p, p.lanes, p.sure, tuple(p.addresses.items())) for p in points)
-        made = self._made.get(key)
-        if made is None:
-            functions: dict[Any, tuple[str | None, bool]] = {}
-            text: list[str] = [DECLARATIONS]
+        looks = self._made.get(key)
+        if looks is None:
+            functions: dict[tuple[Node, int | None], tuple[str, LoweredCondition] | None] = {}
             table: dict[int, list[Probe]] = {}
             exact: list[bool] = []
             for k, p in enumerate(points):
                 sure = p.sure
                 for address, node in p.addresses.items():
-                    name, said = self._condition(node, p.lanes, functions, text)
-                    sure = sure and said
-                    table.setdefault(address, []).append(Probe(k, name))
+                    made = None if node is None else self._condition(node, p.lanes, functions)
+                    sure = sure and (p.lanes is None if node is None else made is not None and made[1].exact)
+                    table.setdefault(address, []).append(Probe(k, None if made is None else made[0]))
                 exact.append(sure)
             if len(self._made) >= KEPT:
                 self._made.clear()
-            made = self._made[key] = self._fast.probes(table, "".join(text), len(points)), exact
-        self._fast.look_at(made[0])
-        return made
 
-    def _condition(self, node: Node | None, lanes: int | None, functions: dict[Any, tuple[str | None, bool]],
-                   text: list[str]) -> tuple[str | None, bool]:  # fmt: skip
-        """Return the name of a condition's function, made once, and whether it says exactly what holds."""
-        if node is None:
-            return None, lanes is None
-        known = functions.get((node, lanes))
-        if known is None:
-            name = f"condition{len(functions)}"
-            made = condition(name, node, self.machine.launch, lanes)
-            known = functions[node, lanes] = (None, False) if made is None else (name, made.exact)
-            text += [] if made is None else [made.ir]
-        return known
+            def conditions(module: LlvmModule) -> None:
+                for (_, lanes), made in functions.items():
+                    if made is not None:
+                        add_condition(module, *made, self.machine.launch, lanes)
+
+            looks = self._made[key] = self._fast.probes(table, conditions, len(points)), exact
+        self._fast.look_at(looks[0])
+        return looks
+
+    def _condition(
+        self,
+        node: Node,
+        lanes: int | None,
+        functions: dict[tuple[Node, int | None], tuple[str, LoweredCondition] | None],
+    ) -> tuple[str, LoweredCondition] | None:
+        """Return the function of a condition by its name, made once; None where there is no code for it."""
+        if (node, lanes) not in functions:
+            value = lowered(node, self.machine.launch)
+            functions[node, lanes] = None if value is None else (f"condition{len(functions)}", value)
+        return functions[node, lanes]

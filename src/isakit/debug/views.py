@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping
 
 from isakit.debug.execution import Execution
+from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import (
     TYPES,
     ExpressionError,
@@ -15,7 +16,6 @@ from isakit.debug.expressions import (
     Node,
     Number,
     Variable,
-    evaluate,
     parse,
 )
 from isakit.errors import IsakitError, LaunchError

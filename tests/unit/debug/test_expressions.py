@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import struct
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isakit.debug.expressions import Binary, ExpressionError, Load, NamedRegister, NumberTerm, evaluate, parse
+from isakit.debug.expression_values import evaluate, value_of
+from isakit.debug.expressions import Binary, ExpressionError, Load, NamedRegister, NumberTerm, parse
+from isakit.engine.reference import evaluate as values_of
+from isakit.errors import NotModelled
+from isakit.sem.value import Value, param
 
 
 class Nowhere:
@@ -90,3 +96,65 @@ def test_nodes() -> None:
 def test_any_text_is_an_expression_or_an_error(text: str) -> None:
     with contextlib.suppress(ExpressionError):
         parse(text)
+
+
+class Unknown:
+    """Memory whose content is not known when the value of an expression is made."""
+
+    def register(self, name: str) -> Value:
+        raise AssertionError(name)
+
+    variable = register
+
+    def memory(self, space: str, address: Value, size: int) -> Value:
+        return param(space, 8 * size)
+
+
+class Known(Nowhere):
+    """The same memory, with content."""
+
+    def __init__(self, content: dict[str, int]) -> None:
+        self.content = content
+
+    def memory(self, space: str, address: int, size: int) -> bytes:
+        return self.content[space].to_bytes(size, "little")
+
+
+EDGES = (
+    0,
+    1,
+    1 << 63,
+    (1 << 63) - 1,
+    (1 << 64) - 1,
+    0x7FF0 << 48,
+    0x3FF0 << 48,
+    0x43E0 << 48,
+    0x4330 << 48 | 1,
+    0xFFF8 << 48,
+)
+NUMBERS = st.one_of(st.integers(0, (1 << 64) - 1), st.sampled_from(EDGES))
+
+
+@given(
+    NUMBERS,
+    NUMBERS,
+    st.sampled_from(["f64", "s64", "f32", "f16"]),
+    st.sampled_from(["f64", "u64", "s32", "f32"]),
+    st.sampled_from(["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&", "|", "^", "<<", ">>", "&&", "||"]),
+    st.sampled_from(["{}", "s32({})", "-({})", "!({})", "~({})"]),
+)
+def test_values_that_fold_are_those_that_an_engine_computes(
+    a: int, b: int, first: str, second: str, operator: str, around: str
+) -> None:
+    content = {"s": a & (1 << int(first[1:])) - 1, "c0": b & (1 << int(second[1:])) - 1}
+    node = parse(around.format(f"s[0]:{first} {operator} c0[0]:{second}"))
+    try:
+        made = value_of(node, Unknown())
+    except NotModelled:
+        assert operator in "/%"
+        return
+    (bits,) = values_of([made.bits], content, "scalar")
+    known = evaluate(node, Known(content))
+    got = struct.unpack("<d" if made.real else "<q", bits.to_bytes(8, "little"))[0]
+    assert type(got) is type(known)
+    assert got == known or (math.isnan(got) and math.isnan(known))

@@ -306,6 +306,9 @@ def test_a_request_ends_a_run() -> None:
         "1.5 * lane > 45.5",
         "~$r1 & 1",
         "u8($r1 * 9) == 0x51",
+        "f32($r1 << 1) * 1.0 == 0 || lane == 2",
+        "f16(lane) + 1 > 1.5 - f32($r1 + 0x40000000)",
+        "1.5 / lane < 0.1",
     ],
 )
 def test_compiled_conditions_hold_where_evaluated_ones_do(condition: str) -> None:

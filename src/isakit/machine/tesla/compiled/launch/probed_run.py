@@ -11,7 +11,7 @@ instructions executed by warps says where a launch is, and the same number is th
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal
@@ -37,6 +37,7 @@ _PAIRS = (("full", FIRST), ("some", FIRST + 8), ("body_full", BODY), ("body_some
 """The functions of a record: for all lanes and for some, with the join tail and after it."""
 COUNT, SKIP, LAST, RECORDS = range(4)
 """What a probe's cell holds: hits, hits to let pass, position of the last hit, and whether it never stops."""
+Conditions = Callable[[LlvmModule], None]
 Why = Literal["until", "probe", "stuck", "finished", "interrupted"]
 
 
@@ -115,14 +116,14 @@ def _guards() -> str:
     return str(module)
 
 
-def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: str, cells: int) -> str:
+def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> str:
     """A function for every address that is looked at: it looks, and leaves the rest to the guard."""
     module = LlvmModule(32)
     guards = {name: module.variable(f"guard_{name}", PTR) for name, _ in _PAIRS[:2]}
     for name in ("end", "hit", "memory_bytes", "instructions_before"):
         module.variable(name, I64)
     module.variable("cells", array(4 * max(1, cells), I64))
-    module.add(conditions)
+    conditions(module)
     for address, probes in table.items():
         for name, guard in guards.items():
             b = Builder(module)
@@ -242,8 +243,8 @@ class ProbedRun:
         """Whether allocations have changed since, so that another run must be made."""
         return self._version != self.machine.device.version
 
-    def probes(self, table: Mapping[int, Sequence[Probe]], conditions: str, cells: int) -> Probes:
-        """Code that looks at probes by address; `conditions` is the IR of their functions.
+    def probes(self, table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> Probes:
+        """Code that looks at probes by address; `conditions` adds their functions to a module.
 
         They find the number of bytes of device memory in `@memory_bytes`, and in `@instructions_before` what threads
         had executed before the resident block or the blocks after it went on.

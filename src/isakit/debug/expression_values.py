@@ -1,0 +1,284 @@
+"""The meaning of expressions, as values of `isakit.sem`: evaluated for a thread, or compiled for all of them.
+
+`value_of` says once what an operator does. Where the leaves of an expression are constants, which is what `evaluate`
+makes them, the value folds to one; where they are nodes it is what an engine makes code of (`tesla_conditions`).
+Floating point is IEEE's, of doubles: integer definitions that every engine has, and for constants the host's, which a
+test holds equal.
+"""
+
+from __future__ import annotations
+
+import math
+import operator as host
+import struct
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from isakit.debug.expressions import (
+    TYPES,
+    Binary,
+    Cast,
+    ExpressionError,
+    Load,
+    NamedRegister,
+    Node,
+    Number,
+    NumberTerm,
+    ThreadFacts,
+    Unary,
+    Variable,
+)
+from isakit.errors import NotModelled
+from isakit.sem.fp.ieee import float_to_int, ieee_add, ieee_compare, ieee_convert, ieee_mul, int_to_float
+from isakit.sem.value import Value, const, select, signed
+
+_LESS, _EQUAL, _GREATER, _UNORDERED = 1, 2, 4, 8
+"""What `ieee_compare` says."""
+_REAL = {"==": _EQUAL, "!=": _LESS | _GREATER | _UNORDERED, "<": _LESS, "<=": _LESS | _EQUAL, ">": _GREATER,
+         ">=": _GREATER | _EQUAL}  # fmt: skip
+_HOST: dict[str, Callable[[float, float], float]] = {
+    "==": host.eq, "!=": host.ne, "<": host.lt, "<=": host.le, ">": host.gt, ">=": host.ge,
+    "+": host.add, "-": host.sub, "*": host.mul,
+    "/": lambda a, b: a / b if b else 0.0,
+    "%": lambda a, b: math.nan if b and math.isinf(a) else math.fmod(a, b) if b else 0.0,
+}  # fmt: skip
+"""Operators on doubles that are known."""
+_BITS = ("&", "|", "^", "<<", ">>")
+_SIGN = 1 << 63
+LAST_ADDRESS = 0xFF_FFFF_FFFF
+
+
+class TypedValue(NamedTuple):
+    """A value of 64 bits, and whether they are a number of floating point, else a whole one with a sign."""
+
+    bits: Value
+    real: bool
+
+
+class Scope(Protocol):
+    """What the names of an expression stand for; raises for what is not there."""
+
+    def register(self, name: str) -> Value:
+        """Return the content of a register, of at most 64 bits."""
+        ...
+
+    def variable(self, name: str) -> Value:
+        """Return a fact about the thread, of at most 64 bits."""
+        ...
+
+    def memory(self, space: str, address: Value, size: int) -> Value:
+        """Return `size` bytes from a byte address on, the first one lowest."""
+        ...
+
+
+def value_of(node: Node, scope: Scope) -> TypedValue:
+    """Return the value of an expression; operands that the left side of `&&` or `||` decides against are not asked for.
+
+    Raises NotModelled for a quotient or a remainder of doubles that are not known.
+    """
+    match node:
+        case NumberTerm(number):
+            return _constant(number)
+        case NamedRegister(name):
+            return TypedValue(_wide(scope.register(name)), False)
+        case Variable(name):
+            return TypedValue(_wide(scope.variable(name)), False)
+        case Load(space, address, kind):
+            place = _whole(value_of(address, scope)) & LAST_ADDRESS
+            return _as(kind, scope.memory(space, place, TYPES[kind][0]))
+        case Cast(kind, operand):
+            return _cast(kind, value_of(operand, scope))
+        case Unary(operator, operand):
+            return _unary(operator, value_of(operand, scope))
+        case Binary(("&&" | "||") as operator, left, right):
+            first = truth(value_of(left, scope))
+            decides = operator == "||"
+            if first.op == "const" and bool(first.attr) == decides:
+                return _flag(first)
+            second = truth(value_of(right, scope))
+            return _flag(first | second if decides else first & second)
+        case Binary(operator, left, right):
+            return _binary(operator, value_of(left, scope), value_of(right, scope))
+
+
+def truth(v: TypedValue) -> Value:
+    """Return whether a value is not zero, as one bit; what is not a number is not zero."""
+    return ~((v.bits << 1) if v.real else v.bits).is_zero
+
+
+def _constant(number: Number) -> TypedValue:
+    if isinstance(number, float):
+        return TypedValue(_bits_of(number), True)
+    return TypedValue(const(number, 64), False)
+
+
+def _bits_of(number: float) -> Value:
+    return const(int.from_bytes(struct.pack("<d", number), "little"), 64)
+
+
+def _known(v: Value) -> float:
+    """Return the double that a constant is."""
+    return struct.unpack("<d", v.number.to_bytes(8, "little"))[0]
+
+
+def _wide(v: Value) -> Value:
+    return v.resize(64)
+
+
+def _flag(v: Value) -> TypedValue:
+    return TypedValue(v.zext(64), False)
+
+
+def _whole(v: TypedValue) -> Value:
+    """Cut a number to 64 bits without what stands after the point; 0 for one that is too large, and for no number."""
+    if not v.real:
+        return v.bits
+    if v.bits.op == "const":
+        number = _known(v.bits)
+        return const(int(number) if math.isfinite(number) and abs(number) < _SIGN else 0, 64)
+    fits = v.bits.bits(52, 11).ult(1023 + 63)
+    return select(fits, float_to_int(v.bits, source="f64", to="s64", rounding="rz"), 0)
+
+
+def _double(v: TypedValue) -> Value:
+    if v.real:
+        return v.bits
+    if v.bits.op == "const":
+        return _bits_of(float(signed(v.bits.number, 64)))
+    return int_to_float(v.bits, source="s64", to="f64")
+
+
+def _as(kind: str, bits: Value) -> TypedValue:
+    """Return the number that bits of a type's size are."""
+    size, letter = TYPES[kind]
+    if letter in "ef":
+        if bits.op == "const":
+            return TypedValue(_bits_of(struct.unpack("<" + letter, bits.number.to_bytes(size, "little"))[0]), True)
+        return TypedValue(ieee_convert(bits, source="f16" if letter == "e" else "f32", to="f64"), True)
+    if letter == "d":
+        return TypedValue(bits, True)
+    if bits.width == 64:
+        return TypedValue(bits, False)
+    return TypedValue(bits.sext(64) if kind[0] == "s" else bits.zext(64), False)
+
+
+def _cast(kind: str, v: TypedValue) -> TypedValue:
+    size, letter = TYPES[kind]
+    if v.real and letter in "efd":
+        return v
+    return _as(kind, _whole(v).resize(8 * size))
+
+
+def _unary(operator: str, v: TypedValue) -> TypedValue:
+    if operator == "!":
+        return _flag(~truth(v))
+    if operator == "~":
+        return TypedValue(~_whole(v), False)
+    return TypedValue(v.bits ^ _SIGN if v.real else -v.bits, v.real)
+
+
+def _binary(operator: str, a: TypedValue, b: TypedValue) -> TypedValue:
+    if operator in _BITS:
+        return TypedValue(_of_bits(operator, _whole(a), _whole(b)), False)
+    if a.real or b.real:
+        return _of_doubles(operator, _double(a), _double(b))
+    x, y = a.bits, b.bits
+    match operator:
+        case "==":
+            return _flag(x == y)
+        case "!=":
+            return _flag(~(x == y))
+        case "<":
+            return _flag(x.slt(y))
+        case "<=":
+            return _flag(~y.slt(x))
+        case ">":
+            return _flag(y.slt(x))
+        case ">=":
+            return _flag(~x.slt(y))
+        case "+":
+            return TypedValue(x + y, False)
+        case "-":
+            return TypedValue(x - y, False)
+        case "*":
+            return TypedValue(x * y, False)
+        case "/":
+            return TypedValue(_quotient(x, y), False)
+        case _:
+            return TypedValue(select(y.is_zero, 0, x - y * _quotient(x, y)), False)
+
+
+def _of_bits(operator: str, x: Value, y: Value) -> Value:
+    match operator:
+        case "&":
+            return x & y
+        case "|":
+            return x | y
+        case "^":
+            return x ^ y
+        case "<<":
+            return select(y.ult(64), x << y, 0)
+        case _:
+            return select(y.ult(64), x >> y, 0)
+
+
+def _quotient(x: Value, y: Value) -> Value:
+    """Divide towards zero; by zero gives 0."""
+    size = [select(v.sign, -v, v) for v in (x, y)]
+    q = size[0].udiv(size[1])
+    return select(y.is_zero, 0, select(x.sign ^ y.sign, -q, q))
+
+
+def _of_doubles(operator: str, x: Value, y: Value) -> TypedValue:
+    if x.op == "const" and y.op == "const":
+        return _constant(_HOST[operator](_known(x), _known(y)))
+    if operator in _REAL:
+        return _flag((ieee_compare(x, y, format="f64") & _REAL[operator]).ugt(0))
+    match operator:
+        case "+":
+            return TypedValue(ieee_add(x, y, format="f64"), True)
+        case "-":
+            return TypedValue(ieee_add(x, y ^ _SIGN, format="f64"), True)
+        case "*":
+            return TypedValue(ieee_mul(x, y, format="f64"), True)
+        case _:
+            raise NotModelled(f"`{operator}` of doubles that are not known", "each thread is asked for its own")
+
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+class _OfThread:
+    """What a thread has, as constants."""
+
+    def __init__(self, facts: ThreadFacts) -> None:
+        self.facts = facts
+
+    def register(self, name: str) -> Value:
+        return const(self.facts.register(name), 64)
+
+    def variable(self, name: str) -> Value:
+        return const(_variable(self.facts, name), 64)
+
+    def memory(self, space: str, address: Value, size: int) -> Value:
+        return const(int.from_bytes(self.facts.memory(space, address.number, size), "little"), 8 * size)
+
+
+def _variable(facts: ThreadFacts, name: str) -> int:
+    try:
+        return facts.variable(name)
+    except KeyError as e:
+        raise ExpressionError(f"no {name!r} here; {e.args[0]}") from None
+
+
+def evaluate(node: Node, facts: ThreadFacts) -> Number:
+    """Return the value for a thread. Raises ExpressionError for a name there is not, and what `facts` raises."""
+    match node:  # as they are, however wide
+        case NamedRegister(name):
+            return facts.register(name)
+        case Variable(name):
+            return _variable(facts, name)
+        case _:
+            got = value_of(node, _OfThread(facts))
+            return _known(got.bits) if got.real else signed(got.bits.number, 64)
+
+
+__all__ = ["Scope", "TypedValue", "evaluate", "truth", "value_of"]
