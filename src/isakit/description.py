@@ -198,7 +198,7 @@ class Kernel:
         self.program = program
 
     def constant_bytes(self, bank: int) -> bytes:
-        """Content of a constant bank private to this kernel, from its offset 0."""
+        """Return content of a constant bank private to this kernel, from its offset 0."""
         return merge_segments(self.constants.get(bank, ()))
 
     def __repr__(self) -> str:
@@ -276,11 +276,11 @@ class Module:
         return program
 
     def constant_bytes(self, bank: int) -> bytes:
-        """Content of a module-level constant bank, from its offset 0."""
+        """Return content of a module-level constant bank, from its offset 0."""
         return merge_segments(self.constants.get(bank, ()))
 
     def constant_symbols(self) -> dict[str, tuple[int, int, int]]:
-        """Named constants: name to (bank, offset, size)."""
+        """Return named constants: name to (bank, offset, size)."""
         return {s.name: (bank, s.offset, s.size) for bank, segs in self.constants.items() for s in segs if s.name}
 
     def address_table(self, addresses: Mapping[str, int], target: str = "c14") -> bytes:
@@ -323,7 +323,7 @@ class Module:
 
 
 def words_of(data: bytes, size: int = 4) -> list[int]:
-    """Little-endian words of `size` bytes; a shorter rest at the end is left out."""
+    """Return little-endian words of `size` bytes; a shorter rest at the end is left out."""
     count = len(data) // size
     if size in (4, 8):
         return list(struct.unpack_from(f"<{count}{'I' if size == 4 else 'Q'}", data))
@@ -331,7 +331,7 @@ def words_of(data: bytes, size: int = 4) -> list[int]:
 
 
 def bytes_of(words: Iterable[int], size: int = 4) -> bytes:
-    """Inverse of `words_of`; every word must be in range of `size` bytes."""
+    """Return inverse of `words_of`; every word must be in range of `size` bytes."""
     return b"".join(w.to_bytes(size, "little") for w in words)
 
 
@@ -352,7 +352,7 @@ def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegmen
 
 
 def merge_segments(segments: Sequence[ConstantSegment]) -> bytes:
-    """Content of a bank: later segments win, bytes in no segment are zero."""
+    """Return content of a bank: later segments win, bytes in no segment are zero."""
     out = bytearray(max((s.offset + max(s.size, len(s.data)) for s in segments), default=0))
     for s in segments:
         out[s.offset : s.offset + len(s.data)] = s.data

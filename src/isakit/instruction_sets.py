@@ -188,7 +188,7 @@ def _written_words(text: str, unit_bytes: int) -> list[int]:
 
 
 def file_directives(name: str) -> Mapping[str, Directive]:
-    """Directives of the file formats of an instruction set, besides those of the assembler."""
+    """Return directives of the file formats of an instruction set, besides those of the assembler."""
     found = _FILE_DIRECTIVES.get(name)
     return getattr(importlib.import_module(found[0]), found[1]) if found else {}
 
@@ -215,7 +215,7 @@ def isa(name: str, variant: str | None = None) -> Isa:
 
 
 def _of_chip(name: str) -> tuple[str, str]:
-    """(instruction set, variant) of a chip. Raises UnknownIsaError."""
+    """Return (instruction set, variant) of a chip. Raises UnknownIsaError."""
     from isakit.spec.isa import instruction_set
 
     for known in VARIANTS:

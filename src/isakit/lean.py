@@ -149,7 +149,7 @@ def _plain_fields(cls: type[Any], annotations: dict[str, Any]) -> tuple[dict[str
 
 
 def _init(cls: type[Any], fields: list[Field[Any]], frozen: bool) -> Callable[..., None]:
-    """`__init__`, the one method that is compiled."""
+    """Return `__init__`, the one method that is compiled."""
     names: dict[str, Any] = {"set_": object.__setattr__, "missing": MISSING}
     arguments, lines = ["self"], list[str]()
     keywords = False

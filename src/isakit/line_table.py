@@ -68,7 +68,7 @@ class LineTable:
         return out
 
     def ptx_addresses(self, line: int) -> list[int]:
-        """Addresses of the instructions that come from a line of PTX."""
+        """Return addresses of the instructions that come from a line of PTX."""
         return [a for a, where in self.rows if where.ptx == line]
 
     @cached_property
@@ -98,7 +98,7 @@ class LineTable:
         return rows[where.line - 1].strip() if 0 < where.line <= len(rows) else ""
 
     def shown(self, address: int) -> str:
-        """`file:line: text` of the source the instruction at an address comes from, else `ptx:line: text`, else ""."""
+        """Return `file:line: text` of the source of the instruction at an address, else `ptx:line: text`, else ""."""
         where = self.at(address)
         if where is None:
             return ""
@@ -109,7 +109,7 @@ class LineTable:
 
 
 def pack(tables: Mapping[str, LineTable]) -> bytes:
-    """Tables of several kernels, which share their PTX, as JSON for the section of an ELF cubin."""
+    """Return tables of several kernels, which share their PTX, as JSON for the section of an ELF cubin."""
     paths = sorted({w.path for t in tables.values() for _, w in t})
     number = {p: k for k, p in enumerate(paths)}
     texts = list(dict.fromkeys(t.ptx for t in tables.values()))

@@ -55,7 +55,7 @@ def cache_folder() -> Path | None:
 
 
 def size_limit() -> int:
-    """Bytes the cache may take."""
+    """Return bytes the cache may take."""
     with suppress(ValueError):
         return int(os.environ.get("ISAKIT_CACHE_SIZE", "")) << 20
     return DEFAULT_LIMIT
@@ -139,7 +139,7 @@ class _Folder:
         return os.listdir(self.path if self._descriptor is None else self._descriptor)
 
     def stat(self, name: str) -> os.stat_result:
-        """About a name in it; of a link, about the link."""
+        """Return the status of a name in it; of a link, that of the link."""
         at, place = self.place(name)
         return os.stat(at, follow_symlinks=False, **place)
 

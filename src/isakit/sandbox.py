@@ -150,7 +150,7 @@ _OLD_NUMBERS = 0x40000000
 
 
 def _refused_where(number: int, *test: tuple[int, int, int, int]) -> list[tuple[int, int, int, int]]:
-    """Instructions that refuse a call where a test of its arguments does not jump over the next instruction."""
+    """Return instructions that refuse a call where a test of its arguments does not jump over the next instruction."""
     return [(_EQUAL, 0, len(test) + 2, number), *test, (_RETURN, 0, 0, _REFUSED), (_RETURN, 0, 0, _ALLOWED)]
 
 

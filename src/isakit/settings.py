@@ -31,7 +31,7 @@ class Settings:
 
 @cache
 def _checks(cls: type[Any]) -> list[tuple[str, Callable[[Any], bool], str]]:
-    """(field, test, what the field is) of the fields that can be checked."""
+    """Return (field, test, what the field is) of the fields that can be checked."""
     hints = get_type_hints(cls, include_extras=True)
     found = [(f.name, _check(hints[f.name])) for f in fields(cls)]
     return [(name, *check) for name, check in found if check is not None]
@@ -77,7 +77,7 @@ def _one_of(names: tuple[Any, ...]) -> str:
 
 
 def _either(hints: list[Any]) -> tuple[Callable[[Any], bool], str] | None:
-    """None, or what passes for one of the annotations."""
+    """Return none, or what passes for one of the annotations."""
     checks = [_check(h) for h in hints]
     known = [c for c in checks if c is not None]
     if len(known) < len(checks):

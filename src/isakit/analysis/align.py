@@ -88,7 +88,7 @@ def _first_difference(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
 
 
 def _anchors(a: _Side, b: _Side, i0: int, i1: int, j0: int, j1: int) -> list[tuple[int, int]]:
-    """Places that surely belong together, ascending on both sides; at least one, by proportion if nothing is unique."""
+    """Return places that surely belong together, ascending on both sides; at least one, by proportion if need be."""
     for level in (0, 2):
         for length in (2, 5, 12):
             one, two = (_unique(s.levels[level], x, y, length) for s, x, y in ((a, i0, i1), (b, j0, j1)))

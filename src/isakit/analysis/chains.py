@@ -36,7 +36,7 @@ class Chains:
         return Ssa(self.flow, self.live)
 
     def definitions(self, address: int, place: RegisterId) -> frozenset[int]:
-        """Addresses of the instructions whose value of a register may be read at an address, and `START`.
+        """Return addresses of the instructions whose value of a register may be read at an address, and `START`.
 
         Raises KeyError for an address that no block holds.
         """
@@ -76,7 +76,7 @@ class Chains:
         return out
 
     def uses(self, address: int, place: RegisterId) -> tuple[int, ...]:
-        """Addresses of the instructions that may read what the one at `address`, or `START`, writes to a register."""
+        """Return the addresses of the instructions that may read what the one at `address`, or `START`, writes."""
         ssa = self.ssa
         made = [v for v in ssa.made(address) if ssa.places[v] == place]
         found = {reader for v in reachable(made, self.derived.__getitem__) for reader in self.readers[v]}

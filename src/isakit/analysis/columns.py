@@ -53,7 +53,7 @@ class LiveColumns:
         return self._rows.get(i.address, "")
 
     def heads(self) -> Iterator[str]:
-        """Lines over the columns: the files, and the numbers of their registers written downwards."""
+        """Yield lines over the columns: the files, and the numbers of their registers written downwards."""
         digits = max((len(str(n)) for numbers in self.files.values() for n in numbers), default=1)
         yield "|".join(["", *(f"{f'  # {file}':<{4 + len(n)}}"[: 4 + len(n)] for file, n in self.files.items()), ""])
         for d in range(digits):

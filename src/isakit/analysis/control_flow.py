@@ -201,7 +201,7 @@ class _Reader:
         self.flow = [self._moves(k) for k in range(len(self.code))]
 
     def _named_by(self, fact: str) -> list[int]:
-        """Places that instructions with a fact of their record name."""
+        """Return places that instructions with a fact of their record name."""
         found = (self._target(i) for i in self.code if i.record is not None and fact in i.record.facts)
         return sorted({t for t in found if t is not None})
 
@@ -269,7 +269,7 @@ class _Reader:
         )
 
     def _edges_behind(self, k: int) -> list[tuple[int, EdgeKind]]:
-        """Edges after instruction `k`, calls stepped over."""
+        """Return edges after instruction `k`, calls stepped over."""
         if not self.slots:
             return self.flow[k]
         out: list[tuple[int, EdgeKind]] = []
@@ -314,7 +314,7 @@ class _Reader:
         return blocks, number
 
     def _ends_block(self, k: int) -> bool:
-        """Instructions after which a block ends although the code only goes on: calls, and returns under a guard."""
+        """Return true if a block ends after an instruction although the code goes on: calls, guarded returns."""
         if self.slots:
             before = self._before(k)
             return before is not None and self._delayed(before)

@@ -207,7 +207,7 @@ class _Side:
         return self.names.values.chains if self.names is not None else Chains(control_flow(self.program))
 
     def origins(self, i: Instruction, register: Register) -> list[tuple[int, frozenset[int]]] | None:
-        """For each register read, (its index or START's place, numbers of the instructions that may have written it).
+        """Return for each register read (its index or START's place, numbers of the instructions that may write it).
 
         None where the instruction is in no block.
         """
@@ -386,7 +386,7 @@ def diff_kernels(a: Sequence[tuple[str, Program]], b: Sequence[tuple[str, Progra
 
 
 def _names(name: str, program: Program, exact: bool) -> tuple[str, ...]:
-    """By what programs are matched: their name, at first with what they are for."""
+    """Return by what programs are matched: their name, at first with what they are for."""
     return (name, program.variant, program.program_type) if exact else (name,)
 
 
@@ -397,7 +397,7 @@ def _sequences(program: Program) -> Counter[tuple[str, ...]]:
 
 
 def alike(a: Mapping[Any, int], b: Mapping[Any, int]) -> float:
-    """Weighted Jaccard similarity of two collections: 1 for equal ones, 0 for nothing in common."""
+    """Return weighted Jaccard similarity of two collections: 1 for equal ones, 0 for nothing in common."""
     keys = {*a, *b}
     if not keys:
         return 1.0

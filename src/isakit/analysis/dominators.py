@@ -68,7 +68,7 @@ def loops(flow: ControlFlow, function: FlowFunction) -> list[Loop]:
 
 
 def depth_of(found: Iterable[Loop]) -> dict[int, int]:
-    """Block -> in how many loops it is, for blocks in loops."""
+    """Return block -> in how many loops it is, for blocks in loops."""
     out: dict[int, int] = {}
     for loop in found:
         for n in loop.blocks:

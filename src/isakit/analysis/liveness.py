@@ -63,12 +63,12 @@ class Liveness:
         return tuple(dict.fromkeys(file for file, _ in self.numbers.items))
 
     def pressure(self, file: str) -> dict[int, int]:
-        """Byte address -> how many registers of a file are live before the instruction."""
+        """Return byte address -> how many registers of a file are live before the instruction."""
         mask = self._mask_of(file)
         return {address: (live & mask).bit_count() for address, live in self._before.items()}
 
     def highest_pressure(self, file: str) -> tuple[int, int]:
-        """(most registers of a file live at once, byte address of the first instruction where they are)."""
+        """Return (most registers of a file live at once, byte address of the first instruction where they are)."""
         found = self.pressure(file)
         if not found:
             return 0, self.flow.program.address

@@ -49,7 +49,7 @@ def repeats(i: Instruction) -> int:
 
 
 def delay_slots(program: Program) -> dict[int, int]:
-    """Address of an instruction in a delay slot -> address of the branch, call or return before it."""
+    """Return address of an instruction in a delay slot -> address of the branch, call or return before it."""
     slots = program.decoder.isa.delay_slots
     out: dict[int, int] = {}
     code: Sequence[Instruction] = program.instructions if slots else ()

@@ -95,7 +95,7 @@ class Uniformity:
                     self._mark(self._instructions[address])
 
     def _sole_writes(self) -> list[int | None]:
-        """For each value the only write it may come from: address, `START`, `MERGE` for none, or None for several."""
+        """Return for each value its only possible write: address, `START`, `MERGE` for none, None for several."""
         ssa = self.chains.ssa
         out: list[int | None] = list(ssa.addresses)
         waiting = [v for v, a in enumerate(ssa.addresses) if a != MERGE]
@@ -221,7 +221,7 @@ def _per(name: str) -> dict[str, str]:
 
 
 def dead_code(flow: ControlFlow, chains: Chains | None = None) -> list[int]:
-    """Addresses of instructions that do nothing for the result, in order.
+    """Return addresses of instructions that do nothing for the result, in order.
 
     They are not reached, or they only write registers which nothing reads but other dead instructions.
     """

@@ -40,7 +40,7 @@ class Suggestions:
         self._tries = 0
 
     def notes(self, p: Parsed, text: str, symbol: Symbol, address: int) -> tuple[str, ...]:
-        """Advice on a statement that does not encode at a unit address; empty where there is none."""
+        """Return advice on a statement that does not encode at a unit address; empty where there is none."""
         known = [advice for pattern, advice in self.decoder.isa.advice if re.match(pattern, text)]
         if known:
             return tuple(known)
@@ -75,7 +75,7 @@ class Suggestions:
         return replace(p, tokens=tokens, forms=[f for f in self.decoder.encoder.forms(tokens) if f in p.forms])
 
     def _edits(self, p: Parsed) -> Iterator[list[Token]]:
-        """Statements a small change away, the smallest changes first."""
+        """Yield statements a small change away, the smallest changes first."""
         words = {w for f in p.forms for choice in wanted(f) for w in choice if w[0].isalpha()}
         operations = {t.text for t in p.tokens if self.decoder.encoder.named(t.text)}
         words -= operations

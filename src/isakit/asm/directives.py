@@ -60,7 +60,7 @@ def _number(r: Reader, s: Statement, args: list[Token], low: int, high: int, wha
 def _numbers(
     r: Reader, s: Statement, args: list[Token], read: Callable[[int], tuple[int, T] | None], what: str = "a number"
 ) -> list[tuple[int, T]]:
-    """(token it starts with, value) of every argument; nothing after a complaint about one of them.
+    """Return (token it starts with, value) of every argument; nothing after a complaint about one of them.
 
     `read` gives the token after a value that starts at a token, and the value.
     """
@@ -97,7 +97,7 @@ def _kernel_number(r: Reader, s: Statement, args: list[Token], attribute: str, h
 
 @_directive(".isa", "NAME [VARIANT]")
 def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Says what the text is written for, which is what it is assembled for where nothing else is asked for.
+    """Set what the text is written for, which is what it is assembled for if nothing else is asked for.
 
     Listings begin with it. Assembling a text for another instruction set or variant is an error.
     """
@@ -172,25 +172,25 @@ def _equ(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".regs", "COUNT")
 def _regs(r: Reader, s: Statement, args: list[Token]) -> None:
-    """32-bit registers per thread. Left out, the highest register written decides: those above read 0."""
+    """Set the 32-bit registers per thread. Left out, the highest register written decides: those above read 0."""
     _kernel_number(r, s, args, "registers", 1 << 8, "a number of registers")
 
 
 @_directive(".shared", "BYTES")
 def _shared(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Shared memory per block, with the launch header and the parameters. Left out, just those two."""
+    """Set the shared memory per block, with the launch header and the parameters. Left out, just those two."""
     _kernel_number(r, s, args, "shared_bytes", MAX_SPACE - 1, "a number of bytes")
 
 
 @_directive(".local", "BYTES")
 def _local(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Local memory per thread."""
+    """Set the local memory per thread."""
     _kernel_number(r, s, args, "local_bytes", MAX_SPACE - 1, "a number of bytes")
 
 
 @_directive(".bars", "COUNT")
 def _bars(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Barriers the kernel uses. Left out, the highest barrier used decides."""
+    """Set the number of barriers the kernel uses. Left out, the highest barrier used decides."""
     _kernel_number(r, s, args, "barriers", 16, "a number of barriers")
 
 
@@ -264,7 +264,7 @@ def _grow(r: Reader, s: Statement, bank: Bank, size: int) -> bool:
 
 
 def _integers(r: Reader, s: Statement, bank: Bank, args: list[Token], size: int) -> None:
-    """Integers of `size` bytes into the constant bank."""
+    """Add integers of `size` bytes to the constant bank."""
     for k, _ in _numbers(r, s, args, Stream(args, r.any_name).number):
         at = len(bank.data)
         if not _grow(r, s, bank, at + size):
@@ -274,7 +274,7 @@ def _integers(r: Reader, s: Statement, bank: Bank, args: list[Token], size: int)
 
 @_directive(".word", "VALUE, ...")
 def _word(r: Reader, s: Statement, args: list[Token]) -> None:
-    """In code: words as they are. In constant data: 32-bit numbers."""
+    """Add words: in code as they are, in constant data 32-bit numbers."""
     if r.bank is not None:
         _integers(r, s, r.bank, args, 4)
         return
@@ -299,7 +299,7 @@ def _word(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".fill", "COUNT, VALUE, ...")
 def _fill(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Words of code, COUNT times. Listings say so of long runs of equal words."""
+    """Add words of code, COUNT times. Listings write long runs of equal words like this."""
     if r.bank is not None:
         r.source.error(s.place(), "this is for code; constant data is written with `.word` and `.space`")
         return
@@ -317,7 +317,7 @@ def _fill(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".half", "VALUE, ...")
 def _half(r: Reader, s: Statement, args: list[Token]) -> None:
-    """16-bit numbers in constant data."""
+    """Add 16-bit numbers to constant data."""
     bank = r.data_bank(s)
     if bank is not None:
         _integers(r, s, bank, args, 2)
@@ -325,7 +325,7 @@ def _half(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".byte", "VALUE, ...")
 def _byte(r: Reader, s: Statement, args: list[Token]) -> None:
-    """8-bit numbers. In code they must fill whole words, except at the end."""
+    """Add 8-bit numbers. In code they must fill whole words, except at the end."""
     if r.bank is not None:
         _integers(r, s, r.bank, args, 1)
         return
@@ -340,7 +340,7 @@ def _byte(r: Reader, s: Statement, args: list[Token]) -> None:
 
 
 def _reals(r: Reader, s: Statement, args: list[Token], code: str, size: int) -> None:
-    """Floating point numbers of `size` bytes into the constant bank, in a format of `struct`."""
+    """Add floating point numbers of `size` bytes to the constant bank, in a format of `struct`."""
     bank = r.data_bank(s)
     if bank is None:
         return
@@ -373,19 +373,19 @@ def _real(stream: Stream, k: int) -> tuple[int, float] | None:
 
 @_directive(".float", "VALUE, ...")
 def _float(r: Reader, s: Statement, args: list[Token]) -> None:
-    """f32 numbers in constant data, rounded to nearest even; `inf` and `nan` are understood."""
+    """Add f32 numbers to constant data, rounded to nearest even; `inf` and `nan` are understood."""
     _reals(r, s, args, "<f", 4)
 
 
 @_directive(".double", "VALUE, ...")
 def _double(r: Reader, s: Statement, args: list[Token]) -> None:
-    """f64 numbers in constant data."""
+    """Add f64 numbers to constant data."""
     _reals(r, s, args, "<d", 8)
 
 
 @_directive(".space", "BYTES")
 def _space(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Zero bytes; in code a whole number of words."""
+    """Add zero bytes; in code a whole number of words."""
     unit = r.variant.unit_bytes
     value = _number(r, s, args, 0, MAX_FILL, "a number of bytes")
     if value is None:
@@ -400,7 +400,7 @@ def _space(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".align", "BYTES")
 def _align(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Zero bytes up to a multiple of a power of two."""
+    """Add zero bytes up to a multiple of a power of two."""
     unit = r.variant.unit_bytes
     value = _number(r, s, args, 1, MAX_BANK, "an alignment")
     if value is None:

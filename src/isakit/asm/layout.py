@@ -71,7 +71,7 @@ def _fits(slot: Slot, at: int) -> bool:
 
 
 def _possible(slots: Sequence[Slot], modulus: int) -> list[int]:
-    """For every slot (and the end) the bit mask of positions modulo `modulus` from which the rest can be placed."""
+    """Return for every slot (and the end) the bits of positions modulo `modulus` from which the rest can be placed."""
     everywhere = (1 << modulus) - 1
     masks = [everywhere] * (len(slots) + 1)
     known: dict[tuple[Slot, int], int] = {}

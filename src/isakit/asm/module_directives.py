@@ -100,7 +100,7 @@ def kernel_lines(kernel: Kernel) -> Iterator[str]:
 
 
 def size_lines(segments: list[ConstantSegment], length: int) -> Iterator[str]:
-    """`.size` for the names of a bank of `length` bytes that end elsewhere than where the next one begins."""
+    """Yield `.size` for the names of a bank of `length` bytes that end elsewhere than where the next one begins."""
     names = {s.name: s.offset for s in segments if s.name and _plain(s.name)}
     guessed = {s.name: s.size for s in named_segments(bytes(length), names)}
     for s in segments:
@@ -109,7 +109,7 @@ def size_lines(segments: list[ConstantSegment], length: int) -> Iterator[str]:
 
 
 def data_lines(data: bytes) -> Iterator[str]:
-    """Bytes as `.word` and `.byte` lines of at most 16 bytes."""
+    """Yield bytes as `.word` and `.byte` lines of at most 16 bytes."""
     for at in range(0, len(data), 16):
         piece = data[at : at + 16]
         if len(piece) % 4 == 0:
@@ -204,7 +204,7 @@ def _outside(r: Reader) -> Module:
 
 @_directive("header KEY=VALUE ...")
 def _header(r: Reader, s: Statement, words: list[str]) -> None:
-    """Numbers and words from the header of the file."""
+    """Set numbers and words of the header of the file."""
     _count(words, 1, len(_HEADER_KEYS))
     for word in words:
         key, _, value = word.partition("=")
@@ -215,7 +215,7 @@ def _header(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("omitted WHAT")
 def _omitted(r: Reader, s: Statement, words: list[str]) -> None:
-    """Names something the file had and the listing does not carry: a file made from it would lose that."""
+    """Name something the file had and the listing does not carry: a file made from it would lose that."""
     _count(words, 1, 64)
     module = file_of(r)
     module.extra[OMITTED] = [*omitted(module), " ".join(words)]
@@ -263,7 +263,7 @@ def _info_record(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("reloc TARGET OFFSET SYMBOL [ADDEND [KIND]]")
 def _reloc(r: Reader, s: Statement, words: list[str]) -> None:
-    """At an offset of a bank (`c14`), of the code of the kernel (`code`) or of a section belongs an address."""
+    """Relocate: an address belongs at an offset of a bank (`c14`), of the kernel's code (`code`) or of a section."""
     _count(words, 3, 5)
     addend = _number(words, 3, MAX_SPACE - 1, "an addend", -MAX_SPACE) if len(words) > 3 else 0
     kind = _number(words, 4, MAX_SPACE - 1, "a kind") if len(words) > 4 else 1
@@ -296,13 +296,13 @@ def _binding(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("max_threads X Y Z")
 def _max_threads(r: Reader, s: Statement, words: list[str]) -> None:
-    """Threads per block the kernel was compiled for."""
+    """Set the threads per block the kernel was compiled for."""
     _count(words, 1, 3)
     _kernel(r).max_threads = tuple(_number(words, k, MAX_SPACE - 1, "a size") for k in range(len(words)))
 
 
 @_directive("param_bytes BYTES")
 def _param_bytes(r: Reader, s: Statement, words: list[str]) -> None:
-    """Size of the parameter area, where it is not the end of the last parameter; 0: there are no parameters."""
+    """Set the size of the parameter area if it is not the end of the last parameter; 0: there are no parameters."""
     _count(words, 1, 1)
     _kernel(r).param_bytes = _number(words, 0, 0xFFFF, "a number of bytes")

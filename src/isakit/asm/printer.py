@@ -210,12 +210,12 @@ def note_column(program: Program) -> int:
 
 
 def address_scale(decoder: Decoder) -> int:
-    """Bytes that one step of a code address stands for."""
+    """Return bytes that one step of a code address stands for."""
     return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1
 
 
 def label_names(program: Program) -> dict[int, str]:
-    """Names for the places of the program that branches go to, by code address."""
+    """Return names for the places of the program that branches go to, by code address."""
     return _names(program, _branches(program))
 
 

@@ -146,7 +146,7 @@ class Reader:
         return Names(self.section.scope)(name)
 
     def any_name(self, name: str) -> int | None:
-        """0 for every word that could be a name: to find where an expression ends."""
+        """Return 0 for every word that could be a name: to find where an expression ends."""
         return 0 if name == "." or self.section.scope.knows(name) or name in self._statement_names else self.known(name)
 
     # --- statements ---------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class Reader:
         return self.bank
 
     def set_program(self, program: str, s: Statement) -> None:
-        """`.program TYPE`: set the program type, or start the next program."""
+        """Set the program type, or start the next program: `.program TYPE`."""
         view = self.decoder.view
         if self.started or self._programs:
             self._start_program(program, s)

@@ -86,7 +86,7 @@ class Scope:
         return name in self.places or (self.parent is not None and self.parent.knows(name))
 
     def all_names(self) -> list[str]:
-        """Every name that can be used here."""
+        """Return every name that can be used here."""
         return [*self.places, *(self.parent.all_names() if self.parent else ())]
 
 

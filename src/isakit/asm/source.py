@@ -77,7 +77,7 @@ class Source:
         return Diagnostic(place.line, column + 1, message, line, width, tuple(notes), self.path)
 
     def statements(self) -> list[Statement]:
-        """All statements in order; empty ones are left out."""
+        """Return all statements in order; empty ones are left out."""
         out: list[Statement] = []
         comment: SourceSpan | None = None
         for number, line in enumerate(self.lines, 1):

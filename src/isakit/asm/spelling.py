@@ -43,7 +43,7 @@ class KernelSpelling:
 
 
 def bank_names(segments: Iterable[ConstantSegment], used: set[str] | None = None) -> dict[str, int]:
-    """Names of a bank that can stand in a text, with their offsets; those that are `used` or would be are left out."""
+    """Return the names of a bank that can stand in a text, with their offsets, without those that are `used`."""
     used = set() if used is None else used
     names: dict[str, int] = {}
     for s in segments:

@@ -80,7 +80,7 @@ class StatementEncoder:
     def _encode(
         self, p: Parsed, tokens: list[Token], symbol: Symbol | None, address: int, forms: list[Form] | None = None
     ) -> dict[int, Encoded]:
-        """Size to the preferred encoding."""
+        """Return size to the preferred encoding."""
         encoder = self.decoder.encoder
         found: dict[int, Encoded] = {}
         for form in encoder.plausible(p.forms if forms is None else forms, tokens):
@@ -93,7 +93,7 @@ class StatementEncoder:
     def _implied(
         self, forms: list[Form], tokens: list[Token], encodes: bool
     ) -> Iterator[tuple[list[Form], list[Token]]]:
-        """Other spellings of the statement: with a word that goes without saying, or without it; and forms they may be.
+        """Yield other spellings of the statement, with or without a word that goes without saying, and their forms.
 
         `encodes` says that the statement encodes as it stands: then a word that was written asks for the form that has
         it.

@@ -43,7 +43,7 @@ def check_units(units: Sequence[int], variant: Variant) -> None:
 
 
 def pack_units(units: Sequence[int], variant: Variant) -> bytes:
-    """Little-endian bytes of units."""
+    """Return little-endian bytes of units."""
     size = variant.unit_bytes
     code = _STRUCT.get(size)
     if code:

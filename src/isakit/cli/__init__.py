@@ -20,7 +20,7 @@ def main() -> None:
 
 
 def _let_go() -> None:
-    """From here on only the interpreter ends: an interrupt ends it at once, without a traceback."""
+    """Let an interrupt end the interpreter at once, without a traceback: from here on only that ends."""
     import signal
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -111,14 +111,14 @@ def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
 
 
 def _ramp(array: NDArray[Any]) -> NDArray[Any]:
-    """0, 1, 2 ... in the order of memory."""
+    """Return 0, 1, 2 ... in the order of memory."""
     import numpy as np
 
     return np.arange(array.size).astype(array.dtype).reshape(array.shape)
 
 
 def _random(array: NDArray[Any], seed: int) -> NDArray[Any]:
-    """Floats from 0 to 1, integers of all values; the same for the same seed."""
+    """Return floats from 0 to 1, integers of all values; the same for the same seed."""
     import numpy as np
 
     generator = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def _random(array: NDArray[Any], seed: int) -> NDArray[Any]:
 
 
 def _memory() -> int:
-    """Bytes of memory of this machine; more than anything needs where it does not say."""
+    """Return bytes of memory of this machine; more than anything needs where it does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

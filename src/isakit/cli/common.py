@@ -21,24 +21,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def isa_option(required: bool = False) -> Callable[[F], F]:
-    """`-m ISA`."""
+    """Return `-m ISA`."""
     return click.option("-m", "--isa", "isa_name", metavar="ISA", required=required, help=f"{', '.join(VARIANTS)}.")
 
 
 def variant_option(function: F) -> F:
-    """`-V VARIANT`."""
+    """Return `-V VARIANT`."""
     return click.option("-V", "--variant", metavar="VARIANT", help="The chip or core, e.g. gt200, vp2.")(function)
 
 
 def type_option(function: F) -> F:
-    """`-t TYPE`."""
+    """Return `-t TYPE`."""
     return click.option(
         "-t", "--program-type", metavar="TYPE", help="compute, vertex, geometry, fragment; primary, secondary."
     )(function)
 
 
 def json_option(function: F) -> F:
-    """`--json`."""
+    """Return `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(function)
 
 
@@ -56,7 +56,7 @@ def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
 
 
 def dimensions(text: str, option: str) -> tuple[int, ...]:
-    """One to three positive numbers with commas between them. Raises click.BadParameter."""
+    """Return one to three positive numbers with commas between them. Raises click.BadParameter."""
     try:
         dims = tuple(int(n, 0) for n in text.split(","))
     except ValueError:
@@ -80,7 +80,7 @@ def read_text(name: str) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """Bytes of a text file as text: UTF-16 where they begin with its mark or look like it, else UTF-8.
+    """Return bytes of a text file as text: UTF-16 where they begin with its mark or look like it, else UTF-8.
 
     Bytes that are neither become replacement characters.
     """

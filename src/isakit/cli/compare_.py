@@ -149,7 +149,7 @@ def _kernels(a: Module, b: Module, options: dict[str, Any]) -> Comparison:
 
 
 def _program(name: str, kernel: str | None) -> Module:
-    """Of the programs in a file the one that has the kernel, else the first."""
+    """Return the program in a file that has the kernel, else the first."""
     from isakit.programs.reading import load_all
 
     modules = load_all(read_bytes(name), path=shown(name))

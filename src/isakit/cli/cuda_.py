@@ -79,7 +79,7 @@ def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool
 
 
 def _report_json(status: int, statistics: Statistics) -> None:
-    """Numbers for programs, on standard error when standard output is the program's own."""
+    """Write numbers for programs, to standard error when standard output is the program's own."""
     del status
     with_stderr = sys.stdout
     try:

@@ -156,7 +156,7 @@ def command(
 
 @contextlib.contextmanager
 def _interrupts_end_it() -> Generator[None]:
-    """Ctrl-C ends a server also while its program runs; a session takes KeyboardInterrupt for the wish to pause."""
+    """Let Ctrl-C end a server while its program runs; a session takes KeyboardInterrupt for the wish to pause."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler:  # ignored, or no main thread
         yield
@@ -234,7 +234,7 @@ def _painted(text: str) -> str:
 
 
 def _typed(commands: Commands) -> Iterator[str]:
-    """Lines typed at a prompt, with history and completion where the terminal can."""
+    """Yield lines typed at a prompt, with history and completion where the terminal can."""
     try:
         import readline
     except ImportError:  # plain input then

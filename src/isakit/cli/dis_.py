@@ -228,7 +228,7 @@ def _programs(
     address: int,
     files: list[Module],
 ) -> Iterator[tuple[str, Program]]:
-    """(name, program) of everything in the input; the files found are added to `files`."""
+    """Yield (name, program) of everything in the input; the files found are added to `files`."""
     if as_hex:
         from isakit.formats import parse_hex
         from isakit.instruction_sets import isa
@@ -299,7 +299,7 @@ class _ListingOptions:
         self._headings = BlockHeadings(flow) if blocks else None
 
     def heads(self) -> Iterator[str]:
-        """Comments before the program."""
+        """Yield comments before the program."""
         kernel = self.program.kernel
         if self._demangle and kernel is not None:
             from isakit.analysis.cpp_names import demangled

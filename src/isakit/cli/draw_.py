@@ -92,7 +92,7 @@ def command(
 
 
 def _shown(numbers: Sequence[int], what: str) -> Iterable[int]:
-    """Numbers, one after the other, with a progress bar on a terminal."""
+    """Return numbers, one after the other, with a progress bar on a terminal."""
     if len(numbers) < 2 or not sys.stderr.isatty():
         return numbers
     from rich.console import Console

@@ -201,7 +201,7 @@ _MOST_THREADS = 512
 
 
 def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
-    """For each chip, where the file says what the kernel takes."""
+    """Return for each chip, where the file says what the kernel takes."""
     from isakit.registry import VARIANTS
 
     if k.registers is None or k.module is None or k.module.isa != "tesla":
@@ -280,7 +280,7 @@ def _attributes(records: list[InfoRecord]) -> list[FileAttribute]:
 
 
 def _show(m: Module) -> None:
-    """Lines of text, one for every kernel, whatever the width of the terminal: they are searched and copied from."""
+    """Print lines for every kernel, whatever the width of the terminal: they are searched and copied from."""
     from isakit.formats import Shader
 
     where = f" at {m.offset:#x}" if m.offset else ""

@@ -222,7 +222,7 @@ class _Settings:
         return [value for n, value in self.pairs if n == name]
 
     def placed(self, name: str) -> list[tuple[Path, str]]:
-        """Files of a name, each with what stands behind `@`."""
+        """Return files of a name, each with what stands behind `@`."""
         parts = (value.rpartition("@") if "@" in value else (value, "", "") for value in self.all(name))
         return [(Path(path), place) for path, _, place in parts]
 

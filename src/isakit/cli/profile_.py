@@ -70,7 +70,7 @@ def command(
 
 
 def _behind(lines: list[str]) -> list[str]:
-    """Lines with an empty one after them, if there are any."""
+    """Return lines with an empty one after them, if there are any."""
     return [*lines, ""] if lines else []
 
 

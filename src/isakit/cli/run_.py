@@ -194,7 +194,7 @@ def refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:
 
 
 def split_spec(spec: str) -> tuple[str, str]:
-    """(name, rest) of `NAME=SPEC`."""
+    """Return (name, rest) of `NAME=SPEC`."""
     m = re.match(r"([A-Za-z_][\w.\[\]]*)=", spec)
     return (m[1], spec[m.end() :]) if m else ("", spec)
 
@@ -233,7 +233,7 @@ def _is_ptx(data: bytes) -> bool:
 
 
 def _choose(modules: list[Module], kernel: str | None, chip: str) -> Module:
-    """Of several programs in a file the one that has the kernel, if possible for the chip.
+    """Return the program in a file that has the kernel, if possible for the chip.
 
     Raises IsakitError where the kernel is in none of them, or has to be named.
     """
@@ -340,7 +340,7 @@ _WRAPS = ("repeat", "mirror", "border", "edge")
 
 
 def _texture(spec: str) -> tuple[str | int, Any, Any]:
-    """(name or number, texture, sampler) of a --texture."""
+    """Return (name or number, texture, sampler) of a --texture."""
     from isakit.runtime import Sampler, Texture
     from isakit.runtime.npy import load_array
 

@@ -80,7 +80,7 @@ def _stream(spec: str) -> VertexStream:
 
 
 def shader_texture(spec: str) -> tuple[str, Any]:
-    """(sampler, texture) of `NAME=FILE,WORD,...`. Raises click.BadParameter, FormatError."""
+    """Return (sampler, texture) of `NAME=FILE,WORD,...`. Raises click.BadParameter, FormatError."""
     from isakit.runtime.texture_files import read_texture
 
     name, sep, rest = spec.partition("=")

@@ -107,7 +107,7 @@ class _Plan:
 
 
 def joined(ways: Sequence[Sequence[Bits]]) -> Iterator[Bits]:
-    """All combinations without contradiction, the first choices first."""
+    """Yield all combinations without contradiction, the first choices first."""
     if not ways:
         yield Bits()
         return

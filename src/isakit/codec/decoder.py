@@ -130,7 +130,7 @@ class Decoder:
         return any(True for _ in self.encoder.encodings(tokens, forms=forms))
 
     def decode(self, units: Sequence[int], address: int = 0) -> list[Instruction]:
-        """All instructions of a sequence of units, in order. Never fails: what cannot be decoded is kept as data.
+        """Decode a sequence of units, in order. Never fails: what cannot be decoded is kept as data.
 
         `address` is the byte address of the first unit. An instruction that would end past the sequence or that is not
         aligned to its size becomes one undecodable unit.
@@ -170,7 +170,7 @@ class Decoder:
             i += n
 
     def stretches(self, units: Sequence[int], address: int = 0) -> Iterator[tuple[Instruction, int]]:
-        """(instruction, how often it stands there one after the other): as `decode`, without making each of a run.
+        """Yield (instruction, number of times in a row): as `decode`, without making each of a run.
 
         A run has at least `SHORTEST_RUN` equal units; branches are never taken together.
         """
@@ -205,7 +205,7 @@ def _depends_on_place(i: Instruction) -> bool:
 
 
 def _runs(units: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, after the last) of the runs of equal units that are long enough."""
+    """Yield (first, after the last) of the runs of equal units that are long enough."""
     k, end = 0, len(units)
     while k + SHORTEST_RUN <= end:
         last = k + SHORTEST_RUN - 1

@@ -102,7 +102,7 @@ class Encoder:
         return out
 
     def plausible(self, forms: list[Form], tokens: list[Token]) -> list[Form]:
-        """Those of the forms whose indispensable words stand among the tokens; the others cannot match."""
+        """Return those of the forms whose indispensable words stand among the tokens; the others cannot match."""
         words = {t.text for t in tokens}
         out: list[Form] = []
         for f in forms:
@@ -129,7 +129,7 @@ class Encoder:
         forms: list[Form] | None = None,
         address: int = 0,
     ) -> Iterator[Encoded]:
-        """Every legal encoding, in order of preference; `flip` bits are inverted in the result.
+        """Yield every legal encoding, in order of preference; `flip` bits are inverted in the result.
 
         `address` is where the instruction will stand, in units of code.
         """
@@ -139,7 +139,7 @@ class Encoder:
     def readings(
         self, form: Form, tokens: list[Token], symbol: Symbol | None = None, *, flip: int = 0, address: int = 0
     ) -> Iterator[Encoded]:
-        """Every legal encoding in a form."""
+        """Yield every legal encoding in a form."""
         stream = Stream(tokens, symbol, address, quick=True)
         for bits in match(form, stream):
             word = (bits.value | form.base & ~bits.mask) ^ flip
@@ -244,7 +244,7 @@ Trail = tuple[tuple[str, int, int, Bits], ...]
 
 
 def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -> Iterator[Bits]:
-    """All readings of the stream as `form`, as the bits they determine together with the fixed ones."""
+    """Return all readings of the stream as `form`, as the bits they determine together with the fixed ones."""
     if stream.quick and conflicts is None:
         return _quick_match(form, stream, 0, 0, form.fixed)
     return _match(form, stream, 0, 0, form.fixed, conflicts, ())

@@ -95,7 +95,7 @@ def bit_names(mask: int, unit_bits: int) -> str:
 
 
 def explain(i: Instruction) -> Explanation:
-    """Rows for every bit of the instruction: fixed bits, fields, ignored and unknown bits."""
+    """Return rows for every bit of the instruction: fixed bits, fields, ignored and unknown bits."""
     view = i.decoder.view
     unit_bits = view.variant.unit_bits
     digits = (unit_bits + 3) // 4

@@ -116,7 +116,7 @@ class FormFacts:
         )
 
     def _files(self, found: tuple[RegisterId, ...]) -> tuple[RegisterId, ...]:
-        """All registers of the files."""
+        """Return all registers of the files."""
         files = self._isa.registers
         return tuple(
             (name, n)

@@ -19,7 +19,7 @@ __all__ = ["Instruction", "RegisterId", "registers_written"]
 
 
 def registers_written(instructions: Iterable[Instruction], file: str) -> int:
-    """One more than the highest register of a file that the instructions write, at least 1."""
+    """Return one more than the highest register of a file that the instructions write, at least 1."""
     return 1 + max((n for i in instructions for f, n in i.defs if f == file), default=0)
 
 

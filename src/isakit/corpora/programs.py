@@ -43,7 +43,7 @@ def found_in(piece: Piece, path: str) -> list[Found]:
 
 
 def _bare(data: bytes, path: str) -> list[Found]:
-    """Programs in arrays of a C source, or microcode."""
+    """Return programs in arrays of a C source, or microcode."""
     if len(data) <= _LARGEST_SOURCE and b"{" in data and is_textual(data):
         return find_in_source(data.decode("latin-1"), path)
     if len(data) <= _LARGEST_MICROCODE:
@@ -151,7 +151,7 @@ def decoder_of(module: Module, kernel: Kernel) -> Decoder:
 
 
 def code_key(module: Module, kernel: Kernel) -> str:
-    """Names a piece of code by its content: instruction set, variant, program type, address, bytes."""
+    """Return names a piece of code by its content: instruction set, variant, program type, address, bytes."""
     view = decoder_of(module, kernel).view
     what = f"{module.isa}/{view.variant.name}/{view.program}/{kernel.address:#x}/"
     return blake2b(what.encode() + kernel.code, digest_size=16).hexdigest()

@@ -93,7 +93,7 @@ _Place = tuple[str, str, int, str]
 
 
 def _kernels(index: str) -> dict[str, tuple[tuple[str, str, str], list[_Place]]]:
-    """Code -> (instruction set, variant, program type), and the kernels that have it."""
+    """Return code -> (instruction set, variant, program type), and the kernels that have it."""
     out: dict[str, tuple[tuple[str, str, str], list[_Place]]] = {}
     columns = ("code", "isa", "variant", "program_type", "path", "member", "offset", "name")
     for batch in read_batches(index, "kernels", columns):

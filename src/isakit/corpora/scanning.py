@@ -75,7 +75,7 @@ def _batches(found: Iterable[FileSource]) -> Iterator[Batch]:
 
 
 def index_batch(batch: Batch) -> tuple[dict[str, Any], int, int]:
-    """(tables, files, bytes) of some files."""
+    """Return (tables, files, bytes) of some files."""
     rows = Rows()
     for source in batch:
         rows.add_source(source)

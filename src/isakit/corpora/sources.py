@@ -70,7 +70,7 @@ class Piece:
 
 
 def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[FileSource]:
-    """All files below some paths or URLs, in the order given, folders in alphabetical order.
+    """Yield all files below some paths or URLs, in the order given, folders in alphabetical order.
 
     Links to folders are not followed, folders to leave out not entered. Raises IsakitError for a path that does not
     exist.
@@ -101,7 +101,7 @@ def _folder(path: str, left_out: Collection[str]) -> Iterator[FileSource]:
 
 
 def _remote(url: str, left_out: Collection[str]) -> Iterator[FileSource]:
-    """Of a web server, what ends in `/` is a page that lists files; elsewhere the store says what is a folder."""
+    """Yield the files of a web server or store: on a server, what ends in `/` is a page that lists files."""
     fs, root = filesystem(url)
     web = url.startswith(("http://", "https://"))
     try:
@@ -182,7 +182,7 @@ def _unpacked(f: IO[bytes], member: str, depth: int, left: list[int]) -> Iterato
 
 
 def _read(f: IO[bytes], size: int) -> bytes:
-    """So many bytes, fewer only at the end."""
+    """Return so many bytes, fewer only at the end."""
     out = f.read(size)
     if len(out) == size or not out:
         return out
@@ -225,7 +225,7 @@ def _archive(head: bytes) -> str:
 
 
 def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
-    """(name, function that opens it) of what an archive holds."""
+    """Yield (name, function that opens it) of what an archive holds."""
     if kind in ("gz", "bz2", "xz"):
         unpack: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": _open_xz}
         yield "", lambda: unpack[kind](f)

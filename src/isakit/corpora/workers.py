@@ -33,7 +33,7 @@ def work(
     dask: Any = None,
     failed: Callable[[Task, BaseException], Result],
 ) -> Iterator[Result]:
-    """`function(task)` for each task, in order.
+    """Yield `function(task)` for each task, in order.
 
     Args:
         function: a function of a module, so that other processes can import it.
@@ -60,7 +60,7 @@ def _on_processes(
     count: int,
     failed: Callable[[Task, BaseException], Result],
 ) -> Iterator[Result]:
-    """On processes of this machine. When one dies the pool is made anew; what was not done yet is done again.
+    """Yield on processes of this machine. When one dies the pool is made anew; what was not done yet is done again.
 
     Which task ended the process cannot be seen, so after that each is tried by itself until the pool is whole.
     """

@@ -171,7 +171,7 @@ def execution_point(session: SessionView, watched: Range, access: Watched) -> Po
 
 
 def _all(nodes: Iterable[Node]) -> Node:
-    """All of some conditions."""
+    """Return all of some conditions."""
     return reduce(lambda a, b: Binary("&&", a, b), nodes)
 
 

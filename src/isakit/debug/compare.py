@@ -54,7 +54,7 @@ class FirstDifference:
         return a, b
 
     def lines(self) -> Iterator[str]:
-        """Both listings around the instruction."""
+        """Yield both listings around the instruction."""
         for n, (program, pc) in enumerate(zip(self.programs, self.pcs, strict=True)):
             yield f"{'first' if n == 0 else 'second'}, {self.program} program:"
             if pc is None:
@@ -100,7 +100,7 @@ def distance(a: Array, b: Array) -> Array:
 
 
 def _ordered(a: Array) -> Array:
-    """Bits of f32 as integers in the order of the numbers; both zeros are 0."""
+    """Return bits of f32 as integers in the order of the numbers; both zeros are 0."""
     bits = np.ascontiguousarray(a).view(np.int32).astype(np.int64)
     return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
 
@@ -214,7 +214,7 @@ def _by_values(
 
 
 def _trace(steps: Steps, state: Any) -> list[tuple[int, bytes]]:
-    """(instruction, values that changed, in the order of registers) of every instruction that changed something."""
+    """Yield (instruction, values that changed, in the order of registers) of every instruction that changed any."""
     out: list[tuple[int, bytes]] = []
     before, last = state(), -1
     for pc, _ in steps:

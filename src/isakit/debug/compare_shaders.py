@@ -128,7 +128,7 @@ def compare_shaders(
 def _once(
     a: Shader, b: Shader, given: Inputs, inputs: Mapping[str, Any], how: tuple[int, Rules, Engine, int]
 ) -> Comparison:
-    """One run of both shaders."""
+    """Run both shaders once and compare their results."""
     ulps, rules, engine, limit = how
     for group, values in inputs.items():
         if group in ("count", "target"):
@@ -187,7 +187,7 @@ class _Run:
         return BoundShader(self.shader, self.uniforms, self.textures, {}, self.rules, self.limit, once)
 
     def results(self, engine: Engine) -> dict[str, Array]:
-        """Everything the shader computes."""
+        """Return everything the shader computes."""
         bound = self.bound()
         grid, values = bound.grid(self.attributes, self.varyings, self.count, self.target)
         return dict(bound.over(grid, values, self.target, stretches_for(engine, bound.code, grid.lanes)))

@@ -64,7 +64,7 @@ def _covers(condition: Bits, have: Bits) -> bool:
 
 
 def _submasks(mask: int) -> Iterator[int]:
-    """Every value of the bits of a mask."""
+    """Yield every value of the bits of a mask."""
     value = 0
     while True:
         yield value
@@ -76,7 +76,7 @@ def _submasks(mask: int) -> Iterator[int]:
 def _part_items(
     part: Part, path: str, need: Bits, avoid: tuple[Bits, ...]
 ) -> Iterator[tuple[Kind, str, str, WordCondition]]:
-    """(kind, path, what, condition) of a part. Alternatives that no word can select are not among them.
+    """Yield (kind, path, what, condition) of a part. Alternatives that no word can select are not among them.
 
     Spellings of one meaning are not alternatives: what counts is the bits its meaning depends on.
     """

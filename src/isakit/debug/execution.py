@@ -253,5 +253,5 @@ class SteppedExecution(Execution):
 
 
 def addresses_of(program: Program, chosen: Callable[[Any], bool]) -> Collection[int]:
-    """Addresses of the instructions of a program that fulfil a condition."""
+    """Return addresses of the instructions of a program that fulfil a condition."""
     return [i.address for i in program if i.valid and chosen(i)]

@@ -114,7 +114,7 @@ class UsseExecution(SteppedExecution):
         return {"thread": thread, "invocation": thread, "pc": 8 * (self._machine.at(thread) or 0)}
 
     def find(self, **where: Any) -> int:
-        """`thread` or `invocation`."""
+        """Return the thread that `thread` or `invocation` names."""
         if "invocation" in where:
             where = {"thread": where["invocation"], **{k: v for k, v in where.items() if k != "invocation"}}
         return super().find(**where)

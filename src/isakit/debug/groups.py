@@ -10,7 +10,7 @@ SHOWN = 512
 
 
 def width(target: Target) -> int:
-    """Threads of a group: the lanes of a warp, else one."""
+    """Return threads of a group: the lanes of a warp, else one."""
     return 32 if target.isa == "tesla" else 1
 
 

@@ -101,7 +101,7 @@ class SocketWriter:
         return len(data)
 
     def flush(self) -> None:
-        """Everything has been sent."""
+        """Do nothing: everything has been sent."""
 
 
 class SingleClientServer:

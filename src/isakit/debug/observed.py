@@ -31,7 +31,7 @@ class ObservedMachine(Machine):
 
     def accessed(self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None,
                  placed: Placed) -> None:  # fmt: skip
-        """Lanes (`chosen` of them, None for all) access a space; `placed`: where that is."""
+        """Observe an access of lanes (`chosen` of them, None for all) to a space; `placed`: its addresses."""
 
     def refused(self, space: str, address: Any, lanes: Lanes) -> bool:
         """Handle a store to a space that cannot be written; return true to leave it out and go on."""
@@ -87,5 +87,5 @@ class _Watched:
 
 
 def numbers_of(lanes: Lanes) -> Array:
-    """Positions of the executing lanes on the machine's lane axis."""
+    """Return positions of the executing lanes on the machine's lane axis."""
     return lanes.numbers if lanes.active is None else lanes.numbers[lanes.active]

@@ -21,7 +21,7 @@ def cut(text: str, width: int = WIDTH) -> str:
 
 
 def listing(session: SessionView, around: int | None = None, before: int = 4, after: int = 8) -> list[str]:
-    """Instructions around an address (the focused thread's next one), with labels and breakpoints (`B`)."""
+    """Return instructions around an address (the focused thread's next one), with labels and breakpoints (`B`)."""
     here = session.address
     middle = around if around is not None else here if here is not None else session.labels["entry"]
     code = list(session.program)
@@ -43,7 +43,7 @@ def listing(session: SessionView, around: int | None = None, before: int = 4, af
 
 
 def source_line(session: SessionView, address: int) -> str:
-    """`file:line  text` of the source an instruction comes from; "" where nothing says so."""
+    """Return `file:line  text` of the source an instruction comes from; "" where nothing says so."""
     table = session.program.lines
     return table.shown(address) if table is not None else ""
 
@@ -94,7 +94,7 @@ def stack(session: SessionView) -> list[str]:
 
 
 def memory(space: str, address: int, data: bytes, old: bytes | None = None) -> list[str]:
-    """Sixteen bytes a line as little-endian words, with their characters; `*` marks lines that changed."""
+    """Return sixteen bytes a line as little-endian words, with their characters; `*` marks lines that changed."""
     out: list[str] = []
     for k in range(0, len(data), 16):
         row = data[k : k + 16]
@@ -127,7 +127,7 @@ def html(session: SessionView) -> str:
 
 
 def everything(session: SessionView, before: Mapping[str, int] | None = None) -> Iterable[tuple[str, list[str]]]:
-    """All panes by name; registers are marked that have changed since `before`."""
+    """Yield all panes by name; registers are marked that have changed since `before`."""
     yield "code", listing(session)
     yield "lanes", lanes(session)
     yield "registers", registers(session, before)

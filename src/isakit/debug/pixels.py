@@ -187,7 +187,7 @@ class _WatchedEngine(StageEngine):
         self.name, self.watchdog = inner.name, inner.watchdog
 
     def prepared(self, *_: Any, **__: Any) -> None:
-        """Every run is watched: draws go batch by batch through `run`."""
+        """Watch every run: draws go batch by batch through `run`."""
 
     def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
         """See `StageEngine`."""

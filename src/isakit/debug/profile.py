@@ -298,7 +298,7 @@ class _ProfiledMachine(ObservedMachine):
         return self._cost(f"s{writes}", 0, row, lambda r, _: shared_steps(r, writes))
 
     def _steps(self, name: str, warps: Array) -> int:
-        """Warps whose access takes more than one step in one of their halves."""
+        """Return warps whose access takes more than one step in one of their halves."""
         total = 0
         for row, count in _patterns(warps, 4 * HALF if name == "s" else 1 << 32):
             halves = [h for h in (row[:HALF], row[HALF:]) if (h != IDLE).any()]
@@ -316,7 +316,7 @@ class _ProfiledMachine(ObservedMachine):
 
 
 def _patterns(rows: Array, period: int) -> Iterator[tuple[Array, int]]:
-    """Rows that cost the same as one, with their number: moved by a multiple of `period`, an access costs the same."""
+    """Yield rows that cost the same as one, with their number: moves by a multiple of `period` cost the same."""
     low = np.where(rows == IDLE, np.iinfo(np.int64).max, rows).min(axis=1) // period * period
     moved = np.where(rows == IDLE, IDLE, rows - low[:, None])
     different, counts = np.unique(moved, axis=0, return_counts=True)

@@ -86,7 +86,7 @@ class Session(SessionView):
         return self.stop
 
     def next(self, count: int = 1) -> Stop:
-        """As `step`, but a call is executed as a whole."""
+        """Step, but execute a call as a whole."""
         for _ in range(count):
             i = self.instruction
             if i is None or i.group is not InstructionKind.CALL:

@@ -60,7 +60,7 @@ class SessionView:
         return self.execution.frames(self.focus)
 
     def registers(self, thread: int | None = None) -> dict[str, int]:
-        """All registers of a thread by name."""
+        """Return all registers of a thread by name."""
         t = self.focus if thread is None else thread
         out: dict[str, int] = {}
         for file in self.target.register_files.values():

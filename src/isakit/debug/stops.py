@@ -87,7 +87,7 @@ class Breakpoint:
         return next((t for t in lanes if self.node is None or holds(execution, self.node, t)), following)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "number": self.number, "kind": self.kind, "where": self.where, "condition": self.condition,
             "enabled": self.enabled, "hits": self.hits, "ignore": self.ignore,
@@ -119,7 +119,7 @@ class Stop:
     fault: Exception | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "reason": self.reason, "position": self.position, "thread": self.thread, "address": self.address,
             "breakpoints": list(self.numbers), "text": self.text,
@@ -139,7 +139,7 @@ class TracepointHit:
     values: dict[str, int | float | str]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"number": self.number, "position": self.position, "thread": self.thread, "values": self.values}
 
 

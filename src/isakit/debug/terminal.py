@@ -298,7 +298,7 @@ class Commands:
         return Reply(lines, panes.state(self.session))
 
     def _panes(self, registers: Mapping[str, int]) -> list[str]:
-        """All panes; registers that are not as given are marked, and so is memory that changed since it was shown."""
+        """Return all panes; registers that are not as given are marked, and memory that changed since it was shown."""
         lines: list[str] = []
         for name, rows in panes.everything(self.session, registers):
             lines += [f"--- {name} {'-' * (panes.WIDTH - len(name) - 5)}", *rows]

@@ -153,7 +153,7 @@ class TeslaExecution(Execution):
         }  # fmt: skip
 
     def find(self, **where: Any) -> int:
-        """`block` (a number, or x and y), `warp`, `lane`, or `thread`; what is left out stays as it is."""
+        """Return the thread of `block` (a number, or x and y), `warp`, `lane`, or `thread`; others stay as they are."""
         unknown = set(where) - {"block", "warp", "lane", "thread"}
         if unknown:
             raise LaunchError(f"no {', '.join(sorted(unknown))} here; there are block, warp, lane and thread")

@@ -58,7 +58,7 @@ class ThreadView:
             raise KeyError(f"there are registers, {names}") from None
 
     def memory(self, space: str, address: int, size: int) -> bytes:
-        """Bytes as the thread sees them."""
+        """Return bytes as the thread sees them."""
         return self.execution.target.read_memory(space, address, size, self.thread)
 
 

@@ -13,14 +13,14 @@ def equals(v: Value, n: int) -> bool:
 
 
 def zero_test(v: Value) -> Value | None:
-    """x of `(x & 0x7fffffff) == 0`."""
+    """Return x of `(x & 0x7fffffff) == 0`."""
     if v.op == "eq" and equals(v.args[1], 0) and v.args[0].op == "and" and equals(v.args[0].args[1], MAGNITUDE):
         return v.args[0].args[0]
     return None
 
 
 def negative_test(v: Value) -> Value | None:
-    """x of `sign(x) & ~zero(x) & ~nan(x)`."""
+    """Return x of `sign(x) & ~zero(x) & ~nan(x)`."""
     if v.op != "and" or v.args[0].op != "and" or v.args[1].op != "not" or v.args[0].args[1].op != "not":
         return None
     sign, zero, nan = v.args[0].args[0], v.args[0].args[1].args[0], v.args[1].args[0]
@@ -42,7 +42,7 @@ _IDIOMS = {
 
 
 def zero_comparison(v: Value) -> tuple[Value, str, bool] | None:
-    """(x, comparison, whether it must hold) of a condition that compares x with zero: one thing in many operations."""
+    """Return (x, comparison, whether it must hold) of a condition that compares x with zero in any of its forms."""
     x = zero_test(v)
     if x is not None:
         return x, "==", True

@@ -66,7 +66,7 @@ class LoopTerms:
         return [*self.outside, *self.body, *(t for x in self.inner for t in x.everything)]
 
     def used(self, names: set[str]) -> LoopTerms:
-        """With those variables only that `names`, read after the loop, depend on; adds to `names` what they read."""
+        """Return the loop with those variables only that `names` depend on; adds to `names` what they read."""
         chosen: dict[str, LoopVariable] = {}
         terms = [self.again]
         inner: list[LoopTerms] = []
@@ -84,7 +84,7 @@ class LoopTerms:
 
 
 def symbols(terms: Sequence[Term]) -> set[str]:
-    """Names that terms read."""
+    """Return names that terms read."""
     return {
         t.attr.vector[0] if isinstance(t.attr, Symbol) else t.attr[0][0] for t in every(list(terms)) if t.op == "symbol"
     }
@@ -263,7 +263,7 @@ def _place(d: Decompiled) -> DeclaredInput | None:
 
 
 def _declared(g: DeclaredInput) -> str:
-    """Type and name of an input."""
+    """Return type and name of an input."""
     base = "uint" if g.ty[0] in "us" else "float"
     return f"{base if g.size == 1 else f'{VECTORS[base]}{g.size}'} {g.name}{f'[{g.array}]' if g.array else ''}"
 

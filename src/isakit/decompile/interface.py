@@ -321,7 +321,7 @@ def texel_words(fetch: Fetch, ty: str) -> Iterator[Value]:
 
 
 def packed(components: list[Value]) -> Iterator[Value]:
-    """Components as 32-bit registers, the first one in the low bits; missing ones are 0."""
+    """Yield components as 32-bit registers, the first one in the low bits; missing ones are 0."""
     width = components[0].width
     per_word = 32 // width
     for start in range(0, len(components), per_word):
@@ -346,7 +346,7 @@ def _packed_symbols(symbols: list[Symbol], name: str) -> Iterator[Value]:
 
 
 def _letter(ty: str) -> str:
-    """`f` for floats, `u` for integers."""
+    """Return `f` for floats, `u` for integers."""
     return "f" if ty[0] == "f" else "u"
 
 

@@ -24,7 +24,7 @@ _FLOATS = ("ieee_add", "ieee_mul", "ieee_div", "ieee_fma", "ieee_min", "ieee_max
 
 
 def loop_ends(jumps: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """First and last instruction of every loop; `jumps`: branches with their targets.
+    """Return first and last instruction of every loop; `jumps`: branches with their targets.
 
     Raises NotModelled for loops with another beginning or another end.
     """

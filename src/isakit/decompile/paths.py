@@ -50,7 +50,7 @@ class Path:
         return None
 
     def value(self) -> Value:
-        """1 on the path."""
+        """Return 1 on the path."""
         out = u1(0)
         for term in sorted(self.terms, key=len):
             out = out | all_of([c if wanted else ~c for c, wanted in term])

@@ -6,7 +6,7 @@ from isakit.sem.value import Value, binary, const, mask, node, select
 
 
 def chosen(condition: Value, a: Value, b: Value) -> Value:
-    """`condition ? a : b`, as logic where the values are conditions themselves."""
+    """Return `condition ? a : b`, as logic where the values are conditions themselves."""
     if a.width == 1:
         for value, part, flip in ((a, b, False), (b, a, True)):
             c = ~condition if flip else condition
@@ -26,7 +26,7 @@ def equal(a: Value, b: Value) -> Value:
 
 
 def _narrowed(a: Value, b: Value) -> tuple[str, tuple[Value, Value]] | None:
-    """Two values that are extended, or numbers: how they are, and the same values before that."""
+    """Return two values that are extended, or numbers: how they are, and the same values before that."""
     for how in ("zext", "sext"):
         inner = next((v.args[0].width for v in (a, b) if v.op == how), None)
         if inner is None:
@@ -62,7 +62,7 @@ DEEPEST = 8
 
 
 def bits(v: Value, low: int, width: int, depth: int = 0) -> Value:
-    """`width` bits of a value from bit `low` on, looking through what puts registers together."""
+    """Return `width` bits of a value from bit `low` on, looking through what puts registers together."""
     if low == 0 and width == v.width:
         return v
     if depth > DEEPEST:

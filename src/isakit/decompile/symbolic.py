@@ -389,7 +389,7 @@ class SymbolicExecution:
 
 
 def _width(key: Key) -> int:
-    """Bits of a register."""
+    """Return bits of a register."""
     return 1 if key[0] == "p" else 32
 
 

@@ -105,7 +105,7 @@ class Typing:
         return self.terms.make(operator, "float", a, b)
 
     def _derivative(self, v: Value) -> Term | None:
-        """dFdx or dFdy: the difference of two neighbours in the quad."""
+        """Return dFdx or dFdy: the difference of two neighbours in the quad."""
         if v.attr[0].name != "ieee_add":
             return None
         there, other = v.args
@@ -360,7 +360,7 @@ class Typing:
         return term.args[0] if term.op == "!" else self.terms.make("!", "bool", term)
 
     def _relation(self, v: Value) -> Term | None:
-        """`(ieee_compare(a, b) & wanted) != 0`."""
+        """Return `(ieee_compare(a, b) & wanted) != 0`."""
         if v.op != "not" or v.args[0].op != "eq" or not equals(v.args[0].args[1], 0):
             return None
         tested = v.args[0].args[0]

@@ -102,7 +102,7 @@ class Folding:
         return self.terms.make("swizzle", vector.type, vector, attr="".join(LETTERS[k] for k in at), size=len(at))
 
     def _leaves(self, parts: Group) -> Term | None:
-        """Components of one symbol or one sample, or numbers."""
+        """Return components of one symbol or one sample, or numbers."""
         first = parts[0]
         if any(p.op != first.op or p.type != first.type for p in parts):
             return None
@@ -130,7 +130,7 @@ class Folding:
         return None
 
     def _alike(self, parts: Group) -> Term | None:
-        """One operation on vectors, where all components are made by the same one."""
+        """Return one operation on vectors, where all components are made by the same one."""
         first = parts[0]
         for p in parts:
             same = p.op == first.op and p.type == first.type and len(p.args) == len(first.args) and p.attr == first.attr
@@ -149,7 +149,7 @@ class Folding:
         return self.terms.make(first.op, first.type, *args, attr=first.attr, size=len(parts))
 
     def _ordered(self, model: Term, t: Term) -> tuple[Term, ...]:
-        """Operands in the order in which they are most like those of another component."""
+        """Return operands in the order in which they are most like those of another component."""
         if t.op not in COMMUTATIVE:
             return t.args
         a, b, *rest = t.args

@@ -62,7 +62,7 @@ def _word(form: Form, unit_bits: int, unit: int) -> str:
 
 
 def _runs(owners: dict[int, tuple[int, str]], unit_bits: int, unit: int) -> Iterator[tuple[int, int, str]]:
-    """(highest bit, lowest bit, name) of neighbouring bits of one operand in a word, from the left."""
+    """Yield (highest bit, lowest bit, name) of neighbouring bits of one operand in a word, from the left."""
     bit = unit_bits - 1
     while bit >= 0:
         owner = owners.get(unit * unit_bits + bit)

@@ -35,7 +35,7 @@ def flags_and_faults(isa: InstructionSet, record: Record, linked: bool) -> Itera
 
 
 def words_of(form: Form) -> list[int]:
-    """Words of a form that differ in what selects the trace and in the machine's own parts, operand by operand."""
+    """Return words of a form that differ in what selects the trace and the machine's own parts, by operand."""
     try:
         base = example_word(form)
     except NotModelled:
@@ -51,7 +51,7 @@ def _varied(form: Form, base: int) -> Iterator[int]:
 
 
 def _mixed(isa: InstructionSet, form: Form) -> Iterator[int]:
-    """Words in which the static bits of several operands change together."""
+    """Yield words in which the static bits of several operands change together."""
     base, together = example_word(form), form.static_mask & ~form.fixed.mask
     for k in range(1, _MIXED):
         word = base ^ together & k * 0x9E3779B97F4A7C15
@@ -138,7 +138,7 @@ _WHOLE = re.compile(r"\b[bfsu]32\b")
 
 
 def _order(way: tuple[str, list[str]]) -> tuple[int, bool]:
-    """Ways with the fewest constants first, and those of whole registers."""
+    """Return ways with the fewest constants first, and those of whole registers."""
     text, lines = way
     return sum(bool(_CONSTANT.search(line)) for line in lines), not _WHOLE.search(text)
 
@@ -180,7 +180,7 @@ def _named(kind: str, linked: bool) -> str:
 
 
 def _never(record: Record, words: list[tuple[Form, int]]) -> list[Form]:
-    """Forms of which no word is an instruction."""
+    """Return the forms of which no word is an instruction."""
     return [form for form in record.forms if not any(form is other for other, _ in words)]
 
 
@@ -203,7 +203,7 @@ def _not_modelled(record: Record, words: list[tuple[Form, int]]) -> list[str]:
 
 
 def faults_page(isa: InstructionSet) -> str:
-    """All faults of an instruction set's machine, and the instructions that can raise each."""
+    """Return all faults of an instruction set's machine, and the instructions that can raise each."""
     raised: dict[str, list[str]] = {}
     for record in isa.records:
         for kind in frozenset[str]().union(*_kinds(isa, record)):

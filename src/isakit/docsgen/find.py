@@ -13,13 +13,13 @@ from isakit.spec import InstructionSet, Record
 
 
 def records_named(isas: Sequence[InstructionSet], name: str) -> list[tuple[InstructionSet, Record]]:
-    """Instructions with that name: of the family if there is one, else of an operation in it."""
+    """Return instructions with that name: of the family if there is one, else of an operation in it."""
     exact = [(isa, r) for isa in isas for r in isa.records if r.name == name]
     return exact or [(isa, r) for isa in isas for r in isa.records if name in r.mnemonics]
 
 
 def find_pages(isas: Sequence[InstructionSet], name: str) -> list[str]:
-    """Pages of an instruction, a special register or a directive, as Markdown."""
+    """Return pages of an instruction, a special register or a directive, as Markdown."""
     pages = [instruction_page(isa, r) for isa, r in records_named(isas, name)]
     for isa in isas:
         for s in isa.special_registers:
@@ -46,7 +46,7 @@ def _names_registers(isa: InstructionSet, name: str) -> bool:
 
 
 def search(isas: Sequence[InstructionSet], word: str) -> list[tuple[str, str, str]]:
-    """(instruction set or "", name, summary) of what has a word in its name, spelling or text, in any case.
+    """Return (instruction set or "", name, summary) of what has a word in its name, spelling or text, in any case.
 
     What has it in its operands and sources only comes last.
     """
@@ -96,7 +96,7 @@ def _inside(r: Record) -> Iterator[str]:
 
 
 def known_names(isas: Sequence[InstructionSet]) -> list[str]:
-    """Everything that has a page."""
+    """Return everything that has a page."""
     names = [n for isa in isas for r in isa.records for n in (r.name, *r.mnemonics)]
     names += [s.name for isa in isas for s in isa.special_registers]
     return list(dict.fromkeys([*names, *DIRECTIVES, *GXP_DIRECTIVES]))

@@ -83,7 +83,7 @@ _MOST_RELATED = 12
 
 
 def _related(isa: InstructionSet, record: Record, linked: bool) -> Iterator[str]:
-    """Instructions that are written with the same mnemonic, and those whose documentation is the same place."""
+    """Yield instructions that are written with the same mnemonic, and those whose documentation is the same place."""
     mine = set(record.mnemonics)
     same = [r for r in isa.records if r is not record and mine & set(r.mnemonics)]
     place = [r for r in isa.records if r is not record and r not in same and r.ref == record.ref]
@@ -150,7 +150,7 @@ def _form(isa: InstructionSet, record: Record, form: Form, number: int, pictures
 
 
 def _availability(isa: InstructionSet, form: Form) -> list[str]:
-    """Variants and program types that have the form, where not all of them do."""
+    """Return variants and program types that have the form, where not all of them do."""
     if not form.needs:
         return []
     views = [(v, p, isa.view(v, p)) for v in isa.variants for p in isa.programs]

@@ -20,7 +20,7 @@ def summary(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text for a table."""
+    """Return text for a table."""
     return text.replace("|", "\\|")
 
 
@@ -49,7 +49,7 @@ def index_page(isas: Sequence[InstructionSet]) -> str:
 
 
 def mnemonics_page(isas: Sequence[InstructionSet]) -> str:
-    """Every mnemonic of every instruction set with the instruction it belongs to, in alphabetical order."""
+    """Return every mnemonic of every instruction set with the instruction it belongs to, in alphabetical order."""
     found = sorted({(m, isa.name, r.name, summary(r.doc)) for isa in isas for r in isa.records for m in r.mnemonics})
     lines = ["# Mnemonics", "", "All words an instruction can begin with, and the page that explains it.", ""]
     lines += ["| mnemonic | | instruction | |", "|---|---|---|---|"]

@@ -267,7 +267,7 @@ class _Writer:
 
 
 def explained(isa: InstructionSet, form: Form | None, word: int) -> list[str]:
-    """As `pseudocode`, with the rules of its named operations; says so where the meaning is not known."""
+    """Return `pseudocode` with the rules of its named operations; says so where the meaning is not known."""
     if form is None or form.record is None:
         return []
     try:

@@ -61,11 +61,11 @@ class _Writer:
     # --- nodes ----------------------------------------------------------------------------------------------------
 
     def text(self, node: Node) -> str:
-        """Name of the function `char *f(char *o, uint64_t w, uint64_t a)` that writes the text of a node."""
+        """Return name of the function `char *f(char *o, uint64_t w, uint64_t a)` that writes the text of a node."""
         return self._function("text", node, self._text)
 
     def flag(self, node: Node) -> str:
-        """Expression in `w` for a flag or a mask."""
+        """Return expression in `w` for a flag or a mask."""
         if isinstance(node, Mask):
             return _hex(node.value)
         return f"{self._function('bits', node, self._bits)}(w)"
@@ -92,7 +92,7 @@ class _Writer:
         return name
 
     def table(self, kind: str, values: tuple[object, ...]) -> str:
-        """Name of an array."""
+        """Return name of an array."""
         key = (kind, *values)
         name = self.tables.get(key)
         if name is None:
@@ -152,7 +152,7 @@ class _Writer:
         return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
 
     def _branches(self, node: Select | TableLookup, value: Callable[[Node], str], default: str) -> list[str]:
-        """Statements that return the value of one of several nodes."""
+        """Return statements that return the value of one of several nodes."""
         if isinstance(node, Select):
             lines = [f"if ({test}) return {value(n)};" for test, n in self._cases(node)]
             return [*lines, f"return {value(node.otherwise)};"]
@@ -214,7 +214,7 @@ class _Writer:
     # --- forms ----------------------------------------------------------------------------------------------------
 
     def form(self, f: FormModel) -> str:
-        """Name of the function that writes an instruction of a form; it returns NULL for a decode error."""
+        """Return name of the function that writes an instruction of a form; it returns NULL for a decode error."""
         lines: list[str] = []
         if f.error != Mask(0):
             lines.append(f"if ({self.flag(f.error)}) return 0;")
@@ -294,7 +294,7 @@ class _Writer:
         ])  # fmt: skip
 
     def _lengths(self, sizes: list[int]) -> list[str]:
-        """Statements that put the number of units into `n`: it depends on the lowest bits of the first unit."""
+        """Return statements that put the number of units into `n`: it depends on the lowest bits of the first unit."""
         length = self.decoder.isa.length
         if sizes == [1]:
             return []
@@ -307,7 +307,7 @@ class _Writer:
         raise IsakitError(f"the size of an instruction of {self.decoder.isa.name} does not depend on its lowest bits")
 
     def _finder(self, sizes: list[int]) -> list[str]:
-        """Candidates by the bits that tell most forms apart, in the order in which they are tried."""
+        """Return candidates by the bits that tell most forms apart, in the order in which they are tried."""
         out: list[str] = []
         body: list[str] = []
         for units in sizes:
@@ -355,7 +355,7 @@ class _Writer:
         return max(strings, default=0) + 1
 
     def _longest(self) -> int:
-        """More than any text takes: every piece at its longest."""
+        """Return more than any text takes: every piece at its longest."""
         known: dict[int, int] = {}
 
         def size(node: Node | str) -> int:

@@ -74,7 +74,7 @@ def _bit(field: Field, k: int) -> int:
 
 
 def first_matching(cases: Iterable[tuple[Bits, Bits | None]]) -> Iterator[Cubes]:
-    """For each case the words of which it is the first that holds (`when`, and not `unless`); then those of none."""
+    """Yield for each case the words of which it is the first that holds (`when`, not `unless`); then the rest."""
     rest = EVERYTHING
     for when, unless in cases:
         here = [when] if unless is None else without([when], unless)
@@ -85,7 +85,7 @@ def first_matching(cases: Iterable[tuple[Bits, Bits | None]]) -> Iterator[Cubes]
 
 
 def others(cubes: Iterable[Bits]) -> Cubes:
-    """All words that are not of `cubes`."""
+    """Return all words that are not of `cubes`."""
     out = EVERYTHING
     for c in cubes:
         out = without(out, c)

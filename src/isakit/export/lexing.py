@@ -32,7 +32,7 @@ _SCOPES = {
 
 
 def words_of(isa: Isa) -> tuple[list[str], list[str], list[str]]:
-    """(mnemonics, other words, registers without the number) of an instruction set, in all variants."""
+    """Return (mnemonics, other words, registers without the number) of an instruction set, in all variants."""
     mnemonics: set[str] = set()
     words: set[str] = set()
     registers: set[str] = set()
@@ -73,7 +73,7 @@ def _views(isa: Isa) -> list[View]:
 
 
 def rules(isa: Isa) -> list[tuple[str, str]]:
-    """(kind, regular expression) in the order in which they are tried; kinds are the keys of the scopes."""
+    """Return (kind, regular expression) in the order in which they are tried; kinds are the keys of the scopes."""
     mnemonics, words, registers = words_of(isa)
     directives = sorted({*DIRECTIVES, *file_directives(isa.name)}, key=lambda d: (-len(d), d))
     sigils = "|".join(re.escape(r) for r in sorted(registers, key=lambda r: (-len(r), r)))

@@ -66,7 +66,7 @@ class PcodeReferences:
 
 
 def size_of(width: int) -> int:
-    """Bytes of a varnode for so many bits."""
+    """Return bytes of a varnode for so many bits."""
     return -(-width // 8)
 
 
@@ -130,7 +130,7 @@ class PcodeStatements:
     # --- values -----------------------------------------------------------------------------------------------------
 
     def value(self, v: Value) -> str:
-        """Name of a temporary with a value."""
+        """Return name of a temporary with a value."""
         for x in postorder(v, set()):
             if id(x) not in self._names:
                 self._keep.append(x)

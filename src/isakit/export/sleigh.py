@@ -212,7 +212,7 @@ class _Writer:
         return tables.table(rows)
 
     def _beside(self, tables: Tables, form: Form) -> list[tuple[Cubes, list[str], list[str]]]:
-        """Without and with a relative branch beside an instruction: words, tables of its condition and that branch."""
+        """Return words, condition tables and branch without and with a relative branch beside an instruction."""
         part = form.parts["rbra"] if "rbra" in form.control else None
         relative = None if part is None else next(_relatives(part), None)
         if part is None or relative is None:
@@ -249,7 +249,7 @@ class _Writer:
     # --- text -----------------------------------------------------------------------------------------------------
 
     def _divided(self, tables: Tables, pieces: list[Node], tail: Atoms) -> tuple[Atoms, Atoms | None]:
-        """Mnemonic and operands, None where these may be missing: SLEIGH puts one blank between them."""
+        """Return mnemonic and operands, None where these may be missing: SLEIGH puts one blank between them."""
         sure = next(k for k, n in enumerate(pieces) if tables.always_there(n))
         first: list[Atom] = []
         for n in pieces[:sure]:
@@ -317,7 +317,7 @@ class _Writer:
         return "\n".join([*lines, *roots, ""])
 
     def _registers(self) -> list[str]:
-        """Memory spaces, registers, user-defined operations."""
+        """Return memory spaces, registers, user-defined operations."""
         out = [
             f"define space {self.machine.spaces[name]} type=ram_space size=4 wordsize={cell};"
             for name, cell in memory_cells(self.view.isa.spaces).items()
@@ -371,7 +371,7 @@ class _Writer:
         return out
 
     def files(self) -> dict[str, str]:
-        """All files by name."""
+        """Return all files by name."""
         view = self.view
         text = self.specification()
         check_room(text)
@@ -427,7 +427,7 @@ def _builds(tables: list[str]) -> str:
 
 
 def memory_cells(spaces: Iterable[Space]) -> dict[str, int]:
-    """Bytes of a cell by the name of the memory space: `c0[]..c15[]` are sixteen."""
+    """Return bytes of a cell by the name of the memory space: `c0[]..c15[]` are sixteen."""
     out: dict[str, int] = {}
     for s in spaces:
         found = re.fullmatch(r"(\w+?)(\d+)\[\]\.\.\w+?(\d+)\[\]", s.name)

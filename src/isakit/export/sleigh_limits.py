@@ -25,7 +25,7 @@ def operands_of(shown: str, pattern: str) -> frozenset[str]:
 
 
 def room(specification: str) -> tuple[int, int, int]:
-    """(nodes of the largest tree there may be, most operands of a constructor, depth of the deepest tree).
+    """Return (nodes of the largest tree there may be, most operands of a constructor, depth of the deepest tree).
 
     The first and the last are upper bounds: a word may rule out that the largest tables stand together.
     """

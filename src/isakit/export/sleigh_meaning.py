@@ -95,7 +95,7 @@ class Meanings:
         self.said = self.unsaid = 0
 
     def of(self, form: Form) -> str:
-        """Name of the table of a form: building it executes the instruction."""
+        """Return name of the table of a form: building it executes the instruction."""
         rows = self._rows(form)
         named = self.machine.operation(f"instruction_{form.mnemonics[0] if form.mnemonics else ''}")
         fallback = self.tables.constructor((), EVERYTHING, body=f"{named}();")
@@ -252,7 +252,7 @@ class Meanings:
         statements.lines.append(f"{kind} {table};")
 
     def target(self, value: Value) -> str:
-        """Name of the table of a code address that the word decides."""
+        """Return name of the table of a code address that the word decides."""
         action = Actions(self.tables)
         expression = f"{action.expression(value)} + 0"  # a field alone makes the compiler crash
         name = f"{self.tables.prefix}_to{len(self._operands)}"
@@ -264,7 +264,7 @@ class Meanings:
         return self.tables.table([row])
 
     def _source(self, part: Part, c: _Class) -> str:
-        """Name of the table that exports what an operand reads."""
+        """Return name of the table that exports what an operand reads."""
         key = ("source", id(part), c.kind)
         if key not in self._operands:
             self._keep.append(part)
@@ -288,7 +288,7 @@ class Meanings:
         return self._operands[key]
 
     def _destination(self, part: Part, c: _Class, width: int, facts: tuple[tuple[str, Any], ...]) -> str:
-        """Name of the table that writes an operand from the scratch register."""
+        """Return name of the table that writes an operand from the scratch register."""
         key = ("destination", id(part), c.kind, width, facts)
         if key not in self._operands:
             self._keep.append(part)

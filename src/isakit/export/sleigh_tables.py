@@ -33,7 +33,7 @@ def quoted(text: str) -> str:
 
 
 def display(atoms: Iterable[Atom]) -> str:
-    """Pieces without blanks between them."""
+    """Return pieces without blanks between them."""
     return "^".join(a.name if isinstance(a, SleighOperand) else quoted(a) for a in atoms) or '""'
 
 
@@ -64,7 +64,7 @@ class Constructors:
         self._checks: set[str] = set()
 
     def field(self, low: int, n: int, *, signed: bool = False, kind: str = "b") -> str:
-        """Name of the field of `n` bits from `low`; fields of other kinds over the same bits have other names."""
+        """Return the name of the field of `n` bits from `low`; fields of other kinds over them have other names."""
         name = f"{self.prefix}{kind}{'s' if signed else ''}{low}_{n}"
         self.fields[name] = low, n, signed
         return name
@@ -77,7 +77,7 @@ class Constructors:
         return SleighOperand(self.attached[key])
 
     def pattern(self, cubes: Cubes) -> str:
-        """Text of a pattern; the empty text for all words."""
+        """Return text of a pattern; the empty text for all words."""
         if any(not c.mask for c in cubes):
             return ""
         alternatives: list[str] = []
@@ -114,7 +114,7 @@ class Constructors:
         return f"{' '.join(map(display, shown))} is {pattern}{acts} {{ {body}}}"
 
     def _folded(self, atoms: Atoms) -> Atoms:
-        """Many pieces with the last ones in a table: Ghidra's library has room for 20 operands of a constructor."""
+        """Fold the last of many pieces into a table: Ghidra's library has room for 20 operands of a constructor."""
         if sum(isinstance(a, SleighOperand) for a in atoms) <= _MOST_OPERANDS or not atoms:
             return atoms
         at = [k for k, a in enumerate(atoms) if isinstance(a, SleighOperand)][_MOST_OPERANDS - 1]
@@ -149,7 +149,7 @@ class Constructors:
         return SleighOperand(name)
 
     def table(self, constructors: Sequence[str]) -> str:
-        """Name of a table with these constructors: the same one for the same constructors."""
+        """Return name of a table with these constructors: the same one for the same constructors."""
         key = tuple(constructors)
         name = self._bodies.get(key)
         if name is None:

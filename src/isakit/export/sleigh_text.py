@@ -353,7 +353,7 @@ class Tables(Constructors):
         return list(found)
 
     def _valid(self, node: Node) -> str:
-        """Name of a table that matches where a flag is not set, empty where it is set in all words."""
+        """Return name of a table that matches where a flag is not set, empty where it is set in all words."""
         key = ("valid", id(node))
         if key not in self._made:
             self._keep.append(node)
@@ -395,7 +395,7 @@ class Tables(Constructors):
         return str(self._made[key][0])
 
     def _claimed(self, claims: Sequence[Node]) -> list[tuple[Cubes, int, list[Node]]]:
-        """Words, what the first ones of several claims take of them, and the claims that are left to see to."""
+        """Return words, what the first ones of several claims take of them, and the claims that are left to see to."""
         rows: list[tuple[Cubes, int, list[Node]]] = [(EVERYTHING, 0, [])]
         for k, claim in enumerate(claims):
             if isinstance(claim, FieldsEqual):
@@ -450,7 +450,7 @@ class Tables(Constructors):
 
 
 def sum_of_masks(nodes: Iterable[Node]) -> int:
-    """All bits of the constant masks among nodes."""
+    """Return all bits of the constant masks among nodes."""
     out = 0
     for n in nodes:
         if isinstance(n, Mask):

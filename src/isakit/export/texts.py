@@ -257,7 +257,7 @@ class Model:
         return Select(tuple(cases), otherwise)
 
     def _switch(self, part: Dependent, make: Callable[[Part], Node]) -> Node:
-        """Cases by the bits that decide which part it is; which these are is found by trying."""
+        """Return cases by the bits that decide which part it is; these are found by trying."""
         words = [k * 0x9E3779B97F4A7C15F39CC0605CEDC835 >> 7 & part.bits for k in range(_TRIALS)]
         words += [1 << low for low, n in runs(part.bits) for low in range(low, low + n)]
         deciding = 0
@@ -427,7 +427,7 @@ class Model:
         raise CannotExport(f"cannot tell when {type(other).__name__} reads what {type(part).__name__} prints")
 
     def _probed(self, part: Part, other: Part) -> Node:
-        """NO where no text of a few hundred words is read; parts of different kinds that read each other raise."""
+        """Return NO if no text of a few hundred words is read; parts of different kinds that read each other raise."""
         mask = part.possible()
         for k in range(300):
             word = (k * 0x9E3779B97F4A7C15F39CC0605CEDC835) & mask
@@ -452,7 +452,7 @@ def _small(part: Part) -> bool:
 
 
 def subsets(mask: int) -> Iterator[int]:
-    """All words with no bits outside of the mask, in the order of the value of its bits."""
+    """Yield all words with no bits outside of the mask, in the order of the value of its bits."""
     word = 0
     while True:
         yield word
@@ -462,7 +462,7 @@ def subsets(mask: int) -> Iterator[int]:
 
 
 def runs(mask: int) -> list[tuple[int, int]]:
-    """(lowest bit, number of bits) of the stretches of a mask, lowest first."""
+    """Return (lowest bit, number of bits) of the stretches of a mask, lowest first."""
     out: list[tuple[int, int]] = []
     at = 0
     while mask >> at:
@@ -502,7 +502,7 @@ def _fits(node: Node, part: Imm, other: Imm) -> Node:
 
 
 def _any(nodes: Sequence[Node]) -> Node:
-    """One node for several of which one, or all masks, count."""
+    """Return one node for several of which one, or all masks, count."""
     constant = 0
     rest: dict[int, Node] = {}
     for n in nodes:

@@ -40,7 +40,7 @@ class ThreadRow(NamedTuple):
 
 
 def rows(target: Target, first: int = 0, count: int | None = None, most: int = SHOWN) -> list[ThreadRow]:
-    """Rows of threads from `first` on, `most` at most."""
+    """Return rows of threads from `first` on, `most` at most."""
     end = target.thread_count if count is None else min(target.thread_count, first + count)
     out: list[ThreadRow] = []
     for start in range(first, min(end, first + most * ROW), ROW):

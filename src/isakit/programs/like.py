@@ -335,10 +335,10 @@ def write_like(program: Program, original: Module) -> bytes:
 
 
 def _phases(program: Program) -> list[int]:
-    """Numbers of the instructions that phases begin with."""
+    """Return numbers of the instructions that phases begin with."""
     return [k for k, i in enumerate(program) if i.mnemonic == "phas"]
 
 
 def _temporaries(program: Program) -> int:
-    """One more than the highest temporary the code names."""
+    """Return one more than the highest temporary the code names."""
     return max((r.index + 1 for i in program for r in i.registers if r.file == "r"), default=0)

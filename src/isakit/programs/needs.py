@@ -58,7 +58,7 @@ def _completed(kernel: Kernel, described: bool) -> Kernel:
 
 
 def _barriers(program: Program) -> int:
-    """One more than the highest barrier the code names."""
+    """Return one more than the highest barrier the code names."""
     named = (o.value for i in program if i.mnemonic == "bar" for o in i.operands if o.name == "barrier"
              if isinstance(o, Immediate))  # fmt: skip
     return max((n + 1 for n in named), default=0)

@@ -44,7 +44,7 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
 def load_all(
     source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", path: str | None = None
 ) -> list[Module]:
-    """All programs of a file, at least one: an executable or a fat binary may embed many, most files hold one.
+    """Return all programs of a file, at least one: an executable or a fat binary may embed many, most files hold one.
 
     A source text that begins with `.isa`, as listings do, is assembled, and a mistake in it is an AsmError; with `isa`
     other texts are, too.

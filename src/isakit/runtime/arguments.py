@@ -96,7 +96,7 @@ def pass_arguments(
 
 
 def guess_pointer_bytes(args: Sequence[Any], area: int) -> int:
-    """4, or 8 where only that makes the arguments fill a parameter area of `area` bytes exactly.
+    """Return 4, or 8 where only that makes the arguments fill a parameter area of `area` bytes exactly.
 
     Files of the first CUDA releases do not describe parameters, but say how much shared memory they and the launch
     header take.

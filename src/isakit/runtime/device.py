@@ -268,7 +268,7 @@ class Device:
 
     @staticmethod
     def _tables(info: Module, variables: dict[str, Buffer]) -> dict[int, bytearray]:
-        """Constant banks that hold addresses of module variables."""
+        """Return constant banks that hold addresses of module variables."""
         addresses = {name: b.address for name, b in variables.items()}
         banks = {r.target for r in info.relocations if r.target[:1] == "c" and r.target[1:].isdigit()}
         return {int(bank[1:]): bytearray(info.address_table(addresses, bank)) for bank in banks}
@@ -297,7 +297,7 @@ class Device:
 
 
 def _parse_params(params: Sequence[Param | tuple[str, str] | str | int]) -> list[Param]:
-    """Parameters laid out with natural alignment."""
+    """Return parameters laid out with natural alignment."""
     out: list[Param] = []
     at = 0
     for p in params:

@@ -140,7 +140,7 @@ class LoadedKernel:
         return self.code.registers
 
     def __getitem__(self, shape: tuple[Dims, Dims]) -> Configured:
-        """`kernel[grid, block]`: the kernel with a launch shape, to be called with the arguments."""
+        """Return `kernel[grid, block]`: the kernel with a launch shape, to be called with the arguments."""
         if not isinstance(shape, tuple) or len(shape) != 2:  # pyright: ignore[reportUnnecessaryComparison, reportUnnecessaryIsInstance]
             raise LaunchError(f"{self.name}[grid, block] takes two shapes, each an int or a tuple")
         return Configured(self, *shape)

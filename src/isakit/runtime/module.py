@@ -66,7 +66,7 @@ class LoadedModule(Mapping[str, LoadedKernel]):
         return bytes(bank[start:end])
 
     def _place(self, where: str | int, offset: int, nbytes: int | None) -> tuple[tuple[bytearray, int], int]:
-        """((bank, first byte), end) of a range inside a constant or bank."""
+        """Return ((bank, first byte), end) of a range inside a constant or bank."""
         if isinstance(where, str):
             if where not in self.symbols:
                 raise LaunchError(f"no constant {where!r}; there are: {', '.join(self.symbols) or 'none'}")

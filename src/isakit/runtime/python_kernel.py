@@ -56,7 +56,7 @@ class PythonKernel:
         return got
 
     def __getitem__(self, shape: tuple[Dims, Dims]) -> Any:
-        """`kernel[grid, block]`: to be called with the arguments."""
+        """Return `kernel[grid, block]`: to be called with the arguments."""
         from isakit.runtime.device import Device
 
         if self.device is None:

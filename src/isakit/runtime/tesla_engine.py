@@ -69,7 +69,7 @@ _launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
 
 
 def _worth_compiling(launch: Launch) -> bool:
-    """Compiling costs milliseconds per instruction: a kernel without loops must run in many threads to earn it."""
+    """Return true if compiling pays: it costs milliseconds per instruction, so code without loops needs threads."""
     from isakit.machine.tesla.analysis.known_flow import has_loops
 
     threads = _launched.get(launch.code, 0) + max(LAUNCH, launch.blocks * launch.threads)

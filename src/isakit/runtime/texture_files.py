@@ -62,7 +62,7 @@ class _File:
         return int.from_bytes(self.data[at : at + 4], "little")
 
     def level(self, at: int, format: GxmFormat, width: int, height: int, **more: Any) -> tuple[Array, int]:
-        """Texels of a level and where the next one begins."""
+        """Return texels of a level and where the next one begins."""
         try:
             size = texture_bytes(format, width, height, more.get("stride"), more.get("layout", "linear"))
             if at + size > len(self.data):
@@ -173,7 +173,7 @@ def _dds(f: _File) -> list[Levels]:
 
 
 def _masked(f: _File, at: int, width: int, height: int, bits: int, masks: list[int], grey: bool) -> tuple[Array, int]:
-    """Texels whose components are given by bit masks."""
+    """Return texels whose components are given by bit masks."""
     size = bits // 8
     end = at + width * height * size
     if end > len(f.data):

@@ -195,7 +195,7 @@ class BoundShader:
         return words.view(np.uint8)
 
     def _uniform_buffers(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> dict[int, Array]:
-        """Bytes of every uniform buffer by its number."""
+        """Return bytes of every uniform buffer by its number."""
         gxp: GxpFile = self.gxp
         known = [p for p in gxp.parameters if p.category == UNIFORM]
         sizes: dict[int, int] = {DEFAULT_BUFFER: gxp.buffer_sizes[5]}
@@ -382,7 +382,7 @@ _INTERPOLATED = re.compile(r"position|texcoord\d|color[01]|fog|pointsize|clip\d|
 
 
 def _canonical(name: str) -> str:
-    """`TEXCOORD` and `TEXCOORD0` are texcoord0."""
+    """Return the canonical name of a semantic: `TEXCOORD` and `TEXCOORD0` are texcoord0."""
     name = name.lower()
     return f"{name}0" if name in ("texcoord", "color") else name
 
@@ -397,7 +397,7 @@ def _uniform_rows(p: GxpParameter, value: Any) -> Array:
 
 
 def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
-    """Textures by unit."""
+    """Return textures by unit."""
     known = [p for p in gxp.parameters if p.category == SAMPLER]
     out: dict[int, Texture] = {}
     for name, value in given.items():

@@ -71,7 +71,7 @@ class Grid:
         return np.broadcast_to(a[:, :components], (self.lanes, components))
 
     def restored(self, values: Array) -> Array:
-        """Results in the order and shape of the inputs."""
+        """Return results in the order and shape of the inputs."""
         if self._order is None or self.image is None:
             return values
         height, width = self.image

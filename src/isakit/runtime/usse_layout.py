@@ -47,7 +47,7 @@ _STORE = {"f32": np.float32, "f16": np.float16, "u32": np.uint32, "s32": np.int3
 
 
 def to_words(values: Array, ty: str) -> Array:
-    """Components of shape [..., components] as 32-bit registers of shape [..., words] in a parameter type."""
+    """Return components of shape [..., components] as 32-bit registers of shape [..., words] in a parameter type."""
     if ty == "c10":
         if values.shape[-1] > 4:
             raise NotModelled(f"{values.shape[-1]} components of type c10 in one parameter")
@@ -201,7 +201,7 @@ def _check_type(number: int, what: str) -> None:
 
 
 def container_base(gxp: GxpFile, index: int) -> int | None:
-    """First sa register of a container."""
+    """Return first sa register of a container."""
     return next((c.base_sa_offset for c in gxp.containers if c.index == index), None)
 
 

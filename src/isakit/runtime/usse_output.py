@@ -58,7 +58,7 @@ class OutputRegister:
         return len(self.packed(np.zeros((1, self.components), np.float32))[0])
 
     def packed(self, colors: Array) -> Array:
-        """Colours [n, components] as u32 [n, words].
+        """Return colours [n, components] as u32 [n, words].
 
         Integers are fractions of their largest value: clamped, and rounded to the nearest. Missing components are 0, a
         missing fourth one is 1.

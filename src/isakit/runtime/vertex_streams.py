@@ -88,7 +88,7 @@ class VertexStream:
 
 
 def fractions(integers: Array) -> Array:
-    """Normalised integers, f32: 0 to 1, or -1 to 1."""
+    """Return normalised integers, f32: 0 to 1, or -1 to 1."""
     top = np.iinfo(integers.dtype).max
     return np.maximum(integers.astype(np.float64) / top, -1).astype(np.float32)
 

@@ -125,7 +125,7 @@ class Core(Machine):
         self.data[address : address + len(cells)] = cells
 
     def read_data(self, address: int = 0, count: int | None = None) -> bytes:
-        """Cells of D[] as little-endian bytes."""
+        """Return cells of D[] as little-endian bytes."""
         cells = self.data[address : None if count is None else address + count]
         return b"".join(v.to_bytes(2, "little") for v in cells)
 
@@ -190,7 +190,7 @@ class Core(Machine):
         return "limit"
 
     def _watched(self, watch: Watch, stops: Container[int]) -> str:
-        """One cycle with a report, with the answers of `advance`."""
+        """Run one cycle with a report, with the answers of `advance`."""
         if self.halted:
             return "halted"
         if self.waiting and not self.pending and not self.would_wake():
@@ -203,7 +203,7 @@ class Core(Machine):
         return "limit"
 
     def _spins(self) -> frozenset[int]:
-        """Addresses of unguarded branches to themselves with a nop after."""
+        """Return addresses of unguarded branches to themselves with a nop after."""
         found: set[int] = set()
         units = decoder_of(self.variant)
         for at, (word, behind) in enumerate(pairwise(self.code)):
@@ -218,7 +218,7 @@ class Core(Machine):
 
     # --- state --------------------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
-        """Everything a program can see, as plain data: ready for JSON."""
+        """Return everything a program can see, as plain data: ready for JSON."""
         return {
             "variant": self.variant,
             "cycle": self.cycle,
@@ -243,7 +243,7 @@ class Core(Machine):
         }
 
     def to_json(self) -> str:
-        """`state` as JSON text."""
+        """Return `state` as JSON text."""
         return json.dumps(self.state(), indent=1)
 
     def __repr__(self) -> str:

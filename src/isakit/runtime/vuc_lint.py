@@ -73,7 +73,7 @@ _CYCLES = re.compile(r" \d+ cycles? too early")
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:
-    """One finding for what is said about several paths: the certain one, else the worst."""
+    """Return one finding for what is said about several paths: the certain one, else the worst."""
     best: dict[tuple[int, str, str], tuple[tuple[bool, int], Finding]] = {}
     for f in found:
         number = _CYCLES.search(f.message)
@@ -118,7 +118,7 @@ class _Linter:
 
     # --- control flow -------------------------------------------------------------------------------------------------
     def _targets(self, at: int, op: CoreOp) -> tuple[list[int], bool]:
-        """Addresses that may follow the delay slot by a branch, and whether the way straight on is possible too."""
+        """Return the addresses that may follow the delay slot by a branch, and whether the straight way is possible."""
         out: list[int] = []
         straight = True
         controls = op.footprint.controls
@@ -135,7 +135,7 @@ class _Linter:
         return out, straight
 
     def _successors(self, at: int, npc: int) -> list[tuple[int, int]]:
-        """(pc, next pc) pairs after the instruction at `at` whose successor is `npc`."""
+        """Return (pc, next pc) pairs after the instruction at `at` whose successor is `npc`."""
         op = self.ops[at] if at < len(self.ops) else None
         if op is None:
             return []
@@ -143,7 +143,7 @@ class _Linter:
         return [(npc, t) for t in targets] + ([(npc, npc + 1)] if straight else [])
 
     def _reached(self) -> dict[int, set[int]]:
-        """Every reachable address with the addresses that may follow it."""
+        """Return every reachable address with the addresses that may follow it."""
         out: dict[int, set[int]] = {}
         for at, npc in reachable([(0, 1)], lambda state: self._successors(*state)):
             out.setdefault(at, set()).add(npc)

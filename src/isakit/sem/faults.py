@@ -52,7 +52,7 @@ def accesses(*spaces: str, size: int = 1, kinds: tuple[str, ...] = ("load", "sto
 
 
 def asks(*requests: Request) -> Raised:
-    """Asks the machine for one of these values or actions."""
+    """Return a rule for instructions that ask the machine for one of these values or actions."""
     names = {r.name for r in requests}
 
     def raised(form: Form, word: int, trace: Trace) -> bool:
@@ -69,15 +69,15 @@ def writes(file: str) -> Raised:
 
 
 def has(part: str, value: object) -> Raised:
-    """Has a part of the machine's own, such as a tail, with this value."""
+    """Return a rule for instructions with a part of the machine's own, such as a tail, with this value."""
     return lambda form, word, trace: part in form.control and bind_control(form, part, word) == value
 
 
 def any_of(*some: Raised) -> Raised:
-    """One of several."""
+    """Return a rule that holds where one of several does."""
     return lambda form, word, trace: any(r(form, word, trace) for r in some)
 
 
 def long(form: Form, word: int, trace: Trace) -> bool:
-    """Has several units of code."""
+    """Return true for an instruction of several units of code."""
     return form.units > 1

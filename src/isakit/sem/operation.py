@@ -46,7 +46,7 @@ def expansion(
 
 
 def formal(i: int, width: int) -> Value:
-    """Formal argument `i` of a definition; not uniform, since it stands for a lane value."""
+    """Return formal argument `i` of a definition; not uniform, since it stands for a lane value."""
     v = param(f"a{i}", width)
     v.uniform = False
     return v

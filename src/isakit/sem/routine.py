@@ -75,7 +75,7 @@ class Routine(Translatable, Generic[P, T]):
         self._signature: tuple[list[RoutineParameter], list[str], int] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Only routines call routines like this; engines have functions of them."""
+        """Run the function in Python. Only routines call routines like this; engines have functions of them."""
         raise TypeError(f"{self.name} is a routine: call what an engine makes of it")
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ class Routine(Translatable, Generic[P, T]):
 
     # --- what it does -----------------------------------------------------------------------------------------------
     def code(self, **statics: Any) -> RoutineCode:
-        """Its statements for these static arguments.
+        """Return its statements for these static arguments.
 
         Arguments that differ only in attributes that it does not look at share them.
         """
@@ -144,7 +144,7 @@ class Routine(Translatable, Generic[P, T]):
 
     @contextmanager
     def rewritten(self, old: str, new: str) -> Generator[Routine[P, T]]:
-        """For tests: another text, with all engines that hold nothing of the old one (see `on_change`).
+        """Yield for tests: another text, with all engines that hold nothing of the old one (see `on_change`).
 
         Raises DefinitionError where the text does not have `old` exactly once.
         """

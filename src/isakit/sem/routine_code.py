@@ -169,7 +169,7 @@ class Translatable(Callee):
 
     @abstractmethod
     def code(self, **statics: Any) -> RoutineCode:
-        """Its statements for these static arguments."""
+        """Return its statements for these static arguments."""
 
 
 @dataclass(eq=False)
@@ -208,7 +208,7 @@ class RoutineCode:
 
 
 def walk(statements: list[Statement]) -> Iterator[Statement]:
-    """All statements, those inside of others included."""
+    """Yield all statements, those inside of others included."""
     for s in statements:
         yield s
         if isinstance(s, If):

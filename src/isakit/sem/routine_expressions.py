@@ -129,7 +129,7 @@ class RoutineExpressions:
 
     # --- expressions ------------------------------------------------------------------------------------------------
     def _number(self, x: Operand, width: int, node: ast.AST) -> Value:
-        """As a number of so many bits."""
+        """Convert to a number of so many bits."""
         match x:
             case Value():
                 return x.resize(width)
@@ -248,7 +248,7 @@ class RoutineExpressions:
         return RecordPointer(made, element)
 
     def _pair(self, a: Operand, b: Operand, node: ast.AST) -> tuple[Value, Value]:
-        """Two numbers of the same width."""
+        """Return two numbers of the same width."""
         width = max(x.width for x in (a, b) if isinstance(x, Value))
         return self._number(a, width, node), self._number(b, width, node)
 
@@ -298,7 +298,7 @@ class RoutineExpressions:
         return _COMPARE[type(op)](x, y)
 
     def _logical(self, both: bool, values: list[ast.expr], node: ast.AST) -> Operand:
-        """`and`, `or`: what is on the right is only looked at where it counts."""
+        """Return `and`, `or`: what is on the right is only looked at where it counts."""
         first = self._expression(values[0])
         if isinstance(first, Static):
             known = self._use(first)

@@ -141,7 +141,7 @@ class Translation(RoutineExpressions):
         self.statements.append(While(before, tested[0], body))
 
     def _for(self, s: ast.For) -> None:
-        """`for name in range(...)`."""
+        """Translate `for name in range(...)`."""
         match s:
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds)):
                 first = bounds[0] if len(bounds) > 1 else ast.Constant(0)

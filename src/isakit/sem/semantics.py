@@ -42,7 +42,7 @@ def trace_of(form: Form, word: int) -> Trace:
 
 
 def traced(form: Form, word: int) -> Trace:
-    """Like `trace_of`, but traced anew: for semantics that depend on rules the caller has set."""
+    """Return like `trace_of`, but traced anew: for semantics that depend on rules the caller has set."""
     record = form.record
     if record is None or record.semantics is None:
         raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")

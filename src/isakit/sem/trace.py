@@ -57,12 +57,12 @@ class Trace:
         return [e for e in self.effects if e.kind in kinds]
 
     def values(self) -> list[Value]:
-        """All values the effects hang on, each once, arguments first."""
+        """Return all values the effects hang on, each once, arguments first."""
         return values_of(self.effects)
 
 
 def values_of(effects: Iterable[Effect]) -> list[Value]:
-    """All values that effects hang on, each once, arguments first."""
+    """Return all values that effects hang on, each once, arguments first."""
     seen: set[int] = set()
     return [n for e in effects for root in e.inputs for n in postorder(root, seen)]
 
@@ -122,7 +122,7 @@ def store(space: str, address: Value, value: Value, when: Value | None = None, *
 
 
 def atomic(space: str, name: str, address: Value, *operands: Value, size: int, **attrs: Any) -> Value:
-    """Read-modify-write of `size` bytes, lane by lane in ascending order; returns the old value.
+    """Read, modify and write `size` bytes, lane by lane in ascending order; returns the old value.
 
     `name` selects a function of the machine's table `(old, *operands) -> new`, itself an `Operation`.
     """
@@ -144,5 +144,5 @@ def control(name: str, /, *args: Value, **attrs: Any) -> None:
 
 
 def trap(kind: str, when: Value | None = None) -> None:
-    """Fault with the given kind in the lanes where `when` is 1."""
+    """Raise a fault of the given kind in the lanes where `when` is 1."""
     current().effects.append(Effect("trap", kind, (), when))

@@ -48,12 +48,12 @@ class Table:
 
 
 def mask(width: int) -> int:
-    """All ones in `width` bits."""
+    """Return all ones in `width` bits."""
     return (1 << width) - 1
 
 
 def signed(value: int, width: int) -> int:
-    """`value` read as a two's complement number of `width` bits."""
+    """Return `value` read as a two's complement number of `width` bits."""
     return value - (1 << width) if value >> (width - 1) & 1 else value
 
 
@@ -143,15 +143,15 @@ class Value:
         return _shift("shl", self, n)
 
     def __rshift__(self, n: Value | int) -> Value:
-        """Logical shift right; `sar` is the arithmetic one."""
+        """Return logical shift right; `sar` is the arithmetic one."""
         return _shift("lshr", self, n)
 
     def sar(self, n: Value | int) -> Value:
-        """Arithmetic shift right."""
+        """Return arithmetic shift right."""
         return _shift("ashr", self, n)
 
     def udiv(self, o: Value | int) -> Value:
-        """Unsigned quotient; all ones for a zero divisor."""
+        """Return unsigned quotient; all ones for a zero divisor."""
         return binary("udiv", self, o)
 
     # --- comparisons: 1-bit values ------------------------------------------------------------------------------------
@@ -164,44 +164,44 @@ class Value:
     __hash__ = object.__hash__
 
     def ult(self, o: Value | int) -> Value:
-        """Unsigned self < o."""
+        """Return unsigned self < o."""
         return compare("ult", self, o)
 
     def ule(self, o: Value | int) -> Value:
-        """Unsigned self <= o."""
+        """Return unsigned self <= o."""
         return ~compare("ult", _coerce(o, self.width), self)
 
     def ugt(self, o: Value | int) -> Value:
-        """Unsigned self > o."""
+        """Return unsigned self > o."""
         return compare("ult", _coerce(o, self.width), self)
 
     def uge(self, o: Value | int) -> Value:
-        """Unsigned self >= o."""
+        """Return unsigned self >= o."""
         return ~compare("ult", self, o)
 
     def slt(self, o: Value | int) -> Value:
-        """Signed self < o."""
+        """Return signed self < o."""
         return compare("slt", self, o)
 
     def sle(self, o: Value | int) -> Value:
-        """Signed self <= o."""
+        """Return signed self <= o."""
         return ~compare("slt", _coerce(o, self.width), self)
 
     def sgt(self, o: Value | int) -> Value:
-        """Signed self > o."""
+        """Return signed self > o."""
         return compare("slt", _coerce(o, self.width), self)
 
     def sge(self, o: Value | int) -> Value:
-        """Signed self >= o."""
+        """Return signed self >= o."""
         return ~compare("slt", self, o)
 
     # --- pieces -------------------------------------------------------------------------------------------------------
     def zext(self, width: int) -> Value:
-        """Zero-extended to `width` bits."""
+        """Return zero-extended to `width` bits."""
         return self if width == self.width else node("zext", width, (self,))
 
     def sext(self, width: int) -> Value:
-        """Sign-extended to `width` bits."""
+        """Return sign-extended to `width` bits."""
         return self if width == self.width else node("sext", width, (self,))
 
     def trunc(self, width: int) -> Value:
@@ -209,7 +209,7 @@ class Value:
         return self.bits(0, width)
 
     def bits(self, low: int, width: int) -> Value:
-        """`width` bits starting at bit `low`."""
+        """Return `width` bits starting at bit `low`."""
         if low == 0 and width == self.width:
             return self
         if low < 0 or width < 1 or low + width > self.width:
@@ -221,7 +221,7 @@ class Value:
         return self.trunc(width) if width < self.width else self.zext(width)
 
     def bit(self, n: int) -> Value:
-        """Bit `n` as a 1-bit value."""
+        """Return bit `n` as a 1-bit value."""
         return self.bits(n, 1)
 
     @property
@@ -366,7 +366,7 @@ def _shift(op: str, a: Value, n: Value | int) -> Value:
 
 
 def select(condition: Value | int | bool, a: Value | int, b: Value | int) -> Value:
-    """`condition ? a : b`; at least one of a, b must be a Value."""
+    """Return `condition ? a : b`; at least one of a, b must be a Value."""
     width = a.width if isinstance(a, Value) else b.width if isinstance(b, Value) else 0
     if not width:
         raise ValueError("select needs at least one Value to know the width")
@@ -382,7 +382,7 @@ def select(condition: Value | int | bool, a: Value | int, b: Value | int) -> Val
 
 
 def concat(*parts: Value) -> Value:
-    """Parts joined, most significant first."""
+    """Return parts joined, most significant first."""
     out = parts[0]
     for p in parts[1:]:
         out = node("concat", out.width + p.width, (out, p))
@@ -390,7 +390,7 @@ def concat(*parts: Value) -> Value:
 
 
 def lookup(table: Table, index: Value) -> Value:
-    """Entry `index` of a constant table (0 past its end)."""
+    """Return entry `index` of a constant table (0 past its end)."""
     return node("table", table.width, (index,), table)
 
 
@@ -405,7 +405,7 @@ def uniform_number(value: Value, word: int) -> int:
 
 
 def any_of(values: Sequence[Value]) -> Value:
-    """OR of 1-bit values."""
+    """Return OR of 1-bit values."""
     out = u1(0)
     for v in values:
         out = out | v
@@ -413,7 +413,7 @@ def any_of(values: Sequence[Value]) -> Value:
 
 
 def all_of(values: Sequence[Value]) -> Value:
-    """AND of 1-bit values."""
+    """Return AND of 1-bit values."""
     out = u1(1)
     for v in values:
         out = out & v
@@ -429,7 +429,7 @@ def add_with_carry(a: Value, b: Value, carry: Value | int) -> tuple[Value, Value
 
 
 def postorder(root: Value, done: dict[int, Any] | set[int]) -> list[Value]:
-    """Nodes below `root` that are not in `done`, arguments first. A set is updated; a dict the caller fills."""
+    """Return nodes below `root` that are not in `done`, arguments first. A set is updated; a dict the caller fills."""
     out: list[Value] = []
     local: set[int] = done if isinstance(done, set) else set()
     stack: list[tuple[Value, bool]] = [(root, False)]

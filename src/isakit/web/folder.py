@@ -47,7 +47,7 @@ class Folder:
         return path
 
     def names(self) -> list[str]:
-        """Names of the files, sorted."""
+        """Return names of the files, sorted."""
         return sorted(f.name for f in self.path.iterdir() if f.is_file())
 
     def enter(self) -> None:

@@ -21,7 +21,7 @@ _ROW = 64
 
 
 def invocations(session: Session, prepared: Prepared | None, what: str = "") -> JsonObject:
-    """Values of all invocations, and how they lie in the picture.
+    """Return values of all invocations, and how they lie in the picture.
 
     Args:
         session: where the launch stands.

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "lessons"
 
 @cache
 def lessons() -> list[dict[str, str]]:
-    """Names, titles and subjects of all lessons, in their order."""
+    """Return names, titles and subjects of all lessons, in their order."""
     return [
         {"name": name, "title": found["title"], "about": found["about"], "isa": found["isa"]}
         for name in sorted(p.stem for p in FOLDER.glob("*.toml"))
@@ -24,7 +24,7 @@ def lessons() -> list[dict[str, str]]:
 
 
 def lesson(name: str) -> JsonObject:
-    """One lesson: title, about, task, isa, variant, language, source, launch. Raises IsakitError."""
+    """Return one lesson: title, about, task, isa, variant, language, source, launch. Raises IsakitError."""
     if not re.fullmatch(r"[\w-]+", name) or not (FOLDER / f"{name}.toml").is_file():
         raise IsakitError("there is no such lesson")
     return {"name": name, **_read(name)}

@@ -44,7 +44,7 @@ class ListingLine(TypedDict, total=False):
 
 
 def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> JsonObject:
-    """At most `LINES` lines from instruction number `start`, and how many there are.
+    """Return at most `LINES` lines from instruction number `start`, and how many there are.
 
     `ranges`: with the live ranges of registers as `isakit dis --live` draws them; `heads` are the lines above.
     """
@@ -81,7 +81,7 @@ def flow_of(program: Program) -> ControlFlow:
 
 @lru_cache(maxsize=32)
 def _labels(program: Program) -> dict[int, str]:
-    """Labels by byte address: those of the source text, else those a listing gives to targets of branches."""
+    """Return labels by byte address: those of the source text, else those a listing gives to targets of branches."""
     scale = address_scale(program.decoder)
     of_targets = {a * scale: name for a, name in label_names(program).items()}
     return of_targets | {a: name for name, a in program.labels.items()}
@@ -100,7 +100,7 @@ def _columns(program: Program) -> LiveColumns:
 
 
 def graph(unit: Unit) -> JsonObject:
-    """Blocks and edges with the structure that a drawing needs."""
+    """Return blocks and edges with the structure that a drawing needs."""
     from isakit import analysis
     from isakit.analysis.graph_records import graph_record
 

@@ -36,7 +36,7 @@ class Issue(TypedDict):
 
 
 def pipeline(session: Session) -> JsonObject:
-    """Cycles around the present one, as the core goes through them without the host, and its rings now.
+    """Return cycles around the present one, as the core goes through them without the host, and its rings now.
 
     The core is run from a state of the past and put back. Raises IsakitError for a machine that is not a vµc core.
     """
@@ -58,7 +58,7 @@ def pipeline(session: Session) -> JsonObject:
 
 
 def _watched(core: CoreMachine, end: int) -> list[Issue]:
-    """Every cycle up to `end`, or to where the core halts or faults."""
+    """Run every cycle up to `end`, or to where the core halts or faults."""
     from isakit.machine.vuc.watch import Hazard, Watch
 
     watch, unit = Watch(core), 4

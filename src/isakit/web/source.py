@@ -63,12 +63,12 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
 
 
 def diagnostics(error: AsmError) -> list[JsonObject]:
-    """Errors as plain data; lines and columns count from 1."""
+    """Return errors as plain data; lines and columns count from 1."""
     return [diagnostic_data(d) for d in error.diagnostics]
 
 
 def diagnostic_data(d: Diagnostic) -> JsonObject:
-    """One error as plain data."""
+    """Return one error as plain data."""
     return {"line": d.line, "column": d.column, "width": d.width, "message": d.message, "notes": list(d.notes)}
 
 

@@ -126,7 +126,7 @@ class Stepping:
         return self.state()
 
     def state(self) -> JsonObject:
-        """Everything the page shows but memory."""
+        """Return everything the page shows but memory."""
         from isakit.machine.pictures import ROW, rows
 
         s = self.session
@@ -170,7 +170,7 @@ class Stepping:
             self.session.break_at(_place(where), condition)
 
     def memory(self, space: str, address: int, size: int) -> JsonObject:
-        """Bytes as the focused thread sees them, those that exist."""
+        """Return bytes as the focused thread sees them, those that exist."""
         s = self.session
         if not 0 <= size <= BYTES:
             raise IsakitError(f"0 to {BYTES} bytes at a time")

@@ -94,7 +94,10 @@ class TabWorker:
         return 0 if self._process is None else self._process.pid
 
     async def ask(self, verb: str, fields: JsonObject) -> JsonObject:
-        """One request. Interrupted after the time limit; a worker that does not react is ended: raises Ended."""
+        """Send one request and return its answer.
+
+        It is interrupted after the time limit; a worker that does not react is ended: raises Ended.
+        """
         async with self._lock:
             p = self._process
             if p is None or p.returncode is not None or p.stdin is None or p.stdout is None:
@@ -166,7 +169,7 @@ def _kill_group(number: int) -> None:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory a process has in use; 0 where the system does not say."""
+    """Return bytes of memory a process has in use; 0 where the system does not say."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
     except (OSError, ValueError, IndexError):
@@ -237,7 +240,7 @@ class Tabs:
         return self._tabs[tab]
 
     async def ask(self, tab: Tab, verb: str, fields: JsonObject) -> JsonObject:
-        """One request of a page. A worker that had to be ended is replaced: the page is told what it lost."""
+        """Send one request of a page. A worker that had to be ended is replaced: the page is told what it lost."""
         try:
             return await tab.worker.ask(verb, fields)
         except WorkerEnded as e:

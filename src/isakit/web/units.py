@@ -60,7 +60,7 @@ class PageUnits:
         return self._units[unit]
 
     def add_module(self, file: str, modules: list[Module], stored: str, language: str = "") -> list[Unit]:
-        """Units of all programs of a file, in place of what the file held before; see `Unit` for the rest."""
+        """Return units of all programs of a file, in place of what the file held before; see `Unit` for the rest."""
         return self._add(file, [
             Unit(f"{file}:{n}:{k.name}", file, k.name, k.program, k, language, stored)
             for n, m in enumerate(modules)
@@ -68,14 +68,14 @@ class PageUnits:
         ])  # fmt: skip
 
     def add_program(self, file: str, program: Program, stored: str = "") -> list[Unit]:
-        """Units of an assembled text, in place of what the file held before."""
+        """Return units of an assembled text, in place of what the file held before."""
         parts = program.kernels or program.by_type or {"": program}
         return self._add(
             file, [Unit(f"{file}:0:{name}", file, name, p, p.kernel, "asm", stored) for name, p in parts.items()]
         )
 
     def add_launches(self, file: str, launches: list[tuple[int, Kernel]]) -> list[Unit]:
-        """Units of the launches of a capture, by number, in place of what it held before."""
+        """Return units of the launches of a capture, by number, in place of what it held before."""
         return self._add(
             file,
             [Unit(f"{file}:{n}:{k.name}", file, f"{n}: {k.name}", k.program, k, launch=n) for n, k in launches],

@@ -44,7 +44,7 @@ class RequestFields:
         return value
 
     def data(self, name: str) -> bytes:
-        """Bytes, which come in base64."""
+        """Return bytes, which come in base64."""
         try:
             return base64.b64decode(self.text(name), validate=True)
         except (binascii.Error, ValueError):
@@ -206,7 +206,7 @@ class Workbench:
 
     # --- reading ---
     def listing(self, asked: RequestFields) -> JsonObject:
-        """Lines of a program; `ranges`: 1 for those with the live ranges of registers as columns."""
+        """Return lines of a program; `ranges`: 1 for those with the live ranges of registers as columns."""
         from isakit.web.listing import lines
 
         unit, start, count = self._units[asked.text("unit")], asked.number("start", 0), asked.number("count", 200)
@@ -225,7 +225,7 @@ class Workbench:
         return graph(self._units[asked.text("unit")])
 
     def search(self, asked: RequestFields) -> JsonObject:
-        """Numbers of the lines whose instructions match a pattern, see `isakit find`."""
+        """Return numbers of the lines whose instructions match a pattern, see `isakit find`."""
         from isakit.analysis import Pattern
 
         wanted = Pattern(asked.text("pattern"))
@@ -243,7 +243,7 @@ class Workbench:
         return {**plain(found.record()), "rows": rows[:ROWS]}
 
     def manual(self, asked: RequestFields) -> JsonObject:
-        """Pages of the manual by name, or what has a word in it."""
+        """Return pages of the manual by name, or what has a word in it."""
         from isakit.docsgen.find import find_pages, search
         from isakit.registry import VARIANTS
         from isakit.spec.isa import instruction_set
@@ -340,7 +340,7 @@ class Workbench:
         return {"value": str(self._session.session.evaluate(asked.text("expression")))}
 
     def memory(self, asked: RequestFields) -> JsonObject:
-        """Bytes of a memory."""
+        """Return bytes of a memory."""
         return self._session.memory(asked.text("space"), asked.number("address"), asked.number("size", 256))
 
     def access(self, asked: RequestFields) -> JsonObject:

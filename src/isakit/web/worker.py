@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 
 def _bound(limits: Limits) -> None:
-    """Bounds that the system keeps: of files, and of memory that a process asks for faster than the server looks."""
+    """Set bounds that the system keeps: of files, and of memory, which may grow faster than the server looks."""
     try:
         import resource
     except ImportError:  # no such bounds here

@@ -91,7 +91,7 @@ class ThreadWarp(gdb.Function):
         super().__init__("_thread_warp")
 
     def invoke(self):
-        """From the thread's number at the server."""
+        """Focus a thread by its number at the server."""
         ptid = gdb.selected_thread().ptid
         return (ptid[1] or ptid[2]) - 1
 

@@ -68,7 +68,7 @@ class GdbRegisterMap:
 
     # --- registers ---
     def description(self) -> str:
-        """`target.xml`."""
+        """Return `target.xml`."""
         rows = [f'<reg name="{s.name}" bitsize="{8 * s.size}" type="{s.type}"/>' for s in self.slots]
         core, own = "".join(rows[: self._core]), "".join(rows[self._core :])
         return (
@@ -119,7 +119,7 @@ class GdbRegisterMap:
         return name, inside, min(size, self.spaces[name].size - inside)
 
     def stack(self, address: int, size: int, calls: Sequence[int]) -> bytes | None:
-        """Bytes of the return addresses, innermost first; None for an address elsewhere."""
+        """Return bytes of the return addresses, innermost first; None for an address elsewhere."""
         if not STACK <= address < STACK + STACK_SIZE:
             return None
         data = b"".join(a.to_bytes(8, "little") for a in calls)

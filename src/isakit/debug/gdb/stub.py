@@ -232,7 +232,7 @@ class Stub:
 
     # --- moving -------------------------------------------------------------------------------------------------------
     def _resume(self, rest: str) -> bytes:
-        """`vCont`: one group steps, or all run on."""
+        """Answer `vCont`: one group steps, or all run on."""
         if rest == "?":
             return b"vCont;c;C;s;S"
         for action in rest.split(";")[1:]:

@@ -122,7 +122,7 @@ class Shadow:
         self.written[start // self.grain : -(-(start + size) // self.grain)] = True
 
     def unwritten(self, place: Array) -> Array:
-        """Positions of uninitialised reads."""
+        """Return positions of uninitialised reads."""
         if self._all_written:
             return _NONE
         known = self.written[place]
@@ -154,7 +154,7 @@ class Shadow:
         return out
 
     def passed(self, oldest: int) -> None:
-        """No warp will access the space any more before its barrier number `oldest`."""
+        """Note that no warp will access the space any more before its barrier number `oldest`."""
         if self.own:
             self._pending = [entry for entry in self._pending if entry[0].last >= oldest]
             self._waiting = sum(len(a.place) for _, a, _ in self._pending)

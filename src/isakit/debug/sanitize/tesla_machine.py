@@ -173,7 +173,7 @@ class SanitizedMachine(ObservedMachine):
     def accessed(
         self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: Placed
     ) -> None:
-        """Lanes access a space; `placed`: where that is."""
+        """Check an access of lanes to a space; `placed`: its addresses."""
         numbers = lanes.numbers if chosen is None else lanes.numbers[chosen]
         _, at, good = placed
         if size > 1 and int(np.bitwise_or.reduce(address)) & (size - 1):
@@ -217,7 +217,7 @@ class SanitizedMachine(ObservedMachine):
             self._race(name, c, address, numbers, n, a)
 
     def _threads(self, lanes: Lanes, k: Array, whole: bool, n: int) -> tuple[Array, Array, Array, Array]:
-        """Threads, their warps and blocks, and the epochs, of the lanes `k`; kept for lanes that run on together."""
+        """Return threads, their warps and blocks, and epochs, of the lanes `k`; kept for lanes that run on together."""
         kept = self._kept
         if whole and kept is not None and kept[0] is lanes and kept[1] == n and kept[2] == self._barriers:
             return kept[3]
@@ -295,7 +295,7 @@ def _grain(launch: Launch) -> dict[str, int]:
 
 
 def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
-    """Per g[] space the ranges of device memory that others show, too: (begin, end, the other space).
+    """Return per g[] space the ranges of device memory that others show, too: (begin, end, the other space).
 
     Spaces that show the same buffer, or all memory, are meant to.
     """

@@ -90,7 +90,7 @@ class _Watcher:
 
     # --- at the start ---
     def state(self) -> JsonObject:
-        """Rows, stacks and registers now; registers that are 0 are left out."""
+        """Return rows, stacks and registers now; registers that are 0 are left out."""
         registers: list[Any] = []
         for name, array in self._registers.items():
             registers += _differences(name, np.zeros_like(array), array)
@@ -102,7 +102,7 @@ class _Watcher:
         return min(THREADS, self.session.target.thread_count)
 
     def _all_rows(self) -> list[list[Any]]:
-        """Rows of threads: name, active lanes, ended lanes, state, address, number."""
+        """Return rows of threads: name, active lanes, ended lanes, state, address, number."""
         shown = rows(self.session.target, count=self._count, most=THREADS // ROW)
         return [[r.name, r.lanes("#"), r.lanes("-"), r.state, r.address, len(r.picture)] for r in shown]
 
@@ -121,7 +121,7 @@ class _Watcher:
         return out
 
     def _whole_memories(self) -> list[str]:
-        """Memories that are compared as a whole: what a block shares, and where accesses are not told."""
+        """Return memories that are compared as a whole: what a block shares, and where accesses are not told."""
         spaces: Mapping[str, MemorySpace] = self.session.target.memories
         if self.session.execution.tells_touches:
             return ["s"] if "s" in spaces and spaces["s"].size <= _WHOLE else []
@@ -202,12 +202,12 @@ def _words(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _pairs(old: list[Any], new: list[Any]) -> list[list[Any]]:
-    """(place, before, after) of the entries that differ."""
+    """Return (place, before, after) of the entries that differ."""
     return [[k, a, b] for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
 
 
 def _differences(name: str, old: Any, new: Any) -> list[list[Any]]:
-    """(file, number, threads, values before, values after) of the registers that differ."""
+    """Return (file, number, threads, values before, values after) of the registers that differ."""
     out: list[list[Any]] = []
     differ = old != new
     for number in np.flatnonzero(differ.any(axis=1)).tolist():

@@ -94,7 +94,7 @@ class LaunchRecorder:
         return stats
 
     def _pieces(self, process: ProcessDevice) -> Iterator[tuple[int, str]]:
-        """(address, blob) of all memory that is not zero."""
+        """Yield (address, blob) of all memory that is not zero."""
         memory = process.device.memory.memory.bytes
         for start, end in process.used_memory():
             for at in range(start, end, PIECE):

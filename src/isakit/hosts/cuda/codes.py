@@ -30,7 +30,7 @@ def _code(text: str) -> int | None:
 
 @cache
 def errors() -> tuple[ErrorText, ...]:
-    """All errors, by the order of the file."""
+    """Return all errors, by the order of the file."""
     out: list[ErrorText] = []
     for line in (API / "errors.txt").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):

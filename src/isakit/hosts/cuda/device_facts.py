@@ -134,7 +134,7 @@ _FIELDS: tuple[tuple[str, str, int, Version], ...] = (
 def properties(
     card: Card, version: Version, *, certain: bool = True, memory: int | None = None, pointer: int = 8
 ) -> bytes:
-    """`cudaDeviceProp` as the header files of a version have it, in a program whose pointers have 8 or 4 bytes.
+    """Return `cudaDeviceProp` as the header files of a version have it, in a program whose pointers have 8 or 4 bytes.
 
     Where it is not `certain` which of the versions behind one library name a program was built with, the result is no
     longer than the smallest of their structures, that of CUDA 4.0.

@@ -135,7 +135,7 @@ _POST = "post"
 
 
 def _interface(f: ApiFunction, body: bytes) -> str:
-    """Whose error codes an answer holds: for the library's own messages, those of the call that sent them."""
+    """Return the interface of an answer's error codes: for the library's own messages, that of their caller."""
     if f.interface != "internal":
         return f.interface
     first = f.sent[0].name if f.sent else ""
@@ -149,7 +149,7 @@ def _interface(f: ApiFunction, body: bytes) -> str:
 
 
 def shown(arguments: list[Any]) -> str:
-    """Arguments as a trace shows them."""
+    """Return arguments as a trace shows them."""
     return "(" + ", ".join(_short(a) for a in arguments) + ")"
 
 

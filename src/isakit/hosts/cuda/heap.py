@@ -87,7 +87,7 @@ class Heap:
             self.free(address)
 
     def range_of(self, address: int) -> tuple[int, int] | None:
-        """(start, end) of the allocation that holds an address."""
+        """Return (start, end) of the allocation that holds an address."""
         k = bisect_right(self._starts, address)
         if not k:
             return None
@@ -96,17 +96,17 @@ class Heap:
         return (start, end) if address < end else None
 
     def allocations(self) -> list[tuple[int, int]]:
-        """(address, bytes) of all allocations, by address."""
+        """Return (address, bytes) of all allocations, by address."""
         return [(a, self._sizes[a]) for a in self._starts]
 
     def used_ranges(self) -> list[tuple[int, int]]:
-        """(start, end) of what may hold something and can be accessed."""
+        """Return (start, end) of what may hold something and can be accessed."""
         if self.strict:
             return [(a, a + n) for a, n in self.allocations()]
         return [(self.first, self._touched)] if self._touched > self.first + SLACK else []
 
     def _find(self, room: int, alignment: int) -> int | None:
-        """First fit."""
+        """Return first fit."""
         at = -(-(self.first + SLACK) // alignment) * alignment
         for start in self._starts:
             if start - at >= room:

@@ -174,7 +174,7 @@ class ProgramModule:
         return found
 
     def variable(self, name: str) -> tuple[int, int]:
-        """(address, bytes) of a variable or constant. Raises CudaError where there is none."""
+        """Return (address, bytes) of a variable or constant. Raises CudaError where there is none."""
         module = self.loaded
         if name in module.globals:
             buffer = module.globals[name]
@@ -185,7 +185,7 @@ class ProgramModule:
         raise CudaError("cudaErrorInvalidSymbol", f"no variable {name}")
 
     def texture_names(self) -> set[str]:
-        """Names of the texture references its kernels use."""
+        """Return names of the texture references its kernels use."""
         return {name for kernel in self.loaded.values() for name in kernel.samplers}
 
 

@@ -100,7 +100,7 @@ class ChannelFormat:
         return sum(self.bits) // 8
 
     def check(self) -> ChannelFormat:
-        """Itself. Raises CudaError for a description no texture can have."""
+        """Return itself. Raises CudaError for a description no texture can have."""
         n = self.bits[0] if len(self.bits) == 4 else 0
         good = self.count in (1, 2, 4) and n in (8, 16, 32) and 0 <= self.kind <= FLOAT
         if not good or self.bits != (n,) * self.count + (0,) * (4 - self.count) or (self.kind == FLOAT and n == 8):

@@ -57,7 +57,7 @@ class ProgramDevice(Device):
     heap: Heap
 
     def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
-        """Zeroed memory of the heap. Raises LaunchError for a given address."""
+        """Return zeroed memory of the heap. Raises LaunchError for a given address."""
         if address is not None:
             raise LaunchError("the heap says where memory lies")
         start = self.heap.alloc(max(nbytes, 1))
@@ -137,9 +137,9 @@ class ProcessDevice:
         return found
 
     def memory(self, address: int, nbytes: int) -> memoryview:
-        """Bytes of the device's memory."""
+        """Return bytes of the device's memory."""
         return memoryview(self.pages)[address : address + nbytes]
 
     def used_memory(self) -> list[tuple[int, int]]:
-        """(start, end) of all memory that may hold something."""
+        """Return (start, end) of all memory that may hold something."""
         return [*self.heap.used_ranges(), *self.pinned.used_ranges()]

@@ -141,7 +141,7 @@ class Capture:
 
     @contextmanager
     def reading(self, number: int) -> Generator[None]:
-        """Work with what a launch file says: what does not fit there is a CaptureError."""
+        """Turn errors of work with a launch file's content into CaptureError."""
         try:
             yield
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as e:

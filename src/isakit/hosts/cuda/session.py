@@ -231,7 +231,7 @@ class Session(ProcessDevice):
             raise self.lost
 
     def _check(self, kernel: LoadedKernel, launch: LaunchRequest) -> None:
-        """Limits of the card, with the error of each; `limits` of the options lifts the last four."""
+        """Check the limits of the card, with the error of each; `limits` of the options lifts the last four."""
         chip, (x, y, z) = self.device.limits_of, launch.block
         threads, registers = x * y * z, kernel.code.registers
         if min(*launch.grid, *launch.block) < 1:

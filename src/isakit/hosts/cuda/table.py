@@ -182,7 +182,7 @@ def _marks(text: str, where: str) -> frozenset[str]:
 
 @cache
 def functions() -> dict[str, ApiFunction]:
-    """All functions and messages by name. Raises DefinitionError for a table that contradicts itself."""
+    """Return all functions and messages by name. Raises DefinitionError for a table that contradicts itself."""
     out: dict[str, ApiFunction] = {}
     for number, f in enumerate(_lines(), 1):
         if f.name in out:
@@ -193,7 +193,7 @@ def functions() -> dict[str, ApiFunction]:
 
 @cache
 def by_number() -> dict[int, ApiFunction]:
-    """All functions and messages by the number their messages carry."""
+    """Return all functions and messages by the number their messages carry."""
     return {f.number: f for f in functions().values()}
 
 

@@ -98,7 +98,7 @@ class Recorder:
 
 
 def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
-    """(page, digest) of all pages of live objects that are not all zero."""
+    """Yield (page, digest) of all pages of live objects that are not all zero."""
     for o in sorted(memory.objects.values(), key=lambda o: o.offset):
         at, end = o.offset, o.offset + o.size
         while at < end:
@@ -118,7 +118,7 @@ def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
 
 
 def read(path: Path) -> tuple[int, Iterator[CapturedEvent]]:
-    """(chip number, records). Raises FormatError."""
+    """Return (chip number, records). Raises FormatError."""
     with path.open("rb") as f:
         head = f.read(len(MAGIC) + HEADER.size)
         body = f.read()

@@ -57,7 +57,7 @@ class Channel:
         self.failed = False
 
     def write(self, subchannel: int, method: int, data: Array, increment: bool) -> None:
-        """Words for a method; errors are reported and the rest of the packet is dropped."""
+        """Write words to a method; errors are reported and the rest of the packet is dropped."""
         if method == 0 and increment:
             self._bind(subchannel, int(data[0]))
             data, method = data[1:], 4

@@ -149,7 +149,7 @@ class Engine:
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def write(self, method: int, data: Array, increment: bool) -> None:
-        """Words for a method, or from it on."""
+        """Write words to a method, or from it on."""
         word = method >> 2
         if self.report.log is not None:
             self._log(word, data, increment)

@@ -24,7 +24,7 @@ class Sink(Protocol):
     """The receiver of the writes."""
 
     def write(self, subchannel: int, method: int, data: Array, increment: bool) -> None:
-        """Words for a method, or for it and those that follow it."""
+        """Write words to a method, or to it and those that follow it."""
         ...
 
 

@@ -60,7 +60,7 @@ class Client:
         self._objects: dict[int, int] = {}
 
     def ioctl(self, request: int, data: bytes) -> tuple[int, bytes]:
-        """(status, structure) of a request: 0, or a negated errno with the structure as it came."""
+        """Return (status, structure) of a request: 0, or a negated errno with the structure as it came."""
         number = request & 0xFF
         handler = self.HANDLERS.get(number)
         if handler is None:
@@ -110,27 +110,27 @@ class Client:
         return 0
 
     def cpu_prepared(self, a: bytearray) -> int:
-        """Pushes are executed before they return: nothing is left to wait for."""
+        """Wait for nothing: pushes are executed before they return."""
         self._object(struct.unpack_from("<I", a)[0])
         return 0
 
     # --- the card -----------------------------------------------------------------------------------------------------
     def capability(self, a: bytearray) -> int:
-        """DRM_CAP_PRIME: import and export are not there."""
+        """Report DRM_CAP_PRIME: import and export are not there."""
         which, _ = struct.unpack_from("<QQ", a)
         struct.pack_into("<QQ", a, 0, which, 3 if which == 5 else 0)
         return 0
 
     def accepted(self, a: bytearray) -> int:
-        """Nothing to do."""
+        """Accept a request that needs no action."""
         return 0
 
     def not_shared(self, a: bytearray) -> int:
-        """Buffers cannot be handed to other processes."""
+        """Refuse to hand buffers to other processes."""
         return -errno.ENOSYS
 
     def parameter(self, a: bytearray) -> int:
-        """Facts about the card. Source: nouveau_drm.h."""
+        """Return facts about the card. Source: nouveau_drm.h."""
         which, _ = struct.unpack_from("<QQ", a)
         facts: dict[int, int] = {
             3: PCI_VENDOR, 4: self.chip.pci_device, 5: 2, 8: MEMORY_BYTES, 9: MEMORY_BYTES, 11: self.chip.number,
@@ -179,7 +179,7 @@ class Client:
         return 0
 
     def notifier_new(self, a: bytearray) -> int:
-        """Room in the notifier object."""
+        """Return room in the notifier object."""
         channel, handle, size, _ = struct.unpack_from("<IIII", a)
         struct.pack_into("<IIII", a, 0, channel, handle, size, 0)
         return 0

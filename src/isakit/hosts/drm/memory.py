@@ -146,7 +146,7 @@ class VideoMemory:
         return found if address < found.address + found.size else None
 
     def room(self, address: int) -> int:
-        """Bytes from an address to the end of its object; 0 outside of all."""
+        """Return bytes from an address to the end of its object; 0 outside of all."""
         found = self.object_at(address)
         return 0 if found is None else found.address + found.size - address
 

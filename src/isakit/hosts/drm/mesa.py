@@ -12,7 +12,7 @@ VENDOR = "share/glvnd/egl_vendor.d/50_mesa.json"
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Variables for a program that shall use the Mesa in a folder, as `dpkg -x` or `meson install` leave it there.
+    """Return variables for a program that shall use the Mesa in a folder that `dpkg -x` or `meson install` filled.
 
     Raises HostError where there is none.
     """

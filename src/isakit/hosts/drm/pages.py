@@ -14,7 +14,7 @@ SOURCE = "rnndb, as the reference lists it ([nv50] methods)"
 
 
 def pages_named(name: str) -> list[str]:
-    """Pages about an engine (m2mf, 2d, 3d, compute), or about methods of a name or offset; none where nothing fits."""
+    """Return pages about an engine (m2mf, 2d, 3d, compute), or about methods of a name or offset; maybe none."""
     out: list[str] = []
     for engine in ENGINES:
         if name.lower() == engine.table.name:

@@ -39,7 +39,7 @@ class Closed(HostError):
 
 
 def received(connection: socket.socket, count: int) -> bytes:
-    """Exactly `count` bytes. Raises Closed."""
+    """Return exactly `count` bytes. Raises Closed."""
     out = bytearray()
     while len(out) < count:
         try:
@@ -53,7 +53,7 @@ def received(connection: socket.socket, count: int) -> bytes:
 
 
 def request(connection: socket.socket) -> tuple[int, int, bytes]:
-    """(op, command, payload) of the next request. Raises Closed; HostError for one that is too long."""
+    """Return (op, command, payload) of the next request. Raises Closed; HostError for one that is too long."""
     op, command, length = REQUEST.unpack(received(connection, REQUEST.size))
     if length > MOST_BYTES:
         raise HostError(f"a message of {length} bytes")

@@ -38,7 +38,7 @@ class Report:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def missing(self, what: str) -> None:
-        """Something was asked for that is not there."""
+        """Count something that was asked for and is not there."""
         with self._lock:
             self.unsupported[what] += 1
 
@@ -50,12 +50,12 @@ class Report:
             self.on_fault(what)
 
     def count(self, what: str, n: int = 1) -> None:
-        """Something was done."""
+        """Count something that was done."""
         with self._lock:
             self.counts[what] += n
 
     def spent(self, what: str, seconds: float) -> None:
-        """Time went into something."""
+        """Add to the time that went into something."""
         with self._lock:
             self.seconds[what] = self.seconds.get(what, 0.0) + seconds
 

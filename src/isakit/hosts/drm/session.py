@@ -27,7 +27,7 @@ SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
 
 def environment(server: DrmServer, shim: Path, mesa: Path | None = None) -> dict[str, str]:
-    """Variables for a program that shall find the card, with the Mesa in a folder or the installed one.
+    """Return variables for a program that shall find the card, with the Mesa in a folder or the installed one.
 
     Raises HostError where the folder has none.
     """

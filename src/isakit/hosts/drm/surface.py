@@ -80,7 +80,7 @@ class Surface:
         view[...] = data.reshape(view.shape)
 
     def read_rectangle(self, x: int, y: int, count: int, rows: int) -> Array:
-        """`count` bytes from byte x of rows y to y + rows. Raises GpuFault for a rectangle outside."""
+        """Return `count` bytes from byte x of rows y to y + rows. Raises GpuFault for a rectangle outside."""
         self._inside(x, y, count, rows)
         if self.pitch:
             return self.view()[y : y + rows, x : x + count]

@@ -53,7 +53,7 @@ class AddressSpace(Protocol):
     writable: bool
 
     def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
-        """(memory, byte offsets, good) for the address of each accessing lane.
+        """Return (memory, byte offsets, good) for the address of each accessing lane.
 
         The accessing lanes are all selected lanes, or those at the positions `chosen` of the selection. `good` is None,
         or marks the lanes whose access counts (the others are out of range and ignored by choice). Raises AccessFault.
@@ -141,7 +141,7 @@ def _one(number: int) -> Array:
 
 
 def _window_rules() -> None:
-    """Functions of the rules of windows."""
+    """Make the functions of the rules of windows."""
     global _BEYOND, _BEYOND_ROWS, _IN_ROWS
     _BEYOND, _BEYOND_ROWS = numpy_function(accesses.beyond), numpy_function(accesses.beyond_rows)
     _IN_ROWS = numpy_function(accesses.in_rows)
@@ -167,7 +167,7 @@ class LinearWindow:
         return self.base + self.size
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
-        """(device addresses, lanes inside the window or None for all)."""
+        """Return (device addresses, lanes inside the window or None for all)."""
         if self.base == 0 and self.size == 1 << 32:
             return address, None
         outside = _BEYOND(address, _one(self.size))
@@ -192,7 +192,7 @@ class PitchWindow:
         return self.base + self.pitch * max(min(self.height, 1 << 16) - 1, 0) + min(self.width, 1 << 16)
 
     def device_address(self, address: Array) -> tuple[Array, Array | None]:
-        """(device addresses, lanes inside the window or None for all)."""
+        """Return (device addresses, lanes inside the window or None for all)."""
         outside = _BEYOND_ROWS(address, _one(self.width), _one(self.height))
         at = _IN_ROWS(address, _one(self.pitch)).astype(np.int64)
         return at + self.base, ~outside if outside.any() else None

@@ -90,7 +90,7 @@ class Warp:
         )
 
     def _repr_html_(self) -> str:
-        """Its lanes, and the registers that are not 0 anywhere in it, lane by lane."""
+        """Return its lanes, and the registers that are not 0 anywhere in it, lane by lane."""
         from html import escape
 
         lanes = "".join(f"<th>{n}</th>" for n in range(32))
@@ -148,7 +148,7 @@ class ThreadBlock(BlockState):
             self.barriers[n].count, self.barriers[n].target = count, target
 
     def bar(self, warp: Warp, number: int, count: int, inc: bool, wait: bool) -> list[Warp]:
-        """One `bar` of one warp; returns the warps that waited and can go on now."""
+        """Return one `bar` of one warp; returns the warps that waited and can go on now."""
 
         def arrive() -> None:
             self.over = bool(self.rules.arrive(self, warp.control, number, count, inc, wait))

@@ -33,7 +33,7 @@ def perform(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Cont
 
 
 def regroup(machine: MachineState, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
-    """Gangs of warps that were changed one by one, by their new pc; retires those that finished."""
+    """Return gangs of warps that were changed one by one, by their new pc; retires those that finished."""
     by_pc: dict[int, list[Warp]] = {}
     out: list[Gang] = []
     for w in warps:
@@ -90,7 +90,7 @@ def _bra(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control
 
 
 def _bra_indirect(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
-    """Lanes of a warp that load different addresses go one group after the other, the lowest lane's group first."""
+    """Branch to addresses that the lanes load, one group after the other, the lowest lane's group first."""
     target = asked.args[0]
     machine.state.events[0, gang.numbers] += 1
     if not isinstance(target, np.ndarray):
@@ -104,7 +104,7 @@ def _bra_indirect(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked
 
 
 def _push(push: Callable[[Stack, int], None]) -> Handler:
-    """Pushes that leave pc and lanes alone."""
+    """Return the action of a push that leaves pc and lanes alone."""
 
     def handler(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         target = int(asked.args[0])

@@ -35,7 +35,7 @@ _VIEWS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _zeros(size: int) -> Array:
-    """Zeroed bytes, in huge pages where that saves the processor many address translations."""
+    """Return zeroed bytes, in huge pages where that saves the processor many address translations."""
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     if size < HUGE or advice is None:
         return np.zeros(size, np.uint8)
@@ -57,14 +57,14 @@ class FlatMemory:
 
     @classmethod
     def holding(cls, data: bytes) -> FlatMemory:
-        """Memory with a content."""
+        """Return memory with a content."""
         memory = cls(len(data))
         memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
         return memory
 
     @classmethod
     def over(cls, buffer: Writable) -> FlatMemory:
-        """Memory whose bytes are those of a writable buffer; the last `ROOM_BEHIND` of them are not used.
+        """Return memory whose bytes are those of a writable buffer; the last `ROOM_BEHIND` of them are not used.
 
         Raises LaunchError for a buffer that is read-only, not contiguous, too small or not aligned to 16 bytes.
         """
@@ -105,7 +105,7 @@ class FlatMemory:
             self.bytes[: len(old)] = old
 
     def load(self, at: Array, size: int) -> Any:
-        """`size` bytes at each offset, as unsigned numbers; 16 bytes as a pair of uint64 arrays."""
+        """Return `size` bytes at each offset, as unsigned numbers; 16 bytes as a pair of uint64 arrays."""
         if size == 16:
             low = self._views[8]
             index = at >> 3
@@ -183,7 +183,7 @@ class DeviceMemory:
 
     @classmethod
     def over(cls, data: Array) -> DeviceMemory:
-        """All of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
+        """Return all of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
         device = cls(data)
         device.alloc(device.memory.size // ALIGNMENT * ALIGNMENT, 0, zeroed=False)
         return device
@@ -194,7 +194,7 @@ class DeviceMemory:
         return {a: self._sizes[a] for a in self._starts}
 
     def content(self) -> dict[int, bytes]:
-        """Address -> bytes of every allocation."""
+        """Return address -> bytes of every allocation."""
         return {a: self.memory.bytes[a : a + n].tobytes() for a, n in self.allocations.items()}
 
     def put_back(self, content: Mapping[int, bytes]) -> None:
@@ -297,7 +297,7 @@ class DeviceMemory:
         self.version += 1
 
     def _find(self, room: int) -> int:
-        """First fit."""
+        """Return first fit."""
         at = self.FIRST
         for start in self._starts:
             if start - at >= room:
@@ -312,7 +312,7 @@ class DeviceMemory:
         return k < len(self._starts) and self._starts[k] < address + room
 
     def range_of(self, address: int) -> tuple[int, int] | None:
-        """(start, end) of the allocation that holds an address."""
+        """Return (start, end) of the allocation that holds an address."""
         starts, ends = self._spans
         k = bisect_right(starts, address)
         return (starts[k - 1], ends[k - 1]) if k and address < ends[k - 1] else None

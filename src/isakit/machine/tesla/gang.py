@@ -64,7 +64,7 @@ class Gang:
 
 
 def merged(gangs: Sequence[Gang]) -> Gang:
-    """Gangs at the same pc as one."""
+    """Return gangs at the same pc as one."""
     if len(gangs) == 1:
         return gangs[0]
     numbers = np.concatenate([g.numbers for g in gangs])

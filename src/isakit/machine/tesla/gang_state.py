@@ -107,7 +107,7 @@ class State:
         return space
 
     def load(self, space: str, address: Any, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> Any:
-        """`size` bytes per lane; see `LaneState.load`."""
+        """Return `size` bytes per lane; see `LaneState.load`."""
         where = self._space(space, address, lanes)
         if where is None:
             return (0, 0) if size == 16 else 0
@@ -152,7 +152,7 @@ class State:
         attrs: Mapping[str, Any],
         lanes: Lanes,
     ) -> Any:
-        """Read-modify-write in ascending lane order; returns the old values."""
+        """Read, modify and write in ascending lane order; returns the old values."""
         where = self._space(space, address, lanes)
         if where is None:
             return 0
@@ -169,7 +169,7 @@ class State:
 
     # --- what only the machine knows ---
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Any:
-        """Lane numbers, votes, quads, special registers, flags, locks."""
+        """Return lane numbers, votes, quads, special registers, flags, locks."""
         function = self.values.get(name)
         if function is None:
             raise UnknownValue(name)
@@ -185,7 +185,7 @@ class State:
         return values[(n & ~3) | (selector & 3 if isinstance(selector, int) else selector.astype(np.int64) & 3)]
 
     def _vote(self, lanes: Lanes, value: Any, kind: str) -> Array:
-        """any or all over the active lanes of each warp."""
+        """Return any or all over the active lanes of each warp."""
         active = lanes.mask.reshape(-1, 32)
         values = np.broadcast_to(np.asarray(value, bool), (lanes.count,)).reshape(-1, 32)
         result = (values & active).any(axis=1) if kind == "any" else (values | ~active).all(axis=1)
@@ -251,7 +251,7 @@ class State:
             control.rules.unlock(control, words, mask)
 
     def _lockers(self, lanes: Lanes, address: Any) -> Iterator[tuple[BlockState, Stack, list[int], int]]:
-        """(block, warp, words of its lanes, counted from 1, lanes that execute) of every warp."""
+        """Yield (block, warp, words of its lanes, counted from 1, lanes that execute) of every warp."""
         words = (np.broadcast_to(address, (lanes.count,)).reshape(-1, 32).astype(np.int64) >> 2) + 1
         masks = np.packbits(lanes.mask.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
         for k, number in enumerate((lanes.numbers[::32] >> 5).tolist()):

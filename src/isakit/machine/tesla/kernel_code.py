@@ -139,7 +139,7 @@ class Code:
         return op
 
     def size_at(self, pc: int) -> int:
-        """Bytes of the instruction at an address."""
+        """Return bytes of the instruction at an address."""
         op = self.at(pc)
         return op.following - op.pc
 

@@ -147,7 +147,7 @@ class Launch:
         return again
 
     def first_registers(self) -> Array:
-        """$r0 of the threads of a block, shape [32 * warps]: tid.x | tid.y << 16 | tid.z << 26."""
+        """Return $r0 of the threads of a block, shape [32 * warps]: tid.x | tid.y << 16 | tid.z << 26."""
         n = np.arange(self.warps * 32, dtype=np.uint32)
         x, y, _ = self.block
         return (n % x) | (n // x % y) << 16 | (n // (x * y)) << 26
@@ -164,7 +164,7 @@ class Launch:
 
 
 def physical_ids(launch: Launch, first: int, count: int) -> Array:
-    """$physid of the threads of `count` blocks: lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20.
+    """Return $physid of the threads of `count` blocks: lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20.
 
     Blocks go round the multiprocessors (inferred).
     """
@@ -176,7 +176,7 @@ def physical_ids(launch: Launch, first: int, count: int) -> Array:
 
 
 def pack_block(dims: int | Sequence[int], count: int, what: str) -> tuple[int, ...]:
-    """Grid or block dimensions as a tuple of `count` ints; missing ones are 1. Raises LaunchError."""
+    """Return grid or block dimensions as a tuple of `count` ints; missing ones are 1. Raises LaunchError."""
     try:
         given = [operator.index(n) for n in (dims if isinstance(dims, Sequence) else (dims,))]
     except TypeError:

@@ -131,7 +131,7 @@ class Machine(MachineState):
             self._stop(started)
 
     def _stop(self, started: float) -> None:
-        """Whatever ended a run or step: no gang is running any more, and the warps' own state is up to date."""
+        """Stop after a run or step: no gang is running, and the warps' own state is up to date."""
         if self._running is not None:
             self.ready.add(self._running)
             self._running = None
@@ -194,7 +194,10 @@ class Machine(MachineState):
                 self.ready.add(gang)
 
     def idle(self) -> bool:
-        """Nothing left to do; starts the next wave when this one has ended. Raises MachineFault for a deadlock."""
+        """Return true if nothing is left to do; starts the next wave when this one has ended.
+
+        Raises MachineFault for a deadlock.
+        """
         if self.ready:
             return False
         waiting = self._waiting()
@@ -298,7 +301,7 @@ class Machine(MachineState):
 
     # --- turns --------------------------------------------------------------------------------------------------------
     def _turns(self, op: Op, numbers: Sequence[int], after: list[Gang]) -> list[Gang]:
-        """Warps have executed an instruction: those that go on after it, where turns end."""
+        """Account for an instruction of warps: return those that go on after it, where turns end."""
         if not self.ordered:
             block = (w := self.warps[numbers[0]]).block
             block.turn = w.index + (block.over or w.status != READY)

@@ -123,7 +123,7 @@ class MachineState:
             self.ready.add(gang)
 
     def schedule(self) -> tuple[int, int, int, int]:
-        """(first resident block, next block, end of the blocks, warp that executed the last step)."""
+        """Return (first resident block, next block, end of the blocks, warp that executed the last step)."""
         return self.blocks[0].number if self.blocks else 0, self._next_block, self._end_block, self._turn
 
     def set_schedule(self, schedule: tuple[int, int, int, int]) -> None:
@@ -156,7 +156,7 @@ class MachineState:
         return [warps[n] for n in gang.numbers.tolist()]
 
     def split_at_fault(self, gang: Gang, done: list[Gang], k: int) -> None:
-        """Warp `k` of the running gang faults: the ones before it have executed and are queued as `done`."""
+        """Split the running gang at warp `k`, which faults: those before it have executed and are queued as `done`."""
         for part in done:
             self.ready.add(part)
         faulting = np.arange(len(gang)) >= k
@@ -168,7 +168,7 @@ class MachineState:
         self._running = gang.part(faulting, gang.pc)
 
     def released(self, warps: Iterable[Warp]) -> list[Gang]:
-        """Gangs of warps that waited at a barrier and can go on."""
+        """Return gangs of warps that waited at a barrier and can go on."""
         by_pc: dict[int, list[Warp]] = {}
         for w in warps:
             by_pc.setdefault(w.control.pc, []).append(w)
@@ -205,7 +205,7 @@ class MachineState:
 
 
 def _alone(warps: Iterable[Warp]) -> Iterator[Gang]:
-    """Every ready warp as a gang."""
+    """Yield every ready warp as a gang."""
     for w in warps:
         if w.status == READY and w.control.active:
             yield Gang(np.array([w.number]), np.array([w.control.active], np.uint32), w.control.pc)

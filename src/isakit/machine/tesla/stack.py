@@ -102,23 +102,23 @@ class Stack(WarpState):
 
     # --- what instructions do; see `rules.stack` ---------------------------------------------------------------------
     def branch(self, taken: int, target: int, following: int) -> None:
-        """`bra` taken by the lanes `taken` of the active ones."""
+        """Execute a `bra` taken by the lanes `taken` of the active ones."""
         self.rules.branch(self, taken, target, following)
 
     def branch_indirect(self, targets: Any) -> None:
-        """`bra` to addresses from memory, one per lane."""
+        """Execute a `bra` to addresses from memory, one per lane."""
         self.rules.branch_indirect(self, targets)
 
     def joinat(self, target: int) -> None:
-        """Active lanes will meet again at the join instruction at `target`."""
+        """Push the join of the active lanes, which meet again at the join instruction at `target`."""
         self.rules.joinat(self, target)
 
     def prebrk(self, target: int) -> None:
-        """Active lanes that break continue at `target`."""
+        """Push the target of breaks: active lanes that break continue at `target`."""
         self.rules.prebrk(self, target)
 
     def preret(self, target: int) -> None:
-        """Active lanes that return continue at `target`, as if they had been called from just before it."""
+        """Push the target of returns: active lanes that return continue at `target`, as if called just before it."""
         self.rules.preret(self, target)
 
     def call(self, target: int, following: int, limited: bool) -> None:
@@ -126,19 +126,19 @@ class Stack(WarpState):
         (self.rules.call_limited if limited else self.rules.call)(self, target, following)
 
     def ret(self, lanes: int, following: int) -> None:
-        """`lanes` of the active ones return; without a call entry on the stack they end."""
+        """Return from `lanes` of the active ones; without a call entry on the stack they end."""
         self.rules.ret(self, lanes, following)
 
     def brk(self, lanes: int, following: int) -> None:
-        """`lanes` of the active ones break out of the innermost `prebrk` region."""
+        """Break with `lanes` of the active ones out of the innermost `prebrk` region."""
         self.rules.brk(self, lanes, following)
 
     def exit(self) -> None:
-        """All active lanes end."""
+        """End all active lanes."""
         self.rules.exit_warp(self)
 
     def kill(self, lanes: int, following: int) -> None:
-        """`lanes` of the active ones end (discard), the others continue."""
+        """End `lanes` of the active ones (discard); the others continue."""
         self.rules.discard(self, lanes, following)
 
     def join(self) -> bool:

@@ -66,16 +66,16 @@ class Texture:
         return sizes[:, 1], sizes[:, 0], np.cumsum([0, *texels[:-1]])
 
     def _layers(self) -> Sequence[Array]:
-        """Per level its layers, [layers, height, width, 4]."""
+        """Return per level its layers, [layers, height, width, 4]."""
         return [a[None] for a in self.levels]
 
     @staticmethod
     def pack(texels: Array, format: str) -> list[Array]:
-        """Texels of shape [lanes, 4] as 32-bit registers: `u8`, `f16` or `f32` components."""
+        """Return texels of shape [lanes, 4] as 32-bit registers: `u8`, `f16` or `f32` components."""
         return packed([texels[:, k] for k in range(4)], format)
 
     def sample(self, u: Array, v: Array, lod: Array | float = 0.0) -> Array:
-        """Texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
+        """Return texels at coordinates (shape [lanes]) as f32 of shape [lanes, 4]."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.stack(self.components((u, v), lod), 1)
 
@@ -132,7 +132,7 @@ class Texture:
         return texels, np.stack(weights, 1).astype(np.float32)
 
     def info(self, u: Array, v: Array, lod: Array | float) -> Array:
-        """Fractions of u, of v and between the levels, and the level, as bytes of one register."""
+        """Return fractions of u, of v and between the levels, and the level, as bytes of one register."""
         width, height = self.size
         level: Array = np.broadcast_to(np.clip(np.nan_to_num(lod), 0, len(self.levels) - 1), u.shape)
         x, y = np.nan_to_num(u.astype(np.float64)) * width - 0.5, np.nan_to_num(v.astype(np.float64)) * height - 0.5
@@ -225,7 +225,7 @@ class Cube(Texture):
         return (sc / major + 1) / 2 - s, (tc / major + 1) / 2 - t
 
     def _across_edges(self, n: Any, face: Any, s: Any, t: Any) -> list[Any]:
-        """Bilinear samples of a level whose texels may lie on the next face."""
+        """Return bilinear samples of a level whose texels may lie on the next face."""
         size = self.tables[0][n]
         x, y = s * size - 0.5, t * size - 0.5
         x0, y0 = np.floor(x), np.floor(y)
@@ -256,7 +256,7 @@ def _texels(a: Array) -> Array:
 
 
 def packed(components: Sequence[Any], format: str) -> list[Any]:
-    """Four components as 32-bit registers: `u8`, `f16` or `f32` components. As `u8` a NaN is 0."""
+    """Return four components as 32-bit registers: `u8`, `f16` or `f32` components. As `u8` a NaN is 0."""
     if format == "f32":
         return [as_words(c) for c in components]
     if format == "f16":
@@ -272,7 +272,7 @@ def as_words(component: Any) -> Any:
 
 
 def level_of_detail(texture: Texture, du: Array, dv: Array) -> Array:
-    """Level from gradients of shape [2, lanes]: per axis of the screen the change of u and v."""
+    """Return level from gradients of shape [2, lanes]: per axis of the screen the change of u and v."""
     width, height = texture.size
     rho = np.maximum(np.hypot(du[0] * width, dv[0] * height), np.hypot(du[1] * width, dv[1] * height))
     with np.errstate(divide="ignore"):

@@ -112,7 +112,7 @@ class ShaderStep:
         return tuple(_doubled(self.form.parts.get(r), self.word) for r in ROLES)
 
     def prepared(self, increments: Increments) -> list[tuple[CompiledTrace, tuple[int, ...]]]:
-        """Functions and parameters of all repetitions."""
+        """Return functions and parameters of all repetitions."""
         found = self.runs.get(increments)
         if found is None:
             found = self.runs[increments] = [self._repetition(i, increments) for i in range(self.repeats)]
@@ -137,7 +137,7 @@ class ShaderStep:
         return BoundFields(word, moved)
 
     def _offsets(self, i: int, increments: Increments) -> tuple[list[int], list[int]]:
-        """Offsets of repetition `i` per role: in 32-bit registers, and in internal registers."""
+        """Return offsets of repetition `i` per role: in 32-bit registers, and in internal registers."""
         if not self.moves or (self.repeats == 1 and not any(increments.bases)):
             return [0] * 4, [0] * 4
         if self.name in ("vmad", "vdp"):

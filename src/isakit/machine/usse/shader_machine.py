@@ -384,10 +384,10 @@ class Machine:
         self.increments = Increments(bases=tuple(c.attrs[r] for r in ROLES))
 
     def _emit(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        """Nothing reads results before the end."""
+        """End at once: nothing reads results before the end."""
 
     def _state_at_end(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        """Nothing, where nothing follows. Raises NotModelled elsewhere."""
+        """Go on where something follows. Raises NotModelled elsewhere."""
         code = self._code()
         if pc + 1 < len(code):
             raise NotModelled(f"`{code.program[pc].text}` before other instructions", "what it sets is not known")
@@ -415,13 +415,13 @@ class Machine:
 
     # --- what engines ask for ---------------------------------------------------------------------------------------
     def load(self, space: str, address: Array, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> Array:
-        """Memory of buffers."""
+        """Load from the bound buffers."""
         return self.memory.load(address, size, lanes.active)
 
     def store(
         self, space: str, address: Array, value: Array, size: int, attrs: Mapping[str, Any], lanes: Lanes
     ) -> None:
-        """Memory of buffers."""
+        """Store to the bound buffers."""
         self.memory.store(address, value, size, lanes.active)
 
     def atomic(self, space: str, op: str, address: Array, operands: Sequence[Array], size: int,
@@ -434,7 +434,7 @@ class Machine:
         raise MachineFault(kind, 0)
 
     def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
-        """Neighbours in a quad, texture samples."""
+        """Return values of neighbours in a quad, and texture samples."""
         return _VALUES[name](self, args, attrs, lanes)
 
     def _quad(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:

@@ -55,12 +55,12 @@ class Memory:
         raise MachineFault("INVALID_ADDRESS", 0, space="memory", address=bad, detail="no buffer is there")
 
     def bytes_at(self, address: int, size: int) -> NDArray[np.uint8]:
-        """`size` bytes of a buffer, as a view. Raises MachineFault where there are none."""
+        """Return `size` bytes of a buffer, as a view. Raises MachineFault where there are none."""
         data, at = self._find(np.array([address]), max(size, 1))
         return data[int(at[0]) : int(at[0]) + size]
 
     def load(self, address: Array, size: int, active: Array | None) -> Array:
-        """`size` bytes little-endian at each address; 0 where not active."""
+        """Return `size` bytes little-endian at each address; 0 where not active."""
         out = np.zeros(len(address), np.uint32)
         lanes = np.arange(len(address)) if active is None else np.flatnonzero(active)
         if len(lanes):

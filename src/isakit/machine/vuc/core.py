@@ -311,7 +311,7 @@ class CoreMachine(CoreRecord):
             self.watch_at = self.issued + (ahead or 0x10000)
 
     def watchdog(self, cycles: int = 1) -> None:
-        """So many instructions have issued that the watchdog barks, `cycles` later."""
+        """Let the watchdog bark `cycles` later: so many instructions have issued."""
         self.watch_at += 0x10000
         self.later(cycles, self._bark, "watchdog")
 
@@ -327,11 +327,11 @@ class CoreMachine(CoreRecord):
         self.rules.set_predicates(self, value, 0xFFFF & ~mask)
 
     def predicates(self) -> int:
-        """All predicates, one bit each, as forwarded readers see them."""
+        """Return all predicates, one bit each, as forwarded readers see them."""
         return sum(bit << n for n, bit in enumerate(self.pred))
 
     def predicates_seen(self) -> int:
-        """$pred: without what the previous instruction wrote."""
+        """Return $pred: without what the previous instruction wrote."""
         return self.rules.predicates(self)
 
     def _remember(self, before: list[int]) -> None:

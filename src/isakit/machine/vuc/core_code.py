@@ -145,7 +145,7 @@ def decode(variant: str, word: int, address: int) -> CoreOp:
 
 
 def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, int, bool]:
-    """`plain`, `jump` and `clocked` of an Op."""
+    """Return `plain`, `jump` and `clocked` of an Op."""
     if relative is not None:
         return 0, -1, False
     if [e.name for e in trace.effects] == ["branch"]:

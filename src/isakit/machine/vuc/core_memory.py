@@ -19,7 +19,7 @@ class HostMemory:
         self._pages: dict[int, bytearray] = {}
 
     def read(self, address: int, count: int) -> bytes:
-        """`count` bytes from `address`."""
+        """Return `count` bytes from `address`."""
         out = bytearray()
         while count:
             page, at = divmod(address, self.PAGE)
@@ -43,5 +43,5 @@ class HostMemory:
         return int.from_bytes(self.read(address, 4), "little")
 
     def write_words(self, address: int, words: Iterable[int]) -> None:
-        """Little-endian 32-bit words from `address` on."""
+        """Write little-endian 32-bit words from `address` on."""
         self.write(address, b"".join(w.to_bytes(4, "little") for w in words))

@@ -34,7 +34,7 @@ class Specials(Protocol):
         ...
 
     def stat(self) -> int:
-        """$stat as it is now."""
+        """Return $stat as it is now."""
         ...
 
     def peek(self, n: int) -> int:

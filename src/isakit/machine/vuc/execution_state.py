@@ -63,7 +63,7 @@ class StateView:
         return address % size
 
     def machine(self, name: str, args: Sequence[int], attrs: Mapping[str, Any], lanes: Any) -> int:
-        """Values without side effects: `peek` a special register, `submbtype`."""
+        """Return values without side effects: `peek` a special register, `submbtype`."""
         return _VALUES[name](self.core, args)
 
     def trap(self, kind: str, lanes_mask: Any) -> None:

@@ -90,7 +90,7 @@ class SpecialRegisters:
         return self.core.rules.special(self.core, n)
 
     def mbflags(self) -> int:
-        """$mbflags as it is now."""
+        """Return $mbflags as it is now."""
         core = self.core
         out = core.mb.dynamic_flags(core.plain[SPIDX])
         if core.ring.ready:
@@ -99,7 +99,7 @@ class SpecialRegisters:
         return out
 
     def stat(self) -> int:
-        """$stat as it is now."""
+        """Return $stat as it is now."""
         core = self.core
         out = core.stat_bits | core.vpring.busy
         out |= core.mvs_in.done << MVS_DONE | core.mvs_out.full << MVS_FULL | core.mvs_out.gathering << MVS_GATHER

@@ -82,7 +82,7 @@ class VpRing:
 
     @staticmethod
     def _room(ring: OutputRing) -> int:
-        """Bytes that may be written before the halt position; without a size the ring is unlimited."""
+        """Return bytes that may be written before the halt position; without a size the ring is unlimited."""
         if not ring.size:
             return 1 << 32
         return (ring.halt - ring.position - 1) % ring.size + 1 if ring.halt != ring.position else ring.size

@@ -53,7 +53,7 @@ class VucTarget(Target):
         return vuc.registers
 
     def register(self, name: str) -> RegisterRef:
-        """Also special registers by their own names."""
+        """Return also special registers by their own names."""
         special = self.core.sr.names.get(name.removeprefix("$"))
         return RegisterRef("sr", special) if special is not None else super().register(name)
 

@@ -36,7 +36,7 @@ def channel_named(code: int, components: int) -> ChannelFormat:
 
 
 def format_code(channel: ChannelFormat) -> tuple[int, int]:
-    """(format code, components) of the driver interface."""
+    """Return (format code, components) of the driver interface."""
     return _CODES[channel.bits[0], channel.kind], channel.count
 
 

@@ -36,13 +36,13 @@ def hello(s: Session, table: int, process: int, pointer: int, runtime: bytes) ->
 
 @handler("connect")
 def connect(s: Session) -> int:
-    """Nothing: the library sends it to be connected."""
+    """Do nothing: the library sends it to be connected."""
     return 0
 
 
 @handler("thread")
 def thread(s: Session, number: int) -> None:
-    """From here on it is another thread of the program that calls."""
+    """Note that another thread of the program calls from here on."""
     if number > _MOST_THREADS:
         raise CudaError("cudaErrorMemoryAllocation", "too many threads")
     s.thread = number

@@ -94,12 +94,12 @@ def _symbol(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int
 
 @handler("where")
 def where(s: Session, number: int) -> tuple[int, int]:
-    """Address and size of a variable."""
+    """Return address and size of a variable."""
     variable = s.variable(number)
     return variable.module.variable(variable.name)
 
 
 @handler("element")
 def element(s: Session, handle: int) -> int:
-    """Bytes of an element of an array."""
+    """Return bytes of an element of an array."""
     return s.handles.get(handle, Array).channel.nbytes

@@ -19,7 +19,7 @@ def only(device: int) -> None:
 
 
 def total_memory(s: Session) -> int:
-    """Bytes of memory the device has for programs."""
+    """Return bytes of memory the device has for programs."""
     return min(s.card.memory, s.heap.limit - s.heap.first)
 
 
@@ -112,7 +112,7 @@ def reset(s: Session) -> None:
 
 @handler("cudaThreadExit")
 def thread_exit(s: Session) -> None:
-    """Before CUDA 4 every thread had memory of its own, and ended that alone: the last one ends it here."""
+    """End a thread. Before CUDA 4 each had memory of its own, and ended that alone: the last one ends it here."""
     s.users.discard(s.thread)
     if s.version[0] >= (4, 0) or not s.users:
         s.reset()
@@ -120,7 +120,7 @@ def thread_exit(s: Session) -> None:
 
 @handler("cudaDeviceSynchronize", "cudaThreadSynchronize")
 def synchronize(s: Session) -> None:
-    """Nothing: every call returns when its work is done."""
+    """Wait for nothing: every call returns when its work is done."""
 
 
 @handler("cudaDeviceSetLimit", "cudaThreadSetLimit", "cuCtxSetLimit")

@@ -95,7 +95,7 @@ def api_version(s: Session, handle: int) -> int:
 # --- modules --------------------------------------------------------------------------------------------------------
 @handler("build_module")
 def build(s: Session, number: int, registers: int) -> tuple[int, int]:
-    """(bytes, microseconds) of the machine code of a module that was sent; what is wrong with it shows here."""
+    """Return (bytes, microseconds) of the machine code of a module that was sent; what is wrong with it shows here."""
     s.context()
     module = s.module(number)
     module.registers = registers & 0xFFFF_FFFF

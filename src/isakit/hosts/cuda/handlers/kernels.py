@@ -32,13 +32,13 @@ def threads_for(s: Session, kernel: LoadedKernel) -> int:
 
 
 def static_shared(kernel: LoadedKernel) -> int:
-    """Shared memory the kernel's source declares."""
+    """Return shared memory the kernel's source declares."""
     return max(0, kernel.shared_bytes - _HEADER - (kernel.info.param_bytes or 0))
 
 
 @handler("attributes")
 def attributes(s: Session, driver: int, number: int) -> tuple[int, ...]:
-    """Of a kernel: shared, constant and local bytes, threads of a block, registers, versions of PTX and code."""
+    """Return a kernel's shared, constant and local bytes, threads of a block, registers, versions of PTX and code."""
     f = s.function(number, bool(driver))
     k = f.kernel()
     arch = f.module.arch
@@ -56,7 +56,7 @@ def attribute(s: Session, number: int, handle: int) -> int:
 
 
 def _occupancy(s: Session, kernel: LoadedKernel, threads: int, shared: int) -> int:
-    """Blocks a multiprocessor holds, by threads, registers and shared memory."""
+    """Return blocks a multiprocessor holds, by threads, registers and shared memory."""
     if threads < 1:
         raise invalid(f"{threads} threads")
     return held(s.device.limits_of, threads, kernel.code.registers, kernel.shared_bytes + shared).blocks
@@ -74,7 +74,7 @@ def driver_occupancy(s: Session, handle: int, threads: int, shared: int) -> int:
 
 @handler("parameters")
 def parameters(s: Session, handle: int) -> bytes:
-    """Offset and size of each parameter of a kernel."""
+    """Return offset and size of each parameter of a kernel."""
     f = s.function(handle, True)
     params = f.kernel().params
     if params is None:

@@ -125,7 +125,7 @@ def host_flags(s: Session, address: int) -> int:
 
 @handler("pin")
 def pin(s: Session, address: int, size: int, flags: int) -> int:
-    """Room for memory of the program that is to be the device's as well; without size only the right to do so."""
+    """Make room for memory of the program that is to be the device's as well; without size check the right to it."""
     if flags & ~3:
         raise invalid(f"flags {flags:#x}")
     if not size:

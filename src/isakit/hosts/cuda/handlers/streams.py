@@ -97,7 +97,7 @@ def event_destroy(s: Session, event: int) -> None:
 
 @handler("cudaEventElapsedTime", "cuEventElapsedTime")
 def elapsed(s: Session, start: int, end: int) -> float:
-    """Milliseconds between two events."""
+    """Return milliseconds between two events."""
     a, b = s.handles.get(start, CudaEvent), s.handles.get(end, CudaEvent)
     if a.at is None or b.at is None or not (a.timed and b.timed):
         raise CudaError("cudaErrorInvalidResourceHandle", "an event without a time")

@@ -18,7 +18,7 @@ _PITCH_ALIGNMENT = 32
 
 
 def _linear(s: Session, channel: ChannelFormat, address: int, size: int) -> tuple[Binding, int]:
-    """Texels one after the other, and how far past an aligned address they begin."""
+    """Return texels one after the other, and how far past an aligned address they begin."""
     found = s.heap.range_of(address) or s.pinned.range_of(address)
     if found is None:
         raise CudaError("cudaErrorInvalidDevicePointer", f"nothing is at {address:#x}")

@@ -74,18 +74,18 @@ class Batch:
         return out
 
     def add_range(self, first: int, count: int) -> None:
-        """Vertices one after another."""
+        """Add vertices one after another."""
         self.order.append(np.arange(first, first + count, dtype=np.int64))
         self.count += count
 
     def add_indices(self, numbers: Array) -> None:
-        """Vertices by number."""
+        """Add vertices by number."""
         self.indexed = True
         self.order.append(numbers)
         self.count += len(numbers)
 
     def add_words(self, words: Array) -> None:
-        """Vertices as words."""
+        """Add vertices as words."""
         self.words.append(words.copy())
         self.count += len(words)
 

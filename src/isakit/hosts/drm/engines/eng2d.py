@@ -168,7 +168,7 @@ class Engine2D(Engine):
         return start + delta * n
 
     def _filtered(self, source: CopySide, target: CopySide, pixels: Array, u: Array, v: Array) -> Array:
-        """Bilinear: coordinates are corners of texels for ORIGIN CORNER, else their centres."""
+        """Filter bilinearly: coordinates are corners of texels for ORIGIN CORNER, else their centres."""
         shift = 1 << 31 if self.get("BLIT_CONTROL").ORIGIN else 0
         color = source.form.decoded(pixels.reshape(-1, source.form.nbytes).view(source.form.dtype))
         if source.form.integer:
@@ -187,7 +187,7 @@ class Engine2D(Engine):
         return target.form.encoded(out.reshape(-1, 4).view(np.uint32)).view(np.uint8)
 
     def _rop(self, target: CopySide, x: int, y: int, part: Array) -> Array:
-        """Bits of pattern, source and destination joined as the ROP3 code says; the pattern is one colour."""
+        """Return bits of pattern, source and destination joined as the ROP3 code says; the pattern is one colour."""
         old = target.surface.read_rectangle(x, y, part.shape[1], part.shape[0])
         color = np.array([self.get("PATTERN_BITMAP_COLOR", 1)], "<u4").view(np.uint8)
         pattern = np.resize(color, part.shape[1])[None]

@@ -151,7 +151,7 @@ class OpenDepth:
 
 
 def unpacked(code: int, pixels: Array) -> tuple[Array, Array]:
-    """(depth, stencil) of stored pixels u8 [h, w, bytes]; depth as the pipeline keeps it."""
+    """Return (depth, stencil) of stored pixels u8 [h, w, bytes]; depth as the pipeline keeps it."""
     data = np.ascontiguousarray(pixels)
     none = np.zeros(pixels.shape[:2], np.uint8)
     if code == 0x13:

@@ -33,7 +33,7 @@ def sampler(words: tuple[int, ...]) -> Sampler:
 
 
 def level_blocks(rows: int, depth: int, volume: bool) -> tuple[int, int]:
-    """(block_y, block_z) of a level with so many rows: the smallest block that holds it, within limits.
+    """Return (block_y, block_z) of a level with so many rows: the smallest block that holds it, within limits.
 
     Source: what the driver's set-up of its levels does ([nv50] "Memory": mip levels shrink their block).
     """
@@ -137,6 +137,6 @@ class Images:
 
 
 def entry(memory: VideoMemory, table: int, index: int, limit: int, what: str) -> tuple[int, ...]:
-    """Eight words of a TIC or TSC table. Raises GpuFault."""
+    """Return eight words of a TIC or TSC table. Raises GpuFault."""
     found: Any = memory.read_words(table + 32 * min(index, limit), 8, what).tolist()
     return tuple(found)

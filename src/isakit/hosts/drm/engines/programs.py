@@ -20,7 +20,7 @@ ENDS = frozenset({"bra", "ret", "brk", "breakaddr_end"})
 
 
 def extent(units: Decoder, words: list[int], entry: int) -> int:
-    """Words from the entry to the end of the last instruction that can be reached.
+    """Return words from the entry to the end of the last instruction that can be reached.
 
     `words` begin with the one at byte address `entry`. Raises MachineFault for code that runs out of them.
     """
@@ -91,5 +91,5 @@ class Programs:
         return made
 
     def listings(self) -> list[tuple[str, int, list[str]]]:
-        """(kind, address, instructions) of all programs that have run."""
+        """Return (kind, address, instructions) of all programs that have run."""
         return [(kind, start, k.texts) for (kind, _, start, _), k in self._known.items()]

@@ -52,7 +52,7 @@ class ConstantBuffers:
         self._at = number, offset
 
     def write(self, words: Array) -> None:
-        """Words at the current place. Raises GpuFault."""
+        """Write words at the current place. Raises GpuFault."""
         number, offset = self._at
         if number in self.defined:
             address, size = self.defined[number]
@@ -61,7 +61,7 @@ class ConstantBuffers:
         self._at = number, offset + 4 * len(words)
 
     def banks(self, program: int) -> dict[int, bytes]:
-        """c[] bank -> content for a kind of program."""
+        """Return c[] bank -> content for a kind of program."""
         out: dict[int, bytes] = {}
         for (kind, bank), number in self.bound.items():
             if kind == program and number in self.defined:

@@ -42,7 +42,7 @@ class AttributeFormat:
         self.nbytes = 4 if self.packed else self.count * self.dtype.itemsize
 
     def attribute(self, raw: Array, divisor: int) -> Attribute:
-        """From rows of bytes [n, nbytes]."""
+        """Make an attribute from rows of bytes [n, nbytes]."""
         if self.packed:
             return self._packed(raw, divisor)
         a = np.ascontiguousarray(raw).view(self.dtype).reshape(len(raw), self.count)
@@ -136,7 +136,7 @@ class Current:
         self.values: list[tuple[int, int, int, int]] = [(0, 0, 0, ONE)] * ATTRIBUTES
 
     def set(self, i: int, component: int, words: tuple[int, ...]) -> None:
-        """Components from `component` on; writing the first one resets those after it."""
+        """Set components from `component` on; writing the first one resets those after it."""
         old = list(self.values[i]) if component else [0, 0, 0, ONE]
         old[component : component + len(words)] = words
         self.values[i] = (old[0], old[1], old[2], old[3])

@@ -42,7 +42,7 @@ class Windows:
     )
 
     def add(self, number: int, address: int, pitch: int, limit: int, mode: int) -> None:
-        """Window `number` from its registers; none where nothing is at the address.
+        """Add window `number` from its registers; none if nothing is at the address.
 
         Raises NotModelled for blocks that are not plain ones, GpuFault where there is no memory left for the rows.
         """

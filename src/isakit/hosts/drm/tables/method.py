@@ -226,12 +226,12 @@ class MethodTable:
         return found[0]
 
     def label(self, word: int) -> str:
-        """Name of the method at word `word`."""
+        """Return name of the method at word `word`."""
         found = self.by_word[word]
         return f"{4 * word:#06x}" if found is None else found[0].label(found[1])
 
     def shown(self, word: int, value: int) -> str:
-        """Name and value of a write."""
+        """Return name and value of a write."""
         found = self.by_word[word]
         return f"{self.label(word)} = " + (f"{value:#x}" if found is None else found[0].shown(value))
 

@@ -59,7 +59,7 @@ def flow_of(code: Code, entry: int, results: frozenset[Place], choices: Choices)
 
 @lru_cache(maxsize=256)
 def flow_key(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> str:
-    """Stands for everything a flow depends on."""
+    """Return stands for everything a flow depends on."""
     view = code.decoder.view
     parts = (
         fingerprint("tesla"), view.variant.name, view.program, code.address, code.registers, code.drop_unallocated,
@@ -86,7 +86,7 @@ def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choic
 
 
 def known_order(launch: Launch) -> WarpOrder:
-    """`warp_order`, without looking through a big kernel if that was done before."""
+    """Return `warp_order`, without looking through a big kernel if that was done before."""
     code, choices = launch.code, launch.choices
     if launch.warps == 1 or len(code.units) < KEPT_FROM:
         return warp_order(launch)

@@ -105,7 +105,7 @@ class LaneSteps:
         return out
 
     def step_of(self, step: Step, value: Value, known: Known) -> int | None:
-        """By how much a 32-bit value of an instruction differs between lanes, as a signed number; None: not known."""
+        """Return by how much a 32-bit value differs between lanes, as a signed number; None: not known."""
         found = self.affine(step, value, 32, known) if value.width >= 32 else None
         return None if found is None else signed(found.step, 32)
 
@@ -187,7 +187,7 @@ class _Evaluation:
         return None if register.whole is None else _lower(register.whole, bits)
 
     def load(self, v: Value, bits: int) -> Affine | None:
-        """s[] and c[] do not change while an instruction reads them; g[] may."""
+        """Return s[] and c[] do not change while an instruction reads them; g[] may."""
         return Affine(0, mask(bits)) if v.attr[0][0] in "sc" and self.alike(v.args[0]) else None
 
     def add(self, v: Value, bits: int) -> Affine | None:
@@ -218,7 +218,7 @@ class _Evaluation:
         return self.of(a, bits) if count.uniform and not uniform_number(count, self.word) else None
 
     def both(self, v: Value, bits: int) -> Affine | None:
-        """`and` with the lowest bits set is these bits of the other argument."""
+        """Return `and` with the lowest bits set is these bits of the other argument."""
         for a, b in (v.args, v.args[::-1]):
             if b.uniform:
                 kept = uniform_number(b, self.word)

@@ -151,7 +151,7 @@ class LazyNans:
 
 
 def _overwritten(s: Step) -> set[Place]:
-    """Places written in all executing lanes."""
+    """Return places written in all executing lanes."""
     if s.trace is None:
         return set()
     return {(e.name, uniform_number(e.args[0], s.word)) for e in s.trace.of_kind("write") if e.when is None}
@@ -226,7 +226,7 @@ def _sign_only(v: Value) -> bool:
 
 
 def _is_size_test(v: Value) -> bool:
-    """|x| < a number: the same for every NaN."""
+    """Return |x| < a number: the same for every NaN."""
     x, limit = v.args
     return (
         x.op == "and"

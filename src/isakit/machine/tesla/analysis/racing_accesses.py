@@ -206,7 +206,7 @@ class RacingAccesses:
         return WarpOrder(ordered, packed(self.meetings()))
 
     def meetings(self) -> dict[int, set[int]]:
-        """For each address of an access those of the accesses that end a turn before it, made in the same turn."""
+        """Return for each address of an access those of the accesses that end a turn before it, made in that turn."""
         out: dict[int, set[int]] = {}
         waits = self._waiting_loads()
         made = self._made_before() if self.flow.has_barriers else {}
@@ -226,7 +226,7 @@ class RacingAccesses:
         return {pc for first, last in spin_loops(self.flow, "gs") for pc in loads if first <= pc <= last}
 
     def _made_before(self) -> dict[int, set[int]]:
-        """For each instruction the accesses that its warp may have made since its last barrier."""
+        """Return for each instruction the accesses that its warp may have made since its last barrier."""
         racing = {self.accesses[k].pc for k, races in enumerate(self.conflicts) if races}
         if self.values is None:
             return {pc: racing for pc in self.flow.steps}
@@ -254,7 +254,7 @@ class RacingAccesses:
 
 
 def packed(meetings: Mapping[int, Iterable[int]]) -> tuple[tuple[int, int], ...]:
-    """`InstructionEntry.races` by address: accesses that end turns before the same ones share a bit."""
+    """Return `InstructionEntry.races` by address: accesses that end turns before the same ones share a bit."""
     before: dict[int, set[int]] = {}
     for pc, others in meetings.items():
         for other in others:

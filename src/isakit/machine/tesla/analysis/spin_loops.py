@@ -15,7 +15,7 @@ _READS = ("load", "atomic")
 
 
 def spin_loops(flow: Flow, spaces: str = "g") -> list[tuple[int, int]]:
-    """(first, last) address of each such loop; `spaces`: what others may write."""
+    """Return (first, last) address of each such loop; `spaces`: what others may write."""
     places = {pc: k for k, pc in enumerate(flow.order)}
     out: list[tuple[int, int]] = []
     for pc in flow.order:

@@ -68,7 +68,7 @@ def number(n: int) -> Interval:
 
 
 def anything(width: int, alike: bool) -> Interval | None:
-    """Any number of a width; None for one that is too wide to be followed."""
+    """Return any number of a width; None for one that is too wide to be followed."""
     return Interval(0, mask(width), alike) if width <= WIDEST else None
 
 
@@ -267,7 +267,7 @@ class ThreadValues:
         return frozenset(out)
 
     def _met(self) -> dict[Node, set[Place]]:
-        """For each node where lanes meet again: registers of which they may have different values."""
+        """Return for each node where lanes meet again: registers of which they may have different values."""
         out: dict[Node, set[Place]] = {}
         for inside in self.diverged.values():
             written = {p for pc, _ in inside for p in self.flow.steps[pc].writes}

@@ -67,7 +67,7 @@ def has_calls(trace: Trace) -> bool:
 
 @lru_cache(maxsize=4096)
 def _plain(trace: Trace) -> bool:
-    """Integer operations on registers, parameters and words of s[], c[] and g[]."""
+    """Return integer operations on registers, parameters and words of s[], c[] and g[]."""
     if any(e.when is not None or e.kind not in ("write", "load") for e in trace.effects):
         return False
     if any(e.name == "o" for e in trace.of_kind("write")):

@@ -29,7 +29,7 @@ def missing(block: BlockState, number: u32) -> bool:
 
 @shared_routine
 def arrive(block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, wait: bool, choices: Choices) -> bool:
-    """`bar`: inc: counter + 1, reset to 0 when it reaches the count; wait: block until 0. Whether the turn ends."""
+    """Execute `bar`: count up, reset at the target; wait until 0. Returns whether the turn ends."""
     barrier = block.barriers[number]
     if inc:
         barrier.target = 0 if count == ALL else count

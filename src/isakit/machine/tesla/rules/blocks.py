@@ -34,12 +34,12 @@ class WrittenSpaces(IntEnum):
 
 @external
 def clear_shared(block: BlockState) -> None:
-    """s[] of a block: the launch header and the parameters, and 0 after them."""
+    """Set s[] of a block: the launch header and the parameters, and 0 after them."""
 
 
 @external
 def clear_local(block: BlockState) -> None:
-    """l[] of a block is 0."""
+    """Clear l[] of a block."""
 
 
 @external
@@ -49,7 +49,7 @@ def clear_warp(block: BlockState, w: WarpState) -> None:
 
 @external
 def set_thread_numbers(block: BlockState, w: WarpState, number: u64) -> None:
-    """$r0 of a warp has the numbers of its threads."""
+    """Set $r0 of a warp to the numbers of its threads."""
 
 
 @external
@@ -74,7 +74,7 @@ def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
 
 @routine
 def begin_memory(block: BlockState, number: u64) -> None:
-    """Memory of a block, and its number; the numbers of blocks count through x first."""
+    """Set memory of a block, and its number; the numbers of blocks count through x first."""
     block.number = number
     if block.written & WrittenSpaces.SHARED != 0:
         clear_shared(block)
@@ -87,7 +87,7 @@ def begin_memory(block: BlockState, number: u64) -> None:
 
 @routine
 def begin_block(block: BlockState, number: u64) -> None:
-    """Memory, barriers and warps of a block."""
+    """Set up memory, barriers and warps of a block."""
     begin_memory(block, number)
     set_physical_numbers(block, number)
     for n in range(BARRIERS):
@@ -106,7 +106,7 @@ def begin_block(block: BlockState, number: u64) -> None:
 
 @shared_routine
 def next_block(block: BlockState) -> bool:
-    """All warps of a block have finished, and the next one begins, if it may; returns whether it has begun.
+    """Begin the next block, if it may, when all warps of a block have finished; returns whether it has begun.
 
     For code of warps that wait for nothing and do not ask for $physid: what such a warp leaves as it was at its
     beginning is not set again.

@@ -39,7 +39,7 @@ def count(w: WarpState, lanes: u32) -> None:
 
 @routine
 def size_at(block: BlockState, pc: u32) -> u32:
-    """`stack.size_at`: bytes of the instruction at an address; 4 where there is none."""
+    """Return `stack.size_at`: bytes of the instruction at an address; 4 where there is none."""
     offset = wide(pc) - block.code_address
     if offset >= block.code_bytes or offset & 3 != 0:
         return 4

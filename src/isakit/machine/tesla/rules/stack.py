@@ -40,7 +40,7 @@ def name_of(kind: int) -> str:
 
 @external
 def size_at(w: WarpState, pc: u32) -> u32:
-    """Bytes of the instruction at an address."""
+    """Return bytes of the instruction at an address."""
     return w.size_at(pc)  # type: ignore[attr-defined]
 
 
@@ -65,7 +65,7 @@ def breakpoint_hit(lanes: u32, choices: Choices) -> bool:
 
 @routine
 def not_between_quads(w: WarpState) -> None:
-    """Between quadon and quadpop there is no other control flow."""
+    """Fault between quadon and quadpop, where there is no other control flow."""
     if w.depth != 0 and w.stack[w.depth - 1].kind == Kind.QUADON:
         raise StackFault("QUADON_ACTIVE", "control flow between quadon and quadpop")
 
@@ -109,7 +109,7 @@ def nearest_of(stack: Entries, depth: u32) -> u32:
 # --- unwinding ------------------------------------------------------------------------------------------------------
 @routine
 def unwind(w: WarpState, choices: Choices) -> None:
-    """While no lane is active: pop. With an empty stack the warp has finished."""
+    """Pop while no lane is active. With an empty stack the warp has finished."""
     while w.active == 0 and w.depth != 0:
         entry = w.stack[w.depth - 1]
         if entry.kind == Kind.QUADON:
@@ -140,7 +140,7 @@ def remain(w: WarpState, following: u32, choices: Choices) -> None:
 # --- branches -------------------------------------------------------------------------------------------------------
 @routine
 def branch(w: WarpState, taken: u32, target: u32, following: u32, choices: Choices) -> None:
-    """`bra` taken by the lanes `taken` of the active ones."""
+    """Execute a `bra` taken by the lanes `taken` of the active ones."""
     if taken == 0:
         jump(w, following)
     elif taken == w.active:
@@ -192,25 +192,25 @@ def branch_indirect(w: WarpState, targets: Lanes, choices: Choices) -> None:
 # --- calls, breaks, joins: what is pushed -----------------------------------------------------------------------------
 @routine
 def joinat(w: WarpState, target: u32, choices: Choices) -> None:
-    """`joinat X`: push (joinat, X, active). The active lanes will meet again at the join instruction at X."""
+    """Execute `joinat X`: push (joinat, X, active). The active lanes meet again at the join instruction at X."""
     push(w, Kind.JOINAT, target, w.active, choices)
 
 
 @routine
 def prebrk(w: WarpState, target: u32, choices: Choices) -> None:
-    """`breakaddr X`: push (break, X, active). Active lanes that break continue at X."""
+    """Execute `breakaddr X`: push (break, X, active). Active lanes that break continue at X."""
     push(w, Kind.BREAK, target, w.active, choices)
 
 
 @routine
 def preret(w: WarpState, target: u32, choices: Choices) -> None:
-    """`preret X`: push (call, X, active). Active lanes that return continue at X."""
+    """Execute `preret X`: push (call, X, active). Active lanes that return continue at X."""
     push(w, Kind.CALL, target, w.active, choices)
 
 
 @routine
 def call(w: WarpState, target: u32, following: u32, limited: Static[bool], choices: Choices) -> None:
-    """`call X`: push (call or limited call, next, active), jump. Beyond the limit a limited call falls through."""
+    """Execute `call X`: push (call or limited call, next, active), jump. Beyond the limit it falls through."""
     if limited and choices.call_limit_log != 15:
         calls = entries_of(w.stack, w.depth, Kind.LIMITED_CALL)
         if calls >= choices.call_limit:
@@ -223,7 +223,7 @@ def call(w: WarpState, target: u32, following: u32, limited: Static[bool], choic
 # --- returns, breaks, ends: lanes leave -------------------------------------------------------------------------------
 @routine
 def ret(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
-    """`lanes` of the active ones return; without a call entry on the stack they end."""
+    """Return from `lanes` of the active ones; without a call entry on the stack they end."""
     if lanes != 0:
         not_between_quads(w)
         if choices.wrong_entry == "fault":
@@ -237,7 +237,7 @@ def ret(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
 
 @routine
 def brk(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
-    """`lanes` of the active ones break out of the innermost `breakaddr` region."""
+    """Break with `lanes` of the active ones out of the innermost `breakaddr` region."""
     if lanes != 0:
         found = entries_of(w.stack, w.depth, Kind.BREAK)
         if found == 0:
@@ -263,7 +263,7 @@ def exit_warp(w: WarpState, choices: Choices) -> None:
 
 @routine
 def discard(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
-    """`lanes` of the active ones end, the others go on."""
+    """End `lanes` of the active ones; the others go on."""
     w.exited |= lanes
     w.active &= ~lanes
     remain(w, following, choices)

@@ -10,7 +10,7 @@ from isakit.sem.routine import Static, external, routine
 
 @external
 def watchdog(core: CoreRecord) -> None:
-    """So many instructions have issued that the watchdog barks."""
+    """Let the watchdog bark: so many instructions have issued."""
     core.watchdog()  # type: ignore[attr-defined]
 
 

@@ -38,20 +38,20 @@ def relative(core: CoreRecord, number: u32, negated: bool, distance: u32, option
 
 @routine
 def branch(core: CoreRecord, target: u32) -> None:
-    """`bra`."""
+    """Execute `bra`."""
     core.target = target
 
 
 @routine
 def call(core: CoreRecord, target: u32, options: Options) -> None:
-    """`call`: the delay slot issues before the callee, and is not executed again after it."""
+    """Execute `call`: the delay slot issues before the callee, and is not executed again after it."""
     push_call(core, (core.pc + options.return_offset) & ADDRESS_MASK, options)
     core.target = target
 
 
 @routine
 def ret(core: CoreRecord, options: Options) -> None:
-    """`ret`."""
+    """Execute `ret`."""
     address = pop_call(core, options)
     core.target = address & ADDRESS_MASK
 

@@ -26,13 +26,13 @@ FIXED = 1 << NOT_P0 | 1 << TRUE
 
 @external
 def stat(core: CoreRecord) -> u32:
-    """$stat as it is now."""
+    """Return $stat as it is now."""
     return core.sr.stat()  # type: ignore[attr-defined]
 
 
 @external
 def mbflags(core: CoreRecord) -> u32:
-    """$mbflags as it is now."""
+    """Return $mbflags as it is now."""
     return core.sr.mbflags()  # type: ignore[attr-defined]
 
 
@@ -59,7 +59,7 @@ def remember_predicates(core: CoreRecord) -> None:
 
 @routine
 def predicates(core: CoreRecord) -> u32:
-    """$pred: all predicates, one bit each, without what the previous instruction wrote."""
+    """Return $pred: all predicates, one bit each, without what the previous instruction wrote."""
     seen = 0
     for n in range(16):
         bit = core.before[n] if core.lagging == core.cycle else core.pred[n]
@@ -69,7 +69,7 @@ def predicates(core: CoreRecord) -> u32:
 
 @routine
 def set_predicates(core: CoreRecord, value: u32, own: u32) -> None:
-    """All predicates but those in `own`, from the bits of a number; $p1 and $p15 keep their meaning."""
+    """Set all predicates but those in `own` from the bits of a number; $p1 and $p15 keep their meaning."""
     kept = own | FIXED
     for n in range(16):
         if kept >> n & 1 == 0:
