@@ -44,12 +44,11 @@ if TYPE_CHECKING:
         GxpUniformBuffer,
         VertexVaryings,
         parse_gxp,
-        read_gxp,
         write_gxp,
     )
     from isakit.formats.gxp_build import GxpBuilder
     from isakit.formats.raw import parse_hex, read_hex, read_raw, replace_hex, write_hex, write_raw
-    from isakit.formats.shader import Shader
+    from isakit.formats.shader import Shader, read_gxp
     from isakit.formats.vuc_image import VucImage, pack_vuc, pack_words, parse_vuc, read_vuc, recognise_vuc, replaced
     from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
@@ -133,11 +132,11 @@ __getattr__, __dir__ = lazy(
         "isakit.formats.gxp": """
             AttributeDescriptor FragmentVaryings GxpContainer GxpDependentSampler
             GxpFile GxpLiteral GxpParameter GxpUniformBuffer
-            VertexVaryings parse_gxp read_gxp write_gxp
+            VertexVaryings parse_gxp write_gxp
         """,
         "isakit.formats.gxp_build": "GxpBuilder",
         "isakit.formats.raw": "parse_hex read_hex read_raw replace_hex write_hex write_raw",
-        "isakit.formats.shader": "Shader",
+        "isakit.formats.shader": "Shader read_gxp",
         "isakit.formats.vuc_image": "VucImage pack_vuc pack_words parse_vuc read_vuc recognise_vuc replaced",
         "isakit.registry": "ARCH_TO_VARIANT VARIANT_TO_ARCH",
     },

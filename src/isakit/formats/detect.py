@@ -12,8 +12,8 @@ from isakit.formats.cubin_text import read_text_cubin
 from isakit.formats.elf import ELF_MAGIC, EM_CUDA, elf_extent, elf_machine
 from isakit.formats.embedded import Found, find_embedded, find_in_source
 from isakit.formats.gxp import MAGIC as GXP_MAGIC
-from isakit.formats.gxp import read_gxp
 from isakit.formats.raw import is_textual, read_hex, read_raw
+from isakit.formats.shader import read_gxp
 from isakit.formats.vuc_image import read_vuc, recognise_vuc
 
 Source = str | os.PathLike[str] | bytes

@@ -18,8 +18,9 @@ from isakit.formats.cubin_elf import read_elf_cubin
 from isakit.formats.cubin_text import read_text_cubin
 from isakit.formats.elf import ELF_MAGIC, EM_CUDA, ElfImage, elf_extent, elf_machine, read_elf
 from isakit.formats.gxp import MAGIC as GXP_MAGIC
-from isakit.formats.gxp import gxp_extent, read_gxp
+from isakit.formats.gxp import gxp_extent
 from isakit.formats.lz4 import unpack_block
+from isakit.formats.shader import read_gxp
 
 _PTX_START = re.compile(rb"\.version[ \t]+\d{1,2}\.\d{1,2}\b")
 _PTX_BODY = re.compile(rb"[^\0]*")

@@ -7,15 +7,12 @@ file back byte for byte, or with other programs and tables in it. Both follow th
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from isakit.description import Kernel, bytes_of, words_of
-from isakit.errors import FormatError, FormatWarning
-from isakit.formats.gxp_outputs import output_words, stored_output_words
+from isakit.description import bytes_of, words_of
+from isakit.errors import FormatError
 from isakit.formats.layout import Layout, Values
-from isakit.formats.shader import Shader
 
 T = TypeVar("T")
 
@@ -319,31 +316,6 @@ def gxp_extent(data: bytes, start: int = 0) -> int | None:
     while (end - start) % 4 and end < len(data) and data[end] == 0:
         end += 1
     return end - start
-
-
-def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> Shader:
-    """A GXP file as a module with the programs `primary` and `secondary`; `payload` is the `GxpFile`."""
-    gxp = parse_gxp(data, path, offset)
-    _compare_output_words(gxp, path)
-    module = Shader("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
-    for name, words in (("primary", gxp.primary), ("secondary", gxp.secondary)):
-        module.add(Kernel(name, bytes_of(words, 8), 0, gxp.temp_registers, shared_bytes=0, local_bytes=0, barriers=0))
-    module.extra["stage"] = gxp.stage
-    return module
-
-
-def _compare_output_words(gxp: GxpFile, path: str | None) -> None:
-    """Warn where the file counts other output registers than its results take."""
-    v = gxp.varyings
-    if not isinstance(v, VertexVaryings):
-        return
-    stored, words = stored_output_words(v.outputs1), output_words(v.outputs1, v.outputs2)
-    if stored != words:
-        warnings.warn(
-            f"{path or '<data>'}: the header counts {stored} output registers, the results it names take {words}",
-            FormatWarning,
-            stacklevel=3,
-        )
 
 
 def parse_gxp(data: bytes, path: str | None = None, offset: int = 0) -> GxpFile:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, cast
 
 from isakit.asm.printer import lines
-from isakit.description import Module
+from isakit.description import Kernel, Module, bytes_of
+from isakit.errors import FormatWarning
+from isakit.formats.gxp import GxpFile, GxpParameter, VertexVaryings, parse_gxp
+from isakit.formats.gxp_outputs import output_words, stored_output_words
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.formats.gxp import GxpFile, GxpParameter
 
 
 class Shader(Module):
@@ -42,7 +45,7 @@ class Shader(Module):
 
     def directives(self) -> list[str]:
         """What the file says besides its programs, as lines of a source text."""
-        from isakit.formats.gxp_listing import gxp_lines  # it reads the records that this module's importer defines
+        from isakit.formats.gxp_listing import gxp_lines  # few readers of shaders want it
 
         return list(gxp_lines(self.file, self.primary, self.secondary))
 
@@ -53,3 +56,28 @@ class Shader(Module):
             if len(program):
                 out += [f".program {name}", *lines(program, words=words, labels=labels, header=False)]
         return "".join(f"{line}\n" for line in out)
+
+
+def read_gxp(data: bytes, path: str | None = None, offset: int = 0) -> Shader:
+    """Read a GXP file as a module with the programs `primary` and `secondary`; `payload` is the `GxpFile`."""
+    gxp = parse_gxp(data, path, offset)
+    _compare_output_words(gxp, path)
+    module = Shader("gxp", "usse", "sgx543", path=path, offset=offset, size=len(data), payload=gxp)
+    for name, words in (("primary", gxp.primary), ("secondary", gxp.secondary)):
+        module.add(Kernel(name, bytes_of(words, 8), 0, gxp.temp_registers, shared_bytes=0, local_bytes=0, barriers=0))
+    module.extra["stage"] = gxp.stage
+    return module
+
+
+def _compare_output_words(gxp: GxpFile, path: str | None) -> None:
+    """Warn where the file counts other output registers than its results take."""
+    v = gxp.varyings
+    if not isinstance(v, VertexVaryings):
+        return
+    stored, words = stored_output_words(v.outputs1), output_words(v.outputs1, v.outputs2)
+    if stored != words:
+        warnings.warn(
+            f"{path or '<data>'}: the header counts {stored} output registers, the results it names take {words}",
+            FormatWarning,
+            stacklevel=3,
+        )

@@ -14,8 +14,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.formats.gxp import read_gxp
-from isakit.formats.shader import Shader
+from isakit.formats.shader import Shader, read_gxp
 from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.gxm_pipeline import ShaderPipeline

@@ -12,7 +12,7 @@ from isakit.compile.shading.source import ShaderSources
 from isakit.compile.usse.shader_file import compile_shader_ir
 from isakit.errors import CompileError, Diagnostic, IsakitError
 from isakit.formats import Shader
-from isakit.formats.gxp import read_gxp
+from isakit.formats.shader import read_gxp
 from isakit.lean import dataclass
 from isakit.line_table import LineTable, SourceLine
 
