@@ -8,7 +8,7 @@ from random import Random
 
 from support.generators.warp_races import HEAD, STORE
 
-BUDGET = 60_000
+BUDGET = 20_000
 """Instructions of a launch: some kernels wait for a word that nobody writes."""
 SIZE = 512
 """Words of the result: one for each thread of the largest block."""
