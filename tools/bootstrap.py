@@ -58,7 +58,7 @@ def ensure(*extras: str, locked: bool = False) -> Path:
     return python
 
 
-LOCKED = ("dev", "docs")
+LOCKED = ("dev", "docs", "c")
 """The extras whose packages are in the files of `tools/requirements`."""
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Renew what continuous integration installs: `python tools/lock.py [NAME ...]`.
 
-Writes tools/requirements/py3.N.txt for every supported Python: the packages of the extras `dev` and `docs` and of the
-build, for Linux on x86-64, each with its version and the SHA-256 of its wheel, and without the address of an index: pip
-takes them from the index it is configured to use, and refuses other bytes. Versions that are there stay as long as
+Writes tools/requirements/py3.N.txt for every supported Python: the packages of the extras `dev`, `docs` and `c` and of
+the build, for Linux on x86-64, each with its version and the SHA-256 of its wheel, and without the address of an index:
+pip takes them from the index it is configured to use, and refuses other bytes. Versions that are there stay as long as
 pyproject.toml allows them; those of the packages NAME, or of all with `--all`, become the newest. Commit what changed.
 """
 

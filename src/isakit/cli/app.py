@@ -21,6 +21,7 @@ COMMANDS = {
     "asm": "Assemble a source text.",
     "cc": "Compile a kernel from PTX, CUDA C, OpenCL C or Python, or a shader from Cg or GLSL.",
     "psp2cgc": "Compile a Cg shader with the options of Sony's compiler.",
+    "nvcc": "Build whole .cu files, with the options of nvcc.",
     "explain": "Say what every bit of an instruction means.",
     "info": "Show what a program file contains.",
     "cfg": "Show the control-flow graph of a program.",

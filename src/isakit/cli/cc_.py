@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -78,6 +79,12 @@ Examples:
 @click.option(
     "--show", metavar="PASS", help="Print the code as PASS leaves it, to standard error; `all` for every pass."
 )
+@click.option("-I", "includes", metavar="DIR", multiple=True, help="Look for headers of C in DIR; repeatable.")
+@click.option("-U", "undefined", metavar="NAME", multiple=True, help="Undefine a macro; repeatable.")
+@click.option("-include", "before", metavar="HEADER", multiple=True, help="Include HEADER first; repeatable.")
+@click.option("-O", "level", type=click.Choice(["0", "1", "2", "3", "s"]), help="How C is optimised.  [default: 2]")
+@click.option("--std", metavar="STANDARD", help="The C or C++ of FILE, such as c++14 or CL2.0.")
+@click.option("-v", "--verbose", is_flag=True, help="Say which compiler of C is used.")
 @json_option
 @click.argument("file", metavar="FILE|-")
 def command(
@@ -92,15 +99,22 @@ def command(
     maxregs: int | None,
     kernels: tuple[str, ...],
     show: str | None,
+    includes: tuple[str, ...],
+    undefined: tuple[str, ...],
+    before: tuple[str, ...],
+    level: str | None,
+    std: str | None,
+    verbose: bool,
     as_json: bool,
     file: str,
 ) -> None:
     """Compile kernels for g80, g84, gt200, gt215 or mcp77, and shaders for the Vita's sgx543.
 
     FILE is PTX, CUDA C (.cu), OpenCL C (.cl) or Python with @isakit.kernel functions (.py). C needs a clang that is
-    installed. Python is read and not run: kernels are the decorated functions at the top of the file, constants are
-    names that one assignment there gives a number. A kernel compiles as a whole or not at all: the others are still
-    written, and the exit status is 1.
+    installed, and may have code for the host as well, which `isakit nvcc` makes a program of: here it is only
+    checked. Below sm_13 a double is a float. Python is read and not run: kernels are the decorated functions at the
+    top of the file, constants are names that one assignment there gives a number. A kernel compiles as a whole or
+    not at all: the others are still written, and the exit status is 1.
 
     A shader is Cg as the Vita's programs are written in (.cg), or GLSL (.vert, .frag, .glsl). Its stage is that of its
     name (x.frag, x_v.cg), or what only one stage has. Files are included from the shader's own folder.
@@ -116,7 +130,18 @@ def command(
         raise click.UsageError(f"a kernel is not written as {emit}")
     if emit is None:
         emit = "elf" if output.endswith((".cubin", ".elf")) else "asm"
-    text, path, origin = _ptx(file, language)
+    extra = [*(f"-I{os.path.abspath(v)}" for v in includes), *(f"-D{v}" for v in macros)]
+    extra += [*(f"-U{v}" for v in undefined), *(x for v in before for x in ("-include", _found(v)))]
+    extra += [f"-O{level}"] if level else []
+    if extra and language not in ("cuda", "opencl"):
+        raise click.UsageError("-I, -D, -U, -O and -include are for CUDA C and OpenCL C")
+    if std:
+        extra.append(f"-cl-std={std}" if language == "opencl" else f"-std={std}")
+    if verbose and language in ("cuda", "opencl"):
+        from isakit.compile.c import newest_clang
+
+        echo(str(newest_clang()), err=True)
+    text, path, origin = _ptx(file, language, extra, variant)
     if emit == "ptx":
         write_bytes(output, text.encode())
         return
@@ -159,8 +184,13 @@ def command(
         sys.exit(1)
 
 
-def _ptx(file: str, language: str) -> tuple[str, str, str | None]:
-    """Return the PTX of a file, the file's name in messages, and its text if that is not the PTX."""
+def _found(header: str) -> str:
+    """Give a header its folder if it is a file here, since the compiler is started elsewhere."""
+    return os.path.abspath(header) if os.path.exists(header) else header
+
+
+def _ptx(file: str, language: str, extra: Sequence[str], variant: str | None) -> tuple[str, str, str | None]:
+    """Return the PTX of a file for a chip, the file's name in messages, and its text if that is not the PTX."""
     path = shown(file)
     if language == "ptx":
         return read_text(file), path, None
@@ -170,12 +200,14 @@ def _ptx(file: str, language: str) -> tuple[str, str, str | None]:
         text = read_text(file)
         return compile_text(text, path)[0], path, text
     from isakit.compile.c import compile_c
+    from isakit.registry import VARIANT_TO_ARCH
 
+    arch = int(VARIANT_TO_ARCH.get(variant or "", "sm_13").removeprefix("sm_"))
     if file == "-":
         text = read_text(file)
-        return compile_c(path, text, language), path, text
+        return compile_c(path, text, language, extra, arch=arch), path, text
     # The compiler takes comments in any encoding.
-    return compile_c(path, None, language), path, read_bytes(file).decode("utf-8", "replace")
+    return compile_c(path, None, language, extra, arch=arch), path, read_bytes(file).decode("utf-8", "replace")
 
 
 def _emitted(got: Compiled, emit: str) -> bytes:

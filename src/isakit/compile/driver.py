@@ -173,7 +173,7 @@ def compile_entry(
     """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
     layout = VariableLayout(ptx, entry, bank)
     f = translate(ptx, entry, chip, layout)
-    f.globals = [v.unique for v in ptx.variables.values() if v.space == "global"]
+    f.globals = [v.unique for v in ptx.variables.values() if _in_global_memory(v)]
     for step in PASSES:
         try:
             step(f)
@@ -255,6 +255,11 @@ def _content(v: PtxVariable, resolve: Callable[[Initial], int]) -> bytes:
     return data.ljust(v.size, b"\0")
 
 
+def _in_global_memory(v: PtxVariable) -> bool:
+    """Whether a variable has a place in global memory. References to textures have none, however they are declared."""
+    return v.space == "global" and v.type not in ("texref", "samplerref", "surfref")
+
+
 def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
     """Constant variables and their content."""
     segments: list[ConstantSegment] = []
@@ -275,7 +280,7 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
     for v in ptx.variables.values():
         if v.space == "const":
             segments.append(ConstantSegment(bank.offsets[v.unique], v.size, _content(v, number(v)), v.unique))
-        elif v.space == "global" and v.type not in ("texref", "samplerref", "surfref"):
+        elif _in_global_memory(v):
             module.globals.append(GlobalVariable(v.unique, v.size, _content(v, number(v)) if v.initial else None))
     if segments:
         module.constants = {0: segments}

@@ -8,7 +8,7 @@ has the device code without its containers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from isakit.errors import FormatError
@@ -49,6 +49,9 @@ class FatEntryHeader:
     header_size: int
     size: int
     packed_size: int = 0
+    options: int = 0
+    minor: int = 0
+    major: int = 0
     arch: int = 0
     name: int = 0
     name_size: int = 0
@@ -59,7 +62,7 @@ class FatEntryHeader:
 HEADER = Layout("u32 magic;  u16 version, header_size;  u64 size;", FatHeader)
 ENTRY = Layout(
     """
-    u16 kind, version;  u32 header_size;  u64 size;  u32 packed_size;  u64 :64;  u32 arch, name, name_size;  u64 flags;
+    u16 kind, version;  u32 header_size;  u64 size;  u32 packed_size, options;  u16 minor, major;  u32 arch, name, name_size;  u64 flags;
     u64 :64, unpacked_size;
     """,
     FatEntryHeader,
@@ -164,3 +167,38 @@ def parse_old_fatbin(
             entries.append(FatEntry(kind, text(table)[1].decode("latin-1"), place, len(content)))
             table += 2 * size
     return ident.decode("latin-1"), entries
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class FatImage:
+    """A program for a container: ELF machine code or PTX text, for an architecture 10 to 13, from a named source."""
+
+    kind: str
+    arch: int
+    data: bytes
+    name: str = ""
+
+
+_KIND_NUMBERS = {name: number for number, name in KINDS.items()}
+_VERSIONS = {"elf": (1, 4), "ptx": (4, 1)}
+"""Minor and major version of a kind: of the ELF cubins of CUDA 4 and 5, and of PTX 1.4."""
+_WIDE_ON_LINUX = 0x11
+"""Flags: 64-bit addresses, for hosts with Linux."""
+
+
+def write_fatbin(images: Sequence[FatImage]) -> bytes:
+    """Make the container of these programs, as toolkits since CUDA 5 write it."""
+    body = b""
+    for image in images:
+        name = image.name.encode("utf-8") + b"\0" if image.name else b""
+        size = ENTRY.size + len(name) + -len(name) % 8
+        payload = image.data + (b"\0" if image.kind == "ptx" else b"")
+        payload += bytes(-len(payload) % 8)
+        minor, major = _VERSIONS[image.kind]
+        header = FatEntryHeader(
+            _KIND_NUMBERS[image.kind], 0x101, size, len(payload), minor=minor, major=major, arch=image.arch,
+            name=ENTRY.size if name else 0, name_size=max(0, len(name) - 1), flags=_WIDE_ON_LINUX,
+        )  # fmt: skip
+        body += ENTRY.pack(vars(header)) + name.ljust(size - ENTRY.size, b"\0") + payload
+    return HEADER.pack(vars(FatHeader(MAGIC, 1, HEADER.size, len(body)))) + body

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -20,55 +22,176 @@ from isakit.errors import CompileError, Diagnostic, IsakitError
 from isakit.sandbox import program_files, python_files
 
 HEADERS = Path(__file__).parent / "headers"
+CUDA_HEADERS = HEADERS / "cuda"
+"""The folder for programs that include `cuda_runtime.h`."""
+OPENCL_HEADER = HEADERS / "opencl.h"
 OLDEST, NEWEST = 11, 30
 BOUNDS = Bounds(memory=4 << 30, seconds=120)
 """Of the compiler, for files of the user."""
 BOUNDS_ALONE = Bounds(memory=1 << 30, seconds=20)
 """For texts that may be anybody's."""
 _MESSAGE = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?error: (.*)$")
+_NOTE = re.compile(r"^(.*?):(\d+):(\d+): note: in instantiation ")
 _FAILURE = re.compile(r"^(?:[\w.+-]+: |LLVM )?(?:fatal )?error: (.*)$", re.IGNORECASE)
 
-COMMON = ("-O2", "-ffp-contract=off", "-S", "-o", "-", "-fno-crash-diagnostics", "-fno-color-diagnostics")
+COMMON = ("-O2", "-ffp-contract=off", "-fno-crash-diagnostics", "-fno-color-diagnostics")
 CUDA = ("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_20", "-fdeclspec",
-        "-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx60",
-        "-gline-directives-only")  # fmt: skip
+        "-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx60", "-Xclang",
+        "-target-sdk-version=5.0", "-gline-directives-only")  # fmt: skip
+"""What makes PTX of CUDA C. sm_20 is the oldest target that LLVM has; what it can do and the chips cannot, the back end
+puts together or refuses. With 5.0, the launches of host code are those of its time."""
 OPENCL = ("-x", "cl", "--target=nvptx64-nvidia-nvcl", "-Xclang", "-target-cpu", "-Xclang", "sm_20", "-cl-std=CL1.2",
-          "-gline-directives-only")  # fmt: skip
+          "-cl-no-stdinc", "-gline-directives-only")  # fmt: skip
+STANDARD = "gnu++11"
+"""The C++ of programs that do not say which they are written in: the newest that still knows `register`."""
 
 
 class NoCompilerError(IsakitError):
     """No compiler for a language was found; the message says what to install."""
 
 
+@dataclass(frozen=True)
+class Clang:
+    """A clang with the NVPTX target.
+
+    Attributes:
+        command: what runs it.
+        wheel: it is that of the wheel `ziglang`, which knows no headers unless it is told.
+    """
+
+    command: tuple[str, ...]
+    wheel: bool = False
+
+    @property
+    def version(self) -> int:
+        """Its major version; 0 where it does not say."""
+        m = re.search(r"clang version (\d{1,3})\.", _said(self.command, "--version"))
+        return int(m[1]) if m is not None else 0
+
+    def __str__(self) -> str:
+        return f"clang {self.version} ({'the wheel ziglang' if self.wheel else self.command[0]})"
+
+
 @cache
-def find_clang() -> tuple[str, ...]:
-    """The command that runs a clang with the NVPTX target. Raises NoCompilerError."""
+def newest_clang() -> Clang:
+    """The newest clang with the NVPTX target; of the same version, the system's. Raises NoCompilerError."""
     names = ["clang", *(f"clang-{n}" for n in range(NEWEST, OLDEST - 1, -1))]
-    for name in names:
-        path = shutil.which(name)
-        if path and _targets((path,)):
-            return (path,)
+    paths = [path for name in names if (path := shutil.which(name))]
+    found = [Clang((path,)) for path in paths if "nvptx64" in _said((path,), "--print-targets")]
     if importlib.util.find_spec("ziglang") is not None:
-        return (sys.executable, "-P", "-m", "ziglang", "clang")  # -P: nothing from the folder it runs in
-    raise NoCompilerError(
-        "no clang with the NVPTX target was found; install clang (`apt install clang`) or the ziglang wheel; "
-        "for CUDA C the nvidia-cuda-nvrtc-cu12 wheel will do as well"
-    )
+        found.append(Clang(zig("clang"), wheel=True))
+    if not found:
+        raise NoCompilerError(
+            "no clang with the NVPTX target was found; `pip install 'isakit[c]'` brings one, `apt install clang` too; "
+            "for kernels in CUDA C the nvidia-cuda-nvrtc-cu12 wheel will do as well"
+        )
+    return found[0] if len(found) == 1 else max(found, key=lambda c: c.version)
 
 
-def _targets(command: Sequence[str]) -> bool:
+def zig(tool: str) -> tuple[str, ...]:
+    """The command of a tool of the wheel `ziglang`: clang, c++, ar."""
+    return (sys.executable, "-P", "-m", "ziglang", tool)  # -P: nothing from the folder it runs in
+
+
+def find_clang() -> tuple[str, ...]:
+    """The command that runs `newest_clang()`. Raises NoCompilerError."""
+    return newest_clang().command
+
+
+# --- headers of the host ----------------------------------------------------------------------------------------------
+HOST = "x86_64-linux-gnu"
+
+
+def host_includes(found: Clang, compiler: str | None = None) -> list[str]:
+    """Options that lead a clang to the C and C++ headers of the host: none for the system's, which finds its own.
+
+    That of the wheel takes the headers of the host's compiler (default: the system's g++), else those that the wheel
+    carries.
+    """
+    if not found.wheel:
+        return []
+    compiler = compiler or host_compiler()
+    return ["-nostdinc", "-nostdinc++", "-target", HOST, *(_gcc_includes(compiler) if compiler else _zig_includes())]
+
+
+def host_compiler() -> str | None:
+    """The system's g++, None where there is none."""
+    return shutil.which("g++")
+
+
+@cache
+def _gcc_includes(compiler: str) -> list[str]:
+    text = _heard((compiler, "-E", "-v", "-x", "c++", os.devnull))
+    m = re.search(r"^#include <.*?> search starts here:\n(.*?)^End of search list", text, re.MULTILINE | re.DOTALL)
+    folders = [line.strip() for line in m[1].splitlines()] if m is not None else []
+    # GCC's own folder is for what clang's has not, such as omp.h.
+    own = [f for f in folders if re.search(r"/lib(?:exec)?(?:64)?/gcc/", f) and "c++" not in f]
+    resources = ["-isystem", str(_wheel_folder() / "lib" / "include")]
+    return [*(x for f in folders if f not in own for x in ("-isystem", f)), *resources,
+            *(x for f in own for x in ("-idirafter", f))]  # fmt: skip
+
+
+def _wheel_folder() -> Path:
+    spec = importlib.util.find_spec("ziglang")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+ZIG_TARGET = "x86_64-linux-gnu.2.17"
+"""What programs are linked for with nothing but the wheel: they run wherever there is a glibc as new as 2.17."""
+
+
+@cache
+def _zig_includes() -> list[str]:
+    """What `zig c++` gives its clang for C and C++ headers: it says so when it compiles something it has not seen."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "headers.cpp")
+        source.write_text(f"// {folder}\n")
+        command = (*zig("c++"), "-target", ZIG_TARGET, "-c", str(source), "-o", f"{source}.o", "--verbose")
+        line = next((line for line in _heard(command).splitlines() if "-isystem" in line), "")
+    words = shlex.split(line)
+    out: list[str] = []
+    for k, word in enumerate(words[:-1]):
+        if word in ("-isystem", "-D"):
+            out += [word, words[k + 1]]
+        elif word.startswith("-D"):
+            out.append(word)
+    return out
+
+
+def _heard(command: tuple[str, ...]) -> str:
+    """What a compiler writes to standard error; empty where it cannot be run."""
     try:
-        got = subprocess.run([*command, "--print-targets"], capture_output=True, text=True, timeout=20, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return "nvptx64" in got.stdout
+        return ""
+
+
+@cache
+def _said(command: tuple[str, ...], option: str) -> str:
+    """What a compiler writes when it is asked about itself; empty where it cannot be run."""
+    try:
+        got = subprocess.run([*command, option], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return got.stdout
+
+
+_INCLUDES = re.compile(r"^[ \t]*(?:#|%:)[ \t]*include", re.MULTILINE)
 
 
 def compile_c(
-    path: str, text: str | None = None, language: str = "", extra: Sequence[str] = (), alone: bool = False
+    path: str,
+    text: str | None = None,
+    language: str = "",
+    extra: Sequence[str] = (),
+    alone: bool = False,
+    arch: int = 13,
 ) -> str:
     """The PTX of a CUDA C (`cuda`) or OpenCL C (`opencl`) file; the language follows from the name's ending.
 
+    `extra` are options for the compiler, as clang spells them; `arch`: the architecture a CUDA C text is for, 10 to 13.
     With `alone`, the text may be anybody's: it can name no file, and the compiler is shut in and bounded more closely.
     Raises CompileError with the compiler's messages, NoCompilerError where there is none.
     """
@@ -78,32 +201,49 @@ def compile_c(
     if alone:
         text = standalone(text or "", language, path)
     try:
-        clang = find_clang()
+        found = newest_clang()
     except NoCompilerError:
         if language != "cuda" or find_nvrtc() is None:
             raise
         return compile_cuda(path, Path(path).read_text() if text is None else text, extra)
+    content = Path(path).read_bytes().decode("utf-8", "replace") if text is None else text
+    whole = not alone and language == "cuda" and (bool(extra) or _INCLUDES.search(content) is not None)
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.abspath(path)
         if text is not None:
             source = Path(path).name
             Path(folder, source).write_text(text, "utf-8")
-        got = _run([*clang, *_options(language, alone), *extra, source], Path(folder), alone)
+        options = cuda_options(found, arch, whole) if language == "cuda" else [*OPENCL, "-include", str(OPENCL_HEADER)]
+        if alone:
+            options += [f"-U{name}" for name in MACROS]
+            options += ["-Wno-builtin-macro-redefined", "-fdebug-compilation-dir=."]
+        got = _run([*found.command, *options, *COMMON, "-S", "-o", "-", *extra, source], Path(folder), alone)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status:
-        raise CompileError(_messages(got.errors, path, source))
-    return got.output
+        raise CompileError(messages(got.errors, path, source))
+    return for_arch(got.output, arch) if language == "cuda" else got.output
 
 
-def _options(language: str, alone: bool) -> list[str]:
-    header = HEADERS / ("cuda.h" if language == "cuda" else "opencl.h")
-    own = (
-        [f"-U{name}" for name in MACROS] + ["-Wno-builtin-macro-redefined", "-fdebug-compilation-dir=."]
-        if alone
-        else []
-    )
-    return [*(CUDA if language == "cuda" else OPENCL), *COMMON, *(own if alone else []), "-include", str(header)]
+def cuda_options(found: Clang, arch: int, whole: bool, compiler: str | None = None) -> list[str]:
+    """Options that make a clang read CUDA C for an architecture, 10 to 13, and write PTX.
+
+    With `whole`, the headers of the host are there for programs that have code for it.
+    """
+    named = ["-U__CUDA_ARCH__", f"-D__CUDA_ARCH__={10 * arch}", "-Wno-builtin-macro-redefined"]
+    return [*CUDA, *named, *header_options(found, whole, compiler)]
+
+
+def header_options(found: Clang, whole: bool, compiler: str | None = None) -> list[str]:
+    """Options that lead a clang to our headers of CUDA and, with `whole`, to those of the host and its `compiler`."""
+    hosts = host_includes(found, compiler) if whole else ["-D__ISAKIT_ALONE__"]
+    return [f"-std={STANDARD}", "-isystem", str(CUDA_HEADERS), *hosts, "-include", "cuda_runtime.h"]
+
+
+def for_arch(ptx: str, arch: int) -> str:
+    """A PTX text that clang has made, as one for an architecture, 10 to 13: below 13 its doubles are floats."""
+    target = f".target sm_{arch}" + ("" if arch >= 13 else ", map_f64_to_f32")
+    return ptx.replace(".target sm_20", target, 1)
 
 
 def _run(command: list[str], folder: Path, alone: bool) -> Finished:
@@ -116,15 +256,22 @@ def _run(command: list[str], folder: Path, alone: bool) -> Finished:
         raise IsakitError(f"{command[0]} cannot be run: {e}") from e
 
 
-def _messages(stderr: str, path: str, source: str) -> list[Diagnostic]:
+def messages(stderr: str, path: str, source: str) -> list[Diagnostic]:
+    """The errors of a compiler, at their places; `source` is what it was given for the file `path`."""
     out: list[Diagnostic] = []
     lines = stderr.splitlines()
     for k, line in enumerate(lines):
         m = _MESSAGE.match(line)
-        if m:
-            shown = lines[k + 1] if k + 1 < len(lines) else ""
-            shown = shown.split("|", 1)[1][1:] if "|" in shown[:10] else shown
-            out.append(Diagnostic(int(m[2]), int(m[3]), m[4], shown, path=path if m[1] == source else m[1]))
+        if m is None:
+            continue
+        at, place = k, m
+        if m[1].startswith(str(HEADERS)):  # what the program has asked our headers for stands in a note
+            rest = ((j, n) for j in range(k + 1, len(lines)) if (n := _NOTE.match(lines[j])))
+            at, place = next(((j, n) for j, n in rest if not n[1].startswith(str(HEADERS))), (k, m))
+        shown = lines[at + 1] if at + 1 < len(lines) else ""
+        shown = shown.split("|", 1)[1][1:] if "|" in shown[:10] else shown
+        name = path if place[1] == source else place[1]
+        out.append(Diagnostic(int(place[2]), int(place[3]), m[4], shown, path=name))
     if not out:  # it has not come to the text
         said = (m[1] for line in lines if (m := _FAILURE.match(line)))
         out.append(Diagnostic(1, 1, f"the compiler failed: {next(said, 'it does not say why')}", path=path))

@@ -73,9 +73,9 @@ def driver_occupancy(s: Session, handle: int, threads: int, shared: int) -> int:
 
 
 @handler("parameters")
-def parameters(s: Session, handle: int) -> bytes:
+def parameters(s: Session, driver: int, number: int) -> bytes:
     """Return offset and size of each parameter of a kernel."""
-    f = s.function(handle, True)
+    f = s.function(number, bool(driver))
     params = f.kernel().params
     if params is None:
         raise invalid(f"{f.name} does not say what its parameters are; launch it with a buffer")

@@ -154,6 +154,9 @@ EXPORT void **__cudaRegisterFatBinary(void *description)
     return (void **)m;
 }
 
+/* Says that all of a fat binary is registered: nothing waits for that here. */
+EXPORT void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+
 EXPORT void __cudaUnregisterFatBinary(void **handle)
 {
     struct module *m = (struct module *)handle;

@@ -60,8 +60,8 @@ EXPORT int cudaLaunch(const void *function)
     return runtime_status(status ? status : launch(0, number, l));
 }
 
-/* Parameters of a driver launch are an array of pointers; how long each is, the module says. */
-static int gather(struct launch *l, uint64_t function, void **parameters, void **extra)
+/* Parameters of such a launch are an array of pointers; how long each is, the module says. */
+static int gather(struct launch *l, uint64_t driver, uint64_t function, void **parameters, void **extra)
 {
     l->length = 0;
     if (extra) {
@@ -78,7 +78,8 @@ static int gather(struct launch *l, uint64_t function, void **parameters, void *
         return 0;
     }
     uint32_t table[128];
-    struct request r = {OP_parameters, &function, 1, 0, 0, 0, 0, table, sizeof table, 0};
+    const uint64_t in[] = {driver, function};
+    struct request r = {OP_parameters, in, 2, 0, 0, 0, 0, table, sizeof table, 0};
     int status = ask(&r);
     if (status) return status;
     for (size_t k = 0; k < r.back_length / 8; k++) {
@@ -95,8 +96,35 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
                           void **extra)
 {
     struct launch l = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, 0, handle_number(stream), {0}};
-    int status = gather(&l, address_number(function), parameters, extra);
+    int status = gather(&l, 1, address_number(function), parameters, extra);
     return driver_status(status ? status : launch(1, address_number(function), &l));
+}
+
+/* The launches of compilers since CUDA 7: an array of pointers, and since 9.2 a configuration that the stub fetches. */
+EXPORT int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared,
+                            void *stream)
+{
+    uint64_t number;
+    struct launch l = {grid, block, shared, 0, handle_number(stream), {0}};
+    int status = function_number(function, &number);
+    if (!status) status = gather(&l, 0, number, arguments, 0);
+    if (!status) status = send_texture_states();
+    return runtime_status(status ? status : launch(0, number, &l));
+}
+
+EXPORT unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared, void *stream)
+{
+    return (unsigned)cudaConfigureCall(grid, block, shared, stream);
+}
+
+EXPORT int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared, void *stream)
+{
+    if (!depth) return runtime_status(1);
+    const struct launch *l = launches + --depth;
+    void *handle = address_of(l->stream);
+    *grid = l->grid, *block = l->block, *shared = l->shared;
+    memcpy(stream, &handle, sizeof handle);
+    return 0;
 }
 
 struct attributes { size_t shared, constant, local; int threads, registers, ptx, binary; };

@@ -1,0 +1,444 @@
+"""What nvcc does with files: device code, fat binaries, objects, libraries, executables.
+
+A .cu file is compiled twice by clang: for the chip, to PTX, of which our compiler makes machine code; and for the host,
+with the fat binary of that code inside and the calls that register it. The linker adds our libcudart.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from isakit.compile import Compiled, compile_ptx
+from isakit.compile.c.clang import COMMON, CUDA_HEADERS, for_arch, messages
+from isakit.errors import CompileError, HostError, IsakitError
+from isakit.formats import write_elf_cubin
+from isakit.formats.fatbin import FatImage, write_fatbin
+from isakit.hosts.cuda.build import library_folder
+from isakit.hosts.cuda.nvcc.options import Image, OptionError, Options
+from isakit.hosts.cuda.nvcc.tools import Tools, find_tools
+from isakit.processes import TemporaryFolder
+from isakit.registry import ARCH_TO_VARIANT
+
+RUNTIME = "libcudart.so.5.0"
+"""The name under which executables ask for the runtime: our headers are those of CUDA 5.0."""
+VERSION = (5, 0)
+_LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".ptx": "ptx",
+              ".cubin": "cubin"}  # fmt: skip
+_LINKED = {".o": "object", ".obj": "object", ".a": "library", ".so": "library"}
+_SUFFIX = {"compile": ".o", "lib": ".o", "link": ".o", "cubin": ".cubin", "fatbin": ".fatbin", "ptx": ".ptx"}
+_TOOLKIT_LIBRARIES = ("cublas", "cufft", "curand", "cusparse", "npp", "cudpp", "cutil", "cusolver", "cudnn")
+_WITH_RUNTIME = {"cudart", "cudart_static", "cudadevrt"}
+
+Tell = Callable[[str], None]
+"""Called with a line for the user."""
+
+
+class BuildError(IsakitError):
+    """A compiler or linker of the host has failed; what it said is the message."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the command line, and what it is: cu, c, c++, ptx, cubin, object or library."""
+
+    path: str
+    language: str
+
+    @property
+    def stem(self) -> str:
+        """Its name without folder and ending."""
+        return Path(self.path).stem
+
+
+def version_text() -> str:
+    """What `--version` says; CMake and PyCUDA read the release."""
+    from isakit import __version__
+
+    release = ".".join(map(str, VERSION))
+    return (
+        f"nvcc: isakit {__version__}, a compiler driver for CUDA C on compute capability 1.0 to 1.3\n"
+        f"Cuda compilation tools, release {release}, V{release}.0\n"
+    )
+
+
+def build(options: Options, tell: Tell) -> None:
+    """Do what a command line says; `tell` gets warnings, reports and, with -v, the commands.
+
+    Raises OptionError, CompileError, BuildError, HostError, NoCompilerError.
+    """
+    action = options.action
+    sources = [_source(path, options) for path in options.files]
+    if not sources:
+        raise OptionError("no files are given")
+    for text in options.warnings:
+        tell(f"warning: {text}")
+    compiled = [s for s in sources if s.language not in ("object", "library")]
+    if action != "link" and not compiled:
+        raise OptionError(f"there is nothing to compile among {', '.join(options.files)}")
+    if action not in ("link", "lib") and len(compiled) > 1 and "output-file" in options:
+        raise OptionError(f"`-o {options.last('output-file')}`: there are several files to write")
+    with TemporaryFolder() as folder:
+        _Build(options, tell, Path(folder)).run(action, sources)
+
+
+def _source(path: str, options: Options) -> Source:
+    if path.startswith("-l"):
+        return Source(path, "library")
+    given = {"cuda": "cu"}.get(options.last("x"), options.last("x"))
+    name = Path(path).name
+    suffix = Path(path).suffix
+    if given in ("cu", "c", "c++") and suffix not in _LINKED:
+        language = given
+    elif given and given not in ("cu", "c", "c++"):
+        raise OptionError(f"`-x {given}`: there are cu, c and c++")
+    else:
+        language = _LANGUAGES.get(suffix) or _LINKED.get(suffix) or ("library" if ".so." in name else "")
+    if not language:
+        raise OptionError(f"{path}: what is in a file named {name}? Say it with -x cu, c or c++")
+    if language != "library" and not Path(path).is_file():
+        raise OptionError(f"{path}: there is no such file")
+    return Source(path, language)
+
+
+class _Build:
+    def __init__(self, options: Options, tell: Tell, folder: Path) -> None:
+        self.options, self.tell, self.folder = options, tell, folder
+        self.dry = "dryrun" in options
+        self.tools: Tools = find_tools(options.last("compiler-bindir"))
+        self.warned_double = False
+        if "verbose" in options:
+            for line in self.tools.lines():
+                tell(f"#$ {line}")
+
+    # --- the whole -----------------------------------------------------------------------------------------------
+    def run(self, action: str, sources: Sequence[Source]) -> None:
+        makes = {
+            "preprocess": self.preprocess, "generate-dependencies": self.dependencies,
+            "generate-nonsystem-dependencies": self.dependencies, "ptx": self.ptx, "cubin": self.cubin,
+            "fatbin": self.fatbin, "compile": self.object,
+        }  # fmt: skip
+        if action in makes:
+            for source in sources:
+                if source.language not in ("object", "library"):
+                    makes[action](source, self.output(source, action))
+            return
+        parts: list[str] = []
+        for k, source in enumerate(sources):
+            if source.language in ("object", "library"):
+                parts.append(source.path)
+            else:
+                made = self.folder / f"{k}-{source.stem}.o"
+                self.object(source, made)
+                parts.append(str(made))
+        if action == "lib":
+            self.library(parts)
+        else:
+            self.link(parts)
+
+    def output(self, source: Source, action: str) -> Path:
+        given = self.options.last("output-file")
+        if given:
+            return Path(given)
+        return Path(self.options.last("output-directory", "."), source.stem + _SUFFIX.get(action, ""))
+
+    # --- device code ---------------------------------------------------------------------------------------------
+    def compiled(self, source: Source, arch: int) -> tuple[str, Compiled | None]:
+        """The PTX of a file and its machine code, for an architecture 10 to 13; none of the latter in a dry run."""
+        text = self.ptx_of(source, arch)
+        if self.dry:
+            return text, None
+        origin = Path(source.path).read_bytes().decode("utf-8", "replace") if source.language == "cu" else None
+        chip = ARCH_TO_VARIANT[f"sm_{arch}"]
+        if self._doubles_are_floats(text, arch):
+            self.warned_double = True
+            self.tell(f"warning: {source.path}: double is float below sm_13; compile with -arch=sm_13")
+        got = compile_ptx(text, chip, path=source.path, origin=origin, max_registers=self.options.registers)
+        if got.diagnostics:
+            raise CompileError(got.diagnostics)
+        if self.options.reports:
+            for line in report(got, arch):
+                self.tell(line)
+        return text, got
+
+    def _doubles_are_floats(self, text: str, arch: int) -> bool:
+        return arch < 13 and not self.warned_double and ".f64" in text and "disable-warnings" not in self.options
+
+    def ptx_of(self, source: Source, arch: int) -> str:
+        if source.language == "ptx":
+            return Path(source.path).read_bytes().decode("utf-8", "replace")
+        if source.language != "cu":
+            raise OptionError(f"{source.path}: only .cu and .ptx files have device code")
+        out = self.folder / f"{source.stem}.{arch}.ptx"
+        command = [*self.tools.device(arch), *COMMON, *self._fast(), *self.common(source), "-w", "-S", "-o", str(out),
+                   source.path]  # fmt: skip
+        self.clang(command, source)
+        return "" if self.dry else for_arch(out.read_text("utf-8"), arch)
+
+    def _fast(self) -> list[str]:
+        """How exact divisions are, and whether functions are those of the chip."""
+        fast = "use_fast_math" in self.options
+        out = ["-D__ISAKIT_FAST_MATH__"] if fast else []
+        if fast or self.options.last("prec-div").lower() in ("false", "0"):
+            out += ["-mllvm", f"-nvptx-prec-divf32={0 if fast else 1}"]
+        return out
+
+    def images(self, source: Source) -> list[FatImage]:
+        """The images of a file. Raises CompileError."""
+        out: list[FatImage] = []
+        name = Path(source.path).name
+        if source.language == "cubin":
+            return [FatImage("elf", self.options.images[0].arch, Path(source.path).read_bytes(), name)]
+        for image in self.options.images:
+            text, got = self.compiled(source, image.arch)
+            data = b"" if got is None else write_elf_cubin(got.module) if image.real else text.encode()
+            out.append(FatImage("elf" if image.real else "ptx", image.arch, data, name))
+            self.keep(source, image, text, data)
+        return out
+
+    def keep(self, source: Source, image: Image, text: str, data: bytes) -> None:
+        if self.dry or not ({"keep", "save-temps"} & set(self.options.given)):
+            return
+        base = Path(self.options.last("keep-dir", "."), source.stem)
+        _write(base.with_name(f"{base.name}.compute_{image.arch}.ptx"), text.encode())
+        if image.real:
+            _write(base.with_name(f"{base.name}.{image}.cubin"), data)
+
+    def ptx(self, source: Source, output: Path) -> None:
+        text = self.ptx_of(source, self.options.images[0].arch)
+        self.write(output, text.encode())
+
+    def cubin(self, source: Source, output: Path) -> None:
+        _, got = self.compiled(source, self.options.images[0].arch)
+        self.write(output, b"" if got is None else write_elf_cubin(got.module))
+
+    def fatbin(self, source: Source, output: Path) -> None:
+        self.write(output, write_fatbin(self.images(source)))
+
+    # --- the host's part -----------------------------------------------------------------------------------------
+    def common(self, source: Source) -> list[str]:
+        """Options that every pass over a source has: macros, folders of headers, the standard."""
+        o = self.options
+        out = [f"-D{v}" for v in o.all("define-macro")] + [f"-U{v}" for v in o.all("undefine-macro")]
+        out += [f"-I{v}" for v in o.all("include-path")]
+        out += [x for v in o.all("system-include") for x in ("-isystem", v)]
+        out += [x for v in o.all("pre-include") for x in ("-include", v)]
+        if "std" in o and source.language != "c":
+            out.append(f"-std={_gnu(o.last('std'))}")
+        if source.language == "cu":
+            out += ["-D__NVCC__", *_WARNINGS, *self._host_words(("-D", "-U", "-I", "-std=", "-m", "-include"))]
+        return out
+
+    def _host_words(self, beginnings: tuple[str, ...]) -> list[str]:
+        """Options behind -Xcompiler that concern what a source means, and so the device pass as well."""
+        words = [w for text in self.options.all("compiler-options") for w in shlex.split(text)]
+        out = [w for w in words if w.startswith(beginnings) and w not in ("-I", "-D", "-include")]
+        return [w for w in out if not w.startswith(("-march", "-mtune", "-msse", "-mavx", "-m64", "-mfpmath"))]
+
+    def host_options(self) -> list[str]:
+        o = self.options
+        words = [w for text in o.all("compiler-options") for w in shlex.split(text)]
+        out = [f"-O{o.last('optimize', '2' if 'debug' not in o else '0')}", "-fPIC"]
+        return [*out, *(["-g"] if "debug" in o else []), *(["-pg"] if "profile" in o else []), *words]
+
+    def rules(self, source: Source, output: Path) -> list[str]:
+        """Options for a rule of make beside the object."""
+        o = self.options
+        for key, option in (
+            ("generate-dependencies-with-compile", "-MD"),
+            ("generate-nonsystem-dependencies-with-compile", "-MMD"),
+        ):
+            if key in o:
+                file = o.last("dependency-output") or str(output.with_suffix(".d"))
+                target = o.last("dependency-target-name") or str(output)
+                more = ["-MP"] if "generate-dependency-targets" in o else []
+                return [option, "-MF", file, "-MT", target, *more]
+        return []
+
+    def object(self, source: Source, output: Path) -> None:
+        if source.language in ("ptx", "cubin"):
+            raise OptionError(f"{source.path}: device code alone makes no object; use -cubin or -fatbin")
+        out = self.folder / f"{source.stem}.made.o"
+        if source.language != "cu":
+            language = ["-x", source.language]
+            command = [*self.tools.host, *language, "-I", str(CUDA_HEADERS), *self.common(source), *self.host_options(),
+                       *self.rules(source, output), "-c", source.path, "-o", str(out)]  # fmt: skip
+            self.host(command)
+        else:
+            fat = self.folder / f"{source.stem}.fatbin"
+            data = write_fatbin(self.images(source))
+            fat.write_bytes(data)
+            if {"keep", "save-temps"} & set(self.options.given) and not self.dry:
+                _write(Path(self.options.last("keep-dir", "."), f"{source.stem}.fatbin"), data)
+            command = [*self.tools.hosted(), *self.common(source), *self._loud(), *self.host_options(),
+                       "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), *self.rules(source, output),
+                       "-c", source.path, "-o", str(out)]  # fmt: skip
+            self.clang(_for_clang(command), source)
+        if not self.dry:
+            self.write(output, out.read_bytes())
+
+    def _loud(self) -> list[str]:
+        """No warnings of the host's pass, unless the makefile asks for some."""
+        words = " ".join(self.options.all("compiler-options"))
+        return [] if "-W" in words and "disable-warnings" not in self.options else ["-w"]
+
+    def preprocess(self, source: Source, output: Path) -> None:
+        self._preprocessed(source, ["-E"], output if "output-file" in self.options else None)
+
+    def dependencies(self, source: Source, output: Path) -> None:
+        o = self.options
+        system = "generate-dependencies" in o
+        target = o.last("dependency-target-name") or f"{source.stem}.o"
+        folder = o.last("output-directory")
+        more = ["-MP"] if "generate-dependency-targets" in o else []
+        target = str(Path(folder, target)) if folder and "dependency-target-name" not in o else target
+        file = o.last("dependency-output")
+        to = Path(file) if file else output if "output-file" in o else None
+        self._preprocessed(source, ["-M" if system else "-MM", "-MT", target, *more], to)
+
+    def _preprocessed(self, source: Source, how: list[str], output: Path | None) -> None:
+        first = self.tools.hosted() if source.language == "cu" else [*self.tools.host, "-I", str(CUDA_HEADERS)]
+        command = [*first, *self.common(source), *self._host_words(("-f",)), "-w", *how, source.path]
+        text = self.run_one(_for_clang(command) if source.language == "cu" else command, source)
+        if output is None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            self.write(output, text.encode("utf-8", "surrogateescape"))
+
+    # --- libraries and executables ---------------------------------------------------------------------------------
+    def library(self, parts: Sequence[str]) -> None:
+        output = Path(self.options.last("output-file") or "a.a")
+        out = self.folder / "made.a"
+        self.host([*self.tools.archiver(), "rcs", str(out), *(p for p in parts if not p.startswith("-l"))])
+        if not self.dry:
+            self.write(output, out.read_bytes())
+
+    def link(self, parts: Sequence[str]) -> None:
+        o = self.options
+        name = "a.so" if "shared" in o else "a.out"
+        output = Path(o.last("output-file") or Path(o.last("output-directory", "."), name))
+        ours = library_folder()
+        folders = [f"-L{ours}", *(f"-L{v}" for v in o.all("library-path"))]
+        words = [w for text in o.all("compiler-options") for w in shlex.split(text)]
+        linker = [x for text in o.all("linker-options") for v in shlex.split(text) for x in ("-Xlinker", v)]
+        libraries = [_library(p, o.all("library-path")) for p in parts]
+        out = self.folder / "made"
+        command = [*self.tools.host, *(["-shared"] if "shared" in o else []), *(["-g"] if "debug" in o else []),
+                   *(["-pg"] if "profile" in o else []), *words, "-o", str(out), *folders, *filter(None, libraries),
+                   *linker, f"-l:{RUNTIME}", "-lm"]  # fmt: skip
+        if Path(self.tools.host[0]).name.startswith(("gcc", "cc")):
+            command.append("-lstdc++")
+        self.host(command)
+        if not self.dry:
+            self.write(output, out.read_bytes(), executable=True)
+
+    # --- running what is needed ----------------------------------------------------------------------------------
+    def run_one(self, command: Sequence[str], source: Source | None) -> str:
+        """Run a compiler; gives what it wrote to standard output. Raises CompileError or BuildError where it fails."""
+        if self.dry or "verbose" in self.options:
+            self.tell(f"#$ {shlex.join(command)}")
+        if self.dry:
+            return ""
+        try:
+            got = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        except OSError as e:
+            raise HostError(f"{command[0]} cannot be run: {e}") from e
+        said = got.stderr.decode("utf-8", "replace").strip()
+        if got.returncode:
+            if source is not None:
+                raise CompileError(messages(said, source.path, source.path))
+            raise BuildError(said or f"{command[0]} has failed and does not say why")
+        if said and "disable-warnings" not in self.options:
+            self.tell(said)
+        return got.stdout.decode("utf-8", "surrogateescape")
+
+    def clang(self, command: Sequence[str], source: Source) -> None:
+        self.run_one(command, source)
+
+    def host(self, command: Sequence[str]) -> None:
+        self.run_one(command, None)
+
+    def write(self, output: Path, data: bytes, executable: bool = False) -> None:
+        if not self.dry:
+            _write(output, data, executable)
+
+
+def _write(output: Path, data: bytes, executable: bool = False) -> None:
+    """Write a file that gets its name when it is whole. Raises BuildError."""
+    partial = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        partial.write_bytes(data)
+        if executable:
+            umask = os.umask(0)
+            os.umask(umask)
+            partial.chmod(0o777 & ~umask)
+        os.replace(partial, output)
+    except OSError as e:
+        raise BuildError(f"{output} cannot be written: {e.strerror or e}") from e
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+_WARNINGS = ("-Wno-builtin-macro-redefined", "-Wno-c++11-narrowing", "-Wno-reserved-user-defined-literal",
+             "-Wno-register")  # fmt: skip
+"""What clang refuses and compilers of the time took."""
+_UNKNOWN_TO_CLANG = ("-fno-tree-", "-ftree-", "-finline-limit", "-fno-default-inline", "--param", "-fopt-info")
+
+
+def _for_clang(command: Sequence[str]) -> list[str]:
+    """A command without what only GCC knows. OpenMP is asked of GCC's library alone: its threads are one then."""
+    out = [w for w in command if not w.startswith(_UNKNOWN_TO_CLANG)]
+    out = ["-fopenmp=libgomp" if w == "-fopenmp" else w for w in out]
+    return [*out, "-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Qunused-arguments"]
+
+
+def _gnu(standard: str) -> str:
+    return standard if standard.startswith("gnu") else standard.replace("c++", "gnu++", 1)
+
+
+def _library(part: str, folders: Sequence[str]) -> str:
+    """What a library is called for the linker; empty for the runtime, which comes last. Raises OptionError."""
+    if not part.startswith("-l"):
+        return part
+    name = part[2:]
+    if name in _WITH_RUNTIME:
+        return ""
+    if name == "cuda":
+        return "-l:libcuda.so.1"
+    if name.startswith(_TOOLKIT_LIBRARIES):
+        files = [f"lib{name}.so", f"lib{name}.a"]
+        if not any(Path(folder, file).exists() for folder in folders for file in files):
+            raise OptionError(f"`-l{name}`: isakit has libcudart and libcuda only; give the folder of yours with -L")
+    return part
+
+
+def report(got: Compiled, arch: int) -> list[str]:
+    """What each kernel takes, in the words of NVIDIA's assembler, which scripts look for."""
+    out: list[str] = []
+    for kernel in got.module.kernels.values():
+        shared = max(0, (kernel.shared_bytes or 0) - 16)
+        parts = [f"Used {kernel.registers} registers"]
+        if kernel.local_bytes:
+            parts.append(f"{kernel.local_bytes}+0 bytes lmem")
+        if kernel.shared_bytes:
+            parts.append(f"{shared}+16 bytes smem")
+        constants = sum(s.size for s in got.module.constants.get(0, []))
+        if constants:
+            parts.append(f"{constants} bytes cmem[0]")
+        own = sum(s.size for s in kernel.constants.get(1, []))
+        if own:
+            parts.append(f"{own} bytes cmem[1]")
+        out.append(f"ptxas info    : Compiling entry function '{kernel.name}' for 'sm_{arch}'")
+        out.append(f"ptxas info    : {', '.join(parts)}")
+    return out
+
+
+__all__ = ["BuildError", "build", "report", "version_text"]

@@ -1,0 +1,47 @@
+"""A folder that looks like an installed CUDA toolkit, for makefiles and CMake that want one."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from isakit.compile.c.clang import CUDA_HEADERS
+from isakit.errors import HostError
+from isakit.hosts.cuda.build import NAMES, library_folder
+
+_PROGRAM = """\
+#!/bin/sh
+# `nvcc` for programs that look for it by name.
+exec {python} -P -m isakit nvcc "$@"
+"""
+
+
+def lay_out(folder: Path) -> None:
+    """Make `bin/nvcc`, `include`, `lib64` and `lib` in a folder, which may be there; what is not ours in it stays.
+
+    Raises HostError where that cannot be written.
+    """
+    try:
+        (folder / "bin").mkdir(parents=True, exist_ok=True)
+        program = folder / "bin" / "nvcc"
+        program.write_text(_PROGRAM.format(python=shlex.quote(sys.executable)))
+        program.chmod(0o755)
+        libraries = library_folder()
+        for name in ("lib64", "lib"):
+            (folder / name).mkdir(exist_ok=True)
+            for library in NAMES:
+                _link(folder / name / library, libraries / library)
+        _link(folder / "include", CUDA_HEADERS)
+    except OSError as e:
+        raise HostError(f"the toolkit in {folder} cannot be laid out: {e}") from e
+
+
+def _link(place: Path, target: Path) -> None:
+    with suppress(FileNotFoundError):
+        if os.readlink(place) == str(target):
+            return
+        place.unlink()
+    place.symlink_to(target)

@@ -1,0 +1,134 @@
+"""How far the mathematical functions of our CUDA headers are from the truth, in units in the last place.
+
+Kernels compute them on a simulated chip; NumPy's extended precision, or Python's, says what is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isakit.compile import compile_ptx
+from isakit.compile.c import compile_c
+from isakit.runtime import Device
+
+Wide = Any
+"""An array of `numpy.longdouble`."""
+
+
+@dataclass(frozen=True)
+class MathFunction:
+    """One function: its name without `f`, the largest error the CUDA guide allows (floats, doubles), what is right, and
+    where arguments are taken from. A bound of None: the function is not there for that type."""
+
+    name: str
+    single: float | None
+    double: float | None
+    right: Callable[..., Wide]
+    ranges: tuple[tuple[float, float], ...]
+
+
+def _from_math(function: Callable[[float], float]) -> Callable[[Wide], Wide]:
+    """A function of Python's that NumPy has not; right to the last place of a double only."""
+    return lambda x: np.array([function(float(v)) for v in x], np.longdouble)
+
+
+_PI = np.longdouble("3.14159265358979323846264338327950288")
+_EVERYWHERE = (-120.0, 120.0)
+_ANGLES = (-100000.0, 100000.0)
+
+FUNCTIONS: tuple[MathFunction, ...] = (
+    MathFunction("sqrt", 0.5, 0.5, np.sqrt, ((0, 1e30),)),
+    MathFunction("rsqrt", 2, 1, lambda x: 1 / np.sqrt(x), ((1e-30, 1e30),)),
+    MathFunction("cbrt", 1, 1, np.cbrt, ((-1e30, 1e30), (-9, 9))),
+    MathFunction("exp", 2, 1, np.exp, ((-87, 88), (-1, 1))),
+    MathFunction("exp2", 2, 1, np.exp2, ((-126, 127), (-1, 1))),
+    MathFunction("exp10", 2, 1, lambda x: np.power(np.longdouble(10), x), ((-37, 38),)),
+    MathFunction("expm1", 1, 1, np.expm1, ((-20, 88), (-1, 1), (-1e-3, 1e-3))),
+    MathFunction("log", 1, 1, np.log, ((1e-37, 1e38), (0.4, 2.5))),
+    MathFunction("log2", 3, 1, np.log2, ((1e-37, 1e38), (0.4, 2.5))),
+    MathFunction("log10", 3, 1, np.log10, ((1e-37, 1e38), (0.4, 2.5))),
+    MathFunction("log1p", 2, 1, np.log1p, ((-0.999, 10), (-1e-3, 1e-3), (1, 1e30))),
+    MathFunction("sin", 2, 2, np.sin, ((-10, 10), _ANGLES)),
+    MathFunction("cos", 2, 2, np.cos, ((-10, 10), _ANGLES)),
+    MathFunction("tan", 4, 2, np.tan, ((-10, 10), _ANGLES)),
+    MathFunction("sinpi", 2, 2, lambda x: np.sin(_PI * x), ((-2, 2),)),
+    MathFunction("cospi", 2, 2, lambda x: np.cos(_PI * x), ((-2, 2),)),
+    MathFunction("asin", 4, 2, np.arcsin, ((-1, 1),)),
+    MathFunction("acos", 3, 2, np.arccos, ((-1, 1),)),
+    MathFunction("atan", 2, 2, np.arctan, ((-10, 10), (-1e10, 1e10))),
+    MathFunction("sinh", 3, 1, np.sinh, ((-88, 88), (-2, 2))),
+    MathFunction("cosh", 2, 1, np.cosh, ((-88, 88), (-2, 2))),
+    MathFunction("tanh", 2, 1, np.tanh, ((-10, 10), (-1, 1))),
+    MathFunction("asinh", 3, 2, np.arcsinh, ((-1e6, 1e6), (-2, 2))),
+    MathFunction("acosh", 4, 2, np.arccosh, ((1, 1e6), (1, 2))),
+    MathFunction("atanh", 3, 2, np.arctanh, ((-1, 1), (-0.1, 0.1))),
+    MathFunction("erf", 3, 2, _from_math(math.erf), ((-5, 5), (-1, 1))),
+    MathFunction("erfc", 6, 5, _from_math(math.erfc), ((-5, 9), (-1, 1))),
+)
+PAIRS: tuple[MathFunction, ...] = (
+    MathFunction("pow", 8, 2, np.power, ((0.0, 4.0), (-20, 20))),
+    MathFunction("atan2", 3, 2, np.arctan2, ((-9, 9), (-9, 9))),
+    MathFunction("hypot", 3, 2, np.hypot, ((-9, 9), (-9, 9))),
+    MathFunction("fmod", 0, 0, np.fmod, ((-1e6, 1e6), (-9, 9))),
+    MathFunction("fdim", 0.5, 0.5, lambda x, y: np.maximum(x - y, 0), ((-9, 9), (-9, 9))),
+)
+
+
+def _kernels(functions: Sequence[MathFunction], scalar: str, arity: int) -> str:
+    suffix = "f" if scalar == "float" else ""
+    arguments = ", ".join(f"const {scalar} *x{k}" for k in range(arity))
+    values = ", ".join(f"x{k}[i]" for k in range(arity))
+    head = f"{arguments}, {scalar} *y, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n)"
+    return "".join(f'extern "C" __global__ void {f.name}_{arity}({head} y[i] = {f.name}{suffix}({values}); }}\n'
+                   for f in functions)  # fmt: skip
+
+
+def arguments(ranges: Sequence[tuple[float, float]], count: int, kind: Any, rng: np.random.Generator) -> Any:
+    """Arguments from each of some ranges: half of them evenly, half with evenly distributed exponents."""
+    out: list[Any] = []
+    for low, high in ranges:
+        even = rng.uniform(low, high, count // 2)
+        most = max(abs(low), abs(high))
+        small = max(1e-36, min(1e-6, low if low > 0 else 1e-6))
+        by_size = np.exp(rng.uniform(math.log(small), math.log(most), count - count // 2))
+        signs = rng.choice([-1.0, 1.0] if low < 0 else [1.0], len(by_size))
+        out.append(np.clip(np.concatenate([even, signs * by_size]), low, high))
+    return np.concatenate(out).astype(kind)
+
+
+def errors(got: Any, want: Wide) -> Any:
+    """How far each result is from the truth, in units in its last place; infinite where one of them is not finite."""
+    rounded = want.astype(got.dtype)
+    smallest = np.finfo(got.dtype).tiny
+    unit = np.spacing(np.maximum(np.abs(rounded), smallest)).astype(np.longdouble)
+    with np.errstate(invalid="ignore"):
+        out = np.abs(got.astype(np.longdouble) - want) / unit
+    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    tiny = (np.abs(want) < smallest) & (np.abs(got) <= smallest)  # the chips have no denormal floats
+    return np.where(same & ~np.isfinite(out), 0, np.where(tiny, 0, np.where(np.isnan(out), np.inf, out)))
+
+
+def measure(scalar: str, count: int, seed: int = 0, chip: str = "gt200") -> dict[str, tuple[float, float]]:
+    """The largest error of each function on `count` arguments from each of its ranges, and the argument it is at."""
+    kind = np.float32 if scalar == "float" else np.float64
+    single = scalar == "float"
+    rng = np.random.default_rng(seed)
+    out: dict[str, tuple[float, float]] = {}
+    for functions, arity in ((FUNCTIONS, 1), (PAIRS, 2)):
+        there = [f for f in functions if (f.single if single else f.double) is not None]
+        loaded = Device(chip).load(compile_ptx(compile_c("math.cu", _kernels(there, scalar, arity)), chip).module)
+        for f in there:
+            ranges = [f.ranges] if arity == 1 else [(r,) for r in f.ranges]
+            xs = [arguments(r, count, kind, rng) for r in ranges]
+            y = np.zeros_like(xs[0])
+            loaded[f"{f.name}_{arity}"][-(-len(y) // 128), 128](*xs, y, len(y))
+            with np.errstate(all="ignore"):
+                off = errors(y, f.right(*(x.astype(np.longdouble) for x in xs)))
+            worst = int(np.argmax(off))
+            out[f.name] = float(off[worst]), float(xs[0][worst])
+    return out

@@ -1,0 +1,155 @@
+"""Whole .cu files, built by `isakit nvcc` and run by `isakit cuda`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from isakit.compile.c import NoCompilerError, newest_clang
+from isakit.errors import IsakitError
+from isakit.formats import parse_fatbin, read_elf_cubin
+from isakit.hosts.cuda.nvcc.tools import find_tools
+
+try:
+    newest_clang()
+    find_tools()
+    FOUND = True
+except (NoCompilerError, IsakitError):
+    FOUND = False
+
+pytestmark = [
+    pytest.mark.clang,
+    pytest.mark.compiler,
+    pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target, or no compiler of the host"),
+]
+SOURCES = ROOT / "tests/support/clients/cuda_sources"
+PROGRAMS = ("vectors", "reduction", "matrices", "atomics", "textures", "symbols", "functions", "warps")
+
+
+def isakit(*words: object, folder: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "isakit", *map(str, words)]
+    got = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert got.returncode == status, got.stderr
+    return got
+
+
+def nvcc(*words: object, folder: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
+    return isakit("nvcc", *words, folder=folder, status=status)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_of_the_time_build_and_run(name: str, tmp_path: Path) -> None:
+    nvcc("-O2", "-o", name, SOURCES / f"{name}.cu", folder=tmp_path)
+    assert isakit("cuda", "--", f"./{name}", folder=tmp_path).stdout == f"{name} ok\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [name]
+
+
+def test_objects_with_device_code_are_linked_with_those_of_the_host(tmp_path: Path) -> None:
+    for file in ("parts_a.cu", "parts_b.cu"):
+        nvcc("-c", SOURCES / file, "-MD", folder=tmp_path)
+    assert "parts.h" in (tmp_path / "parts_a.d").read_text()
+    nvcc("-lib", "-o", "libparts.a", "parts_a.o", SOURCES / "parts_b.cu", folder=tmp_path)
+    nvcc("-o", "parts", SOURCES / "parts_main.cpp", "libparts.a", "-lcudart", folder=tmp_path)
+    assert isakit("cuda", "--", "./parts", folder=tmp_path).stdout == "parts ok\n"
+
+
+def test_each_architecture_has_its_image(tmp_path: Path) -> None:
+    codes = ["-gencode", "arch=compute_10,code=sm_10", "-gencode=arch=compute_13,code=sm_13", "-gencode",
+             "arch=compute_30,code=sm_30"]  # fmt: skip
+    said = nvcc(*codes, "-o", "which", SOURCES / "architectures.cu", folder=tmp_path).stderr
+    assert said.count("sm_30") == 1
+    assert said.count("double is float below sm_13") == 1
+    for device, answer in (("sm_10", "100 float"), ("sm_12", "100 float"), ("sm_13", "130 double")):
+        out = isakit("cuda", "--device", device, "--", "./which", folder=tmp_path).stdout
+        assert out == f"{answer} 5000\n"
+
+
+KERNEL = """\
+__device__ float twice(float x) { return 2 * x; }
+extern "C" __global__ void k(float *o) { __shared__ float s[8]; s[threadIdx.x] = o[1]; o[0] = twice(s[0]); }
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    (tmp_path / "k.cu").write_text(KERNEL)
+    return tmp_path
+
+
+def test_device_code_is_written_in_every_form(kernel: Path) -> None:
+    nvcc("-ptx", "k.cu", "-arch=sm_11", folder=kernel)
+    assert ".target sm_11" in (kernel / "k.ptx").read_text()
+    said = nvcc("-cubin", "k.ptx", "-arch=sm_11", "-Xptxas", "-v", folder=kernel).stderr
+    assert "ptxas info    : Compiling entry function 'k' for 'sm_11'" in said
+    assert re.search(r"ptxas info    : Used \d+ registers, \d+\+16 bytes smem", said)
+    assert read_elf_cubin((kernel / "k.cubin").read_bytes()).kernels["k"].registers
+    nvcc("-fatbin", "-odir", ".", "k.cu", "-gencode", "arch=compute_12,code=[sm_12,compute_12]", folder=kernel)
+    entries, _ = parse_fatbin((kernel / "k.fatbin").read_bytes())
+    assert [(e.kind, e.arch, e.name) for e in entries] == [("elf", "sm_12", "k.cu"), ("ptx", "sm_12", "k.cu")]
+
+
+def test_errors_stand_at_the_lines_of_the_user(kernel: Path) -> None:
+    (kernel / "bad.cu").write_text("\n__global__ void k(float *o) { o[0] = sinf(o, 1); }\n")
+    said = nvcc("-c", "bad.cu", folder=kernel, status=1).stderr
+    assert "bad.cu:2:" in said
+    assert "no matching function for call to 'sinf'" in said
+    (kernel / "deep.cu").write_text(
+        "__device__ __noinline__ int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
+        "__global__ void k(int *o) { o[0] = f(o[1]); }\n"
+    )
+    said = nvcc("-c", "deep.cu", folder=kernel, status=1).stderr
+    assert "deep.cu:1:" in said
+    assert "calls itself" in said
+    (kernel / "atomic.cu").write_text("__global__ void k(int *o) {\n atomicAdd(o, 1); }\n")
+    assert "atomic.cu:2:" in nvcc("-c", "atomic.cu", "-arch=sm_10", folder=kernel, status=1).stderr
+    assert not list(kernel.glob("*.o"))
+
+
+def test_a_failed_link_says_what_the_linker_said_and_leaves_nothing(kernel: Path) -> None:
+    said = nvcc("k.cu", "-o", "k", folder=kernel, status=1).stderr
+    assert "main" in said
+    assert not (kernel / "k").exists()
+    said = nvcc("k.cu", "-lcublas", "-o", "k", folder=kernel, status=2).stderr
+    assert "libcudart and libcuda only" in said
+
+
+def test_a_dry_run_writes_nothing_and_a_verbose_one_names_the_compiler(kernel: Path) -> None:
+    said = nvcc("-dryrun", "k.cu", "-c", folder=kernel).stderr
+    assert "#$ " in said
+    assert sorted(p.name for p in kernel.iterdir()) == ["k.cu"]
+    said = nvcc("-v", "-keep", "k.cu", "-c", folder=kernel).stderr
+    assert re.search(r"#\$ device code and \.cu files: clang \d+", said)
+    assert sorted(p.name for p in kernel.iterdir()) == ["k.compute_13.ptx", "k.cu", "k.fatbin", "k.o", "k.sm_13.cubin"]
+
+
+def test_dependencies_and_preprocessed_text_go_where_they_are_asked_to(kernel: Path) -> None:
+    (kernel / "own.h").write_text("#define N 3\n")
+    (kernel / "d.cu").write_text('#include "own.h"\n#include <stdio.h>\nint n = N;\n')
+    assert nvcc("-MM", "d.cu", folder=kernel).stdout.split() == ["d.o:", "d.cu", "own.h"]
+    assert "stdio.h" in nvcc("-M", "d.cu", folder=kernel).stdout
+    nvcc("-E", "d.cu", "-o", "d.ii", folder=kernel)
+    assert "int n = 3;" in (kernel / "d.ii").read_text()
+
+
+def test_the_version_is_one_that_build_systems_read(tmp_path: Path) -> None:
+    out = nvcc("--version", folder=tmp_path).stdout
+    assert re.search(r"release (\d+)\.(\d+), V\1\.\2", out)
+
+
+def test_nothing_but_the_wheel_is_needed(kernel: Path) -> None:
+    """With no compiler on the path, the wheel gives headers and linker; seen by the commands of a dry run."""
+    if not newest_clang().wheel and not shutil.which("zig"):
+        pytest.skip("the wheel ziglang is not installed, or is not the newest clang")
+    command = [sys.executable, "-m", "isakit", "nvcc", "-dryrun", "-v", "-c", "k.cu"]
+    environment = {**os.environ, "PATH": str(kernel)}
+    got = subprocess.run(command, cwd=kernel, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert got.returncode == 0, got.stderr
+    assert "headers and linker of the host: the wheel ziglang" in got.stderr
+    assert "libcxx/include" in got.stderr
