@@ -48,7 +48,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # A fault resets the device, and symbols change what kernels compute: these two come last.
-RUNTIME = ("launches", "copies", "textures", "host_memory", "events", "threads", "errors", "symbols")
+RUNTIME = ("launches", "later_launches", "copies", "textures", "host_memory", "events", "threads", "errors", "symbols")
 
 
 def test_the_runtime_interface_of_cuda_4(new: Path) -> None:

@@ -17,6 +17,33 @@ static void launches(void)
     OK(cudaFree(dx)); OK(cudaFree(dy)); OK(cudaFree(0));
 }
 
+/* As compilers since CUDA 9.2 launch: the stub fetches the configuration, and passes pointers to arguments. */
+static void later_launches(void)
+{
+    enum { N = 300 };
+    float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    void *dx, *dy, *stream;
+    int n = N;
+    OK(cudaMalloc(&dx, sizeof x)); OK(cudaMalloc(&dy, sizeof y));
+    OK(cudaMemcpy(dx, x, sizeof x, TO_DEVICE));
+    dim3 grid, block;
+    size_t shared;
+    OK(__cudaPushCallConfiguration((dim3){2, 1, 1}, (dim3){256, 1, 1}, 64, 0));
+    OK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream));
+    EXPECT(grid.x * 1000 + block.x, 2256);
+    EXPECT(shared, 64);
+    void *arguments[] = {&dy, &dx, &n};
+    OK(cudaLaunchKernel(&affine, grid, block, arguments, shared, stream));
+    OK(cudaMemcpy(y, dy, sizeof y, TO_HOST));
+    check_affine(y, x, N, 2.0f, first_table);
+    EXPECT(cudaLaunchKernel(&grid, grid, block, arguments, 0, 0), 8);
+    EXPECT(cudaLaunchKernel(&affine, grid, block, 0, 0, 0), 11);
+    EXPECT(__cudaPopCallConfiguration(&grid, &block, &shared, &stream), 1);
+    EXPECT(cudaGetLastError(), 1);
+    OK(cudaFree(dx)); OK(cudaFree(dy));
+}
+
 static void symbols(void)
 {
     float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8], table[4] = {10, 20, 30, 40}, back[4];
@@ -400,7 +427,7 @@ static void unwritten(void)
 }
 
 static const struct { const char *name; void (*run)(void); } all[] = {
-    {"launches", launches}, {"symbols", symbols}, {"copies", copies}, {"errors", errors}, {"textures", textures},
+    {"launches", launches}, {"later_launches", later_launches}, {"symbols", symbols}, {"copies", copies}, {"errors", errors}, {"textures", textures},
     {"host_memory", host_memory}, {"events", events}, {"device", device}, {"threads", threads}, {"forks", forks},
     {"endless", endless}, {"many", many}, {"crash", crash}, {"strays", strays}, {"unwritten", unwritten},
 };

@@ -29,6 +29,9 @@ void __cudaRegisterTexture(void **, const void *, const void **, const char *, i
 int cudaConfigureCall(dim3, dim3, size_t, void *);
 int cudaSetupArgument(const void *, size_t, size_t);
 int cudaLaunch(const void *);
+int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
+unsigned __cudaPushCallConfiguration(dim3, dim3, size_t, void *);
+int __cudaPopCallConfiguration(dim3 *, dim3 *, size_t *, void *);
 int cudaMalloc(void **, size_t), cudaFree(void *), cudaMallocHost(void **, size_t), cudaFreeHost(void *);
 int cudaHostAlloc(void **, size_t, unsigned), cudaHostGetDevicePointer(void **, void *, unsigned);
 int cudaHostRegister(void *, size_t, unsigned), cudaHostUnregister(void *), cudaHostGetFlags(unsigned *, void *);
