@@ -256,7 +256,7 @@ def _content(v: PtxVariable, resolve: Callable[[Initial], int]) -> bytes:
 
 
 def _in_global_memory(v: PtxVariable) -> bool:
-    """Whether a variable has a place in global memory. References to textures have none, however they are declared."""
+    """Return whether a variable lies in global memory. References to textures do not, however they are declared."""
     return v.space == "global" and v.type not in ("texref", "samplerref", "surfref")
 
 

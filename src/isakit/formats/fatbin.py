@@ -62,7 +62,8 @@ class FatEntryHeader:
 HEADER = Layout("u32 magic;  u16 version, header_size;  u64 size;", FatHeader)
 ENTRY = Layout(
     """
-    u16 kind, version;  u32 header_size;  u64 size;  u32 packed_size, options;  u16 minor, major;  u32 arch, name, name_size;  u64 flags;
+    u16 kind, version;  u32 header_size;  u64 size;  u32 packed_size, options;  u16 minor, major;
+    u32 arch, name, name_size;  u64 flags;
     u64 :64, unpacked_size;
     """,
     FatEntryHeader,

@@ -74,7 +74,7 @@ class Clang:
 
 @cache
 def newest_clang() -> Clang:
-    """The newest clang with the NVPTX target; of the same version, the system's. Raises NoCompilerError."""
+    """Find the newest clang with the NVPTX target; of the same version, the system's. Raises NoCompilerError."""
     names = ["clang", *(f"clang-{n}" for n in range(NEWEST, OLDEST - 1, -1))]
     paths = [path for name in names if (path := shutil.which(name))]
     found = [Clang((path,)) for path in paths if "nvptx64" in _said((path,), "--print-targets")]
@@ -89,12 +89,12 @@ def newest_clang() -> Clang:
 
 
 def zig(tool: str) -> tuple[str, ...]:
-    """The command of a tool of the wheel `ziglang`: clang, c++, ar."""
+    """Return the command of a tool of the wheel `ziglang`: clang, c++, ar."""
     return (sys.executable, "-P", "-m", "ziglang", tool)  # -P: nothing from the folder it runs in
 
 
 def find_clang() -> tuple[str, ...]:
-    """The command that runs `newest_clang()`. Raises NoCompilerError."""
+    """Return the command that runs `newest_clang()`. Raises NoCompilerError."""
     return newest_clang().command
 
 
@@ -103,7 +103,7 @@ HOST = "x86_64-linux-gnu"
 
 
 def host_includes(found: Clang, compiler: str | None = None) -> list[str]:
-    """Options that lead a clang to the C and C++ headers of the host: none for the system's, which finds its own.
+    """Return options that lead a clang to the C and C++ headers of the host: none for the system's, which finds its own.
 
     That of the wheel takes the headers of the host's compiler (default: the system's g++), else those that the wheel
     carries.
@@ -115,7 +115,7 @@ def host_includes(found: Clang, compiler: str | None = None) -> list[str]:
 
 
 def host_compiler() -> str | None:
-    """The system's g++, None where there is none."""
+    """Find the system's g++, None if there is none."""
     return shutil.which("g++")
 
 
@@ -144,7 +144,7 @@ ZIG_TARGET = "x86_64-linux-gnu.2.17"
 
 @cache
 def _zig_includes() -> list[str]:
-    """What `zig c++` gives its clang for C and C++ headers: it says so when it compiles something it has not seen."""
+    """Return what `zig c++` gives its clang for C and C++ headers: it says so when it compiles something it has not seen."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "headers.cpp")
         source.write_text(f"// {folder}\n")
@@ -161,7 +161,7 @@ def _zig_includes() -> list[str]:
 
 
 def _heard(command: tuple[str, ...]) -> str:
-    """What a compiler writes to standard error; empty where it cannot be run."""
+    """Return what a compiler writes to standard error; empty where it cannot be run."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):
@@ -170,7 +170,7 @@ def _heard(command: tuple[str, ...]) -> str:
 
 @cache
 def _said(command: tuple[str, ...], option: str) -> str:
-    """What a compiler writes when it is asked about itself; empty where it cannot be run."""
+    """Return what a compiler writes when it is asked about itself; empty where it cannot be run."""
     try:
         got = subprocess.run([*command, option], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -226,7 +226,7 @@ def compile_c(
 
 
 def cuda_options(found: Clang, arch: int, whole: bool, compiler: str | None = None) -> list[str]:
-    """Options that make a clang read CUDA C for an architecture, 10 to 13, and write PTX.
+    """Return options that make a clang read CUDA C for an architecture, 10 to 13, and write PTX.
 
     With `whole`, the headers of the host are there for programs that have code for it.
     """
@@ -235,13 +235,13 @@ def cuda_options(found: Clang, arch: int, whole: bool, compiler: str | None = No
 
 
 def header_options(found: Clang, whole: bool, compiler: str | None = None) -> list[str]:
-    """Options that lead a clang to our headers of CUDA and, with `whole`, to those of the host and its `compiler`."""
+    """Return options that lead a clang to our headers of CUDA and, with `whole`, to those of the host and its `compiler`."""
     hosts = host_includes(found, compiler) if whole else ["-D__ISAKIT_ALONE__"]
     return [f"-std={STANDARD}", "-isystem", str(CUDA_HEADERS), *hosts, "-include", "cuda_runtime.h"]
 
 
 def for_arch(ptx: str, arch: int) -> str:
-    """A PTX text that clang has made, as one for an architecture, 10 to 13: below 13 its doubles are floats."""
+    """Make a PTX text of clang's one for an architecture, 10 to 13: below 13 its doubles are floats."""
     target = f".target sm_{arch}" + ("" if arch >= 13 else ", map_f64_to_f32")
     return ptx.replace(".target sm_20", target, 1)
 
@@ -257,7 +257,7 @@ def _run(command: list[str], folder: Path, alone: bool) -> Finished:
 
 
 def messages(stderr: str, path: str, source: str) -> list[Diagnostic]:
-    """The errors of a compiler, at their places; `source` is what it was given for the file `path`."""
+    """Return the errors of a compiler, at their places; `source` is what it was given for the file `path`."""
     out: list[Diagnostic] = []
     lines = stderr.splitlines()
     for k, line in enumerate(lines):

@@ -58,7 +58,7 @@ class Source:
 
 
 def version_text() -> str:
-    """What `--version` says; CMake and PyCUDA read the release."""
+    """Return what `--version` says; CMake and PyCUDA read the release."""
     from isakit import __version__
 
     release = ".".join(map(str, VERSION))
@@ -150,7 +150,7 @@ class _Build:
 
     # --- device code ---------------------------------------------------------------------------------------------
     def compiled(self, source: Source, arch: int) -> tuple[str, Compiled | None]:
-        """The PTX of a file and its machine code, for an architecture 10 to 13; none of the latter in a dry run."""
+        """Compile a file to PTX and machine code for an architecture, 10 to 13; to neither in a dry run."""
         text = self.ptx_of(source, arch)
         if self.dry:
             return text, None
@@ -182,7 +182,7 @@ class _Build:
         return "" if self.dry else for_arch(out.read_text("utf-8"), arch)
 
     def _fast(self) -> list[str]:
-        """How exact divisions are, and whether functions are those of the chip."""
+        """Return options for how exact divisions are, and whether functions are those of the chip."""
         fast = "use_fast_math" in self.options
         out = ["-D__ISAKIT_FAST_MATH__"] if fast else []
         if fast or self.options.last("prec-div").lower() in ("false", "0"):
@@ -190,7 +190,7 @@ class _Build:
         return out
 
     def images(self, source: Source) -> list[FatImage]:
-        """The images of a file. Raises CompileError."""
+        """Make the images of a file. Raises CompileError."""
         out: list[FatImage] = []
         name = Path(source.path).name
         if source.language == "cubin":
@@ -223,7 +223,7 @@ class _Build:
 
     # --- the host's part -----------------------------------------------------------------------------------------
     def common(self, source: Source) -> list[str]:
-        """Options that every pass over a source has: macros, folders of headers, the standard."""
+        """Return the options of every pass over a source: macros, folders of headers, the standard."""
         o = self.options
         out = [f"-D{v}" for v in o.all("define-macro")] + [f"-U{v}" for v in o.all("undefine-macro")]
         out += [f"-I{v}" for v in o.all("include-path")]
@@ -236,7 +236,7 @@ class _Build:
         return out
 
     def _host_words(self, beginnings: tuple[str, ...]) -> list[str]:
-        """Options behind -Xcompiler that concern what a source means, and so the device pass as well."""
+        """Return the options behind -Xcompiler that change what a source means, on the device as well."""
         words = [w for text in self.options.all("compiler-options") for w in shlex.split(text)]
         out = [w for w in words if w.startswith(beginnings) and w not in ("-I", "-D", "-include")]
         return [w for w in out if not w.startswith(("-march", "-mtune", "-msse", "-mavx", "-m64", "-mfpmath"))]
@@ -248,7 +248,7 @@ class _Build:
         return [*out, *(["-g"] if "debug" in o else []), *(["-pg"] if "profile" in o else []), *words]
 
     def rules(self, source: Source, output: Path) -> list[str]:
-        """Options for a rule of make beside the object."""
+        """Return the options for a rule of make beside the object."""
         o = self.options
         for key, option in (
             ("generate-dependencies-with-compile", "-MD"),
@@ -284,7 +284,7 @@ class _Build:
             self.write(output, out.read_bytes())
 
     def _loud(self) -> list[str]:
-        """No warnings of the host's pass, unless the makefile asks for some."""
+        """Leave warnings of the host's pass out, unless the makefile asks for some."""
         words = " ".join(self.options.all("compiler-options"))
         return [] if "-W" in words and "disable-warnings" not in self.options else ["-w"]
 
@@ -394,7 +394,7 @@ _UNKNOWN_TO_CLANG = ("-fno-tree-", "-ftree-", "-finline-limit", "-fno-default-in
 
 
 def _for_clang(command: Sequence[str]) -> list[str]:
-    """A command without what only GCC knows. OpenMP is asked of GCC's library alone: its threads are one then."""
+    """Leave out of a command what only GCC knows, and of OpenMP all but GCC's library."""
     out = [w for w in command if not w.startswith(_UNKNOWN_TO_CLANG)]
     out = ["-fopenmp=libgomp" if w == "-fopenmp" else w for w in out]
     return [*out, "-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Qunused-arguments"]
@@ -405,7 +405,7 @@ def _gnu(standard: str) -> str:
 
 
 def _library(part: str, folders: Sequence[str]) -> str:
-    """What a library is called for the linker; empty for the runtime, which comes last. Raises OptionError."""
+    """Name a library for the linker; empty for the runtime, which comes last. Raises OptionError."""
     if not part.startswith("-l"):
         return part
     name = part[2:]
@@ -421,7 +421,7 @@ def _library(part: str, folders: Sequence[str]) -> str:
 
 
 def report(got: Compiled, arch: int) -> list[str]:
-    """What each kernel takes, in the words of NVIDIA's assembler, which scripts look for."""
+    """Say what each kernel takes in the words of NVIDIA's assembler, which scripts look for."""
     out: list[str] = []
     for kernel in got.module.kernels.values():
         shared = max(0, (kernel.shared_bytes or 0) - 16)

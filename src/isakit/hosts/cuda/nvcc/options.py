@@ -172,16 +172,16 @@ class Options:
         return key in self.given
 
     def all(self, key: str) -> list[str]:
-        """The values of an option, none where it was not given."""
+        """Return the values of an option, none if it was not given."""
         return self.given.get(key, [])
 
     def last(self, key: str, default: str = "") -> str:
-        """The last value of an option."""
+        """Return the last value of an option."""
         return self.given[key][-1] if key in self.given else default
 
     @property
     def action(self) -> str:
-        """What is to be made: `compile`, `cubin`, ..., `link` where nothing else is asked for."""
+        """Return what is to be made: `compile`, `cubin`, ..., `link` where nothing else is asked for."""
         found = [a for a in _ACTIONS if a in self.given]
         if len(found) > 1:
             raise OptionError(f"`{_short(found[0])}` and `{_short(found[1])}` ask for different files")
@@ -204,7 +204,7 @@ class Options:
         return bool({"-v", "--verbose"} & set(self.all("ptxas-options")))
 
     def _assembler(self, *names: str) -> str:
-        """The value of an option behind -Xptxas, where it may be a word of its own."""
+        """Return the value of an option behind -Xptxas, where it may be a word of its own."""
         words = self.all("ptxas-options")
         for k, word in enumerate(words):
             name, _, value = word.partition("=")
@@ -290,7 +290,7 @@ def _words_of(path: str) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts of a list between commas; text in quotation marks and commas behind a backslash stay together."""
+    """Divide a list at its commas; text in quotation marks and commas behind a backslash stay together."""
     out, part, quote = [""], 0, ""
     k = 0
     while k < len(text):
@@ -318,7 +318,7 @@ _OLD_NAMES = {"compute": "compute_10", "sm": "sm_10"}
 
 
 def _images(options: Options) -> tuple[list[Image], list[str]]:
-    """The images to make, and what is to be said about those that are not made."""
+    """Return the images to make, and what is to be said about those that are not made."""
     wanted: list[tuple[bool, int]] = []
     for text in options.all("generate-code"):
         _, codes = _pair(text)
@@ -342,7 +342,7 @@ def _images(options: Options) -> tuple[list[Image], list[str]]:
 
 
 def _pair(text: str) -> tuple[str, list[str]]:
-    """Both halves of `arch=compute_13,code=sm_13`; several codes stand in quotation marks or brackets."""
+    """Divide `arch=compute_13,code=sm_13`; several codes stand in quotation marks or brackets."""
     plain = re.sub(r"[\"'\\\[\]]", "", text)
     m = re.fullmatch(r"arch=(\w+)(?:,code=([\w,]+))?", plain)
     if m is None:
@@ -351,7 +351,7 @@ def _pair(text: str) -> tuple[str, list[str]]:
 
 
 def _arch(text: str, where: str) -> tuple[bool, int]:
-    """Whether it is machine code, and the number. Raises OptionError."""
+    """Return whether it is machine code, and its number. Raises OptionError."""
     m = _ARCH.fullmatch(_OLD_NAMES.get(text, text))
     if m is None or int(m[2]) < 10:
         raise OptionError(f"`{where}`: there is no architecture {text!r}; there are sm_10 to sm_{NEWEST}")
@@ -359,7 +359,7 @@ def _arch(text: str, where: str) -> tuple[bool, int]:
 
 
 def listing() -> str:
-    """All options, for people."""
+    """List all options, for people."""
     width = max(len(", ".join(row.names)) for row in ROWS)
     return "\n".join(f"  {', '.join(row.names):<{width}}  {row.about}" for row in ROWS) + "\n"
 

@@ -40,17 +40,17 @@ class Tools:
     wheel: bool
 
     def device(self, arch: int) -> list[str]:
-        """The command of the device pass."""
+        """Return the command of the device pass."""
         return [*self.clang.command, *cuda_options(self.clang, arch, True, self.compiler)]
 
     def hosted(self) -> list[str]:
-        """The command of the host pass."""
+        """Return the command of the host pass."""
         return [*self.clang.command, "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-fdeclspec",
                 "-Wno-unknown-cuda-version", "-Xclang", "-target-sdk-version=5.0",
                 *header_options(self.clang, True, self.compiler)]  # fmt: skip
 
     def archiver(self) -> list[str]:
-        """The command that makes libraries. Raises HostError where there is none."""
+        """Return the command that makes libraries. Raises HostError if there is none."""
         found = next((path for name in ("ar", "llvm-ar") if (path := shutil.which(name))), None)
         if found is not None:
             return [found]
@@ -87,7 +87,7 @@ def find_tools(ccbin: str = "") -> Tools:
 
 
 def _given(ccbin: str) -> str:
-    """The C++ compiler that `-ccbin` means. Raises HostError."""
+    """Find the C++ compiler that `-ccbin` means. Raises HostError."""
     path = Path(ccbin)
     names = ("g++", "c++", "clang++", "gcc") if path.is_dir() else ()
     for name in names:
