@@ -103,7 +103,7 @@ HOST = "x86_64-linux-gnu"
 
 
 def host_includes(found: Clang, compiler: str | None = None) -> list[str]:
-    """Return options that lead a clang to the C and C++ headers of the host: none for the system's, which finds its own.
+    """Return options that lead a clang to the host's headers: none for the system's, which finds its own.
 
     That of the wheel takes the headers of the host's compiler (default: the system's g++), else those that the wheel
     carries.
@@ -144,7 +144,7 @@ ZIG_TARGET = "x86_64-linux-gnu.2.17"
 
 @cache
 def _zig_includes() -> list[str]:
-    """Return what `zig c++` gives its clang for C and C++ headers: it says so when it compiles something it has not seen."""
+    """Return what `zig c++` gives its clang for headers: it says so when it compiles what it has not seen."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "headers.cpp")
         source.write_text(f"// {folder}\n")
@@ -235,7 +235,7 @@ def cuda_options(found: Clang, arch: int, whole: bool, compiler: str | None = No
 
 
 def header_options(found: Clang, whole: bool, compiler: str | None = None) -> list[str]:
-    """Return options that lead a clang to our headers of CUDA and, with `whole`, to those of the host and its `compiler`."""
+    """Return options that lead a clang to our headers of CUDA and, with `whole`, to the host's."""
     hosts = host_includes(found, compiler) if whole else ["-D__ISAKIT_ALONE__"]
     return [f"-std={STANDARD}", "-isystem", str(CUDA_HEADERS), *hosts, "-include", "cuda_runtime.h"]
 
