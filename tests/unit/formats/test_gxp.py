@@ -119,19 +119,23 @@ def test_errors(at: int, value: bytes, reason: str) -> None:
         f.parse_gxp(bytes(data), "x.gxp")
 
 
-def test_what_does_not_fit() -> None:
-    changes = [
-        {"version": (2, 0)},
-        {"flags": 1 << 32},
-        {"primary": [1 << 64]},
-        {"literal_buffer": b"1234"},
-        {"flags": 0},
-        {"parameters": [f.GxpParameter("x", 16, 0, 0, 0, 0, 0, 0, 0)]},
-        {"parameters": [f.GxpParameter("\N{SNOWMAN}", 1, 0, 0, 0, 0, 0, 0, 0)]},
-    ]
-    for change in changes:
-        with pytest.raises(FormatError):
-            f.write_gxp(dataclasses.replace(rich(), **change))
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"version": (2, 0)}, "version"),
+        ({"flags": 1 << 32 | 1}, "flags is 4294967297, which does not fit"),
+        ({"primary": [1 << 64]}, "word is 18446744073709551616"),
+        ({"literal_buffer": b"1234"}, "the literal buffer does not have the size"),
+        ({"flags": 0}, "the varyings are not those of a vertex program"),
+        ({"parameters": [f.GxpParameter("x", 16, 0, 0, 0, 0, 0, 0, 0)]}, "parameter 'x': category is 0x10"),
+        ({"parameters": [f.GxpParameter("x", 1, 0, 0, 0, 0, 0, 0, 1 << 31)]}, "parameter 'x': resource_index"),
+        ({"parameters": [f.GxpParameter("\N{SNOWMAN}", 1, 0, 0, 0, 0, 0, 0, 0)]}, "8-bit characters"),
+        ({"literals": [f.GxpLiteral(-1, 0)]}, "sa_offset is -1"),
+    ],
+)
+def test_what_does_not_fit_is_named(change: dict[str, object], reason: str) -> None:
+    with pytest.raises(FormatError, match=reason):
+        f.write_gxp(dataclasses.replace(rich(), **change))
 
 
 def test_version_1_4_has_shorter_parts() -> None:

@@ -151,6 +151,12 @@ def test_texture_state_in_front_of_its_container_is_refused() -> None:
         write(USSE.assemble(text), "gxp")
 
 
+def test_a_layout_begins_with_the_header() -> None:
+    text = FRAGMENT.replace(".texture unit 0", ".texture unit 0\n.layout varyings header parameters primary")
+    with pytest.raises(FormatError, match="the header is not the first part"):
+        write(USSE.assemble(text), "gxp")
+
+
 def test_the_builder_says_the_same_as_the_text() -> None:
     b = f.GxpBuilder("fragment")
     assert b.uniform("tint", "f32", 4) == 0
