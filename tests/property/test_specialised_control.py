@@ -24,7 +24,7 @@ from isakit.engine.routine_functions import python_function
 from isakit.machine.tesla import Choices, Machine
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.interpreter import library
-from isakit.machine.tesla.compiled.emit.memory_ir import call_of, kernel_module
+from isakit.machine.tesla.compiled.emit.memory_ir import declared_in, kernel_module
 from isakit.machine.tesla.compiled.state_layout import SLOT, SLOTS, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.machine.tesla.rules.state import BlockState, BufferBytes
@@ -101,11 +101,12 @@ def _compiled_check() -> tuple[Any, Any]:
     target = host()
     kept = library(target, DEFAULT).main
     module = kernel_module(target)
-    check = call_of(module, "check_global", target)
+    check = declared_in(module, "check_global", target)
+    call = f"call {check.convention}{check.result} {check.name}"
     module.add(
         "define i32 @check(ptr %ctx, ptr %site, ptr %addresses, i32 %size, i32 %lanes) {\n"
         f"  %at = load {V32}, ptr %addresses, align 4\n"
-        f"  %bad = {check}(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes)\n"
+        f"  %bad = {call}(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes)\n"
         "  %r = zext i1 %bad to i32\n  ret i32 %r\n}"
     )
     loaded = build(str(module), target)
