@@ -292,6 +292,8 @@ INPUT = _row("input", 0, _named, NEVER, NONE, InputName)
 UNIFORM = _row("uniform", 0, _named, ALWAYS, NONE, UniformName)
 UNIFORM_AT = _row("uniform_at", 1, _named, SAME, NONE, UniformName)
 """An element of an array that lies so many elements after the named one."""
+UNIFORM_LOAD = _row("uniform_load", -1, _named, SAME, NONE, UniformName)
+"""The same, with or without an index, of a uniform that lies in memory."""
 SAMPLE = _row("sample", -1, _sampled, NEVER, NONE, Sampling)
 FACING = _row("facing", 0, lambda kinds, attrs: ("p",), NEVER, NONE, NoAttributes)
 """Whether the triangle is seen from its back."""

@@ -299,3 +299,41 @@ def test_sine_and_cosine(op: Any, function: Any, tmp_path: Path) -> None:
     x = np.linspace(-20, 20, 4000, dtype=np.float32).reshape(-1, 4)
     got = usse.run(loaded((b.function, interface), tmp_path), varyings={"color0": x})
     assert np.abs(got.color - function(x.astype(np.float64))).max() < 3e-6
+
+
+def test_uniforms_that_no_register_holds_are_loaded(tmp_path: Path) -> None:
+    b = started()
+    c = b.op(v.INPUT("c", "f32x4"))
+    index = b.op(v.F2I(True), b.op(v.SWIZZLE("x"), c))
+    fixed = b.op(v.UNIFORM("bones", 70, "f32x4"))
+    chosen = b.op(v.VADD, b.op(v.UNIFORM_AT("bones", 2, "f32x4"), index), fixed)
+    b.emit(v.OUTPUT("color"), [b.op(v.VADD, chosen, b.op(v.UNIFORM("near", 0, "f32x4")))], ())
+    uniforms = [ShaderUniform("bones", 4, array=80), ShaderUniform("near", 4)]
+    made = b.function, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
+    shader = loaded(made, tmp_path)
+    assert "ldr.32" in [i.mnemonic for i in shader.primary]
+    bones = np.arange(320, dtype=np.float32).reshape(80, 4)
+    near = np.array([1000, 2000, 3000, 4000], np.float32)
+    got = usse.run(shader, varyings={"color0": [[0, 0, 0, 0], [60, 0, 0, 0]]}, uniforms={"bones": bones, "near": near})
+    assert got.color.tolist() == [(bones[2] + bones[70] + near).tolist(), (bones[62] + bones[70] + near).tolist()]
+
+
+def test_what_runs_once_leaves_room_for_the_rest(tmp_path: Path) -> None:
+    """Of 24 sums of uniforms only those run once whose results find registers."""
+    b = started()
+    uniforms = [ShaderUniform(f"u{k}", 4) for k in range(24)]
+    values = [b.op(v.UNIFORM(u.name, 0, "f32x4")) for u in uniforms]
+    total = b.op(v.INPUT("c", "f32x4"))
+    for k, x in enumerate(values):
+        total = b.op(v.VADD, b.op(v.VMUL, total, b.op(v.VADD, x, values[k - 1])), x)
+    b.emit(v.OUTPUT("color"), [total], ())
+    made = b.function, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
+    shader = loaded(made, tmp_path)
+    assert shader.file.secondary_registers <= 128
+    given = {u.name: np.full(4, (k % 3) / 4, np.float32) for k, u in enumerate(uniforms)}
+    got = usse.run(shader, varyings={"color0": [[1, 2, 0.5, 0.25]]}, uniforms=given)
+    want = np.array([1, 2, 0.5, 0.25], np.float32)
+    for k in range(24):
+        x, y = (np.float32(n % 3 / 4) for n in (k, (k - 1) % 24))
+        want = fused(want, np.full(4, x + y, np.float32), np.full(4, x, np.float32))
+    assert got.color[0].tolist() == want.tolist()

@@ -169,7 +169,7 @@ class Allocation:
         cls, align = v.cls, v.cls.align or v.size
         start, limit = cls.first, cls.first + cls.count
         if cls is self.target.general:
-            limit = min(limit, self.limit)
+            limit = min(limit, start + self.limit)
         if v.low:
             limit = min(limit, cls.halves)
 

@@ -69,9 +69,9 @@ class ProgramCode:
     registers: Registers
     literals: LiteralPool
 
-    def text(self, literals: int) -> CodeText:
-        """Return the assembly, for literals from a register sa on."""
-        return Emitter(self.m, self.registers, literals).run()
+    def text(self, literals: int, once: int = 0) -> CodeText:
+        """Return the assembly, for literals from a register sa on, and what is computed once from another one on."""
+        return Emitter(self.m, self.registers, literals, once).run()
 
 
 def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
@@ -82,20 +82,22 @@ def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
     return f
 
 
-def compile_program(f: Function, plan: ProgramPlan, registers: Registers, literals: LiteralPool) -> ProgramCode:
+def compile_program(
+    f: Function, plan: ProgramPlan, registers: Registers, literals: LiteralPool, evicted: set[IrValue] | None = None
+) -> ProgramCode:
     """Return the code of a function whose values are defined once.
 
     Wide values that find no internal register live in pairs of others: then everything is selected again, since other
-    instructions read and write them. Raises OutOfRegistersError.
+    instructions read and write them; `evicted` remembers which, for another time. Raises OutOfRegistersError.
     """
     target = UsseTarget(registers, RULES)
-    evicted: set[IrValue] = set()
+    evicted = set[IrValue]() if evicted is None else evicted
     pool = LiteralPool()
     for _ in range(ROUNDS):
         pool.words = list(literals.words)
         s = UsseSelection(f, target, plan, pool, evicted)
         m = s.run()
-        crowded = _crowded(m, target, s, evicted)
+        crowded = _crowded(m, target, s)
         if not crowded:
             break
         evicted |= crowded
@@ -108,24 +110,18 @@ def compile_program(f: Function, plan: ProgramPlan, registers: Registers, litera
     return ProgramCode(m, registers, literals)
 
 
-def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection, evicted: set[IrValue]) -> set[IrValue]:
-    """Return a wide value that has to leave the internal registers so that all others fit; none if they do."""
+def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]:
+    """Return wide values that have to leave the internal registers so that the others fit; none if all do.
+
+    Of those that are in the way of one that finds no register it is the one that is read least for the room it takes.
+    """
     attempt = Allocation(m, target, target.general.count)
     attempt.merge()
     failed = [v for v in attempt.color() if v.cls.file == "i"]
-    if not failed:
-        return set()
     owners = {r: v for v, r in s.vregs.items() if r.cls.file == "i"}
     near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
-    rivals: dict[VReg, int] = {}
-    for v in failed:
-        for w in {v, *(owner[u][0] for k in range(v.size) for u in near[first[v] + k])}:
-            if w in owners:
-                rivals[w] = rivals.get(w, 0) + 1
-    if not rivals:
-        raise OutOfRegistersError
     reads: dict[VReg, int] = {}
-    for b in m.blocks:
+    for b in m.blocks if failed else ():
         for i in b.ins:
             for r in (*i.uses(), *i.defs()):
                 reads[r.v] = reads.get(r.v, 0) + 1
@@ -133,4 +129,11 @@ def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection, evicted: set[Ir
     def price(w: VReg) -> float:
         return reads.get(w, 0) / (1 + sum(len(near[first[w] + k]) for k in range(w.size)))
 
-    return {owners[min(rivals, key=price)]}
+    chosen: set[VReg] = set()
+    for v in failed:
+        rivals = {w for w in (v, *(owner[u][0] for k in range(v.size) for u in near[first[v] + k])) if w in owners}
+        if not rivals:
+            raise OutOfRegistersError
+        if chosen.isdisjoint(rivals):
+            chosen.add(min(rivals, key=price))
+    return {owners[w] for w in chosen}

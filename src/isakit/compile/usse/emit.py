@@ -30,10 +30,14 @@ class CodeText:
 
 
 class Emitter:
-    """Writes the instructions of a program. `literals`: the register sa of the first word of the pool."""
+    """Writes the instructions of a program.
 
-    def __init__(self, m: MFunction, registers: Registers, literals: int) -> None:
-        self.m, self.registers, self.literals = m, registers, literals
+    `literals` and `once` are the registers sa of the first word of the pool, and of what is computed once.
+    """
+
+    def __init__(self, m: MFunction, registers: Registers, literals: int, once: int = 0) -> None:
+        self.m, self.registers = m, registers
+        self.starts = {"literal": literals, "once": once}
 
     def run(self) -> CodeText:
         """Write everything, with branches by their distance."""
@@ -90,6 +94,9 @@ class Emitter:
             level = f" {i.ops['lodmode']} {self.pair(i.ops['src2'])}" if "src2" in i.ops else ""
             where = f"{self.pair(i.ops['dst'])} {self.pair(i.ops['src0'])} {self.word(i.ops['src1'])}"
             return f"{guard}{i.ops['name']} {i.ops['conv']} {where}{level} drc0"
+        if op is hw.LOAD:
+            operands = " ".join(self.word(i.ops[n]) for n in ("dst", "src0", "src1", "src2"))
+            return f"{guard}{op.mnemonic} {operands} {i.ops['count']} drc0"
         if op is hw.DEPTH:
             return f"depthf {self.pair(i.ops['src0'])} #0x0 #0x0"
         if op in hw.TEST.values() or op is hw.TEST_BITS or op in hw.TEST_INTEGER.values():
@@ -124,8 +131,8 @@ class Emitter:
         if isinstance(o, OperandReg):
             assert o.v.color is not None
             return o.v.cls.file, o.v.color, o.view
-        if o.base.bank == "literal":
-            return "sa", self.literals + o.base.number, o.view
+        if o.base.bank in self.starts:
+            return "sa", self.starts[o.base.bank] + o.base.number, o.view
         return o.base.bank, o.base.number, o.view
 
     def _register(self, o: Operand, number: int, i: MIns) -> str:
@@ -134,7 +141,7 @@ class Emitter:
         if o.base.bank in ("sa1", "sa2"):
             scale = "*2" if o.base.bank == "sa2" else ""
             return f"sa[idx{i.ops['via'].v.color}{scale}+{number}]"
-        return f"{'sa' if o.base.bank == 'literal' else o.base.bank}{number}"
+        return f"{'sa' if o.base.bank in self.starts else o.base.bank}{number}"
 
     def _source(self, reach: hw.Reach, o: Operand, lanes: list[int], op: hw.UsseOp, i: MIns) -> str:
         bank, at, view = self._named(o)
@@ -177,7 +184,7 @@ class Emitter:
             return f"#{o.base.number:#x}"
         if o.base.bank == "g":
             return f"g{o.base.number}"
-        return f"sa{o.base.number + (self.literals if o.base.bank == 'literal' else 0)}"
+        return f"sa{o.base.number + self.starts.get(o.base.bank, 0)}"
 
     def pair(self, o: OperandReg) -> str:
         """Return registers by the first of them."""

@@ -16,7 +16,7 @@ ANY: Table = ()
 """Every channel for itself, with the constants 0, 1, 2 and h."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reach:
     """What a source can be.
 
@@ -140,6 +140,7 @@ IMAD = _op("i32mad2.s32", WORD, WORD, WORD, first=0, mask=False)
 IMMEDIATE = _op("limm.u32", WORD, mask=False)
 INDEX = _op("i16mad.u16", WORD, WORD, WORD, first=0, mask=False, guarded=False)
 SAMPLE = _op("smp2d.f32", Reach(ANY, 0), WORD, Reach(ANY, 0), first=0, mask=False)
+LOAD = _op("ldr.32", WORD, WORD, WORD, first=0, mask=False)
 WAIT = _op("wdf", guarded=False, results="")
 KILL = _op("kill", guarded=False, results="")
 DEPTH = _op("depthf", WORD, guarded=False, results="")

@@ -111,6 +111,11 @@ def written(reach_table: Table, letters: int, wanted: tuple[tuple[int, str], ...
 
 def swizzle(reach: Reach, channels: list[Channel], lanes: list[int]) -> str | None:
     """Return the text of a swizzle for channels (0 to 3, or constants) at some lanes; None where there is none."""
+    return _swizzle(reach, tuple(channels), tuple(lanes))
+
+
+@cache
+def _swizzle(reach: Reach, channels: tuple[Channel, ...], lanes: tuple[int, ...]) -> str | None:
     if any(isinstance(c, str) for c in channels) and not reach.constants:
         return None
     letters = [CHANNELS[c] if isinstance(c, int) else c for c in channels]

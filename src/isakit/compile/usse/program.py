@@ -43,6 +43,10 @@ class LiteralPool:
         return tuple(both[k] | both[k + 1] << 16 for k in range(0, len(both), 2))
 
 
+STRETCH = 64
+"""Words that a load reaches from one address register: its offset has seven bits, and loads are longer than a word."""
+
+
 class ProgramPlan:
     """Where things are.
 
@@ -51,6 +55,10 @@ class ProgramPlan:
         inputs: name of an input to (first primary attribute, registers).
         outputs: name of an output to (first register, registers).
         uniforms: name of a uniform to (first register sa, registers from one element to the next).
+        once: name of a uniform that is computed to its register, counted from the first of them.
+        memory: name of a uniform that lies in memory to (first word, words from one element to the next); the words are
+            counted from those that `addresses` point to.
+        addresses: registers sa with the addresses of stretches of `STRETCH` words.
         textures: name of a sampler to the first of the four registers sa of its state.
         depth: name of the output that is the depth, empty if there is none.
     """
@@ -61,6 +69,9 @@ class ProgramPlan:
         self.inputs: dict[str, tuple[int, int]] = {}
         self.outputs: dict[str, tuple[int, int]] = {}
         self.uniforms: dict[str, tuple[int, int]] = {}
+        self.once: dict[str, int] = {}
+        self.memory: dict[str, tuple[int, int]] = {}
+        self.addresses: list[int] = []
         self.textures: dict[str, int] = {}
 
     def register(self, what: str, name: str) -> int:

@@ -38,6 +38,8 @@ from isakit.compile.ops import (
 from isakit.compile.simplify import upper_bits
 from isakit.compile.usse import instructions as hw
 from isakit.compile.usse.operands import Fixed, FixedView, Source, View
+from isakit.compile.usse.program import STRETCH
+from isakit.compile.usse.registers import words
 from isakit.compile.usse.selection import Dest, UsseSelection, immediate, rule
 from isakit.compile.vector_ops import (
     DISCARD,
@@ -48,6 +50,7 @@ from isakit.compile.vector_ops import (
     OUTPUT,
     SAMPLE,
     UNIFORM_AT,
+    UNIFORM_LOAD,
     VADD,
     VCMP,
     VCSEL,
@@ -475,6 +478,30 @@ def _uniform_at(s: UsseSelection, i: Ins, a: UniformName) -> None:
             base = Fixed("sa2", start if per == 2 else 0)
             source = FixedView(base, View(tuple(range(b, e)), d.ty))
             s.emit(hw.MUL[d.ty], dst=s.destination(one), src1=source, src2=ones, via=OperandReg(via))
+
+
+@rule(UNIFORM_LOAD)
+def _uniform_load(s: UsseSelection, i: Ins, a: UniformName) -> None:
+    """Load a uniform from memory and wait for it; an index becomes an offset in bytes."""
+    first, stride = s.plan.memory[a.name]
+    first += a.element * stride
+    address = FixedView(Fixed("sa", s.plan.addresses[first // STRETCH]), View((0,)))
+    offset: OperandReg | FixedView = immediate(0)
+    if i.args:
+        t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+        offset = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+        index = s.register_word(i.args[0])
+        for dst, addend, step in ((t, immediate(0), ""), (offset, t, "step1")):
+            s.emit(hw.IMAD, dst=dst, src0=index, src1=s.word(Const(4 * stride)), src2=addend, step=step)
+    n, size = count(a.kind), words(a.kind)
+    loaded = Dest(s.m.vreg(s.registers.scalar if size == 1 else s.registers.pair, size), 0, n, element(a.kind))
+    s.emit(hw.LOAD, dst=OperandReg(loaded.v, 0, size, view=View((0,))), src0=address,
+           src1=immediate(first % STRETCH), src2=offset, count=f"x{size}")  # fmt: skip
+    s.emit(hw.WAIT)
+    if i.out in s.parts or i.out in s.outputs:
+        s.assign(s.result(i), s.read(loaded))
+    else:
+        s.vregs[i.out] = loaded.v
 
 
 @rule(SAMPLE)

@@ -255,7 +255,8 @@ class UsseSelection(Selection):
             reg = self.fixed_register("input", INPUT.of(i).name, words(v.kind))
             return Source(reg, tuple(range(n)), ty, extent=(0, n), reads=self.reads.get(v, 1))
         if i.op is UNIFORM:
-            at = Fixed("sa", self.plan.uniform(UNIFORM.of(i)))
+            once = self.plan.once.get(UNIFORM.of(i).name)
+            at = Fixed("sa", self.plan.uniform(UNIFORM.of(i))) if once is None else Fixed("once", once)
             return Source(at, tuple(range(n)), ty, extent=(0, n), reads=self.reads.get(v, 1))
         d = self.place(v)
         return replace(self.read(d), reads=self.reads.get(v, 1))

@@ -6,13 +6,13 @@ from copy import copy
 from dataclasses import dataclass, field
 
 from isakit.asm import Program
-from isakit.compile.ir import Function, Loc
+from isakit.compile.ir import Function, IrValue, Loc
 from isakit.compile.lower.allocate import OutOfRegistersError
 from isakit.compile.passes.values import no_value_unused, values_computed_once
-from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput
+from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderUniform
 from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, compile_program, optimized
 from isakit.compile.usse.emit import CodeText
-from isakit.compile.usse.program import LiteralPool, ProgramPlan
+from isakit.compile.usse.program import STRETCH, LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import SHARED, Registers, words
 from isakit.compile.usse.shader_passes import (
     Fetch,
@@ -21,16 +21,21 @@ from isakit.compile.usse.shader_passes import (
     texels_fetched_early,
     texels_have_their_format,
     uniform_part,
+    uniforms_in_memory,
 )
 from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
 from isakit.errors import CompileError, Diagnostic
-from isakit.formats.gxp import GxpFile
+from isakit.formats.gxp import DATA, DEFAULT_BUFFER, GxpFile
 from isakit.formats.gxp_build import GxpBuilder
 from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.instruction_sets import isa as sgx543
 
 SDK, COMPILER = 0x350, 0
 UNITS = 16
+MOST_UNIFORMS, FEWER_UNIFORMS = 104, 72
+"""Registers that uniforms take at most; if that is not enough for them and some stay in memory, the others."""
+ROOM = 24
+"""Registers sa that are left to constants and to intermediate results of what runs once."""
 SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fog", "WPOS": "position"}
 """Semantics of inputs of fragment programs to what is interpolated; texture coordinates beside them."""
 OUTPUTS = {"POSITION": "position", "COLOR": "color0", "FOG": "fog", "PSIZE": "pointsize"}
@@ -71,6 +76,8 @@ class ShaderCompilation:
         self.f, self.interface = f, interface
         self.builder = GxpBuilder(interface.stage, sdk_version=SDK, compiler_version=COMPILER)
         self.plan = ProgramPlan(interface)
+        self.near: int | None = None
+        """Registers of uniforms where others lie in memory."""
         self.used: dict[str, int] = {}
         """Channels of inputs that the code reads, as a mask; other names with 1."""
 
@@ -90,13 +97,16 @@ class ShaderCompilation:
             optimized(f, (values_computed_once, no_value_unused))
             texels_have_their_format(f)
             fetches = texels_fetched_early(f, interface)
-        secondary, kinds = uniform_part(f)
+        self._find_used(fetches)
+        data = self._place_shared()
+        uniforms_in_memory(f, self.plan.memory)
+        secondary, kinds = uniform_part(f, SHARED - data - ROOM)
         optimized(f, LATE)
         if secondary is not None:
             optimized(secondary, LATE)
-        self._find_used(f, secondary, fetches)
+        self._find_used(fetches)
         attributes = self._attributes() if self.vertex else self._varyings(fetches)
-        data = self._shared()
+        self._add_shared()
         if self.vertex:
             self._vertex_outputs()
         else:
@@ -111,18 +121,22 @@ class ShaderCompilation:
         return CompileError([Diagnostic(1, 1, message)])
 
     # --- tables -----------------------------------------------------------------------------------------------------
-    def _find_used(self, f: Function, secondary: Function | None, fetches: list[Fetch]) -> None:
-        for g in (f, secondary):
-            for i in g.instructions() if g is not None else ():
-                if i.op is INPUT:
-                    name = INPUT.of(i).name
-                    self.used[name] = self.used.get(name, 0) | (1 << count(i.out.kind)) - 1
-                elif isinstance(i.attrs, UniformName):
-                    self.used[i.attrs.name] = 1
-                elif i.op is SAMPLE:
-                    self.used[SAMPLE.of(i).sampler.partition("[")[0]] = 1
+    def _find_used(self, fetches: list[Fetch]) -> None:
+        """Find what the code uses; what it has used once and does not any more counts, but for inputs."""
+        inputs: dict[str, int] = {}
+        for i in self.f.instructions():
+            if i.op is INPUT:
+                name = INPUT.of(i).name
+                inputs[name] = inputs.get(name, 0) | (1 << count(i.out.kind)) - 1
+            elif isinstance(i.attrs, UniformName):
+                self.used[i.attrs.name] = 1
+            elif i.op is SAMPLE:
+                self.used[SAMPLE.of(i).sampler.partition("[")[0]] = 1
         for t in fetches:
             self.used[t.sampler.partition("[")[0]] = 1
+        for i in self.interface.inputs:
+            self.used.pop(i.name, None)
+        self.used |= inputs
 
     def _kept(self, name: str) -> bool:
         return name in self.used or self.interface.keep_unused
@@ -193,29 +207,51 @@ class ShaderCompilation:
         stem, _, index = name.partition("[")
         return self._units()[stem] + int(index[:-1] or 0)
 
-    def _shared(self) -> int:
-        """Add uniforms and samplers; return the first register sa after them."""
+    def _place_shared(self) -> int:
+        """Give uniforms and textures their registers sa; return the first one after them.
+
+        Where registers do not hold all uniforms, the largest ones stay in memory, behind the others.
+        """
+        kept = [u for u in self.interface.uniforms if self._kept(u.name)]
+        sizes = {u.name: (u.components if u.type == "s32" else _stride(u)) * u.array for u in kept}
+        order = sorted(kept, key=lambda u: sizes[u.name])
+        far: list[ShaderUniform] = []
+        while order and sum(sizes[u.name] for u in order) > (MOST_UNIFORMS if not far else FEWER_UNIFORMS):
+            far.insert(0, order.pop())
         end = 0
+        for u in [u for u in kept if u not in far]:
+            end += end % 2 if sizes[u.name] > 1 else 0
+            self.plan.uniforms[u.name] = end, 1 if u.type == "s32" else _stride(u)
+            end += sizes[u.name]
+        if far:
+            end += end % 2
+            self.near, at = end, 0
+            for u in far:
+                self.plan.memory[u.name] = at, 1 if u.type == "s32" else _stride(u)
+                self.plan.uniforms[u.name] = self.near + at, 0
+                at += sizes[u.name] + sizes[u.name] % 2
+            self.plan.addresses = list(range(end, end + -(-at // STRETCH)))
+            end += len(self.plan.addresses)
+        for name in dict.fromkeys(SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE):
+            end += end % 2
+            self.plan.textures[name] = end
+            end += 4
+        return end + end % 2
+
+    def _add_shared(self) -> None:
+        """Add uniforms, samplers, and what lies in registers beside the uniforms."""
         for u in self.interface.uniforms:
-            if not self._kept(u.name):
-                continue
-            at = self.builder.uniform(u.name, u.type, u.components, array=u.array,
-                                      semantic=u.semantic)  # fmt: skip
-            size = words(f"{u.type}x{u.components}") if u.components > 1 and u.type != "s32" else u.components
-            stride = 1 if u.type == "s32" else size + size % 2 if u.array > 1 and size > 1 else size
-            self.plan.uniforms[u.name] = at, stride
-            end = max(end, at + (u.components if u.type == "s32" else stride) * u.array)
-        if end > SHARED:
-            raise self.error(f"the uniforms take {end} registers; there are {SHARED}")
+            if u.name in self.plan.uniforms:
+                self.builder.uniform(u.name, u.type, u.components, array=u.array, semantic=u.semantic,
+                                     at=self.plan.uniforms[u.name][0])  # fmt: skip
         units = self._units()
         for s in sorted(self.interface.samplers, key=lambda s: units[s.name]):
             if self._kept(s.name):
                 self.builder.sampler(s.name, unit=units[s.name], array=s.array, cube=s.kind == "cube")
-        for name in dict.fromkeys(SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE):
-            at = self.builder.texture(self._unit(name))
-            self.plan.textures[name] = at
-            end = max(end, at + 4)
-        return end + end % 2
+        for k, register in enumerate(self.plan.addresses):
+            self.builder.address(DEFAULT_BUFFER, register, 4 * ((self.near or 0) + k * STRETCH) - 4)
+        for name, register in self.plan.textures.items():
+            self.builder.texture(self._unit(name), register)
 
     def _vertex_outputs(self) -> None:
         names: dict[str, ShaderOutput] = {}
@@ -246,44 +282,37 @@ class ShaderCompilation:
     ) -> CompiledShader:
         """Compile both programs: literals follow the uniforms, and what is computed once follows the literals.
 
-        How many literals there are is known when both have been compiled, which needs places of what is computed
-        once: these are corrected where the guess was wrong.
+        The program that computes it comes again until it leaves the room that its own literals need.
         """
+        at = 0
+        for name, kind in kinds.items():
+            at += at % 2 if words(kind) > 1 else 0
+            self.plan.once[name] = at
+            at += words(kind)
         literals = LiteralPool()
-        base = data
-        for _ in range(8):
-            pool = LiteralPool()
-            once = dict(self.plan.uniforms)
-            at = base
-            places: dict[str, int] = {}
-            for name, kind in kinds.items():
-                size = words(kind)
-                at += at % 2 if size > 1 else 0
-                places[name] = at
-                once[name] = at, size
-                at += size
-            plan = copy(self.plan)
-            plan.uniforms = once
-            first = at + at % 2
-            two: ProgramCode | None = None
-            if secondary is not None:
-                other = ProgramPlan(self.interface, "secondary")
-                other.uniforms = self.plan.uniforms
-                other.outputs = {n: (at, words(kinds[n])) for n, at in places.items()}
-                two = compile_program(secondary, other, Registers(secondary=True, first=first), pool)
-            one = compile_program(self.f, plan, Registers(attributes), pool)
-            literals = pool
-            end = data + len(pool.words) + len(pool.words) % 2
-            if end == base:
+        one = compile_program(self.f, self.plan, Registers(attributes), literals)
+        of_one, evicted = list(literals.words), set[IrValue]()
+        two: ProgramCode | None = None
+        base = data + len(of_one) + len(of_one) % 2
+        while secondary is not None:
+            other = copy(self.plan)
+            other.stage = "secondary"
+            other.outputs = {n: (base + k, words(kinds[n])) for n, k in self.plan.once.items()}
+            literals.words = list(of_one)
+            first = base + at + at % 2
+            two = compile_program(secondary, other, Registers(secondary=True, first=first), literals, evicted)
+            end = data + len(literals.words) + len(literals.words) % 2
+            if end <= base:
                 break
             base = end
-        else:
-            raise self.error("the places of constants are not found")
         for k, word in enumerate(literals.words):
             self.builder.literal(word, data + k)
+        if self.near is not None:
+            self.builder.container(DEFAULT_BUFFER, 0, self.near)
+            self.builder.container(DATA, self.near, data + len(literals.words) - self.near)
         if base > SHARED:
             raise self.error(f"uniforms and constants take {base} registers; there are {SHARED}")
-        return self._written(one.text(data), two.text(data) if two is not None else None)
+        return self._written(one.text(data, base), two.text(data) if two is not None else None)
 
     def _written(self, one: CodeText, two: CodeText | None) -> CompiledShader:
         isa = sgx543("usse")
@@ -316,6 +345,12 @@ class ShaderCompilation:
             if not any((start < at) != (target < at) and target != at for start, target in jumps):
                 return at
         return len(code.lines)
+
+
+def _stride(u: ShaderUniform) -> int:
+    """Return the registers from one element of a uniform to the next."""
+    size = words(f"{u.type}x{u.components}") if u.components > 1 and u.type != "s32" else u.components
+    return size + size % 2 if u.array > 1 and size > 1 and u.type != "s32" else size
 
 
 def _source(i: ShaderInput) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from isakit.compile.builder import IrBuilder
@@ -9,6 +10,7 @@ from isakit.compile.ir import NOWHERE, Const, Effect, Function, Ins, IrValue, Op
 from isakit.compile.ops import PHI
 from isakit.compile.passes.ssa import replace
 from isakit.compile.shader import ShaderInterface
+from isakit.compile.usse.registers import words
 from isakit.compile.vector_ops import (
     FACING,
     INPUT,
@@ -18,10 +20,12 @@ from isakit.compile.vector_ops import (
     SWIZZLE,
     UNIFORM,
     UNIFORM_AT,
+    UNIFORM_LOAD,
     VABS,
     VCVT,
     VNEG,
     VSEL,
+    UniformName,
     count,
     element,
 )
@@ -110,10 +114,18 @@ def texels_have_their_format(f: Function) -> None:
 
 
 # --- what is the same for all ----------------------------------------------------------------------------------------
-def uniform_part(f: Function) -> tuple[Function | None, dict[str, str]]:
+def uniforms_in_memory(f: Function, names: Collection[str]) -> None:
+    """Make reads of some uniforms loads."""
+    for i in f.instructions():
+        if isinstance(i.attrs, UniformName) and i.attrs.name in names:
+            i.become(UNIFORM_LOAD(*i.attrs), i.args)
+
+
+def uniform_part(f: Function, room: int) -> tuple[Function | None, dict[str, str]]:
     """Move what depends on uniforms alone to a function of its own, which runs once.
 
-    Returns it (None if there is nothing) and the kinds of its outputs, which the other one reads as uniforms.
+    Of the results `room` registers are used at most, by those that save most. Returns the function (None if there is
+    nothing) and the kinds of its outputs, which the other one reads as uniforms.
     """
     uniform: set[IrValue] = set()
     for b in f.blocks:
@@ -127,7 +139,11 @@ def uniform_part(f: Function) -> tuple[Function | None, dict[str, str]]:
         for i in (*b.phis, *b.ins):
             if not i.outs or i.out not in uniform:
                 read |= {v: None for a in i.args for v in _computed(a, uniform)}
-    moved = {v for v in read if _computes(v)}
+    moved: set[IrValue] = set()
+    for v in sorted((v for v in read if _computes(v)), key=lambda v: -len(_cone(v)) / words(v.kind)):
+        if words(v.kind) + words(v.kind) % 2 <= room:
+            moved.add(v)
+            room -= words(v.kind) + words(v.kind) % 2
     if not moved:
         return None, {}
     secondary = Function(f"{f.name} once")
@@ -176,6 +192,18 @@ def _computed(v: IrValue, uniform: set[IrValue]) -> list[IrValue]:
 
 def _computes(v: IrValue) -> bool:
     return v.ins is not None and v.ins.op not in (*READ_AS_THEY_ARE, UNIFORM_AT)
+
+
+def _cone(v: IrValue) -> set[Ins]:
+    """Return the operations that compute a value."""
+    found: set[Ins] = set()
+    todo = [v]
+    while todo:
+        i = todo.pop().ins
+        if i is not None and i not in found:
+            found.add(i)
+            todo += i.args
+    return {i for i in found if _computes(i.out)}
 
 
 # --- inputs and results ----------------------------------------------------------------------------------------------
