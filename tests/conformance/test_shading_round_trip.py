@@ -6,6 +6,7 @@ import pytest
 import isakit
 from conftest import shared_dir
 from isakit.compile.shading.front import front_end
+from isakit.debug.compare_shaders import compare_shaders
 from isakit.decompile import glsl
 from support.runners.form_evaluator import evaluate
 
@@ -13,12 +14,15 @@ FOLDER = shared_dir()
 FILES = sorted((FOLDER / "corpus/usse/gxp").glob("*.gxp")) if FOLDER else []
 RESULTS = {"color_out": "color", "gl_Position": "position", "gl_PointSize": "pointsize"}
 TEXEL = [64, 128, 191, 255]
+HALF = 1 << 12
+"""Steps of f32 that rounding to half precision is at most."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_the_same_results(path):
     shader = isakit.load(path)
-    made = front_end(glsl(shader), stage=shader.stage, language="glsl")
+    text = glsl(shader)
+    made = front_end(text, stage=shader.stage, language="glsl")
     rng = np.random.default_rng(int(path.stem[:6], 16))
     uniforms = {u.name: rng.uniform(-1, 1, (u.array, u.components)).astype(np.float32) for u in made.interface.uniforms}
     inputs = {i.name: rng.uniform(0, 1, 4).astype(np.float32) for i in made.interface.inputs}
@@ -39,3 +43,8 @@ def test_the_same_results(path):
         found = got.outputs[o.name].astype(np.float32)
         expected = np.asarray(want[RESULTS.get(o.name, o.name.removeprefix("v_"))])[0].ravel()[: len(found)]
         assert found == pytest.approx(expected, rel=2e-3, abs=2e-3)
+    # What is compiled of it gives the same bits; a colour of bytes is one of halves here.
+    compiled = isakit.compile_shader(text, stage=shader.stage, language="glsl")
+    bytes_of_colour = any(line.startswith(".result u8") for line in shader.directives())
+    same = compare_shaders(shader, compiled, count=64, seed=3, ulps=HALF if bytes_of_colour else 0)
+    assert same, same.differences

@@ -447,10 +447,15 @@ EXPANSIONS["transpose"] = lambda e, a, call: transposed(e, a[0])
 
 
 def combined(e: Emitter, v: IrValue, rows: Values) -> IrValue:
-    """The sum of vectors, each multiplied by a channel of `v`."""
+    """The sum of vectors, each multiplied by a channel of `v`.
+
+    Those that are multiplied by 1 come first, as Sony's compiler has them: all others are then one operation each.
+    """
+    factors = [(e.spread(e.part(v, k), count(row.kind)), row) for k, row in enumerate(rows)]
+    factors.sort(key=lambda f: same_number(f[0]) != 1)
     out: IrValue | None = None
-    for k, row in enumerate(rows):
-        term = e.mul(e.spread(e.part(v, k), count(row.kind)), row)
+    for factor, row in factors:
+        term = e.mul(factor, row)
         out = term if out is None else e.add(term, out)
     assert out is not None
     return out
