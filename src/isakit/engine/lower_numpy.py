@@ -215,7 +215,7 @@ class NumpyLowering:
         width = n.args[0].width
         if self._bound(n.args[0]) >= len(entries) and len(entries) <= mask(width):
             index = f"minimum({index}, {self._constant(len(entries), width)})"
-        return f"{table}.take({index}.astype(i64))"
+        return f"{table}.take({index}.astype(intp))"
 
 
 def dtype_of(width: int) -> np.dtype[np.generic]:

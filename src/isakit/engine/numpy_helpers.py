@@ -166,6 +166,7 @@ def namespace() -> dict[str, Any]:
     )
     out = {name: globals()[name] for name in names}
     return out | {
+        "intp": np.intp,  # of positions in tables: 32 bits in a browser
         "where": np.where,
         "minimum": np.minimum,
         "array": np.array,

@@ -10,7 +10,6 @@ import contextlib
 import json
 import secrets
 from collections.abc import AsyncGenerator, Mapping
-from pathlib import Path
 from typing import Any, cast
 
 from starlette.applications import Starlette
@@ -21,11 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
+from isakit.web.files import files
 from isakit.web.lessons import lesson, lessons
 from isakit.web.limits import Limits
 from isakit.web.tabs import Tabs, WorkerEnded
 
-STATIC = Path(__file__).parent / "static"
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
          ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}  # fmt: skip
 HEADERS = {
@@ -42,11 +41,6 @@ HEADERS = {
 _MOST_FIELDS = 64
 _DEEPEST = 16
 """Levels of the fields of a request. JSON is read and written by recursion, by the worker, too."""
-
-
-def files() -> dict[str, Path]:
-    """Return the files of the page by the end of their address. Nothing else of this machine can be read."""
-    return {str(f.relative_to(STATIC)): f for f in sorted(STATIC.rglob("*")) if f.is_file()}
 
 
 class RequestGuard:

@@ -13,10 +13,11 @@ import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
-from isakit.cli.common import echo
+from isakit.cli.common import echo, echo_json
 from isakit.errors import HostError, IsakitError
 from isakit.results import Output, plain, record
 from isakit.sandbox import absent
@@ -32,9 +33,28 @@ class PageAddress:
     absent: list[str]
 
 
-OUTPUT = Output("web", 1, lambda: PageAddress)
+def _output() -> Any:
+    from isakit.web.site import StaticSite
+
+    return PageAddress | StaticSite
+
+
+OUTPUT = Output("web", 1, _output)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LARGEST_FILE = 16 << 20
+
+
+def _write_static(out: Path, pyodide: Path | None, as_json: bool, file: str | None) -> None:
+    from isakit.web.site import write_site
+
+    if file is not None:
+        raise click.UsageError("--static takes no FILE: visitors open their own")
+    site = write_site(out, pyodide)
+    if as_json:
+        echo_json(site)
+    else:
+        echo(f"{site.files} files, {site.bytes / 1e6:.1f} MB in {site.folder}")
+        echo(f"for instance: python3 -m http.server --bind 127.0.0.1 --directory {site.folder}")
 
 
 @click.command(
@@ -43,22 +63,53 @@ _LARGEST_FILE = 16 << 20
 Examples:
   isakit web --open
   isakit web kernel.cubin --port 8000
-  isakit web launches""",
+  isakit web launches
+  isakit web --static site                (a folder for any file server)""",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
 @click.option("--host", default="127.0.0.1", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--not-only-loopback", is_flag=True, help="Really let other machines in; they need the token.")
 @click.option("--open", "browse", is_flag=True, help="Open the page in the browser.")
+@click.option(
+    "--static",
+    "static",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="OUT",
+    help="Write the workbench as a folder of static files instead, and end.",
+)
+@click.option(
+    "--pyodide",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="With --static: where the two archives of npm are.  [default: npm fetches them once]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say the address as JSON.")
 @click.argument("file", required=False, metavar="[FILE|DIR]")
-def command(port: int, host: str, not_only_loopback: bool, browse: bool, as_json: bool, file: str | None) -> None:
+def command(
+    port: int,
+    host: str,
+    not_only_loopback: bool,
+    browse: bool,
+    static: Path | None,
+    pyodide: Path | None,
+    as_json: bool,
+    file: str | None,
+) -> None:
     """Open the workbench in the browser: read, write, run and step programs.
 
     FILE is opened in it: a program, a text, a scene, an array, or a capture; DIR is a capture of `isakit cuda`.
 
     The page works with this machine only. Its address has a random token; anyone who knows it can use the page. Ctrl-C
     ends the server and everything it runs.
+
+    With --static nothing is served: the folder OUT holds the page with isakit in itself, for any file server; kernels
+    run on the reference engine in the visitor's browser.
     """
+    if static is not None:
+        _write_static(static, pyodide, as_json, file)
+        return
+    if pyodide is not None:
+        raise click.UsageError("--pyodide goes with --static")
     if host not in LOOPBACK and not not_only_loopback:
         raise click.UsageError(f"--host {host} would let other machines in; if that is meant, add --not-only-loopback")
     try:

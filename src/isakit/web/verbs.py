@@ -195,14 +195,8 @@ class Workbench:
         return name
 
     def grammar(self, asked: RequestFields) -> JsonObject:
-        """Rules that colour a text of an instruction set, made from its records, and its mnemonics."""
-        from isakit.export.lexing import rules, words_of
-        from isakit.instruction_sets import isa
-        from isakit.registry import VARIANTS
-
-        chosen = isa(asked.text("isa"))
-        return {"rules": [list(r) for r in rules(chosen)], "mnemonics": words_of(chosen)[0],
-                "variants": list(VARIANTS[chosen.name])}  # fmt: skip
+        """Rules that colour a text of an instruction set, and its words."""
+        return grammar_of(asked.text("isa"))
 
     # --- reading ---
     def listing(self, asked: RequestFields) -> JsonObject:
@@ -372,6 +366,17 @@ class Workbench:
             raise IsakitError("only Tesla kernels can be profiled")
         found = profile(prepared.machine, prepared.name, capability=asked.text("capability", "") or None)
         return plain(found.record())
+
+
+def grammar_of(isa_name: str) -> JsonObject:
+    """Return the rules that colour texts of an instruction set, made from its records, its mnemonics and variants."""
+    from isakit.export.lexing import rules, words_of
+    from isakit.instruction_sets import isa
+    from isakit.registry import VARIANTS
+
+    chosen = isa(isa_name)
+    return {"rules": [list(r) for r in rules(chosen)], "mnemonics": words_of(chosen)[0],
+            "variants": list(VARIANTS[chosen.name])}  # fmt: skip
 
 
 def _side(i: Instruction | None) -> JsonObject | None:

@@ -40,7 +40,7 @@ def main() -> None:
                 line = source.readline()
                 if not line:
                     return
-                data = _answered(bench, json.loads(line), limits)
+                data = reply(bench, json.loads(line), limits)
             except KeyboardInterrupt:
                 continue  # struck between two requests
             to.write(data + b"\n")
@@ -52,7 +52,8 @@ def main() -> None:
         bench._close()  # pyright: ignore[reportPrivateUsage]
 
 
-def _answered(bench: Any, request: JsonObject, limits: Limits) -> bytes:
+def reply(bench: Any, request: JsonObject, limits: Limits) -> bytes:
+    """Carry out one request, and return the answer as JSON."""
     from isakit.web.verbs import answer
 
     try:

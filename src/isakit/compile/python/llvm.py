@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from isakit.errors import NotModelled
+from isakit.errors import HostError, NotModelled
 
 TRIPLE = "nvptx64-nvidia-cuda"
 CPU = "sm_20"
@@ -17,9 +17,16 @@ _HEAD = re.compile(r"(?m)^\.(version|target|address_size).*$")
 
 
 @cache
-def _target() -> Any:
-    llvm: Any = importlib.import_module("llvmlite.binding")
+def _library() -> Any:
+    """Return llvmlite. Raises HostError where it is not installed."""
+    try:
+        return importlib.import_module("llvmlite.binding")
+    except ImportError:
+        raise HostError("Python kernels are compiled by llvmlite, which is not here") from None
 
+
+def _target() -> Any:
+    llvm = _library()
     try:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
@@ -30,8 +37,7 @@ def _target() -> Any:
 
 def ptx_of(ir: str, optimize: int = 2) -> str:
     """The PTX of a module of LLVM IR."""
-    llvm: Any = importlib.import_module("llvmlite.binding")
-
+    llvm = _library()
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
     module = llvm.parse_assembly(ir)
     module.verify()

@@ -1,34 +1,11 @@
-// Requests to the server: one page has one worker there, which lives as long as the stream `alive` is read.
+// Requests of the page, to a server or to isakit in the page itself: the document says which.
 
-export class Failure extends Error {
-  constructor(answer) {
-    super(answer.error);
-    this.kind = answer.kind;
-    this.diagnostics = answer.diagnostics || [];
-  }
-}
+import {Failure} from "./failure.js";
 
-let tab = "";
-let onEnded = () => {};
+export {Failure};
 
-export async function open(ended) {
-  onEnded = ended;
-  const answer = await (await fetch("open", {method: "POST"})).json();
-  if (answer.error) throw new Failure(answer);
-  tab = answer.tab;
-  stay();
-  return answer;
-}
-
-async function stay() {
-  try {
-    const reader = (await fetch(`alive/${tab}`)).body.getReader();
-    while (!(await reader.read()).done);
-  } catch (e) {
-    // said below
-  }
-  onEnded("The server has ended, or this page was asleep too long. Reload the page to go on.");
-}
+const backend = await import(document.documentElement.dataset.backend === "page" ? "./in_page.js" : "./server.js");
+export const {open, interrupt, lesson, given} = backend;
 
 let waiting = 0;
 
@@ -45,34 +22,9 @@ export async function ask(verb, fields = {}) {
 }
 
 async function answered(verb, fields) {
-  let response;
-  try {
-    response = await fetch(`ask/${tab}/${verb}`, {
-      method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(fields),
-    });
-  } catch (e) {
-    throw new Failure({error: "the server does not answer", kind: "ended"});
-  }
-  let answer;
-  try {
-    answer = await response.json();
-  } catch (e) {
-    throw new Failure({error: `the server refused this (${response.status})`, kind: "request"});
-  }
+  const answer = await backend.answered(verb, fields);
   if (answer.error !== undefined) throw new Failure(answer);
   return answer.result;
-}
-
-export const interrupt = () => fetch(`interrupt/${tab}`, {method: "POST"});
-
-export async function lesson(name) {
-  const answer = await (await fetch(`lesson/${encodeURIComponent(name)}`)).json();
-  if (answer.error) throw new Failure(answer);
-  return answer;
-}
-
-export async function given(name) {
-  return new Uint8Array(await (await fetch(`given/${encodeURIComponent(name)}`)).arrayBuffer());
 }
 
 export function base64(bytes) {

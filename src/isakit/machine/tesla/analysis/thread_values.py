@@ -166,8 +166,8 @@ class ThreadValues:
             if a is b:
                 out[place] = a
                 continue
-            low = _where(runs, _where(before.runs, np.minimum(a.low, b.low), b.low), a.low)
-            high = _where(runs, _where(before.runs, np.maximum(a.high, b.high), b.high), a.high)
+            low = _where(runs, _where(before.runs, _minimum(a.low, b.low), b.low), a.low)
+            high = _where(runs, _where(before.runs, _maximum(a.high, b.high), b.high), a.high)
             alike = a.alike and b.alike
             same = bool(np.all(low == a.low) and np.all(high == a.high))
             if same and alike == a.alike:
@@ -336,10 +336,20 @@ def _nearest(tokens: Tokens, control: str) -> int:
     return next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k][0] == kind), -1)
 
 
+def _minimum(a: Any, b: Any) -> Any:
+    """Return the lesser ones; of 64 bits also where NumPy's own integers have 32, as in a browser."""
+    return np.minimum(a, b, dtype=np.int64)
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    """Return the greater ones, of 64 bits."""
+    return np.maximum(a, b, dtype=np.int64)
+
+
 def _chosen(when: Interval, a: Interval, b: Interval) -> Interval:
     """Return `a` where a condition holds, else `b`."""
-    low = _where(when.low != 0, a.low, _where(when.high == 0, b.low, np.minimum(a.low, b.low)))
-    high = _where(when.low != 0, a.high, _where(when.high == 0, b.high, np.maximum(a.high, b.high)))
+    low = _where(when.low != 0, a.low, _where(when.high == 0, b.low, _minimum(a.low, b.low)))
+    high = _where(when.low != 0, a.high, _where(when.high == 0, b.high, _maximum(a.high, b.high)))
     return Interval(low, high, when.alike and a.alike and b.alike)
 
 
@@ -451,21 +461,21 @@ def _and(v: Value, x: Args, alike: bool) -> Interval | None:
                 return _wrapped(value.low, value.high, m.bit_length(), alike)
             if rest & (rest + 1) == 0:
                 return Interval(value.low & m, value.high & m, alike)
-    return Interval(np.zeros_like(np.asarray(a.low)), np.minimum(a.high, b.high), alike)
+    return Interval(np.zeros_like(np.asarray(a.low)), _minimum(a.high, b.high), alike)
 
 
 def _or(v: Value, x: Args, alike: bool) -> Interval | None:
     a, b = x
     if a.exact and b.exact:
         return Interval(a.low | b.low, a.low | b.low, alike)
-    return Interval(np.maximum(a.low, b.low), np.minimum(a.high + b.high, mask(v.width)), alike)
+    return Interval(_maximum(a.low, b.low), _minimum(a.high + b.high, mask(v.width)), alike)
 
 
 def _xor(v: Value, x: Args, alike: bool) -> Interval | None:
     a, b = x
     if a.exact and b.exact:
         return Interval(a.low ^ b.low, a.low ^ b.low, alike)
-    return Interval(np.zeros_like(np.asarray(a.low)), np.minimum(a.high + b.high, mask(v.width)), alike)
+    return Interval(np.zeros_like(np.asarray(a.low)), _minimum(a.high + b.high, mask(v.width)), alike)
 
 
 def _not(v: Value, x: Args, alike: bool) -> Interval | None:
@@ -481,7 +491,7 @@ def _shl(v: Value, x: Args, alike: bool) -> Interval | None:
 
 def _lshr(v: Value, x: Args, alike: bool) -> Interval | None:
     a, n = x
-    return Interval(a.low >> np.minimum(n.high, WIDEST), a.high >> np.minimum(n.low, WIDEST), alike)
+    return Interval(a.low >> _minimum(n.high, WIDEST), a.high >> _minimum(n.low, WIDEST), alike)
 
 
 def _ashr(v: Value, x: Args, alike: bool) -> Interval | None:

@@ -1,0 +1,26 @@
+// A worker of the browser that runs isakit: Python as WebAssembly, NumPy, and the package itself.
+
+import {loadPyodide} from "./python/pyodide.mjs";
+
+const base = new URL("python/", import.meta.url).href;
+const archive = async (name) => {
+  const response = await fetch(base + name);
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
+  return response.arrayBuffer();
+};
+
+async function load() {
+  const archives = ["numpy.zip", "isakit.zip"].map(archive);
+  const python = await loadPyodide({indexURL: base});
+  for (const data of archives) python.unpackArchive(await data, "zip", {extractDir: "/site"});
+  python.runPython('import sys; sys.path.insert(0, "/site")');
+  return python.pyimport("isakit.web.in_page").Page();
+}
+
+const page = load();
+page.catch((e) => postMessage({broken: e.message}));
+
+onmessage = async ({data: {id, verb, fields}}) => {
+  const isakit = await page;
+  postMessage({id, answer: isakit.answer(verb, fields)});
+};

@@ -1,0 +1,92 @@
+"""The workbench as static files in a real browser: no server of ours, isakit in the page itself.
+
+Needs Chromium, playwright, and a folder with what `npm pack` gives for the two packages of `isakit.web.site`, named by
+the environment variable ISAKIT_PYODIDE.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser.test_workbench import chromium, until  # noqa: F401  (a fixture)
+
+from isakit.web.site import ARCHIVES, write_site
+
+FOLDER = os.environ.get("ISAKIT_PYODIDE", "")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not FOLDER, reason=f"ISAKIT_PYODIDE names no folder with {', '.join(ARCHIVES)}"),
+]
+
+
+IDLE = "() => document.body.dataset.busy !== 'yes'"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A plain file server."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    out = tmp_path_factory.mktemp("static") / "site"
+    write_site(out, Path(FOLDER))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(out))) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{served.server_port}/"
+        served.shutdown()
+
+
+@pytest.fixture
+def page(chromium: Any, address: str) -> Iterator[Any]:  # noqa: F811
+    made = chromium.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    made.problems, made.asked = [], []
+    made.on("pageerror", lambda e: made.problems.append(str(e)))
+    made.on("console", lambda m: made.problems.append(m.text) if m.type == "error" else None)
+    made.context.on("request", lambda r: made.asked.append(r.url))
+    made.goto(address)
+    made.wait_for_selector("body[data-ready]", timeout=300_000)
+    yield made
+    assert made.problems == []
+    assert all(url.startswith((address, "blob:", "data:")) for url in made.asked)
+    made.context.close()
+
+
+def test_a_lesson_is_stepped_both_ways_without_a_request(page: Any) -> None:
+    page.asked.clear()
+    page.context.set_offline(True)
+    page.click("#launch")
+    until(page, IDLE, seconds=300)
+    for key in ("s", "s", "b", "s"):
+        page.keyboard.press(key)
+        until(page, IDLE, seconds=300)
+    assert page.inner_text("#verdict") == "assembles"
+    assert page.asked == []
+
+
+def test_what_needs_a_compiler_says_so(page: Any) -> None:
+    page.click("#lessons [data-lesson='14-python']")
+    until(page, "() => document.getElementById('status').textContent.includes('llvmlite')", seconds=300)
+
+
+def test_an_endless_program_is_ended_and_the_page_goes_on(page: Any) -> None:
+    page.click("#lessons [data-lesson='03-mandelbrot']")
+    page.wait_for_selector("body[data-lesson='03-mandelbrot']", timeout=300_000)
+    page.click("#launch")
+    until(page, IDLE, seconds=300)
+    page.keyboard.press("c")
+    page.wait_for_timeout(500)
+    page.keyboard.press("Escape")
+    until(page, "() => document.getElementById('status').textContent.includes('interrupted')", seconds=60)
+    page.click("#lessons [data-lesson='02-divergence']")
+    page.wait_for_selector("body[data-lesson='02-divergence']", timeout=300_000)
+    assert page.inner_text("#verdict") == "assembles"
