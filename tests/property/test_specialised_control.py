@@ -18,14 +18,15 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from isakit.engine.llvm import host
+from isakit.engine.llvm import Builder, Ref, host
+from isakit.engine.llvm.builder import I32, define, pointer
 from isakit.engine.llvm.target import build
 from isakit.engine.routine_functions import python_function
 from isakit.machine.tesla import Choices, Machine
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.compiled.emit.interpreter import library
 from isakit.machine.tesla.compiled.emit.memory_ir import declared_in, kernel_module
-from isakit.machine.tesla.compiled.state_layout import SLOT, SLOTS, V32
+from isakit.machine.tesla.compiled.state_layout import CONTEXT, SLOT, SLOTS, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.machine.tesla.rules.state import BlockState, BufferBytes
 from isakit.machine.tesla.stack import Kind
@@ -101,17 +102,14 @@ def _compiled_check() -> tuple[Any, Any]:
     target = host()
     kept = library(target, DEFAULT).main
     module = kernel_module(target)
-    check = declared_in(module, "check_global", target)
-    call = f"call {check.convention}{check.result} {check.name}"
-    module.add(
-        "define i32 @check(ptr %ctx, ptr %site, ptr %addresses, i32 %size, i32 %lanes) {\n"
-        f"  %at = load {V32}, ptr %addresses, align 4\n"
-        f"  %bad = {call}(ptr %ctx, ptr %site, {V32} %at, i32 %size, i32 %lanes)\n"
-        "  %r = zext i1 %bad to i32\n  ret i32 %r\n}"
-    )
+    check, b = declared_in(module, "check_global", target), Builder(module)
+    site, addresses, size, lanes = pointer("%site"), pointer("%addresses"), Ref("%size", I32), Ref("%lanes", I32)
+    bad = b.call(check, CONTEXT, site, b.load(V32, addresses, 4), size, lanes)
+    b.ret(b.zext(bad, I32))
+    module.add(define("@check", I32, [CONTEXT, site, addresses, size, lanes], b.lines))
     loaded = build(str(module), target)
-    pointer, number = ctypes.c_void_p, ctypes.c_uint32
-    return loaded.function("check", number, pointer, pointer, pointer, number, number), (loaded, kept)
+    address, number = ctypes.c_void_p, ctypes.c_uint32
+    return loaded.function("check", number, address, address, address, number, number), (loaded, kept)
 
 
 @pytest.mark.parametrize("seed", range(20))
