@@ -39,16 +39,16 @@ class StageWarps(ServedWarps):
     ) -> None:
         """`table`: see `_table`; made here if it is not given."""
         super().__init__(bound, kernel, state, states, state.stage.warps)
-        put = self.context.put
-        put("row_bytes", 4 * state.lane_count)
-        put("live_all", 0xFFFF_FFFF if state.stage.choices.live_helpers == "fetch" else 0)
+        set_slot = self.context.set_slot
+        set_slot("row_bytes", 4 * state.lane_count)
+        set_slot("live_all", 0xFFFF_FFFF if state.stage.choices.live_helpers == "fetch" else 0)
         for name in ("a", "p", "o"):
             space = state.spaces.get(name)
             if isinstance(space, RowSpace):
-                put(name, space.memory.bytes)
-                put(f"{name}_size", space.limit)
+                set_slot(name, space.memory.bytes)
+                set_slot(f"{name}_size", space.limit)
         self._rows = [np.zeros(state.lane_count, np.uint32)]
-        put("varyings", self._table() if table is None else table)
+        set_slot("varyings", self._table() if table is None else table)
 
     def _table(self) -> Array:
         """Addresses of the rows of v[]; words that are not named share one of zeros."""
@@ -66,8 +66,8 @@ class StageWarps(ServedWarps):
     def bound_by(self, watchdog: Watchdog | Budget) -> None:
         """Execute no more than a watchdog allows. Programs without loops end by themselves."""
         if self.kernel.known.has_loops:
-            self.context.allow(watchdog.allowed(self.per_block, reference=False))
-            self.context.put("reserve", self.kernel.reserve)
+            self.context.set_budget(watchdog.allowed(self.per_block, reference=False))
+            self.context.set_slot("reserve", self.kernel.reserve)
 
     def check_ended(self) -> None:
         """Compiled code has stopped. Raises BudgetExceeded if a watchdog is why."""

@@ -58,7 +58,7 @@ def only_this_record(kernel: CompiledKernel, pc: int) -> Callable[[], Executable
     wide = program.records.view("int64")
     wide[:, :4] = program.library.stop
     wide[(pc - kernel.flow.code.address) // 4, :4] = whole.view("int64")[(pc - kernel.flow.code.address) // 4, :4]
-    how = kernel.choose()
+    how = kernel.choose_executable()
 
     def put_back() -> Executable:
         program.records[:] = whole
@@ -71,7 +71,7 @@ def compiled_alone(kernel: CompiledKernel, pc: int) -> Executable:
     """The instruction at `pc`, compiled as part of a kernel."""
     text, sites = generate(OneStep(kernel, pc), kernel.facts, host())
     loaded = LoadedCode(object_code(text, host(), keep=False, quick=True), host())
-    enter = kernel.choose().run
+    enter = kernel.choose_executable().run
     return Executable(enter, loaded.address("run_warp"), sites, True, (loaded, library(host(), kernel.facts.choices)))
 
 
@@ -129,11 +129,11 @@ class Chosen:
     def __init__(self, kernel: CompiledKernel, how: Executable) -> None:
         self.kernel, self.how = kernel, how
 
-    def choose(self) -> Executable:
+    def choose_executable(self) -> Executable:
         """The way."""
         return self.how
 
-    def spent(self, how: Executable, seconds: float) -> None:
+    def count_run_time(self, how: Executable, seconds: float) -> None:
         """Nothing follows from the time."""
 
     def __getattr__(self, name: str) -> Any:

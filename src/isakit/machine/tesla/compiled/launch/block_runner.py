@@ -19,7 +19,14 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.host_assist import finish, go_on, interruptible
-from isakit.machine.tesla.compiled.launch.repeated_launch import BOUND, SMALL, RepeatedLaunch, give, key_of, take
+from isakit.machine.tesla.compiled.launch.repeated_launch import (
+    BOUND,
+    SMALL,
+    RepeatedLaunch,
+    acquire_launch,
+    keep_launch,
+    key_of,
+)
 from isakit.machine.tesla.compiled.launch.resident_blocks import ALONE, ResidentBlocks
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import (
@@ -67,15 +74,15 @@ class Worker:
         registers = launch.code.registers
         return kernel.state_bytes, launch.warps, registers, launch.shared_limit, launch.local_limit, kernel.sites
 
-    def bind(self, run: NativeRun) -> None:
-        """Get ready for a launch."""
+    def bind_launch(self, run: NativeRun) -> None:
+        """Set what the context has of a launch, and forget what the one before left."""
         self.context.numbers[:] = run.context.numbers
         for name, address in self._own.items():
-            self.context.put(name, address)
+            self.context.set_slot(name, address)
         counted = run.kernel.facts.choices.pm_counters if run.kernel.known.reads_clock else ()
         self.counts = any(c not in ("none", "instructions") for c in counted)
         exactly = run.bounded or self.counts or run.kernel.facts.results
-        self.context.put("runs_on", 0 if exactly else SHORT)
+        self.context.set_slot("runs_on", 0 if exactly else SHORT)
         self.sites[:] = 0  # buffers may have gone
         if "l" in run.kernel.known.stored:
             self.local[:] = 0
@@ -83,12 +90,12 @@ class Worker:
     @property
     def turns(self) -> Array:
         """See `ServedWarps`."""
-        return np.array([[self.context.get("turn"), self.context.get("spun")]], np.int64)
+        return np.array([[self.context.get_slot("turn"), self.context.get_slot("spun")]], np.int64)
 
-    def prepare(self, how: Executable, patience: int) -> None:
+    def bind_executable(self, how: Executable, patience: int) -> None:
         """Set what depends on the tier: the function of a warp, and which registers are cleared before it starts."""
-        self.context.use(how, patience)
-        self.context.put("register_bytes", 128 * self.registers if how.clears or self.counts else 0)
+        self.context.set_executable(how, patience)
+        self.context.set_slot("register_bytes", 128 * self.registers if how.clears or self.counts else 0)
 
 
 class NativeRun:
@@ -108,16 +115,16 @@ class NativeRun:
         first_registers, masks, physid = _thread_numbers(launch)
         self.header = header = np.frombuffer(launch.header(0), np.uint8).copy()
         self.context = WorkerContext(self.bound, kernel)
-        put = self.context.put
-        put("first_registers", first_registers)
-        put("masks", masks)
-        put("physid_all", physid)
-        put("physid_period", launch.chip.tpcs * launch.chip.mps_per_tpc)
-        put("header", header)
-        put("header_bytes", len(header))
-        put("grid_x", launch.grid[0])
-        self.context.allow(self.budget)
-        put("reserve", self.reserve)
+        set_slot = self.context.set_slot
+        set_slot("first_registers", first_registers)
+        set_slot("masks", masks)
+        set_slot("physid_all", physid)
+        set_slot("physid_period", launch.chip.tpcs * launch.chip.mps_per_tpc)
+        set_slot("header", header)
+        set_slot("header_bytes", len(header))
+        set_slot("grid_x", launch.grid[0])
+        self.context.set_budget(self.budget)
+        set_slot("reserve", self.reserve)
         self.stats = Stats()
         self.blocks_done = 0
         self.waiting: list[Machine] = []  # blocks that may wait for others, which are resident together from then on
@@ -135,8 +142,8 @@ class NativeRun:
     def finish_from(self, code: int, worker: Worker) -> None:
         """Run what is left where compiled code has stopped; `code` is what it said. Raises MachineFault."""
         block, why = code >> 8, code & 0xFF
-        self.stats.instructions += worker.context.get("thread_count")
-        self.stats.warp_instructions += worker.context.get("warp_count")
+        self.stats.instructions += worker.context.get_slot("thread_count")
+        self.stats.warp_instructions += worker.context.get_slot("warp_count")
         todo = [(block + 1, self.launch.blocks)]
         if why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED:
             # By now it was the bound that held it up: nothing says that it waits for another block.
@@ -185,7 +192,7 @@ class NativeRun:
         def work() -> None:
             shape = Worker.shape_of(self)
             worker = self.kernel.worker(shape) or Worker(shape)
-            worker.bind(self)
+            worker.bind_launch(self)
             try:
                 while not failed and not self.stop[0]:
                     with lock:
@@ -198,8 +205,8 @@ class NativeRun:
                         failed.append(failure)
             finally:
                 with lock:
-                    self.stats.instructions += worker.context.get("thread_count")
-                    self.stats.warp_instructions += worker.context.get("warp_count")
+                    self.stats.instructions += worker.context.get_slot("thread_count")
+                    self.stats.warp_instructions += worker.context.get_slot("warp_count")
                 self.kernel.idle.append(worker)
 
         if threads == 1 and threading.current_thread() is not threading.main_thread():
@@ -222,23 +229,23 @@ class NativeRun:
         kernel = self.kernel.interpreted()
         residents = ResidentBlocks(self.launch, self.device, self.bound, kernel, machines, left, alone)
         if self.bounded:
-            residents.budget = max(0, self.context.get("remaining"))
+            residents.budget = max(0, self.context.get_slot("remaining"))
         try:
             interruptible(residents.run, self.stop)
         finally:
             self._count(residents)
             if residents.budget is not None:
-                self.context.allow(residents.budget)
+                self.context.set_budget(residents.budget)
         self.kernel.blocks_wait = self.kernel.blocks_wait or residents.widened
         return residents.not_begun
 
     def _chunk(self, worker: Worker, first: int, last: int) -> tuple[int, BaseException] | None:
         """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
         while first < last and not self.stop[0]:
-            how, started = self.kernel.choose(), time.thread_time()
-            worker.prepare(how, self.kernel.patience)
+            how, started = self.kernel.choose_executable(), time.thread_time()
+            worker.bind_executable(how, self.kernel.patience)
             code = how.run(worker.context.address, first, last, scheduler_ir.NEW)
-            self.kernel.spent(how, time.thread_time() - started)
+            self.kernel.count_run_time(how, time.thread_time() - started)
             if code & 0xFF == scheduler_ir.DONE:
                 return None
             block = code >> 8
@@ -270,12 +277,12 @@ class NativeRun:
         if interrupted and self.stop[0] and not self.waits:
             self._count(machine)
             return
-        left = max(0, worker.context.get("remaining")) if self.bounded else None
+        left = max(0, worker.context.get_slot("remaining")) if self.bounded else None
         if interrupted and self.launch.blocks > 1 and (left is None or left > self.reserve):
             self.waits, self.stop[0] = True, 1  # other workers stop at their next jump back
             self.waiting.append(machine)
             if left is not None:
-                self.context.allow(left)
+                self.context.set_budget(left)
             return
         before = machine.stats.warp_instructions
         asks = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.SERVED
@@ -288,13 +295,13 @@ class NativeRun:
         finally:
             self._count(machine)
             if self.bounded:
-                left = worker.context.get("remaining") - (machine.stats.warp_instructions - before)
-                worker.context.allow(left)
+                left = worker.context.get_slot("remaining") - (machine.stats.warp_instructions - before)
+                worker.context.set_budget(left)
 
     @staticmethod
     def _halted(worker: Worker) -> int:
         """The status of the warp at which compiled code stopped."""
-        return int(worker.states.column(state_layout.STATUS)[worker.context.get("halted_warp")])
+        return int(worker.states.column(state_layout.STATUS)[worker.context.get_slot("halted_warp")])
 
     def _count(self, machine: Machine | ResidentBlocks) -> None:
         self.stats.instructions += machine.stats.instructions
@@ -348,11 +355,11 @@ def execute(
 ) -> Stats:
     """Run a launch on compiled code. Raises NotCompiled where the reference engine is needed."""
     key = None if max_instructions is not None else key_of(launch, tier, portable)
-    prepared = None if key is None else take(launch, device, key)
+    prepared = None if key is None else acquire_launch(launch, device, key)
     if key is not None and prepared is not None:
         stats = prepared.again(launch)
         if stats.warp_instructions <= prepared.largest:
-            give(launch, device, key, prepared)
+            keep_launch(launch, device, key, prepared)
         return stats
     kernel = kernel_of(launch, tier, portable)
     bound = Bound(launch, device)
@@ -368,5 +375,5 @@ def execute(
     largest = SMALL if threads > 1 else BOUND
     if key is not None and stats.warp_instructions <= largest and not kernel.blocks_wait and not kernel.known.samples:
         shape = Worker.shape_of(run)
-        give(launch, device, key, lambda: RepeatedLaunch(run, kernel.worker(shape) or Worker(shape), largest))
+        keep_launch(launch, device, key, lambda: RepeatedLaunch(run, kernel.worker(shape) or Worker(shape), largest))
     return stats

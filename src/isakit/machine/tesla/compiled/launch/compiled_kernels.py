@@ -150,8 +150,8 @@ class CompiledKernel:
         """Instructions of a budget that are left to the reference machine: more than there are between two jumps."""
         return self.known.count + 1
 
-    def choose(self) -> Executable:
-        """How to run the next blocks."""
+    def choose_executable(self) -> Executable:
+        """Return how the next blocks run: compiled, once that is there."""
         chosen = self.compiled or self._interpreted
         assert chosen is not None
         return chosen
@@ -174,8 +174,8 @@ class CompiledKernel:
             self.idle.append(worker)
         return None
 
-    def spent(self, how: Executable, seconds: float) -> None:
-        """Blocks have run: a kernel that was interpreted for long gets compiled in the background.
+    def count_run_time(self, how: Executable, seconds: float) -> None:
+        """Count the time that blocks have run: a kernel interpreted for long gets compiled in the background.
 
         `seconds`: of the processor, so that other work on the machine does not make kernels seem worth compiling.
         """

@@ -55,8 +55,8 @@ class ServedWarps:
         self.barriers = np.zeros((self.blocks, 16, 2), np.uint32)
         self.turns = np.zeros((self.blocks, 2), np.int64)
         self.context = WorkerContext(bound, kernel)
-        self.context.put("block_warps", per_block)
-        self.context.put("sites", np.zeros(max(1, kernel.sites), np.uint64))
+        self.context.set_slot("block_warps", per_block)
+        self.context.set_slot("sites", np.zeros(max(1, kernel.sites), np.uint64))
         threads = 32 * per_block
         # What belongs to a block: slot -> (address for the first block, bytes from one block to the next).
         self._of_block = {
@@ -66,7 +66,7 @@ class ServedWarps:
         }
         shared = state.spaces.get("s")
         if shared is None:
-            self.context.put("shared_limit", 0)
+            self.context.set_slot("shared_limit", 0)
         else:
             self._of_block["shared"] = cast(OwnSpace, shared).memory.bytes.ctypes.data, self.launch.shared_limit
         if "l" in state.spaces:
@@ -74,8 +74,8 @@ class ServedWarps:
             states.local = aligned(self.blocks * step)
             self._of_block["local"] = states.local.ctypes.data, step
         else:
-            self.context.put("local_limit", 0)
-            self.context.put("local", aligned(state_layout.NO_LOCAL))
+            self.context.set_slot("local_limit", 0)
+            self.context.set_slot("local", aligned(state_layout.NO_LOCAL))
 
     # --- running --------------------------------------------------------------------------------------------
     def run(self) -> bool:
@@ -96,7 +96,7 @@ class ServedWarps:
 
     def turn(self) -> bool:
         """Let every warp that can go on have a turn; whether some can go on after it."""
-        self.context.put("one_round", 1)
+        self.context.set_slot("one_round", 1)
         status = self.states.column(state_layout.STATUS)
         for block in np.flatnonzero((status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)).tolist():
             self._enter(block)
@@ -113,23 +113,23 @@ class ServedWarps:
         return bool((self.states.column(state_layout.STATUS) == state_layout.FINISHED).all())
 
     def _enter(self, block: int) -> None:
-        how, started = self.kernel.choose(), time.thread_time()
-        self.context.use(how, self.kernel.turn if how.resumes else self.kernel.patience)
+        how, started = self.kernel.choose_executable(), time.thread_time()
+        self.context.set_executable(how, self.kernel.turn if how.resumes else self.kernel.patience)
         self._run_block(how, block)
-        self.kernel.spent(how, time.thread_time() - started)
+        self.kernel.count_run_time(how, time.thread_time() - started)
 
     def _run_block(self, how: Executable, block: int) -> None:
         """Let the warps of a block have their turns, from where they were left."""
-        put = self.context.put
+        set_slot = self.context.set_slot
         for slot, (start, step) in self._of_block.items():
-            put(slot, start + block * step)
-        put("ended", self._ended(block))
-        put("limits", 0)
+            set_slot(slot, start + block * step)
+        set_slot("ended", self._ended(block))
+        set_slot("limits", 0)
         turn, spun = self.turns[block].tolist()
-        put("turn", turn)
-        put("spun", spun)
+        set_slot("turn", turn)
+        set_slot("spun", spun)
         how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
-        self.turns[block] = self.context.get("turn"), self.context.get("spun")
+        self.turns[block] = self.context.get_slot("turn"), self.context.get_slot("spun")
 
     # --- one instruction ------------------------------------------------------------------------------------
     def _serve(self, pc: int, warps: Array) -> None:
@@ -156,7 +156,7 @@ class ServedWarps:
             return
         states.from_files(state.files, step.writes, where)
         states.count(state_layout.ISSUED)[where] += 1
-        self.context.allow(self.context.get("remaining") - len(warps))
+        self.context.set_budget(self.context.get_slot("remaining") - len(warps))
         states.count(state_layout.THREADS)[where] += lanes_of(masks).sum(axis=1)
         states.column(state_layout.PC)[where] = op.following
         status[where] = state_layout.READY
@@ -261,8 +261,8 @@ def _wave(machine: Machine, bound: Bound, kernel: CompiledKernel, budget: int | 
     states = WarpStates(len(machine.warps), kernel.state_bytes)
     warps = ServedWarps(bound, kernel, machine.state, states, machine.launch.warps)
     if budget is not None:
-        warps.context.allow(budget)
-        warps.context.put("reserve", kernel.reserve)
+        warps.context.set_budget(budget)
+        warps.context.set_slot("reserve", kernel.reserve)
     from_machine(machine, states, warps.barriers, warps.turns)
     try:
         return warps.run()

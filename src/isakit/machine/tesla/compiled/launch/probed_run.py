@@ -293,12 +293,12 @@ class ProbedRun:
                 return why
 
     def _begin(self, context: Slots, left: int, until: int) -> None:
-        context.put("uops", address_of(self._layers))
-        context.allow(left)
-        context.put("reserve", -1)  # the guards are the ones to see where the budget ends
-        context.put("turn_length", UNLIMITED)
-        context.put("ordered", 1)
-        context.put("stop", address_of(self.stop))
+        context.set_slot("uops", address_of(self._layers))
+        context.set_budget(left)
+        context.set_slot("reserve", -1)  # the guards are the ones to see where the budget ends
+        context.set_slot("turn_length", UNLIMITED)
+        context.set_slot("ordered", 1)
+        context.set_slot("stop", address_of(self.stop))
         self.stop[0] = 0
         self._memory.set("who", 0)
         if self._probes is not None:
@@ -325,8 +325,8 @@ class ProbedRun:
         served = _Served(self._native.bound, kernel, machine.state, states, machine.launch.warps)
         machine.blocks[0].turn = self.current
         from_machine(machine, states, served.barriers, served.turns)
-        how = kernel.choose()
-        served.context.use(how, UNLIMITED)
+        how = kernel.choose_executable()
+        served.context.set_executable(how, UNLIMITED)
         status = states.column(state_layout.STATUS)
         who = stopped = 0
         try:
@@ -359,9 +359,9 @@ class ProbedRun:
         _, first, end, _ = machine.schedule()
         shape = Worker.shape_of(native)
         worker = self.kernel.worker(shape) or Worker(shape)
-        worker.bind(native)
-        how = self.kernel.choose()
-        worker.prepare(how, UNLIMITED)
+        worker.bind_launch(native)
+        how = self.kernel.choose_executable()
+        worker.bind_executable(how, UNLIMITED)
         self._begin(worker.context, left, until)
         code = how.run(worker.context.address, first, end, scheduler_ir.NEW)
         why, block = code & 0xFF, code >> 8
@@ -374,12 +374,12 @@ class ProbedRun:
         before = stats.instructions, stats.warp_instructions
         machine.set_schedule((block, block + 1, end, -1))
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
-        served = worker.states.column(state_layout.STATUS)[context.get("halted_warp")] == state_layout.SERVED
+        served = worker.states.column(state_layout.STATUS)[context.get_slot("halted_warp")] == state_layout.SERVED
         to_machine(worker.states, worker.barriers.reshape(1, 16, 2), worker.turns, machine)
         if done:  # the last block is among those that were counted
             stats.instructions, stats.warp_instructions = before
-        stats.instructions += context.get("thread_count")
-        stats.warp_instructions += context.get("warp_count")
+        stats.instructions += context.get_slot("thread_count")
+        stats.warp_instructions += context.get_slot("warp_count")
         self.kernel.idle.append(worker)
         self.current = machine.blocks[0].turn
         if done or (served and self.position < until):

@@ -41,7 +41,7 @@ class RepeatedLaunch:
         self.run, self.worker, self.largest = run, worker, largest
         self.device, self.version = run.device, run.device.version
         self.constants, self.choices = dict(run.launch.constants), run.launch.choices
-        worker.bind(run)
+        worker.bind_launch(run)
 
     def fits(self, launch: Launch) -> bool:
         """Whether nothing but parameters and allocations differs; device, program and key are the same."""
@@ -52,9 +52,9 @@ class RepeatedLaunch:
         bound = self.run.bound
         bound.memory, bound.ranges, self.version = self.device.memory.bytes, self.device.ranges, self.device.version
         for slots in (self.worker.context, self.run.context):
-            slots.put("memory", bound.memory)
-            slots.put("ranges", bound.ranges)
-            slots.put("range_count", len(bound.ranges))
+            slots.set_slot("memory", bound.memory)
+            slots.set_slot("ranges", bound.ranges)
+            slots.set_slot("range_count", len(bound.ranges))
         self.worker.sites[:] = 0
 
     def again(self, launch: Launch) -> Stats:
@@ -64,18 +64,21 @@ class RepeatedLaunch:
         run.begin(launch)
         if self.version != self.device.version:
             self._look_at_allocations()
-        how = run.kernel.choose()
-        self.worker.prepare(how, run.kernel.patience)
-        context.allow(BOUND)
-        context.put("thread_count", 0)
-        context.put("warp_count", 0)
+        how = run.kernel.choose_executable()
+        self.worker.bind_executable(how, run.kernel.patience)
+        context.set_budget(BOUND)
+        context.set_slot("thread_count", 0)
+        context.set_slot("warp_count", 0)
         began = time.thread_time()
         code = how.run(context.address, 0, launch.blocks, scheduler_ir.NEW)
-        run.kernel.spent(how, time.thread_time() - began)
+        run.kernel.count_run_time(how, time.thread_time() - began)
         if code & 0xFF == scheduler_ir.DONE:
-            run.stats.instructions, run.stats.warp_instructions = context.get("thread_count"), context.get("warp_count")
+            run.stats.instructions, run.stats.warp_instructions = (
+                context.get_slot("thread_count"),
+                context.get_slot("warp_count"),
+            )
         else:
-            context.allow(UNLIMITED)
+            context.set_budget(UNLIMITED)
             run.finish_from(code, self.worker)
         run.stats.seconds = time.perf_counter() - started
         return run.stats
@@ -90,13 +93,13 @@ def key_of(launch: Launch, tier: str, portable: bool) -> Key:
     )  # fmt: skip
 
 
-def take(launch: Launch, device: DeviceMemory, key: Key) -> RepeatedLaunch | None:
-    """What is ready for a launch; used by one launch at a time."""
+def acquire_launch(launch: Launch, device: DeviceMemory, key: Key) -> RepeatedLaunch | None:
+    """Take what is ready for a launch out of what is kept, for this launch alone; None where nothing is."""
     found: RepeatedLaunch | None = device.prepared.pop((launch.code, key), None)
     return found if found is not None and found.fits(launch) else None
 
 
-def give(
+def keep_launch(
     launch: Launch, device: DeviceMemory, key: Key, prepared: Callable[[], RepeatedLaunch] | RepeatedLaunch
 ) -> None:
     """Keep what is ready for the next launch of the shape.

@@ -51,43 +51,43 @@ class _Block:
         self.states = WarpStates(len(machine.warps), kernel.state_bytes)
         self.warps = ServedWarps(bound, kernel, machine.state, self.states, len(machine.warps))
         self.used_up = False  # in the last turn a warp executed as much as it may, and did not come to a barrier
-        self.take()
+        self.read_machine()
 
-    def take(self) -> None:
+    def read_machine(self) -> None:
         """Go on from what the machine says."""
         from_machine(self.machine, self.states, self.warps.barriers, self.warps.turns)
 
-    def give(self) -> None:
+    def update_machine(self) -> None:
         """Bring the machine up to date."""
         to_machine(self.states, self.warps.barriers, self.warps.turns, self.machine)
 
     def turn(self, budget: int | None) -> bool:
         """Let every warp have a turn; whether the block has ended. Raises MachineFault, BudgetExceeded."""
         if budget is not None:
-            self.warps.context.allow(budget)
-            self.warps.context.put("reserve", self.warps.kernel.reserve)
+            self.warps.context.set_budget(budget)
+            self.warps.context.set_slot("reserve", self.warps.kernel.reserve)
         goes_on = self.warps.turn()
-        self.used_up = self.warps.context.get("limits") != 0
+        self.used_up = self.warps.context.get_slot("limits") != 0
         if goes_on:
             return False
         if self.warps.finished:
-            self.give()
+            self.update_machine()
             return True
         if self.warps.bound.stop[0]:
             return False
         before = self.executed
-        self.give()
+        self.update_machine()
         left = None if budget is None else budget - (self.machine.stats.warp_instructions - before)
         try:
             self.machine.run(max_instructions=REFERENCE_TURN if left is None else min(left, REFERENCE_TURN))
         except BudgetExceeded:
             self.used_up = True
-            self.take()
+            self.read_machine()
             if left is not None and left <= REFERENCE_TURN:
                 raise
             return False
         except MachineFault:
-            self.take()
+            self.read_machine()
             raise
         return True
 
@@ -160,7 +160,7 @@ class ResidentBlocks:
             self._rounds()
         finally:
             for b in self._blocks:
-                b.give()
+                b.update_machine()
                 self._count(b.machine)
 
     def _rounds(self) -> None:
@@ -252,13 +252,13 @@ class ResidentBlocks:
         polled: list[str] = []
         first: MachineFault | None = None
         for b in self._blocks:
-            b.give()
+            b.update_machine()
             for w in b.machine.warps:
                 if w.status != "ready" or len(polled) >= POLLED:
                     continue
                 first = first or b.machine.fault("BLOCKS_WAIT", w.pc, warp=w)
                 polled.append(f"block {b.machine.blocks[0].index} warp {w.index} reads {_polls(b.machine, w)}")
-            b.take()
+            b.read_machine()
         assert first is not None
         others = sum(last - start for start, last in self.not_begun)
         held = f"the {len(self._blocks)} resident blocks repeat themselves: " + "; ".join(polled)

@@ -82,24 +82,24 @@ class Slots:
         self.address = address_of(self.numbers)
         self._kept: dict[str, Array] = {}
 
-    def put(self, name: str, value: int | Array) -> None:
+    def set_slot(self, name: str, value: int | Array) -> None:
         """Set a slot to a number or to the address of an array."""
         if isinstance(value, np.ndarray):
             self._kept[name] = value
             value = address_of(value)
         self.numbers[_INDEX[name]] = value
 
-    def allow(self, instructions: int) -> None:
+    def set_budget(self, instructions: int) -> None:
         """Bound what may still be executed; more than the slot holds is no bound."""
-        self.put("remaining", min(instructions, UNLIMITED))
+        self.set_slot("remaining", min(instructions, UNLIMITED))
 
-    def use(self, how: Executable, turn: int) -> None:
+    def set_executable(self, how: Executable, turn: int) -> None:
         """Run warps in a certain way, in turns of so many instructions."""
-        self.put("run_warp", how.run_warp)
-        self.put("turn_length", turn)
-        self.put("paused", state_layout.READY if how.resumes else state_layout.INTERRUPTED)
+        self.set_slot("run_warp", how.run_warp)
+        self.set_slot("turn_length", turn)
+        self.set_slot("paused", state_layout.READY if how.resumes else state_layout.INTERRUPTED)
 
-    def get(self, name: str) -> int:
+    def get_slot(self, name: str) -> int:
         """The number in a slot."""
         return int(self.numbers[_INDEX[name]])
 
