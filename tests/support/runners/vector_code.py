@@ -38,7 +38,7 @@ def run_function(
         plan.uniforms[name] = shared, rows.shape[1]
         shared += rows.size + rows.size % 2
     for k, (name, kind) in enumerate(outputs.items()):
-        plan.outputs[name] = 4 * k, words(kind)
+        plan.outputs[name] = 5 * k, words(kind)  # which is odd for some
     code = compile_program(f, plan, Registers(at), LiteralPool())
     lines = code.text(shared).lines
     core = usse.Core(lanes)

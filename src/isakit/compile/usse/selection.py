@@ -76,6 +76,11 @@ class Dest:
         return self.v.cls.file == "i"
 
     @property
+    def start(self) -> int:
+        """The register of the first element, counted from an even one: outputs may begin at an odd one."""
+        return self.first + (self.v.color or 0 if self.v.fixed else 0)
+
+    @property
     def covers(self) -> bool:
         """Whether nothing else lies in its registers, so that channels can be written two at a time."""
         if self.internal or self.ty != "f16":
@@ -281,7 +286,7 @@ class UsseSelection(Selection):
         """
         if d.internal or d.ty == "f16":
             return list(range(d.first, d.first + d.count))
-        return [(d.first + k) % 2 for k in range(d.count)]
+        return [(d.start + k) % 2 for k in range(d.count)]
 
     def operand(self, reach: hw.Reach, s: Source, lanes: list[int]) -> OperandReg | FixedView | None:
         """Return a source as the operand of an instruction, None where it cannot be one."""
@@ -405,7 +410,7 @@ class UsseSelection(Selection):
         """Return the parts of a destination that one instruction writes: all, or two f32 at a time."""
         if d.internal or d.ty == "f16":
             return [(0, d.count)]
-        cuts = [0, *(k for k in range(1, d.count) if (d.first + k) % 2 == 0), d.count]
+        cuts = [0, *(k for k in range(1, d.count) if (d.start + k) % 2 == 0), d.count]
         return list(pairwise(cuts))
 
     def emit_to(self, op: hw.UsseOp, d: Dest, *sources: Source) -> MIns:
