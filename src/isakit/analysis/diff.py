@@ -386,7 +386,7 @@ def diff_kernels(a: Sequence[tuple[str, Program]], b: Sequence[tuple[str, Progra
 
 
 def _names(name: str, program: Program, exact: bool) -> tuple[str, ...]:
-    """Return by what programs are matched: their name, at first with what they are for."""
+    """Return the keys by which programs are matched: their name, at first with what they are for."""
     return (name, program.variant, program.program_type) if exact else (name,)
 
 

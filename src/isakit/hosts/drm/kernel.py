@@ -179,7 +179,7 @@ class Client:
         return 0
 
     def notifier_new(self, a: bytearray) -> int:
-        """Return room in the notifier object."""
+        """Allocate room in the notifier object."""
         channel, handle, size, _ = struct.unpack_from("<IIII", a)
         struct.pack_into("<IIII", a, 0, channel, handle, size, 0)
         return 0

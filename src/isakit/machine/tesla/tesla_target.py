@@ -119,7 +119,7 @@ class TeslaTarget(Target):
         return np.array(code.units, "<u4").tobytes()[start : start + size]
 
     def _access(self, space: str, address: int, size: int, thread: int, data: bytes | None = None) -> object:
-        """Return as if `size` lanes at the thread's place accessed one byte each."""
+        """Access memory as if `size` lanes at the thread's place accessed one byte each."""
         state = self.machine.state
         addresses = np.arange(address, address + size, dtype=np.uint32)
         lanes = Lanes(np.full(size, thread), size)
