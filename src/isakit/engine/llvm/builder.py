@@ -94,7 +94,7 @@ class Builder:
     def named(self, name: str, value: Ref) -> Ref:
         """Give the value that was written last a name of its own."""
         start = f"  {value.text} = "
-        if not self.lines[-1].startswith(start):
+        if not self.lines or not self.lines[-1].startswith(start):
             raise IrTypeError(f"{value!r} is not the value that was written last")
         self._count -= 1
         self.lines[-1] = f"  {name} = {self.lines[-1][len(start) :]}"
