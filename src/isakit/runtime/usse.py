@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -90,7 +90,8 @@ def run(
             image; in a plain list four pixels in a row are a quad. `back_facing` (bool, for all or for each) is what
             programs read in g16.
         uniforms: by name: scalars, vectors, or arrays [array size, components]; what is not given is 0.
-        textures: by the sampler's name: a `Texture` or `Volume`, or an array of texels.
+        textures: by the sampler's name: a `Texture` or `Volume`, or an array of texels; for an array of samplers a list
+            of them.
         buffers: uniform buffers in memory, by name or number: arrays, changed in place by stores.
         target: the colours there before, for fragment shaders that read them from o0: [pixels, components] or an image.
         count: the number of invocations, where no input tells it.
@@ -402,9 +403,20 @@ def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
     out: dict[int, Texture] = {}
     for name, value in given.items():
         p = layout.find(known, name, "sampler")
-        if not isinstance(value, Texture):
-            value = Cube(value) if p.semantic_index & 16 else Volume(value) if np.ndim(value) == 4 else Texture(value)
-        if p.semantic_index & 16 and not isinstance(value, Cube):
-            raise LaunchError(f"the sampler {name!r} takes a cube map: six faces, or a Cube")
-        out[p.resource_index] = value
+        texels: list[Any] = [value]
+        if isinstance(value, list | tuple) and p.array_size > 1:
+            texels = list(cast("Sequence[Any]", value))
+        if len(texels) > max(p.array_size, 1):
+            raise LaunchError(f"the sampler {name!r} has {p.array_size} elements, not {len(texels)}")
+        for k, one in enumerate(texels):
+            out[p.resource_index + k] = _texture(p, name, one)
     return out
+
+
+def _texture(p: GxpParameter, name: str, value: Any) -> Texture:
+    """Return the texture for a sampler, or for an element of an array of them."""
+    if not isinstance(value, Texture):
+        value = Cube(value) if p.semantic_index & 16 else Volume(value) if np.ndim(value) == 4 else Texture(value)
+    if p.semantic_index & 16 and not isinstance(value, Cube):
+        raise LaunchError(f"the sampler {name!r} takes a cube map: six faces, or a Cube")
+    return value

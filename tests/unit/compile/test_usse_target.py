@@ -337,3 +337,22 @@ def test_what_runs_once_leaves_room_for_the_rest(tmp_path: Path) -> None:
         x, y = (np.float32(n % 3 / 4) for n in (k, (k - 1) % 24))
         want = fused(want, np.full(4, x + y, np.float32), np.full(4, x, np.float32))
     assert got.color[0].tolist() == want.tolist()
+
+
+def test_an_array_of_samplers(tmp_path: Path) -> None:
+    b = started()
+    uv = b.op(v.INPUT("uv", "f32x2"))
+    swapped = b.op(v.SWIZZLE("yx"), uv)
+    both = b.op(
+        v.VADD, b.op(v.SAMPLE("t[1]", "2d", "", "f32x4"), uv), b.op(v.SAMPLE("t[0]", "2d", "", "f32x4"), swapped)
+    )
+    b.emit(v.OUTPUT("color"), [both], ())
+    interface = ShaderInterface(
+        "fragment", [ShaderInput("uv", "TEXCOORD0", 2)], [], [ShaderSampler("t", array=2)], COLOR
+    )
+    shader = loaded((b.function, interface), tmp_path)
+    one, two = np.full((1, 1, 4), 0.25, np.float32), np.full((1, 1, 4), 0.5, np.float32)
+    got = usse.run(shader, varyings={"texcoord0": [[0.5, 0.5]]}, textures={"t": [one, two]})
+    assert got.color.tolist() == [[0.75] * 4]
+    with pytest.raises(isakit.LaunchError, match="2 elements, not 3"):
+        usse.run(shader, varyings={"texcoord0": [[0.5, 0.5]]}, textures={"t": [one, two, one]})
