@@ -32,6 +32,7 @@ QUICK = (
     "texts",
     "containers",
     "ptx-texts",
+    "shading-texts",
     "hostile",
     "interrupts",
     "threads",
