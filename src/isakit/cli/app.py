@@ -19,7 +19,7 @@ BAD_INPUT, USAGE, FAULT = 1, 2, 3
 COMMANDS = {
     "dis": "Disassemble a program file.",
     "asm": "Assemble a source text.",
-    "cc": "Compile a kernel from PTX, CUDA C, OpenCL C or Python, or a shader from Cg or GLSL.",
+    "cc": "Compile a kernel (PTX, C, Python) or a shader (Cg, GLSL).",
     "psp2cgc": "Compile a Cg shader with the options of Sony's compiler.",
     "nvcc": "Build whole .cu files, with the options of nvcc.",
     "explain": "Say what every bit of an instruction means.",

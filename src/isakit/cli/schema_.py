@@ -18,7 +18,7 @@ def verbs_with_json() -> list[str]:
     return sorted(["export", *(v for v in COMMANDS if v not in _WITHOUT)])
 
 
-_WITHOUT = {"schema", "completion", "lsp", "man", "export"}
+_WITHOUT = {"schema", "completion", "lsp", "man", "export", "nvcc", "psp2cgc"}
 
 
 def output(verb: str) -> Output:
