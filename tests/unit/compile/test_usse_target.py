@@ -356,3 +356,26 @@ def test_an_array_of_samplers(tmp_path: Path) -> None:
     assert got.color.tolist() == [[0.75] * 4]
     with pytest.raises(isakit.LaunchError, match="2 elements, not 3"):
         usse.run(shader, varyings={"texcoord0": [[0.5, 0.5]]}, textures={"t": [one, two, one]})
+
+
+def one_input(semantic: str, target: str = "f16x4", uniforms: int = 0) -> Made:
+    """Return a program that writes an input, or an element of an array of so many uniforms."""
+    b = started()
+    value = b.op(v.UNIFORM("many", uniforms - 1, "f32x4")) if uniforms else b.op(v.INPUT("in", "f32x4"))
+    b.emit(v.OUTPUT("color"), [value], ())
+    several = [ShaderUniform("many", 4, array=uniforms)] if uniforms else []
+    return b.function, ShaderInterface("fragment", [ShaderInput("in", semantic, 4)], several, [], COLOR, target)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (one_input("TEXCOORD10"), "`in`: inputs of semantic TEXCOORD10 are not supported"),
+        (one_input("SPRITECOORD"), "`in`: inputs of semantic SPRITECOORD are not supported"),
+        (one_input("COLOR0", "u8x4"), "colours as u8x4 are not supported"),
+        (one_input("COLOR0", uniforms=100_000), "the uniforms take 400000 words"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_refused(made: Made, message: str) -> None:
+    with pytest.raises(isakit.CompileError, match=message):
+        compile_shader_ir(*made)

@@ -31,7 +31,9 @@ from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.instruction_sets import isa as sgx543
 
 SDK, COMPILER = 0x350, 0
-UNITS = 16
+UNITS, TEXCOORDS = 16, 10
+TARGETS = ("f16x4", "f32x4", "f16x2", "f32x2", "f16", "f32")
+"""Kinds that the colour of a fragment program can have."""
 MOST_UNIFORMS, FEWER_UNIFORMS = 104, 72
 """Registers that uniforms take at most; if that is not enough for them and some stay in memory, the others."""
 ROOM = 24
@@ -90,6 +92,8 @@ class ShaderCompilation:
         """Compile it."""
         f, interface = self.f, self.interface
         fetches: list[Fetch] = []
+        if not self.vertex and interface.target not in TARGETS:
+            raise self.error(f"colours as {interface.target} are not supported; {', '.join(TARGETS)} are")
         optimized(f, EARLY)
         if not self.vertex:
             facing_is_a_condition(f, interface)
@@ -232,6 +236,8 @@ class ShaderCompilation:
                 at += sizes[u.name] + sizes[u.name] % 2
             self.plan.addresses = list(range(end, end + -(-at // STRETCH)))
             end += len(self.plan.addresses)
+            if end > SHARED:
+                raise self.error(f"the uniforms take {self.near + at} words, more than the shader can address")
         for name in dict.fromkeys(SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE):
             end += end % 2
             self.plan.textures[name] = end
@@ -354,8 +360,9 @@ def _stride(u: ShaderUniform) -> int:
 
 
 def _source(i: ShaderInput) -> str | None:
-    if i.semantic.startswith("TEXCOORD"):
-        return f"texcoord{int(i.semantic[8:] or 0)}"
+    number = i.semantic[8:] or "0"
+    if i.semantic.startswith("TEXCOORD") and number.isdigit() and int(number) < TEXCOORDS:
+        return f"texcoord{int(number)}"
     return SOURCES.get(i.semantic)
 
 
