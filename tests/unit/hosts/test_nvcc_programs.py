@@ -136,6 +136,8 @@ def test_dependencies_and_preprocessed_text_go_where_they_are_asked_to(kernel: P
     assert "stdio.h" in nvcc("-M", "d.cu", folder=kernel).stdout
     nvcc("-E", "d.cu", "-o", "d.ii", folder=kernel)
     assert "int n = 3;" in (kernel / "d.ii").read_text()
+    nvcc("-cuda", "d.cu", folder=kernel)
+    assert "int n = 3;" in (kernel / "d.cu.cpp.ii").read_text()
 
 
 def test_the_version_is_one_that_build_systems_read(tmp_path: Path) -> None:

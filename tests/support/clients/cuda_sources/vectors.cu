@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     CALL(cudaEventElapsedTime(&ms, start, stop));
     int wrong = !(ms >= 0);
     for (int i = 0; i < n; i++) wrong += h_c[i] != 3.0f * i;
-    add<<<1, 1024>>>(d_a, d_b, d_c, n);
+    add << <1, 1024>> > (d_a, d_b, d_c, n); // too many threads, and spaces that nvcc took
     wrong += cudaGetLastError() != cudaErrorInvalidConfiguration;
     return verdict("vectors", wrong);
 }

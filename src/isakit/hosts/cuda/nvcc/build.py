@@ -6,7 +6,9 @@ with the fat binary of that code inside and the calls that register it. The link
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -32,7 +34,15 @@ VERSION = (5, 0)
 _LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".ptx": "ptx",
               ".cubin": "cubin"}  # fmt: skip
 _LINKED = {".o": "object", ".obj": "object", ".a": "library", ".so": "library"}
-_SUFFIX = {"compile": ".o", "lib": ".o", "link": ".o", "cubin": ".cubin", "fatbin": ".fatbin", "ptx": ".ptx"}
+_SUFFIX = {
+    "compile": ".o",
+    "lib": ".o",
+    "link": ".o",
+    "cubin": ".cubin",
+    "fatbin": ".fatbin",
+    "ptx": ".ptx",
+    "cuda": ".cu.cpp.ii",
+}
 _TOOLKIT_LIBRARIES = ("cublas", "cufft", "curand", "cusparse", "npp", "cudpp", "cutil", "cusolver", "cudnn")
 _WITH_RUNTIME = {"cudart", "cudart_static", "cudadevrt"}
 
@@ -122,7 +132,7 @@ class _Build:
         makes = {
             "preprocess": self.preprocess, "generate-dependencies": self.dependencies,
             "generate-nonsystem-dependencies": self.dependencies, "ptx": self.ptx, "cubin": self.cubin,
-            "fatbin": self.fatbin, "compile": self.object,
+            "fatbin": self.fatbin, "compile": self.object, "cuda": self.preprocess,
         }  # fmt: skip
         if action in makes:
             for source in sources:
@@ -170,14 +180,26 @@ class _Build:
     def _doubles_are_floats(self, text: str, arch: int) -> bool:
         return arch < 13 and not self.warned_double and ".f64" in text and "disable-warnings" not in self.options
 
+    def launches(self, source: Source) -> list[str]:
+        """Return options that make `<< <...>> >` of a source the launch that nvcc takes it for."""
+        text = Path(source.path).read_bytes()
+        joined = _joined_launches(text)
+        if joined == text:
+            return []
+        made, overlay = self.folder / f"{source.stem}.joined.cu", self.folder / f"{source.stem}.overlay"
+        made.write_bytes(joined)
+        seen = {"name": os.path.abspath(source.path), "type": "file", "external-contents": str(made)}
+        overlay.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": [seen]}))
+        return ["-ivfsoverlay", str(overlay)]
+
     def ptx_of(self, source: Source, arch: int) -> str:
         if source.language == "ptx":
             return Path(source.path).read_bytes().decode("utf-8", "replace")
         if source.language != "cu":
             raise OptionError(f"{source.path}: only .cu and .ptx files have device code")
         out = self.folder / f"{source.stem}.{arch}.ptx"
-        command = [*self.tools.device(arch), *COMMON, *self._fast(), *self.common(source), "-w", "-S", "-o", str(out),
-                   source.path]  # fmt: skip
+        command = [*self.tools.device(arch), *COMMON, *self._fast(), *self.common(source), *self.launches(source),
+                   "-w", "-S", "-o", str(out), source.path]  # fmt: skip
         self.clang(command, source)
         return "" if self.dry else for_arch(out.read_text("utf-8"), arch)
 
@@ -276,7 +298,8 @@ class _Build:
             fat.write_bytes(data)
             if {"keep", "save-temps"} & set(self.options.given) and not self.dry:
                 _write(Path(self.options.last("keep-dir", "."), f"{source.stem}.fatbin"), data)
-            command = [*self.tools.hosted(), *self.common(source), *self._loud(), *self.host_options(),
+            command = [*self.tools.hosted(), *self.common(source), *self.launches(source), *self._loud(),
+                       *self.host_options(),
                        "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), *self.rules(source, output),
                        "-c", source.path, "-o", str(out)]  # fmt: skip
             self.clang(_for_clang(command), source)
@@ -289,7 +312,8 @@ class _Build:
         return [] if "-W" in words and "disable-warnings" not in self.options else ["-w"]
 
     def preprocess(self, source: Source, output: Path) -> None:
-        self._preprocessed(source, ["-E"], output if "output-file" in self.options else None)
+        to_file = "output-file" in self.options or "cuda" in self.options
+        self._preprocessed(source, ["-E"], output if to_file else None)
 
     def dependencies(self, source: Source, output: Path) -> None:
         o = self.options
@@ -390,6 +414,14 @@ def _write(output: Path, data: bytes, executable: bool = False) -> None:
 _WARNINGS = ("-Wno-builtin-macro-redefined", "-Wno-c++11-narrowing", "-Wno-reserved-user-defined-literal",
              "-Wno-register")  # fmt: skip
 """What clang refuses and compilers of the time took."""
+_LAUNCH = re.compile(rb"<<([ \t]*)<([^;{}<>]*?)>>([ \t]*)>(?=\s*\()")
+
+
+def _joined_launches(text: bytes) -> bytes:
+    """Join the signs of launches that are written with spaces in them; every other sign keeps its place."""
+    return _LAUNCH.sub(rb"<<<\1\2>>>\3", text)
+
+
 _UNKNOWN_TO_CLANG = ("-fno-tree-", "-ftree-", "-finline-limit", "-fno-default-inline", "--param", "-fopt-info")
 
 

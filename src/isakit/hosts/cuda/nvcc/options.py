@@ -113,7 +113,7 @@ _TABLE = """
 -dc --device-c | flag | refused: a file's device code is whole in itself; compile with -c
 -dw --device-w | flag | the same as -c
 -dlink --device-link | flag | refused: a file's device code is whole in itself; there is nothing to link
--cuda --cuda | flag | refused: there is no C++ between a .cu file and its object
+-cuda --cuda | flag | preprocess to FILE.cu.cpp.ii, which is CUDA C still: compile it with -x cu
 -gpu --gpu | flag | refused: there is no .gpu between a .cu file and its PTX
 -run --run | flag | refused: link, then run with `isakit cuda`
 -deviceemu --device-emulation | flag | refused: kernels run on a simulated chip; use `isakit cuda`
@@ -135,7 +135,7 @@ ROWS = _rows()
 _NAMES = {name: row for row in ROWS for name in row.names}
 _JOINED = ("-I", "-L", "-l", "-D", "-U", "-O")
 """Options whose value may follow without a space."""
-_ACTIONS = ("cubin", "fatbin", "ptx", "preprocess", "generate-dependencies", "generate-nonsystem-dependencies",
+_ACTIONS = ("cubin", "fatbin", "ptx", "cuda", "preprocess", "generate-dependencies", "generate-nonsystem-dependencies",
             "compile", "device-w", "lib", "link")  # fmt: skip
 NEWEST = 13
 """The newest architecture there is code for."""

@@ -57,7 +57,7 @@ __ISAKIT_DEVICE double __isakit_exp_tail(double r)
 /* e^(x + low) 2^more */
 __ISAKIT_DEVICE double __isakit_exp(double x, double low, int more)
 {
-    x = x > 1500.0 ? 1500.0 : x < -1500.0 ? -1500.0 : x;
+    x = x > 1000.0 ? 1000.0 : x < -1000.0 ? -1000.0 : x;
     double n = rint(x * 1.4426950408889634), r = fma(n, -0.69314718055994529, x);
     double small = fma(n, -2.3190468138462996e-17, low), sum = 1.0 + r, lost = r - (sum - 1.0);
     r += small;
@@ -74,7 +74,7 @@ __ISAKIT_DEVICE double exp2(double x)
 __ISAKIT_DEVICE double exp10(double x)
 {
     double t = x * 2.3025850929940459;
-    if (!(__builtin_fabs(t) < 1500.0)) return exp(t);
+    if (!(__builtin_fabs(t) < 1000.0)) return exp(t);
     return __isakit_exp(t, fma(x, -2.1707562233822494e-16, fma(x, 2.3025850929940459, -t)), 0);
 }
 __ISAKIT_DEVICE double expm1(double x)
@@ -83,7 +83,7 @@ __ISAKIT_DEVICE double expm1(double x)
     double n = rint(x * 1.4426950408889634), r = fma(n, -0.69314718055994529, x);
     r = fma(n, -2.3190468138462996e-17, r);
     double tail = r * r * __isakit_exp_tail(r);
-    if (n == 0.0) return r + tail;
+    if (n == 0.0) return copysign(r + tail, x);
     double s = __isakit_scaled(1.0, (int)n - 1), most = s - 0.5, rest = s - (most + 0.5);
     double a = s * r, sum = most + a, lost = a - (sum - most);
     return 2.0 * (sum + (lost + fma(s, tail, rest)));
@@ -160,7 +160,7 @@ __ISAKIT_DEVICE double pow(double x, double y)
     double high = sum + small;
     low = small - (high - sum);
     double t = y * high, rest = fma(y, high, -t) + y * low;
-    if (!(__builtin_fabs(t) < 1500.0)) return sign * (t > 0.0 ? __builtin_inf() : 0.0);
+    if (!(__builtin_fabs(t) < 1000.0)) return sign * (t > 0.0 ? __builtin_inf() : 0.0);
     return sign * __isakit_exp(t, rest, 0);
 }
 __ISAKIT_DEVICE double cbrt(double x)
@@ -267,7 +267,7 @@ __ISAKIT_DEVICE double sin(double x)
 {
     int q;
     double low, r = __isakit_reduced(x, &q, &low);
-    return __isakit_sin_of(r, low, q);
+    return x == 0.0 ? x : __isakit_sin_of(r, low, q);
 }
 __ISAKIT_DEVICE double cos(double x)
 {
@@ -285,7 +285,7 @@ __ISAKIT_DEVICE double tan(double x)
 {
     int q;
     double low, r = __isakit_reduced(x, &q, &low), s = __isakit_sin_part(r, low), c = __isakit_cos_part(r, low);
-    return q & 1 ? -c / s : s / c;
+    return x == 0.0 ? x : q & 1 ? -c / s : s / c;
 }
 __ISAKIT_DEVICE double sinpi(double x)
 {
@@ -381,7 +381,7 @@ __ISAKIT_DEVICE double tanh(double x)
         p = fma(p, z, 0.00058884004225372827), p = fma(p, z, -0.0014556421112203049);
         p = fma(p, z, 0.0035921078811045905), p = fma(p, z, -0.00886323420601293), p = fma(p, z, 0.021869488485246009);
         p = fma(p, z, -0.053968253967247262), p = fma(p, z, 0.13333333333332556), p = fma(p, z, -0.33333333333333331);
-        return fma(x * z, p, x);
+        return copysign(fma(x * z, p, x), x);
     }
     return copysign(1.0 - 2.0 / (exp(2.0 * (a < 40.0 || a != a ? a : 40.0)) + 1.0), x);
 }
@@ -409,7 +409,7 @@ __ISAKIT_DEVICE double __isakit_erf_part(double x)
     p = fma(p, z, -1.6364585736775698e-07), p = fma(p, z, 1.6462041494400115e-06), p = fma(p, z, -1.4925647378433174e-05);
     p = fma(p, z, 0.00012055332896705783), p = fma(p, z, -0.00085483270217997544), p = fma(p, z, 0.0052239776254214103);
     p = fma(p, z, -0.026866170645129684), p = fma(p, z, 0.11283791670955119), p = fma(p, z, -0.37612638903183754);
-    return fma(x * z, p, x * 1.1283791670955126);
+    return copysign(fma(x * z, p, x * 1.1283791670955126), x);
 }
 /* e^(x^2) erfc(x) for 0.48 <= x <= 28, from u = (x - 4) / (x + 4) */
 __ISAKIT_DEVICE double __isakit_erfcx_part(double x)

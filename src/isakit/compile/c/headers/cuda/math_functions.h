@@ -15,6 +15,7 @@
 
 /* The host's own functions; a program finds those of both sides by one name. */
 #ifndef __ISAKIT_ALONE__
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -66,7 +66,7 @@ __ISAKIT_ROUNDED(rd, "rm")
 /* --- pieces of the functions below ------------------------------------------------------------------------------------ */
 #define __ISAKIT_LN2_HI 0.693359375f
 #define __ISAKIT_LN2_LO -2.12194440e-4f
-/* y 2^n, for y near 1 and -300 < n < 300. */
+/* y 2^n, for y near 1 and -252 <= n <= 254. */
 __ISAKIT_DEVICE float __isakit_scaled(float y, int n)
 {
     int half = n >> 1;
@@ -81,7 +81,7 @@ __ISAKIT_DEVICE float __isakit_exp_tail(float r)
 /* e^x 2^more */
 __ISAKIT_DEVICE float __isakit_exp(float x, int more)
 {
-    x = x > 178.0f ? 178.0f : x < -178.0f ? -178.0f : x;
+    x = x > 128.0f ? 128.0f : x < -128.0f ? -128.0f : x;
     float n = rintf(x * 1.4426950408889634f), r = (x - n * __ISAKIT_LN2_HI) - n * __ISAKIT_LN2_LO;
     float sum = 1.0f + r, lost = r - (sum - 1.0f);
     return __isakit_scaled(sum + (lost + r * r * __isakit_exp_tail(r)), (int)n + more);
@@ -108,7 +108,7 @@ __ISAKIT_DEVICE bool __isakit_log_plain(float x) { return x >= 1.17549435e-38f &
 __ISAKIT_DEVICE float expf(float x) { __ISAKIT_FAST(__expf(x)); return __isakit_exp(x, 0); }
 __ISAKIT_DEVICE float exp2f(float x)
 {
-    x = x > 256.0f ? 256.0f : x < -256.0f ? -256.0f : x;
+    x = x > 200.0f ? 200.0f : x < -200.0f ? -200.0f : x;
     float n = rintf(x), r = x - n;
     /* (2^r - 1) / r */
     float p = (((((1.52982211e-05f * r + 0.000154626105f) * r + 0.00133334997f) * r + 0.00961805414f) * r + 0.0555041097f) * r
@@ -118,7 +118,7 @@ __ISAKIT_DEVICE float exp2f(float x)
 __ISAKIT_DEVICE float exp10f(float x)
 {
     __ISAKIT_FAST(__exp10f(x));
-    x = x > 77.0f ? 77.0f : x < -77.0f ? -77.0f : x;
+    x = x > 60.0f ? 60.0f : x < -60.0f ? -60.0f : x;
     /* x = n log10(2) + r, log10(2) in two pieces */
     float n = rintf(x * 3.3219280948873623f), r = (x - n * 0.30078125f) - n * 2.48745663981195e-4f;
     float hi = r * 2.302734375f, t = hi + r * -1.49282006e-4f;
@@ -129,7 +129,7 @@ __ISAKIT_DEVICE float expm1f(float x)
     if (!(__builtin_fabsf(x) < 88.0f)) return x > 0.0f ? expf(x) : x < 0.0f ? -1.0f : x;
     float n = rintf(x * 1.4426950408889634f), r = (x - n * __ISAKIT_LN2_HI) - n * __ISAKIT_LN2_LO;
     float tail = r * r * __isakit_exp_tail(r);
-    if (n == 0.0f) return x + tail;
+    if (n == 0.0f) return copysignf(x + tail, x);
     /* 2^n (1 + r + tail) - 1: the one is taken away where it is exact */
     float s = __isakit_scaled(1.0f, (int)n - 1), most = s - 0.5f, rest = s - (most + 0.5f);
     float a = s * r, sum = most + a, lost = a - (sum - most);
@@ -187,9 +187,9 @@ __ISAKIT_DEVICE float __isakit_log_pair(float x, float *low)
 {
     int i = __float_as_int(x), n = (i - 0x3f3504f3) >> 23;
     float e = (float)n, f = __int_as_float(i - (n << 23)) - 1.0f;
-    /* s = f / (2 + f) in two pieces; log(1 + f) = 2 s + s^3 (2/3 + ...) */
-    float d = 2.0f + f, d_lost = f - (d - 2.0f), s = f / d, lost, p = __isakit_product(s, d, &lost);
-    float s_low = (((f - p) - lost) - s * d_lost) / d, z = s * s;
+    /* s = f / (2 + f) in two pieces, the second of which mends the first; log(1 + f) = 2 s + s^3 (2/3 + ...) */
+    float d = 2.0f + f, d_lost = f - (d - 2.0f), s = __fdividef(f, d), lost, p = __isakit_product(s, d, &lost);
+    float s_low = __fdividef(((f - p) - lost) - s * d_lost, d), z = s * s;
     float r = ((0.2460f * z + 0.28518f) * z + 0.40000976f) * z + 0.66666666f;
     float hi = e * __ISAKIT_LN2_HI, sum = hi + 2.0f * s;
     float sum_lost = __builtin_fabsf(hi) >= __builtin_fabsf(2.0f * s) ? 2.0f * s - (sum - hi) : hi - (sum - 2.0f * s);
@@ -215,7 +215,7 @@ __ISAKIT_DEVICE float powf(float x, float y)
     if (w > 4294967296.0f) y = copysignf(4294967296.0f, y);
     float low, high = __isakit_log_pair(a, &low), lost, t = __isakit_product(y, high, &lost);
     lost += y * low;
-    if (!(__builtin_fabsf(t) < 178.0f)) return sign * (t > 0.0f ? __builtin_inff() : 0.0f);
+    if (!(__builtin_fabsf(t) < 128.0f)) return sign * (t > 0.0f ? __builtin_inff() : 0.0f);
     float n = rintf(t * 1.4426950408889634f), r = ((t - n * __ISAKIT_LN2_HI) - n * __ISAKIT_LN2_LO) + lost;
     return sign * __isakit_scaled(1.0f + (r + r * r * __isakit_exp_tail(r)), (int)n);
 }
@@ -301,7 +301,7 @@ __ISAKIT_DEVICE float sinf(float x)
     __ISAKIT_FAST(__sinf(x));
     int q;
     float r = __isakit_reduced(x, &q);
-    return __isakit_sin_of(r, q);
+    return x == 0.0f ? x : __isakit_sin_of(r, q);
 }
 __ISAKIT_DEVICE float cosf(float x)
 {
@@ -322,7 +322,7 @@ __ISAKIT_DEVICE float tanf(float x)
     __ISAKIT_FAST(__tanf(x));
     int q;
     float r = __isakit_reduced(x, &q), s = __isakit_sin_part(r), c = __isakit_cos_part(r);
-    return q & 1 ? -c / s : s / c;
+    return x == 0.0f ? x : q & 1 ? -c / s : s / c;
 }
 /* pi r, |r| <= 1/4: the greater part of it is exact */
 __ISAKIT_DEVICE float __isakit_times_pi(float r)
@@ -406,15 +406,16 @@ __ISAKIT_DEVICE float tanhf(float x)
 {
     float a = __builtin_fabsf(x), z = x * x;
     if (a < 0.55f)
-        return x + x * z * ((((-0.0065643955f * z + 0.0212847237f) * z - 0.0539053604f) * z + 0.133330926f) * z - 0.333333313f);
+        return copysignf(x + x * z * ((((-0.0065643955f * z + 0.0212847237f) * z - 0.0539053604f) * z + 0.133330926f) * z
+                                     - 0.333333313f), x);
     return copysignf(1.0f - 2.0f / (__isakit_exp(2.0f * (a < 40.0f || a != a ? a : 40.0f), 0) + 1.0f), x);
 }
 __ISAKIT_DEVICE float asinhf(float x)
 {
     float a = __builtin_fabsf(x), z = x * x;
     if (a < 0.5f)
-        return x + x * z * (((((0.00973385479f * z - 0.0204099249f) * z + 0.0301328469f) * z - 0.044628147f) * z
-                             + 0.0749996752f) * z - 0.166666672f);
+        return copysignf(x + x * z * (((((0.00973385479f * z - 0.0204099249f) * z + 0.0301328469f) * z - 0.044628147f) * z
+                                       + 0.0749996752f) * z - 0.166666672f), x);
     float y = a > 1.0e9f ? logf(a) + 0.69314718f : log1pf(a + z / (1.0f + sqrtf(1.0f + z)));
     return copysignf(y, x);
 }
@@ -460,7 +461,7 @@ __ISAKIT_DEVICE float __isakit_erf_part(float x)
     float z = x * x;
     float p = ((((((-9.62580543e-06f * z + 0.000112524634f) * z - 0.000848235504f) * z + 0.00522092311f) * z - 0.0268653966f) * z
                 + 0.112837821f) * z - 0.376126379f) * z;
-    return x * 1.12837923f + x * p;
+    return copysignf(x * 1.12837923f + x * p, x);
 }
 __ISAKIT_DEVICE float erfcf(float x)
 {
