@@ -49,14 +49,14 @@ class FatEntryHeader:
     header_size: int
     size: int
     packed_size: int = 0
-    options: int = 0
-    minor: int = 0
-    major: int = 0
     arch: int = 0
     name: int = 0
     name_size: int = 0
     flags: int = 0
     unpacked_size: int = 0
+    options: int = 0
+    minor: int = 0
+    major: int = 0
 
 
 HEADER = Layout("u32 magic;  u16 version, header_size;  u64 size;", FatHeader)
