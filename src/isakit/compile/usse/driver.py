@@ -9,6 +9,7 @@ from isakit.compile.check import verify
 from isakit.compile.ir import Function, IrValue
 from isakit.compile.lower.allocate import Allocation, OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction, VReg
+from isakit.compile.lower.liveness import BlockLiveness
 from isakit.compile.lower.tidy import blocks_do_something, lay_out_blocks
 from isakit.compile.passes.edges import edges_have_room, straight_blocks_joined
 from isakit.compile.passes.ssa import values_defined_once
@@ -27,6 +28,7 @@ from isakit.compile.usse.program import LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import Registers
 from isakit.compile.usse.selection import RULES, UsseSelection
 from isakit.compile.usse.target import UsseTarget
+from isakit.errors import DefinitionError
 
 Pass = Callable[[Function], None]
 EARLY: tuple[Pass, ...] = (
@@ -104,10 +106,22 @@ def compile_program(
     else:
         raise OutOfRegistersError
     literals.words = pool.words
+    _check_defined(m)
     allocate(m, target)
     blocks_do_something(m)
     lay_out_blocks(m)
     return ProgramCode(m, registers, literals)
+
+
+def _check_defined(m: MFunction) -> None:
+    """Refuse code that reads a register nothing has written: a fault of a rule, which would be a wrong value.
+
+    Raises DefinitionError.
+    """
+    live = BlockLiveness(m)
+    lost = {v for v, _ in (live.owner[u] for u in live.entering(m.blocks[0])) if not v.fixed}
+    if lost:
+        raise DefinitionError(f"{m.name}: {min(map(str, lost))} is read and never written\n{m.dump()}")
 
 
 def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]:

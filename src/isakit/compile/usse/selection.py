@@ -359,11 +359,12 @@ class UsseSelection(Selection):
             key = s.base, first, n
             got = self.copies.get(key)
             if got is None:
-                got = self.copies[key] = self.m.vreg(self.registers.internal, n)
+                got = self.m.vreg(self.registers.internal, n)
                 own = Source(s.base, tuple(range(first, first + n)), s.ty, extent=s.extent)
                 guard, self.guard = self.guard, None
                 self.assign(Dest(got, 0, n, s.ty), own)
                 self.guard = guard
+                self.copies[key] = got  # now: what makes the copy must not read it
             channels = tuple(c - first if isinstance(c, int) else c for c in s.channels)
             return Source(got, channels, s.ty, s.neg, s.abs, extent=(0, n))
         n = len(s.channels)
@@ -467,6 +468,11 @@ class UsseSelection(Selection):
             if source is not None:
                 self.emit(pack, dst=self.destination(d), src1=source)
                 return
+        if d.internal and s.base is not None and self.operand(hw.MUL[d.ty].sources[0][1], s, lanes) is None:
+            # A vector that begins at an odd register, for instance: two channels at a time can be read.
+            pairs = self.temporary(d.count, d.ty)
+            self.assign(pairs, s)
+            s = self.read(pairs)
         self.emit_to(hw.MUL[d.ty], d, s, Source(None, (ONE[d.ty],) * d.count, d.ty))
 
     def _is_copy(self, d: Dest, s: Source) -> bool:

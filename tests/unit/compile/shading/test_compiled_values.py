@@ -1,0 +1,32 @@
+"""Shaders from text to pixels: what the simulator computes against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isakit
+
+ODD = """
+uniform float4 u;
+float4 main(half2 a : TEXCOORD0_HALF, float4 c : COLOR) : COLOR {
+    float4 r = c;
+    if (u.x > 0) { r = r * a.x; float s = sqrt(u.y); if (s > 2) r += s; }
+    return r + c;
+}
+"""
+
+
+@pytest.mark.parametrize("u", [(-1, 0), (1, 1), (1, 9)])
+def test_a_colour_that_begins_at_an_odd_register_is_read_two_channels_at_a_time(u: tuple[float, float]) -> None:
+    """A copy of it into an internal register once read that register, which nothing had written."""
+    rng = np.random.default_rng(1)
+    c, a = rng.random((64, 4), np.float32), rng.random((64, 1), np.float32).astype(np.float16)
+    shader = isakit.compile_shader(ODD, stage="fragment", language="cg")
+    uniforms = {"u": np.array([*u, 0, 0], np.float32)}
+    (got,) = isakit.usse.run(shader, varyings={"color0": c, "texcoord0": a}, uniforms=uniforms).values()
+    r = c
+    if u[0] > 0:
+        r = r * a.astype(np.float32)
+        r = r + np.float32(u[1] ** 0.5) if u[1] > 4 else r
+    np.testing.assert_allclose(np.asarray(got, np.float32), r + c, rtol=1e-3)
