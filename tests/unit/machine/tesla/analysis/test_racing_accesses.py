@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 import isakit
-from isakit.machine.tesla.analysis import racing_accesses
+from isakit.machine.tesla.analysis import racing_accesses, thread_values
 from isakit.machine.tesla.analysis.racing_accesses import order_of
+from isakit.machine.tesla.analysis.thread_values import Interval
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.kernel_code import Code
 
@@ -84,3 +86,34 @@ def test_a_proof_that_is_made_wrong_is_noticed(name: str, monkeypatch: pytest.Mo
     right = order(RACE[kernel])
     monkeypatch.setattr(racing_accesses, function, wrong)
     assert order(RACE[kernel]) != right
+
+
+DATA = "ld $r5 b32 s[0x800]\nmov b32 $r6 {mask}\nand b32 $r5 $r5 $r6\n"
+"""$r5: any number up to a mask."""
+AT = "add b32 $r4 $r1 $r5\nshl $a2 $r4 0x2\nst b32 s[$a2+0x40] $r1\n"
+"""A store into the word of a thread whose number is $r5 greater."""
+BYTE, WORD = DATA.format(mask="0x3f"), DATA.format(mask="0x3ff")
+BELOW = "(lg $c0) st b32 s[0x40] $r1\n"
+RULES = {
+    "mul": BYTE + "mul $r5 u16 $r5l u16 $r3l\n" + AT,
+    "lshr": WORD + "shr u32 $r5 $r5 0x2\n" + AT,
+    "ashr": WORD + "shr s32 $r5 $r5 0x2\n" + AT,
+    "ult": DATA.format(mask="0x7f") + "set $c0 # l u32 $r5 $r1\n" + BELOW,
+    "slt": DATA.format(mask="0x7f") + "set $c0 # l s32 $r5 $r1\n" + BELOW,
+    "sext": BYTE + "mul $r5 s16 $r5l s16 $r3l\n" + AT,
+    "call": BYTE + "cvt u32 $r5 u16 $r5l\n" + AT,
+}
+"""For a rule of intervals a kernel that races only because numbers may be greater than the least."""
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_of_intervals_that_knows_the_lower_end_only_overlooks_a_race(rule: str) -> None:
+    right, text = thread_values.RULES[rule], OWN + RULES[rule] + END
+
+    def wrong(*args: Any) -> Interval | None:
+        found = right(*args)
+        return None if found is None else found._replace(high=found.low)
+
+    assert order(text).ordered
+    with patch.dict(thread_values.RULES, {rule: wrong}):
+        assert not order(text).ordered
