@@ -25,6 +25,13 @@ _GRACE = 1.0
 """How long a new client waits for one that is about to be gone."""
 
 
+class _SocketFile(socket.socket):
+    """A socket in a folder, with the process that removes it when this one is killed."""
+
+    __slots__ = ("reaper",)
+    reaper: Reaper
+
+
 def listener(place: int | str) -> socket.socket:
     """Return a socket that listens: at a port, 0 for any that is free, or at a path, for this user alone.
 
@@ -46,7 +53,7 @@ def listener(place: int | str) -> socket.socket:
 def _at_path(path: str) -> socket.socket:
     if not hasattr(socket, "AF_UNIX"):
         raise LaunchError(f"{path}: this system has no sockets in folders; give a port")
-    made = socket.socket(socket.AF_UNIX)
+    made = _SocketFile(socket.AF_UNIX)
     before = os.umask(0o177)  # others may not even connect between the making of the socket and a change of its mode
     try:
         made.bind(path)
@@ -55,6 +62,8 @@ def _at_path(path: str) -> socket.socket:
         raise LaunchError(f"the socket {path} cannot be had: {e.strerror or e}") from None
     finally:
         os.umask(before)
+    made.reaper = Reaper()  # from now on, not from the first client on: its path is said to others before that
+    made.reaper.removes(Path(path).absolute())
     made.listen(4)
     return made
 
@@ -69,15 +78,12 @@ def place_of(listening: socket.socket) -> str:
 def closing(listening: socket.socket) -> Generator[None]:
     """Close a socket that listens at the end, and remove it where it is in a folder."""
     name = listening.getsockname()
-    reaper = Reaper() if isinstance(name, str) else None
-    if reaper is not None:
-        reaper.removes(Path(name).absolute())
     try:
         with listening:
             yield
     finally:
-        if reaper is not None:
-            reaper.close()
+        if isinstance(listening, _SocketFile):
+            listening.reaper.close()
             with suppress(OSError):
                 os.unlink(name)
 

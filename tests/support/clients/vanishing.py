@@ -144,8 +144,9 @@ def _command(pid: int) -> str:
 class Served:
     """A kind of server.
 
-    Attributes: `arguments` of its command, `{kernel}` is a program; `says`: what it says when it is there; `client`
-    connects and gives what to close for it to vanish; `piped`: standard input is a pipe.
+    Attributes: `arguments` of its command, `{kernel}` is a program, `{socket}` a path for a socket; `says`: what it
+    says when it is there; `client` connects and gives what to close for it to vanish; `piped`: standard input is a
+    pipe.
     """
 
     arguments: tuple[str, ...]
@@ -161,8 +162,19 @@ def _page(started: Started) -> Any:
     return page
 
 
+def _connected(started: Started) -> socket.socket:
+    """A connection to the port or the socket that a server has said."""
+    place = started.said[1]
+    if place.isdecimal():
+        return socket.create_connection(("127.0.0.1", int(place)), 10)
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(10)
+    client.connect(place)
+    return client
+
+
 def _gdb(started: Started) -> Any:
-    client = socket.create_connection(("127.0.0.1", int(started.said[1])), 10)
+    client = _connected(started)
     client.sendall(b"+$vCont;c#a8")  # an endless run
     assert client.recv(1) == b"+"
     return client
@@ -174,7 +186,7 @@ def _dap_request(command: str) -> bytes:
 
 
 def _dap(started: Started) -> Any:
-    client = socket.create_connection(("127.0.0.1", int(started.said[1])), 10)
+    client = _connected(started)
     client.sendall(_dap_request("continue"))
     assert client.recv(1) == b"C"
     return client
@@ -188,6 +200,8 @@ SERVERS = {
     "gl": Served(("gl", "--", *_TWO), "begun"),
     "gdb port": Served((*_DEBUG, "--gdb", "0"), r"127\.0\.0\.1:(\d+)", _gdb),
     "DAP port": Served((*_DEBUG, "--dap-port", "0"), r"127\.0\.0\.1:(\d+)", _dap),
+    "gdb socket": Served((*_DEBUG, "--gdb", "{socket}"), r"(/\S+/socket)\b", _gdb),
+    "DAP socket": Served((*_DEBUG, "--dap-port", "{socket}"), r"(/\S+/socket)\b", _dap),
     "DAP": Served((*_DEBUG, "--dap"), "", None, True),
 }
 
@@ -205,7 +219,7 @@ def started(name: str) -> Iterator[Started]:
     forks = _forks()
     assert forks.stdin is not None
     assert forks.stdout is not None
-    arguments = [a.format(kernel=folder / "k.s") for a in kind.arguments]
+    arguments = [a.format(kernel=folder / "k.s", socket=folder / "temporary" / "socket") for a in kind.arguments]
     environment = {MARK: mark, "TMPDIR": str(folder / "temporary")}
     source = str(given) if kind.piped else os.devnull
     forks.stdin.write(
