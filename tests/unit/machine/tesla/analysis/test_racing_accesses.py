@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import patch
 
@@ -9,8 +12,8 @@ import pytest
 
 import isakit
 from isakit.machine.tesla.analysis import racing_accesses, thread_values
-from isakit.machine.tesla.analysis.racing_accesses import order_of
-from isakit.machine.tesla.analysis.thread_values import Interval
+from isakit.machine.tesla.analysis.racing_accesses import RacingAccesses, order_of
+from isakit.machine.tesla.analysis.thread_values import Interval, ThreadValues
 from isakit.machine.tesla.choices import DEFAULT
 from isakit.machine.tesla.kernel_code import Code
 
@@ -117,3 +120,57 @@ def test_a_rule_of_intervals_that_knows_the_lower_end_only_overlooks_a_race(rule
     assert order(text).ordered
     with patch.dict(thread_values.RULES, {rule: wrong}):
         assert not order(text).ordered
+
+
+def one_begin() -> AbstractContextManager[object]:
+    """Let each place be reached from one barrier only."""
+    right = RacingAccesses.__dict__["_begins"]
+
+    def first(analysis: RacingAccesses) -> Any:
+        return {node: set(sorted(begins)[:1]) for node, begins in right.__get__(analysis).items()}
+
+    return patch.object(RacingAccesses, "_begins", property(first))
+
+
+def one_byte() -> AbstractContextManager[object]:
+    """Let every access reach one byte only."""
+    right = RacingAccesses._reached  # pyright: ignore[reportPrivateUsage]
+    return patch.object(RacingAccesses, "_reached", lambda x, a: right(x, dataclasses.replace(a, size=1)))
+
+
+PARTS: dict[str, tuple[bool, str, Callable[[], AbstractContextManager[object]]]] = {
+    "where lanes have met": (
+        False,
+        "mov b32 $r7 0x1\nand b32 $c1 # $r1 $r7\nmov b32 $r5 0x0\njoinat #met\n(lg $c1) bra #met\nmov b32 $r5 0x4\n"
+        + MET + "st b32 g14[$r5] $r1\n",
+        lambda: patch.object(ThreadValues, "_met", lambda values: {}),
+    ),
+    "barriers that all wait at": (
+        True,
+        "st b32 s[$a1+0x40] $r1\nbar inc wait 0x0 0x2\nld $r4 b32 s[$a1+0xc0]\n",
+        lambda: patch.object(racing_accesses, "_waits_for_all", lambda step: True),
+    ),
+    "several barriers before a place": (
+        True,
+        "again:\nld $r4 b32 s[$a1+0xc0]\n" + SYNC + "st b32 s[$a1+0x40] $r1\nld $r7 b32 s[0x800]\n"
+        "set $c0 # l u32 $r7 $r3\n(lg $c0) bra #again\n",
+        one_begin,
+    ),
+    "sizes": (
+        True,
+        "mov b32 $r2 0x20\nset $c0 # e u32 $r1 $r2\nmov b32 $r2 0x0\nset $c1 # e u32 $r1 $r2\n"
+        "(lg $c0) st b16 s[0x42] $r1l\n(lg $c1) st b32 s[0x40] $r1\n",
+        one_byte,
+    ),
+}  # fmt: skip
+"""For a part of the analysis whether a kernel races, the kernel, and the part made wrong."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_the_analysis_that_is_made_wrong_judges_a_kernel_otherwise(part: str) -> None:
+    """What lanes that have met store to is no address alike: if it were, the kernel would be looked at."""
+    races, text, wrong = PARTS[part]
+    text = OWN + text + END
+    assert order(text).ordered is races
+    with wrong():
+        assert order(text).ordered is not races
