@@ -85,3 +85,12 @@ def test_a_snapshot_remembers_whose_turn_it_is(name: str) -> None:
     whole = warp_races.handed_over(text, 96, None)
     for steps in range(1, whole.counts[1], 29):
         assert warp_races.restored(text, 96, steps) == whole
+
+
+def test_a_fault_between_two_accesses_is_the_same_after_a_change_of_engine() -> None:
+    text = warp_races.FOUND_BEFORE_FAULT
+    whole = warp_races.handed_over(text, 96, None)
+    assert whole.fault is not None
+    assert whole.fault[0] == "UNMAPPED_ADDRESS"
+    for steps in range(1, whole.counts[1]):
+        assert warp_races.handed_over(text, 96, steps) == whole

@@ -103,6 +103,23 @@ met:
 )
 """The same with a branch that lanes of a warp take in different ways."""
 
+FOUND_BEFORE_FAULT = (
+    HEAD
+    + LOW
+    + """\
+    st b32 s[0x40] $r2
+    (lg $c0) st b32 s[0x40] $r3
+    mov b32 $r7 0x40
+    set $c1 # e u32 $r1 $r7
+    mov b32 $r8 0xfffffff0
+    (lg $c1) st b32 g14[$r8] $r3
+    bar inc wait 0x0 0xfff
+    ld $r4 b32 s[0x40]
+"""
+    + STORE
+)
+"""The third warp stores where no memory is, between two accesses that race."""
+
 
 def tiles(fetch: str, look: str) -> str:
     """A loop in which thread 0 fetches the number of a tile and all fill it, with one barrier."""
@@ -297,12 +314,15 @@ def handed_over(text: str, threads: int, steps: int | None) -> Left:
 
     k = Launched(device_on("reference", "gt200"), text)
     machine = k.kernel.machine(1, threads, [k.out, k.counter, 5])
-    if steps is None:
-        machine.run()
-    else:
-        for _ in range(steps):
-            machine.step()
-        finish(machine)
+    try:
+        if steps is None:
+            machine.run()
+        else:
+            for _ in range(steps):
+                machine.step()
+            finish(machine)
+    except MachineFault as e:
+        return k.left(machine.stats, e)
     return k.left(machine.stats)
 
 
