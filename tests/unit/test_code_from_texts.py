@@ -32,7 +32,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("compile/c/bounded.py", "Popen"): (1, "the compiler that was found, with options of the package; shut in"),
     ("compile/c/clang.py", "run"): (2, "the compiler that was found, asked what it can do and where its headers are"),
     ("compile/c/nvrtc.py", "CDLL"): (1, "the library of an installed wheel"),
-    ("compile/python/llvm.py", "import_module"): (2, OWN_NAME),
+    ("compile/python/llvm.py", "import_module"): (1, OWN_NAME),
     ("corpora/sources.py", "import_module"): (2, OWN_NAME),
     ("corpora/sweeping.py", "pickle.loads"): (1, "made by the process that sends the jobs"),
     ("corpora/workers.py", "import_module"): (1, OWN_NAME),
@@ -63,6 +63,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("sandbox.py", "CDLL"): (1, "the C library of the process"),
     ("sandbox.py", "execvp"): (1, "the command that `launcher` was given by this package"),
     ("spec/folder.py", "import_module"): (1, "modules of a package of records, by the files that lie in its folder"),
+    ("web/site.py", "run"): (1, "npm, for two packages in fixed versions whose bytes are checked"),
     ("web/tabs.py", "create_subprocess_exec"): (1, "this Python, with the package's own worker"),
 }  # fmt: skip
 

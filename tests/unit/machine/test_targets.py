@@ -197,5 +197,5 @@ def test_a_snapshot_of_another_machine_is_refused():
 def test_a_machine_without_a_program_is_no_target():
     with pytest.raises(LaunchError, match="no program"):
         target_of(Machine(1))
-    with pytest.raises(LaunchError, match="no machine"):
+    with pytest.raises(LaunchError, match="not a machine"):
         target_of(object())

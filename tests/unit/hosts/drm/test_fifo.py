@@ -55,5 +55,5 @@ def test_a_packet_without_data_writes_nothing() -> None:
 
 @pytest.mark.parametrize("word", [0x8000_0000, 0x0000_0001, 0xFFFF_FFFF, 0x2000_0000])
 def test_a_word_that_is_no_header_is_an_error(word: int) -> None:
-    with pytest.raises(FifoError, match="no header"):
+    with pytest.raises(FifoError, match="not a header"):
         decoded([word])
