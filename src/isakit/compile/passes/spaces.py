@@ -249,8 +249,8 @@ class _PointerSpaces:
         return out
 
     def _may_meet(self, a: Ins, b: Ins) -> bool:
-        """Whether a load may read a pointer that a store wrote: pointers are written and read whole, or in vectors."""
-        if _size(a) != _size(b) and min(_size(a), _size(b)) < 8:
+        """Whether a load may read a pointer that a store wrote: whole, in vectors, or as words of 32 bits."""
+        if _size(a) != _size(b) and min(_size(a), _size(b)) < 4:
             return False
         p, q = self._places[a], self._places[b]
         if p is None or q is None:
