@@ -64,7 +64,7 @@ def test_memory_settings_and_stops(tmp_path: Path) -> None:
     [
         ("frob=1", "NAME=VALUE"),
         ("data", "NAME=VALUE"),
-        ("until=x", "no number"),
+        ("until=x", "not a number"),
         ("option.nothing=1", "there are"),
         ("option.out_of_range=no", "out_of_range is one of wrap, fault, not 'no'"),
         ("option.mvsread_cycles=-3", "from 0 to 65535, not -3"),
@@ -75,7 +75,7 @@ def test_memory_settings_and_stops(tmp_path: Path) -> None:
         ("data=/dev/null@-1", "negative"),
         ("data=/dev/null@0x801", "do not fit D"),
         ("memory=/dev/null", "give memory=FILE@ADDRESS"),
-        ("memory=/dev/null@x", "no number"),
+        ("memory=/dev/null@x", "not a number"),
         ("memory=/dev/null@-1", "negative"),
         ("save_memory=/dev/null", "give save_memory=FILE@ADDRESS:BYTES"),
         ("save_memory=/dev/null@0", "give save_memory=FILE@ADDRESS:BYTES"),
