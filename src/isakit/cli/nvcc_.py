@@ -31,12 +31,12 @@ def command(words: tuple[str, ...]) -> None:
 
     if not words or {"-h", "--help"} & set(words):
         context = click.get_current_context()
-        click.echo(f"{context.get_help()}\n\nOptions:\n{listing()}", nl=False)
+        echo(f"{context.get_help()}\n\nOptions:\n{listing()}", nl=False)
         return
     from isakit.hosts.cuda.nvcc.build import build, version_text
 
     if {"-V", "--version"} & set(words):
-        click.echo(version_text(), nl=False)
+        echo(version_text(), nl=False)
         return
     try:
         options = read_options(words)

@@ -67,7 +67,7 @@ def command(words: tuple[str, ...]) -> None:
     """
     if not words or {"-h", "--help", "-help"} & set(words):
         context = click.get_current_context()
-        click.echo(f"{context.get_help()}\n\nOptions:\n{listing()}", nl=False)
+        echo(f"{context.get_help()}\n\nOptions:\n{listing()}", nl=False)
         return
     asked = Words(words)
     if len(asked.files) != 1:
