@@ -17,7 +17,7 @@ from isakit.codec.encoder import wanted
 _PTX = re.compile(r"%[a-z]+\d|%(tid|ctaid|ntid|nctaid)\b|^\s*[a-z]+\.(global|shared|param|local|const|[busf]\d\d)\b")
 _PTX_WORDS = re.compile(
     r"^\s*(@!?%?\w+\s+)?[a-z]+\d?\.(sync|arrive|red|gl|cta|all|any|uni|wide|lo|hi|to|approx|full|r[nzmp]i?|sat|ftz|and|or|xor"
-    r"|add|eq|ne|lt|le|gt|ge|lo|ls|hs|[123]d|v[24]|[busf]\d+|pred)\b"
+    r"|add|eq|ne|lt|le|gt|ge|ls|hs|[123]d|v[24]|[busf]\d+|pred)\b"
 )
 _SASS = re.compile(r"^\s*(/\*\w*\*/\s*)?(@!?[CP]\d\S*\s+)?[A-Z][A-Z0-9]+(\.[A-Z0-9]+)*(\s|$)")
 _MOST_TOKENS = 24

@@ -38,7 +38,7 @@ class CompiledShaderFile:
 
 @record
 class ShaderErrors:
-    """What is wrong with a shader."""
+    """The errors of a shader that was not compiled."""
 
     errors: list[SourceError]
 

@@ -27,7 +27,7 @@ IDLE = {
 
 
 class Words:
-    """What the words of a command line say."""
+    """The options and files that a command line names."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self.given: dict[str, list[str]] = {}
