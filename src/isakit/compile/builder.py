@@ -88,7 +88,7 @@ class IrBuilder:
         return low, self.both(ADC, a[1], self.op(NOT, b[1]), carry)[0]
 
     def less64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue], signed: bool, equal: bool) -> IrValue:
-        """Whether a pair is less than (or equal to) another."""
+        """Return whether a pair is less than (or equal to) another."""
         ty = "s32" if signed else "u32"
         high = self.op(CMP(cond="l", ty=ty), a[1], b[1])
         same = self.op(CMP(cond="e", ty="u32"), a[1], b[1])
@@ -96,7 +96,7 @@ class IrBuilder:
         return self.op(POR, high, self.op(PAND, same, low))
 
     def same64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue], cond: str = "e") -> IrValue:
-        """Whether two pairs are equal (`e`) or not (`lg`)."""
+        """Return whether two pairs are equal (`e`) or not (`lg`)."""
         d = self.op(OR, self.op(XOR, a[0], b[0]), self.op(XOR, a[1], b[1]))
         return self.op(CMP(cond=cond, ty="u32"), d, Const(0))
 

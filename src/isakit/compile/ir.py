@@ -58,7 +58,7 @@ class OpUniformity(Enum):
 
 
 class Effect(Enum):
-    """What an operation does beside computing its results."""
+    """Side effect of an operation."""
 
     NONE = "nothing: it may be shared, moved, and removed where its results are unused"
     READS = "reads memory: it may go if unused, and may not pass a write"
@@ -67,7 +67,7 @@ class Effect(Enum):
 
 
 class PointsTo(Enum):
-    """Where a result points to if it is an address."""
+    """Address space that a result points to if it is an address."""
 
     NUMBER = "it is no address"
     SUM = "where the argument points to that is an address; the others are numbers"
@@ -197,7 +197,7 @@ class Block:
 
     @property
     def succs(self) -> list[Block]:
-        """Where the block goes: no, one or two blocks."""
+        """Return the successors of the block: none, one or two."""
         if self.term[0] == "jump":
             return [self.term[1]]
         return [self.term[3], self.term[4]] if self.term[0] == "branch" else []

@@ -1,4 +1,4 @@
-"""Where variables live: shared memory past the parameters, constant bank 0, local memory, and a table of globals."""
+"""Storage of variables: shared memory past the parameters, constant bank 0, local memory, and a table of globals."""
 
 from __future__ import annotations
 

@@ -25,21 +25,21 @@ NUMBER, SUM, CHOICE = PointsTo.NUMBER, PointsTo.SUM, PointsTo.CHOICE
 
 # --- attributes ------------------------------------------------------------------------------------------------------
 class Signs16(NamedTuple):
-    """Whether each factor of 16 bits is signed."""
+    """Signedness of each 16-bit factor."""
 
     s1: bool
     s2: bool
 
 
 class Product24(NamedTuple):
-    """Whether factors of 24 bits are signed, and whether the upper 32 bits of the product are meant."""
+    """Signedness of 24-bit factors, and whether the upper 32 bits of the product are meant."""
 
     sign: bool
     high: bool
 
 
 class Signed(NamedTuple):
-    """Whether operands are signed."""
+    """Signedness of the operands."""
 
     s: bool
 
@@ -208,7 +208,7 @@ class Numbered(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """What is asked of all lanes: all, any."""
+    """Question to all lanes: all, any."""
 
     kind: str
 

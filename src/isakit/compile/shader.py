@@ -77,7 +77,7 @@ class ShaderOutput:
 
 @dataclass
 class ShaderInterface:
-    """What a shader needs and gives.
+    """Inputs and outputs of a shader.
 
     Attributes:
         stage: `vertex` or `fragment`.

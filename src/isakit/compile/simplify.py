@@ -1,4 +1,4 @@
-"""What an operation is equal to that costs less: identities that hold for every argument."""
+"""Algebraic simplification: cheaper equals of an operation, by identities that hold for every argument."""
 
 from __future__ import annotations
 
@@ -432,7 +432,7 @@ def _cvt(op: AnyOp, args: Args, values: Values, attrs: Conversion) -> Better | N
 
 
 def tells_zero(i: Ins) -> bool:
-    """Whether the instruction that does an operation can say on the way whether its result is 0."""
+    """Return whether the instruction of an operation can tell on the way whether its result is 0."""
     return i.op.tests_zero == "always" or (i.op.tests_zero == "constant" and isinstance(i.args[1], Const))
 
 

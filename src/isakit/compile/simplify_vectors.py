@@ -1,4 +1,4 @@
-"""What an operation on vectors is equal to that costs less: identities that hold for every argument, bit by bit."""
+"""Cheaper equals of an operation on vectors: identities that hold for every argument, bit by bit."""
 
 from __future__ import annotations
 

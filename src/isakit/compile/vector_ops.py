@@ -51,7 +51,7 @@ class Element(NamedTuple):
 
 
 class Sign(NamedTuple):
-    """Whether an integer is signed."""
+    """Signedness of an integer."""
 
     signed: bool
 
@@ -84,7 +84,7 @@ class OutputName(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """What is asked of a sampler.
+    """Request to a sampler.
 
     Attributes:
         sampler: its name.

@@ -268,7 +268,7 @@ def _open_xz(file: IO[bytes]) -> IO[bytes]:
 
 
 class _Xz(io.RawIOBase):
-    """What an xz file holds. Unlike `lzma.open`, it bounds the memory that the file may ask for."""
+    """Content of an xz file. Unlike `lzma.open`, it bounds the memory that the file may ask for."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

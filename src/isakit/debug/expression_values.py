@@ -56,7 +56,7 @@ class TypedValue(NamedTuple):
 
 
 class Scope(Protocol):
-    """What the names of an expression stand for; raises for what is not there."""
+    """Values of the names in an expression; raises for what is not there."""
 
     def register(self, name: str) -> Value:
         """Return the content of a register, of at most 64 bits."""
@@ -247,7 +247,7 @@ def _of_doubles(operator: str, x: Value, y: Value) -> TypedValue:
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
 class _OfThread:
-    """What a thread has, as constants."""
+    """Constants that a thread has."""
 
     def __init__(self, facts: ThreadFacts) -> None:
         self.facts = facts

@@ -55,7 +55,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Load:
-    """What memory holds at a byte address."""
+    """Content of memory at a byte address."""
 
     space: str
     address: Node
@@ -91,7 +91,7 @@ Node = NumberTerm | NamedRegister | Variable | Load | Cast | Unary | Binary
 
 
 class ThreadFacts(Protocol):
-    """What expressions see of a thread. Raises LaunchError or MachineFault for what is not there."""
+    """Values of a thread that expressions can read. Raises LaunchError or MachineFault for what is not there."""
 
     def register(self, name: str) -> int:
         """A register's content."""

@@ -110,7 +110,7 @@ class _CompiledScope:
 
 
 class _Leaves:
-    """What the nodes of a condition are in code that runs for one lane."""
+    """Nodes of a condition in code that runs for one lane."""
 
     low: ValueLowering
 

@@ -1,4 +1,4 @@
-"""What is to change in a cubin that exists; `cubin_elf_edit` and `cubin_text_edit` do it, byte for byte nothing else.
+"""Changes to an existing cubin; `cubin_elf_edit` and `cubin_text_edit` apply them, byte for byte nothing else.
 
 Everything that is None or missing stays as it is in the file.
 """

@@ -100,7 +100,7 @@ class ElfImage:
         return next((s for s in self.sections if s.name == name), None)
 
     def file_offset(self, address: int) -> int | None:
-        """Where in the file the byte of that address lies; None when no section has content there."""
+        """Return the offset in the file of the byte at an address; None when no section has content there."""
         for s in self.sections:
             if s.address and s.type not in (0, SHT_NOBITS) and s.address <= address < s.address + s.size:
                 return s.offset + address - s.address

@@ -165,7 +165,7 @@ def _gxps(data: bytes, path: str | None) -> Iterator[Found]:
 
 
 def _fat_binaries(data: bytes, path: str | None) -> tuple[dict[int, str], list[Found]]:
-    """What a search for programs cannot see: their names by offset, and what is in the entries that are compressed."""
+    """Find what a search for programs cannot see: their names by offset, and the content of compressed entries."""
     names: dict[int, str] = {}
     packed: list[Found] = []
     room = fatbin.LARGEST_UNPACKED
@@ -198,7 +198,7 @@ def _fat_binaries(data: bytes, path: str | None) -> tuple[dict[int, str], list[F
 
 
 def _unpacked(data: bytes, entry: fatbin.FatEntry, room: int, path: str | None) -> tuple[list[Found], int]:
-    """What a packed entry has in it, as if it lay where the entry does, and the room that is left for others."""
+    """Find programs in a packed entry, as if they lay where the entry does, and return the room left for others."""
     reason = f"{entry.kind} for {entry.arch} is compressed"
     try:
         if entry.packing != "lz4" or entry.kind != "ptx":  # no machine code of these chips is, so nothing can edit it

@@ -29,7 +29,7 @@ _MAX_ENTRIES = 1 << 16
 
 @dataclass(frozen=True)
 class FatHeader:
-    """What a container begins with: bytes of this header, and of all entries."""
+    """Header of a container: bytes of this header, and of all entries."""
 
     magic: int
     version: int
@@ -39,7 +39,7 @@ class FatHeader:
 
 @dataclass(frozen=True)
 class FatEntryHeader:
-    """What an entry begins with: bytes of this header and of what follows it, of which a packed one uses `packed_size`.
+    """Header of an entry: bytes of this header and of what follows it, of which a packed one uses `packed_size`.
 
     `name` counts from the header on. What older toolkits leave out is 0.
     """
@@ -90,7 +90,7 @@ class FatEntry:
 
     @property
     def compressed(self) -> bool:
-        """Whether the payload is packed."""
+        """Return whether the payload is packed."""
         return bool(self.packing)
 
 

@@ -85,7 +85,7 @@ class GxpLiteral:
 
 @dataclass(frozen=True)
 class GxpUniformBuffer:
-    """Where the address of a buffer goes: sa register offset and value (bytes) to add."""
+    """Address of a buffer: the sa register offset that holds it, and a value (bytes) to add."""
 
     reside_buffer: int
     ldst_base_offset: int

@@ -1,4 +1,4 @@
-"""What a GXP header says again that follows from the code and from its other tables.
+"""Fields of a GXP header that follow from the code and from its other tables.
 
 A new file needs only what cannot be derived, and a listing prints only what is not as derived. The rules were measured:
 each of them holds in every known file, or the exception is written out. Source: [usse] 3.
@@ -53,7 +53,7 @@ Derived = dict[str, Any]
 
 @dataclass(frozen=True)
 class CodeFacts:
-    """What two programs say: phases (instruction numbers), effects, registers reached, and the format of samples.
+    """Facts of two programs: phases (instruction numbers), effects, registers reached, and the format of samples.
 
     `samples` maps the sa register of a texture's state to NATIVE, F32 or F16.
     """

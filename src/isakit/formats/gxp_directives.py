@@ -38,7 +38,7 @@ class Arguments:
 
     @property
     def left(self) -> bool:
-        """Whether there is another word."""
+        """Return whether there is another word."""
         return self.k < len(self.tokens)
 
     def bad(self, message: str) -> _Bad:
@@ -324,7 +324,7 @@ def _address(b: GxpBuilder, a: Arguments) -> None:
 
 @_directive(".container", "NAME saN WORDS [unknown N]")
 def _container(b: GxpBuilder, a: Arguments) -> None:
-    """Where a buffer lies in registers sa: default, data, literal, texture, scratch, thread, or a number; or `none`.
+    """Place a buffer in registers sa: default, data, literal, texture, scratch, thread, or a number; or `none`.
 
     Left out, the default uniforms lie at sa0 and the data (literals, texture states, addresses) after them.
     """

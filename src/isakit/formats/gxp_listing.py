@@ -144,7 +144,7 @@ def _parameter(gxp: GxpFile, p: GxpParameter, code: rules.CodeFacts) -> str:
 
 
 def _used(gxp: GxpFile, p: GxpParameter) -> str:
-    """Which registers of an attribute the program reads, where it is not all of them."""
+    """Write the registers of an attribute that the program reads, where it is not all of them."""
     v = gxp.varyings
     every = attribute_mask(p)
     if not isinstance(v, VertexVaryings) or not every:

@@ -1,4 +1,4 @@
-"""Which results a vertex program of a GXP file has, and the output registers that hold them.
+"""Results of a vertex program in a GXP file, and the output registers that hold them.
 
 Source: [usse] 3.2; the three bits of a texture coordinate are those of the driver's vertex export: u and v, s, t.
 """

@@ -12,7 +12,7 @@ _LONGEST_NIBBLE = 15
 
 
 def unpack_block(data: bytes, limit: int, path: str | None = None, at: int = 0) -> bytes:
-    """What a block was made from.
+    """Decompress a block.
 
     Args:
         data: the block; bytes after the last sequence are an error.

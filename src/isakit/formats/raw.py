@@ -108,7 +108,7 @@ def write_hex(words: Sequence[int], *, word_size: int = 4, per_line: int = 4) ->
 
 
 def is_textual(data: bytes) -> bool:
-    """Whether the bytes could be a text: no control characters but white space."""
+    """Return whether the bytes could be a text: no control characters but white space."""
     return _TEXTUAL.fullmatch(data) is not None
 
 

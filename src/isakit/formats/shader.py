@@ -44,7 +44,7 @@ class Shader(Module):
         return self.kernels["secondary"].program
 
     def directives(self) -> list[str]:
-        """What the file says besides its programs, as lines of a source text."""
+        """Write the rest of the file, without its programs, as lines of a source text."""
         from isakit.formats.gxp_listing import gxp_lines  # few readers of shaders want it
 
         return list(gxp_lines(self.file, self.primary, self.secondary))

@@ -74,7 +74,7 @@ class Assembly:
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """What is wrong with the text."""
+        """Return the mistakes of the text."""
         if not self._is_whole:
             return [Diagnostic(1, 1, f"a text of more than {LARGEST} characters is not looked at")]
         return list(self.assembled.diagnostics) if isinstance(self.assembled, AsmError) else []

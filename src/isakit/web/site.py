@@ -52,7 +52,7 @@ _STAMP = (1980, 1, 1, 0, 0, 0)
 
 @record
 class StaticSite:
-    """What was written: the folder, how many files it has, and their bytes."""
+    """Report of writing a site: the folder, how many files it has, and their bytes."""
 
     folder: str
     files: int

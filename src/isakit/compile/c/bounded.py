@@ -24,7 +24,7 @@ _LOOKS = 0.05
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a command may use: bytes of memory, seconds, and bytes that it writes to one file.
+    """Limits of a command: bytes of memory, seconds, and bytes that it writes to one file.
 
     On Linux the system keeps them for each process; time, and the memory of all processes together, are watched.
     """
@@ -36,7 +36,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Finished:
-    """How a bounded command ended: its status, what it wrote, and which bound ended it (empty: none)."""
+    """The end of a bounded command: its status, what it wrote, and which bound ended it (empty: none)."""
 
     status: int
     output: str
@@ -102,7 +102,7 @@ def _watched(process: subprocess.Popen[bytes], bounds: Bounds) -> str:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a process has ended. The system keeps its number, so that its group can still be named."""
+    """Return whether a process has ended; its number is kept, so that its group can still be named."""
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return process.poll() is not None

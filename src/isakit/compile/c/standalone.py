@@ -103,7 +103,7 @@ def _blank(text: str, tokens: re.Pattern[str]) -> str:
 
 
 def _refused(text: str, tokens: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
-    """Where something is refused, what, and why."""
+    """Yield what is refused: offset, text, and reason."""
     for m in _CONTROL.finditer(text):
         yield m.start(), ascii(m[0]), "is not taken here"
     for m in _SPLICE.finditer(text):  # made by joining lines; the compiler would join once more
@@ -122,7 +122,7 @@ def _refused(text: str, tokens: re.Pattern[str]) -> Iterator[tuple[int, str, str
 
 
 def _refused_lines(text: str, tokens: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
-    """Where a line is a directive, or has the sign of one, that is not of the kind that stays within the text."""
+    """Yield lines that are or look like directives other than those that stay within the text."""
     begin = 0
     for line in text.split("\n"):
         directive = _DIRECTIVE.match(line)

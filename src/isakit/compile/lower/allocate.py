@@ -18,7 +18,7 @@ class OutOfRegistersError(Exception):
 
 
 class Interference:
-    """Which units of virtual registers may not share a register."""
+    """Interference graph: pairs of units of virtual registers that may not share a register."""
 
     def __init__(self, m: MFunction) -> None:
         self.live = BlockLiveness(m)
@@ -86,7 +86,7 @@ class Allocation:
         self.colors: dict[VReg, int] = {}
 
     def find(self, v: VReg) -> VReg:
-        """What a register was merged into."""
+        """Return the register that `v` was coalesced into."""
         while v in self.parent:
             v = self.parent[v]
         return v
@@ -215,7 +215,7 @@ class Allocation:
 
 
 def loop_depths(m: MFunction) -> dict[MBlock, int]:
-    """How many loops a block is in, guessed from the order of blocks: a branch backwards closes a loop."""
+    """Estimate the loop depth of each block from the order of blocks: a branch backwards closes a loop."""
     place = {b: k for k, b in enumerate(m.blocks)}
     delta = [0] * (len(m.blocks) + 1)
     for b in m.blocks:

@@ -176,7 +176,7 @@ class MIns:
         self.tied = False
 
     def copied(self) -> tuple[OperandReg, OperandReg]:
-        """Where to and where from, of an instruction that `moves`."""
+        """Return destination and source of an instruction that `moves`."""
         to, source = self.op.copies
         return self.ops[to], self.ops[source]
 

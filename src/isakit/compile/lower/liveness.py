@@ -1,4 +1,4 @@
-"""Which registers are needed where, as sets of single registers of virtual registers.
+"""Liveness, as sets of single registers of virtual registers.
 
 Inside a block a set holds few of them; at the ends of blocks a bit set has bits for those only that are needed across
 blocks, so that long blocks cost time in proportion to their length.
@@ -43,7 +43,7 @@ class BlockLiveness:
         return range(start, start + r.count)
 
     def keeps(self, i: MIns, r: OperandReg) -> bool:
-        """Whether a write leaves the old value to some lanes that need it."""
+        """Return whether a write leaves the old value to some lanes that need it."""
         return i.guard is not None and any(self.writes[u] > 1 for u in self.units(r))
 
     def step(self, i: MIns, live: set[int]) -> None:
@@ -55,11 +55,11 @@ class BlockLiveness:
             live.update(self.units(r))
 
     def entering(self, b: MBlock) -> set[int]:
-        """What is live where a block begins."""
+        """Return what is live at the start of a block."""
         return {self._across[k] for k in indices(self.inside[b])}
 
     def leaving(self, b: MBlock) -> set[int]:
-        """What is live where a block ends, its own condition included."""
+        """Return what is live at the end of a block, its own condition included."""
         live = {self._across[k] for k in indices(self.outside[b])}
         if b.cond is not None:
             live.add(self.first[b.cond[0]])

@@ -1,4 +1,4 @@
-"""What the compiler needs to know of a machine: registers, what values are kept in, rules of selection, spills.
+"""The description of a target: registers, register class of each kind of value, rules of selection, spills.
 
 A target is an object of this kind beside its rules; passes, selection and allocation ask it and know no machine.
 """

@@ -94,7 +94,7 @@ def _register(
 
 
 def _near(where: Block, b: Block, bodies: dict[Block, set[Block]]) -> bool:
-    """Whether a block is in all loops another one is in: a register made outside is held only where that was meant."""
+    """Return whether `b` is in all loops of `where`: a register made outside is held only where that was meant."""
     return all(where in body for body in bodies.values() if b in body) or any(
         where in head.preds and b in body for head, body in bodies.items()
     )
@@ -109,7 +109,7 @@ class _Counter:
         self.made: Ins | None = None
 
     def serves(self, shift: int, held: dict[Block, int]) -> bool:
-        """Whether it counts in these steps, or can begin to."""
+        """Return whether it counts in these steps, or can begin to."""
         return self.shift == shift if self.made is not None else held.get(self.head, 0) < HOISTED
 
     def register(self, shift: int, held: dict[Block, int]) -> IrValue:
@@ -158,7 +158,7 @@ def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block
 
 
 def _only_addresses(v: IrValue, users: dict[IrValue, list[Ins]], body: set[Block], own: set[Ins]) -> bool:
-    """Whether a value is read as an address only, in this loop; constants added and shifts on the way do not count."""
+    """Return whether a loop reads a value as an address only, constants added and shifts on the way apart."""
     for u in users.get(v, ()):
         if u in own:
             continue

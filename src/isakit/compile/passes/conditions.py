@@ -102,7 +102,7 @@ def _selections_of_constants(f: Function) -> None:
 
 
 def _tested_on_the_way(c: Ins) -> bool:
-    """Whether a logic operation will do a comparison with 0 itself, which gives no mask."""
+    """Return whether a logic operation will do a comparison with 0 itself, which gives no mask."""
     zero = c.args[1]
     if c.op is not CMP or not isinstance(zero, Const) or zero.value or CMP.of(c).cond not in ("e", "lg"):
         return False

@@ -249,7 +249,7 @@ class _PointerSpaces:
         return out
 
     def _may_meet(self, a: Ins, b: Ins) -> bool:
-        """Whether a load may read a pointer that a store wrote: whole, in vectors, or as words of 32 bits."""
+        """Return whether a load may read a pointer that a store wrote: whole, in vectors, or as words of 32 bits."""
         if _size(a) != _size(b) and min(_size(a), _size(b)) < 4:
             return False
         p, q = self._places[a], self._places[b]

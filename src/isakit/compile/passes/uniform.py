@@ -1,4 +1,4 @@
-"""Which branches all lanes of a warp take alike."""
+"""Uniformity: branches that all lanes of a warp take alike."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _contracted(total: FloatSum | DoubleSum, product: FloatProduct | DoubleProdu
 
 
 def count_uses(f: Function) -> dict[IrValue, int]:
-    """How often each value is read."""
+    """Count the reads of each value."""
     uses: dict[IrValue, int] = {}
     for b in f.blocks:
         for i in (*b.phis, *b.ins):

@@ -9,7 +9,7 @@ _BEGINNING = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s+\d", re.S)
 
 
 def is_ptx(data: bytes) -> bool:
-    """Whether the content of a file is a PTX text: after comments it begins with its version."""
+    """Return whether the content of a file is a PTX text: after comments it begins with its version."""
     return _BEGINNING.match(data[:0x4000]) is not None
 
 

@@ -301,12 +301,12 @@ def _fill_in_any_order(slots: Slots, words: list[str]) -> dict[str, str] | None:
 
 
 def near(opcode: str) -> tuple[str, ...]:
-    """What an opcode that matches no row may have been meant to be: the rows of its base."""
+    """Return the rows that an unknown opcode may have been meant to be: those of its base."""
     return tuple(row.text for row in rows().get(opcode.split(".")[0], ()))
 
 
 def tables() -> str:
-    """What is supported and what is not, as tables for people (Markdown)."""
+    """Write tables of what is supported and what is not, for people (Markdown)."""
 
     def table(head: str, lines: list[tuple[str, str]]) -> str:
         return "\n".join([f"| {head} |", "|---|---|", *(f"| `{a}` | {b} |" for a, b in lines)])

@@ -165,7 +165,7 @@ class OperandReader:
         scope.names[token.text] = what
 
     def lookup(self, text: str) -> PtxRegister | PtxVariable | None:
-        """What a name was declared as."""
+        """Return the declaration of a name, if there is one."""
         m = None
         for scope in reversed(self.scopes):
             got = scope.names.get(text)

@@ -1,4 +1,4 @@
-"""What a PTX text says, as plain data. Positions are offsets in it; `PtxSource` tells their line and column."""
+"""Syntax of a PTX text as plain data; positions are offsets, for which `PtxSource` finds line and column."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class PtxModule:
     numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def number_of(self, function: str) -> int:
-        """What stands for the address of a function in all kernels of the text: they are numbered from 1 on."""
+        """Return the number, from 1 on, that is the address of a function in all kernels of the text."""
         if not self.numbers:
             self.numbers.update((name, k) for k, name in enumerate(self.functions, 1))
         return self.numbers[function]

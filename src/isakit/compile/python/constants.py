@@ -40,7 +40,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 class ConstantFolding:
-    """What constant expressions are worth among given names; those of `own` are variables and not constant."""
+    """Values of constant expressions among given names; those of `own` are variables and not constant."""
 
     def __init__(self, names: Mapping[str, Any], own: Collection[str] = ()) -> None:
         self._names = {k: _plain(v) for k, v in names.items() if isinstance(v, Number) and k not in own}

@@ -310,7 +310,7 @@ class Expressions(Writer):
 
 
 def _takes_type_of(literal: TypedValue, other: TypedValue, kind: Scalar) -> bool:
-    """Whether a literal beside a value of some type is of that type."""
+    """Return whether a literal takes the type of the value beside it."""
     if literal.number is None or other.number is not None or kind is boolean:
         return False
     return kind.is_float or isinstance(literal.number, int)

@@ -214,7 +214,7 @@ class Statements(Calls):
         self.jump(self._exit(s)[0])
 
     def _exit(self, s: ast.Break | ast.Continue) -> tuple[str, str]:
-        """Where the next round of the innermost loop begins, and what follows the loop."""
+        """Return the labels where the next round of the innermost loop begins, and of what follows the loop."""
         if not self.exits:
             self.fail(f"`{type(s).__name__.lower()}` stands outside of a loop")
         return self.exits[-1]

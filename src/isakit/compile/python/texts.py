@@ -43,7 +43,7 @@ def compile_text(text: str, path: str) -> tuple[str, dict[str, list[Param]]]:
 
 
 def _decorators(tree: ast.Module) -> set[str]:
-    """What the decorator may be called: as it is imported, or by its usual names where nothing is."""
+    """Return the names of the decorator: as it is imported, or the usual ones where nothing is."""
     found = {f"{_PACKAGE}.kernel", "kernel"}
     for node in tree.body:
         match node:

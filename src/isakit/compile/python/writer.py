@@ -1,4 +1,4 @@
-"""What every part of the translation of a Python kernel writes and says: instructions of LLVM IR, errors at a line."""
+"""The common part of translating a Python kernel: instructions of LLVM IR, errors at a line."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class Check(ExpressionCheck):
             self.bodies.append((f, d))
 
     def body(self, f: TypedFunction, d: FunctionSyntax) -> None:
-        """What a function does."""
+        """Check the body of a function."""
         assert d.body is not None
         self.function = f
         scope: dict[str, ShaderVariable] = {}

@@ -387,7 +387,7 @@ class ExpressionCheck:
 
     # --- assignments -------------------------------------------------------------------------------------------------
     def target(self, s: Syntax) -> Typed:
-        """What can be assigned to."""
+        """Check an expression that is assigned to."""
         root = s
         while isinstance(root, MemberSyntax | SubscriptSyntax):
             root = root.base
@@ -569,7 +569,7 @@ class ExpressionCheck:
 
 
 def _alike(a: Type, b: Type) -> bool:
-    """Whether two types are numbers of the same shape."""
+    """Return whether two types are numbers of the same shape."""
     return isinstance(a, Numeric) and isinstance(b, Numeric) and (a.size, a.vectors) == (b.size, b.vectors)
 
 

@@ -49,7 +49,7 @@ def as_base(value: float, base: Base) -> int | float:
 
 
 def _between(a: Base, b: Base) -> int:
-    """What it costs to make one base the other."""
+    """Return the cost of converting one base to the other."""
     if a == b:
         return 0
     if a.kind == b.kind:
@@ -60,7 +60,7 @@ def _between(a: Base, b: Base) -> int:
 
 
 def cost(value: Typed, to: Type, language: Language) -> int:
-    """What it costs to convert a value where a type is needed: 0 where it has it, IMPOSSIBLE where it cannot be."""
+    """Return the cost of a conversion: 0 where the value has the type, IMPOSSIBLE where it cannot get it."""
     have = value.type
     if have == to:
         return 0

@@ -48,7 +48,7 @@ _INTEGER_CONDITIONS = {"==": "e", "!=": "lg", "<": "l", "<=": "le", ">": "g", ">
 
 
 def ir_base(base: Base) -> str:
-    """What values of a base are kept as: f32, f16, r, p."""
+    """Return the kind in which values of a base are kept: f32, f16, r, p."""
     if base.kind == "float":
         return "f16" if base.bits == 16 else "f32"
     return "p" if base.kind == "bool" else "r"
@@ -228,7 +228,7 @@ class Emitter:
         return self.b.op(VSEL, p, a, b)
 
     def every(self, found: Values) -> IrValue:
-        """Whether all hold."""
+        """Return whether all components hold."""
         out: IrValue = TRUE
         for p in found:
             out = self.both(out, p) if out is not TRUE else p

@@ -67,7 +67,7 @@ class Program(Lowering):
         self._write()
 
     def _result(self, entry: TypedFunction) -> ShaderVariable | None:
-        """What `main` returns, as an output."""
+        """Return the result of `main`, as an output."""
         if entry.result is VOID:
             return None
         v = ShaderVariable("main", entry.result, "output", entry.pos)
@@ -80,7 +80,7 @@ class Program(Lowering):
 
     # --- inputs and outputs ------------------------------------------------------------------------------------------
     def _interpolated(self, v: ShaderVariable) -> bool:
-        """Whether a variable is handed from the vertex program to the fragment program."""
+        """Return whether a variable is interpolated from the vertex program to the fragment program."""
         return v.role == ("output" if self.stage == "vertex" else "input")
 
     def _reserve(self, variables: list[ShaderVariable]) -> None:

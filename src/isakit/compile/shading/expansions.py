@@ -1,4 +1,4 @@
-"""What the functions of both languages are made of: one small expansion for each, in operations of the form.
+"""Built-in functions of both languages: one small expansion for each, in operations of the form.
 
 An expansion takes what emits, the arguments (lists of values, see `emitter`) and the type of the result.
 """

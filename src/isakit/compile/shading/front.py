@@ -123,7 +123,7 @@ def _front(
 
 
 def _packs_columns(got: Preprocessed) -> bool:
-    """Whether `#pragma pack_matrix(column_major)` is the last word about matrices."""
+    """Return whether `#pragma pack_matrix(column_major)` is the last word about matrices."""
     columns = False
     for p in got.pragmas:
         if p[:1] == ("pack_matrix",):

@@ -1,4 +1,4 @@
-"""What tells Cg and GLSL apart, as tables: words, names of types, and a few rules."""
+"""Differences between Cg and GLSL, as tables: words, names of types, and a few rules."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ class Lowering(ExpressionLowering):
         self.enter(inside)
 
     def _turns(self, s: TypedLoop) -> int | None:
-        """How often a loop runs that counts from one constant to another, None for other loops."""
+        """Return the rounds of a loop that counts from one constant to another, None for other loops."""
         if s.after or s.condition is None or s.step is None:
             return None
         counter = _counter(s.step)
@@ -294,7 +294,7 @@ class Lowering(ExpressionLowering):
         return self.value(TypedConvert(a.pos, p.type, Lowered(a.pos, a.type, values)))
 
     def _back(self, values: Values, p: ShaderVariable, target: Typed) -> Values:
-        """What is in a parameter as its argument has it."""
+        """Convert the content of a parameter to the type of its argument."""
         if target.type == p.type or not isinstance(target.type, Numeric):
             return values
         return self.value(TypedConvert(target.pos, target.type, Lowered(target.pos, p.type, values)))

@@ -522,7 +522,7 @@ class ExpressionLowering(Variables):
 
 
 def has_effects(t: Typed) -> bool:
-    """Whether computing an expression changes anything, or may take long."""
+    """Return whether computing an expression changes anything, or may take long."""
     if isinstance(t, TypedAssign | TypedStep | TypedCall):
         return True
     if isinstance(t, TypedIntrinsic):
@@ -549,7 +549,7 @@ def _field_start(t: TypedField) -> int:
 
 
 def _counts_values(kind: Type) -> bool:
-    """Whether elements of a type are kept in values of their own."""
+    """Return whether elements of a type are kept in values of their own."""
     return isinstance(kind, ArrayType) or (isinstance(kind, Numeric) and (kind.is_matrix or not kind.is_float))
 
 

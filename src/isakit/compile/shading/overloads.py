@@ -1,4 +1,4 @@
-"""Which function a call means, and what its arguments become."""
+"""Overload resolution: the function that a call means, and the conversions of its arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _floats(values: Sequence[Typed], letters: str) -> Base:
 
 
 def _fitted(intrinsic: Intrinsic, signature: str, values: Sequence[Typed], language: Language) -> Fit | None:
-    """What a signature is for arguments, None if it does not take them."""
+    """Match a signature against arguments, None if it does not take them."""
     result, letters = signature.split(":")
     if len(letters) != len(values):
         return None

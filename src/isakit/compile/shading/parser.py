@@ -72,7 +72,7 @@ class Parser:
         return t
 
     def on(self, *kinds: str) -> bool:
-        """Whether the token is of one of some kinds."""
+        """Return whether the token is of one of some kinds."""
         return self.token.kind in kinds
 
     def ahead(self, n: int = 1) -> Token:
@@ -252,7 +252,7 @@ class Parser:
         self.expect(";")
 
     def is_type(self, at: int = 0) -> bool:
-        """Whether a token names a type."""
+        """Return whether a token names a type."""
         t = self.ahead(at)
         text = t.text
         return t.kind == "word" and (text in self.language.types or text in self.structs or text in self.aliases)
@@ -304,7 +304,7 @@ class Parser:
     def variable(
         self, qualifiers: frozenset[str], layout: dict[str, int], kind: TypeSyntax, name: Token
     ) -> VariableSyntax:
-        """What follows the name of a variable."""
+        """Parse what follows the name of a variable."""
         v = VariableSyntax(name.pos, name.text, self.sized(kind), qualifiers, layout=layout)
         v.semantic = self.semantic()
         if self.take("="):
@@ -411,7 +411,7 @@ class Parser:
         return EvaluateSyntax(t.pos, value)
 
     def declares(self) -> bool:
-        """Whether a declaration begins here."""
+        """Return whether a declaration begins here."""
         t = self.token
         if t.kind != "word":
             return False
@@ -421,7 +421,7 @@ class Parser:
         return following.kind == "word" or (self.is_type() and following.kind == "[" and self._array_follows())
 
     def _array_follows(self) -> bool:
-        """Whether `type[n] name` stands here, and no constructor of an array."""
+        """Return whether `type[n] name` stands here, and no constructor of an array."""
         n = 1
         while self.ahead(n).kind == "[":
             while self.ahead(n).kind not in ("]", "end", ";"):
@@ -567,7 +567,7 @@ class Parser:
         return self.ahead(n).kind == ")"
 
     def postfix(self, a: Syntax) -> Syntax:
-        """What follows an operand: fields, indices, `++`."""
+        """Parse the postfix operators of an operand: fields, indices, `++`."""
         while True:
             t = self.token
             if t.kind == ".":

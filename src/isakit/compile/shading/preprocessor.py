@@ -29,7 +29,7 @@ class Macro(NamedTuple):
 
 @dataclass
 class Preprocessed:
-    """What is left of a text, and what its directives say.
+    """The preprocessed text and what its directives say.
 
     Attributes:
         version: number and profile of `#version`, if there is one.

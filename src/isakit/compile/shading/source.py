@@ -30,7 +30,7 @@ class SourceFile(NamedTuple):
 
 
 class Renumbering(NamedTuple):
-    """What `#line` says: lines from place `pos` on are counted with `difference` added, in a file of another name."""
+    """The effect of `#line`: from place `pos` on `difference` is added to lines, in a file of another name."""
 
     pos: int
     difference: int

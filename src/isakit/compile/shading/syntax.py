@@ -1,4 +1,4 @@
-"""What a shader's text says, before names and types are known; `pos` is where a thing begins."""
+"""Syntax of a shader's text, before names and types are known; `pos` is where a thing begins."""
 
 from __future__ import annotations
 

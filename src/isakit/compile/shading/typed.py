@@ -148,7 +148,7 @@ class TypedBinary(Typed):
 
 @dataclass
 class TypedSame(Typed):
-    """Whether two values of any type are equal as a whole; `negated`: whether they differ."""
+    """Equality of two values of any type as a whole; `negated`: inequality."""
 
     a: Typed
     b: Typed
@@ -301,7 +301,7 @@ class TypedFunction:
 
     @property
     def writes(self) -> list[bool]:
-        """Whether each parameter is stored to its argument."""
+        """Return for each parameter whether it is stored to its argument."""
         return [bool(p.qualifiers & {"out", "inout"}) for p in self.parameters]
 
     def __repr__(self) -> str:

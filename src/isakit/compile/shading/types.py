@@ -32,7 +32,7 @@ class Type:
 
     @property
     def leaves(self) -> int:
-        """How many scalars, vectors and samplers a value of it is kept in."""
+        """Return the number of scalars, vectors and samplers that a value of it is kept in."""
         return 1
 
 
@@ -107,7 +107,7 @@ class ArrayType(Type):
 
     @cached_property
     def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """How many scalars and vectors it is kept in."""
+        """Return the number of scalars and vectors it is kept in."""
         return self.count * self.of.leaves
 
     def __str__(self) -> str:
@@ -131,7 +131,7 @@ class StructType(Type):
 
     @cached_property
     def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """How many scalars and vectors it is kept in."""
+        """Return the number of scalars and vectors it is kept in."""
         return sum(f.type.leaves for f in self.fields)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Where variables are while a shader is lowered: variables of the form, and what is read from outside."""
+"""Variables of a shader while it is lowered: those of the form, and what is read from outside."""
 
 from __future__ import annotations
 

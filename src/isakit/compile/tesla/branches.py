@@ -1,4 +1,4 @@
-"""Where lanes part and meet: short blocks under a condition, and join points for branches lanes take differently.
+"""Divergence and reconvergence: short blocks under a condition, join points for branches lanes take differently.
 
 A warp keeps lanes that went another way on a stack. `joinat X` before a divergent branch and `join` at X bring
 them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
@@ -90,7 +90,7 @@ def _guard(m: MFunction, a: MBlock) -> bool:
 
 
 def _overwritten(y: MBlock, x: MBlock, c: VReg) -> bool:
-    """Whether every copy of y writes what x writes too, and x reads none of it before."""
+    """Return whether every copy of y writes what x writes too, and x reads none of it before."""
     targets = {(i.ops["dst"].v, i.ops["dst"].unit) for i in y.ins}
     written: set[tuple[VReg, int]] = set()
     for i in x.ins:
@@ -226,5 +226,5 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
 
 
 def _loops_back(stop: MBlock) -> bool:
-    """Whether a block is entered from behind."""
+    """Return whether a block is its own predecessor."""
     return any(p is stop for p in stop.preds)

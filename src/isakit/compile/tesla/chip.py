@@ -1,4 +1,4 @@
-"""What each variant of the Tesla chips can do that matters to the compiler."""
+"""Capabilities of each variant of the Tesla chips that matter to the compiler."""
 
 from __future__ import annotations
 

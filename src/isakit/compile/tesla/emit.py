@@ -248,7 +248,7 @@ class Emitter:
         return self.isa.build("mov", ty="b32", dst=first, src1=first).word
 
     def _steps_ride(self) -> None:
-        """What is added to an address register is added by the access before, where its encoding has room for it."""
+        """Fold additions to an address register into the access before, where its encoding has room for them."""
         for b in self.m.blocks:
             last: dict[int, MIns | None] = {}
             gone: set[MIns] = set()
@@ -327,7 +327,7 @@ def fuse_exits_into_stores(m: MFunction) -> None:
 
 
 def _is_end(b: MBlock) -> bool:
-    """Whether nothing is left to do."""
+    """Return whether a block is an exit without instructions."""
     return not b.succs and not b.ins
 
 

@@ -56,7 +56,7 @@ class Folds(Enum):
 
 
 class OperandFacts(NamedTuple):
-    """What the instructions for an operation can do; `guardable`: one does it, so it can be done under a condition."""
+    """Capabilities of the instructions for an operation; `guardable`: one does it, so a condition can guard it."""
 
     folds: Folds
     guardable: bool
@@ -66,7 +66,7 @@ NO_FACTS = OperandFacts(Folds.NOTHING, False)
 
 
 class FoldingPlan:
-    """What is folded where.
+    """Operations folded into the instructions of others.
 
     Attributes:
         folded: (instruction, argument) whose value is an operand in memory.
@@ -161,7 +161,7 @@ class FoldingPlan:
 
     # --- operands in memory -----------------------------------------------------------------------------------------
     def shared(self, v: IrValue, at: Ins) -> bool:
-        """Whether a value can be read from shared memory by the instruction that needs it."""
+        """Return whether the instruction that needs a value can read it from shared memory."""
         i = v.ins
         if i is None:
             return False
@@ -229,7 +229,7 @@ class FoldingPlan:
                     self._take(i, k)
 
     def _compares_halves(self, i: Ins) -> bool:
-        """Whether a comparison is one of two values that were extended from 16 bits for it alone.
+        """Return whether a comparison is one of two values that were extended from 16 bits for it alone.
 
         It makes no mask of 32 bits.
         """

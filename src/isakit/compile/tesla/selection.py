@@ -1,4 +1,4 @@
-"""What the rules for Tesla chips have in common: operands as the plan wants them, conditions, masks.
+"""Common parts of the rules for Tesla chips: operands as the plan wants them, conditions, masks.
 
 Source: [tesla] 5 to 9; the sequences for products and shifts are those of NVIDIA's compiler in [corpus].
 """

@@ -126,7 +126,7 @@ class Base:
 
     # --- types ------------------------------------------------------------------------------------------------------
     def is_double(self, ty: str) -> bool:
-        """Whether values of a type are f64 in registers."""
+        """Return whether values of a type are f64 in registers."""
         if ty != "f64" or self.demoted:
             return False
         if not self.chip.fp64:
@@ -137,7 +137,7 @@ class Base:
         return True
 
     def is_wide(self, ty: str) -> bool:
-        """Whether values of a type are pairs of words."""
+        """Return whether values of a type are pairs of words."""
         return ty in ("b64", "u64", "s64")
 
     # --- operands ---------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Base:
         raise self.refuse("a register or a constant was expected", operand)
 
     def _number_of(self, name: Name) -> Const | None:
-        """What stands for the address of a function."""
+        """Return the number that stands for the address of a function."""
         return Const(self.module.number_of(name.text)) if name.text in self.module.functions else None
 
     def _pointer_to(self, v: PtxVariable, name: Operand) -> Pair:
@@ -389,7 +389,7 @@ class Base:
         self.put(self.variable((r.index,), "p"), value)
 
     def mark(self, s: PtxStatement) -> None:
-        """What follows comes from a statement."""
+        """Attribute what follows to a statement."""
         self.at = s
         file, line = s.loc or (0, 0)
         self.b.loc = self.b.block.loc = (self.module.source.line(s.pos), file, line)

@@ -77,7 +77,7 @@ class Exact(Base):
         return self.b.op(OR, self.b.op(AND, x, Const(0x807F_FFFF)), Const(0x3F80_0000))
 
     def _normal(self, x: IrValue) -> IrValue:
-        """Whether a positive f32 is neither 0 nor infinite nor a NaN."""
+        """Return whether a positive f32 is neither 0 nor infinite nor a NaN."""
         op = self.b.op
         return op(CMP(cond="l", ty="u32"), op(SUB, x, Const(0x0080_0000)), Const(0x7F00_0000))
 
@@ -311,7 +311,7 @@ class Exact(Base):
         return self._denormal((low, high), small, floor, inexact, shift, sign, rnd)
 
     def _largest(self, sign: IrValue, rnd: str) -> Pair:
-        """What a magnitude that is too large is rounded to."""
+        """Return the value that a magnitude that is too large is rounded to."""
         op = self.b.op
         infinite: Pair = Const(0), Const(0x7FF0_0000)
         finite: Pair = Const(0xFFFF_FFFF), Const(0x7FEF_FFFF)

@@ -64,7 +64,7 @@ class Floats(Exact):
     leading: Callable[[IrValue], IrValue]
 
     def single(self, m: Mods) -> bool:
-        """Whether an instruction works on f32 registers."""
+        """Return whether an instruction works on f32 registers."""
         return not self.is_double(m.get("flt", "f32"))
 
     def _rounding(self, m: Mods, single: bool, allowed: tuple[str, ...] = ("", "rn", "rz")) -> bool:
@@ -77,7 +77,7 @@ class Floats(Exact):
         return rnd == "rz"
 
     def _directed_single(self, m: Mods) -> bool:
-        """Whether an f32 sum or product rounds up or down, which only double precision can do."""
+        """Return whether an f32 sum or product rounds up or down, which only double precision can do."""
         return m.get("rnd", "") in ("rm", "rp") and self.single(m) and self.chip.fp64
 
     def _wide_operands(self, *operands: Operand) -> list[IrValue]:
@@ -224,7 +224,7 @@ class Floats(Exact):
 
     # --- reciprocals, roots, transcendentals ------------------------------------------------------------------------
     def _approximate(self, m: Mods, full: bool = False) -> bool:
-        """Whether an approximation is asked for; PTX before 1.4 asks for one where it says nothing."""
+        """Return whether an approximation is asked for; PTX before 1.4 asks for one where it says nothing."""
         how = m.get("approx", "")
         if how == "approx" or (how == "full" and full) or (not how and (self.old or self.demoted)):
             return True

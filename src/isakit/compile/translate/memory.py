@@ -57,7 +57,7 @@ SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
 
 
 class Place(NamedTuple):
-    """Where an access goes: `base` plus `offset` in a space, "" where the instruction does not name one.
+    """The address of an access: `base` plus `offset` in a space, "" where the instruction does not name one.
 
     `tag`: the upper half of a 64-bit address, which names its space if it is generic, see `passes.spaces`.
     """
@@ -77,7 +77,7 @@ class MemoryInstructions(Base):
 
     # --- addresses --------------------------------------------------------------------------------------------------
     def place(self, operand: Operand, space: str) -> Place:
-        """Where an address in brackets leads."""
+        """Translate an address in brackets."""
         if not isinstance(operand, Address):
             raise self.refuse("an address in brackets was expected", operand)
         base = operand.base
@@ -402,7 +402,7 @@ class MemoryInstructions(Base):
                 self.write(result, old, ty)
 
     def _apply(self, op: str, ty: str, old: IrValue, values: list[IrValue]) -> IrValue:
-        """What an atomic operation makes of a word."""
+        """Return the new value of a word after an atomic operation."""
         b, v = self.b.op, values[0]
         if op == "cas":
             return b(SEL, b(CMP(cond="e", ty="u32"), old, v), values[1], old)
@@ -496,7 +496,7 @@ class MemoryInstructions(Base):
     def _of_texture(
         self, address: Address, values: list[IrValue], how: str, cube: bool, wanted: Sequence[int]
     ) -> list[IrValue]:
-        """What an instruction of the texture unit answers, of the texture that an address names or a register means."""
+        """Sample the texture that an address names or a register means."""
         base = address.base
         if not isinstance(base, Name) or not isinstance(base.what, PtxRegister):
             i = self.b.emit(TEX(texture=self._texture(address), how=how, cube=cube), values, "q")

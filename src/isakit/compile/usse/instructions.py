@@ -18,7 +18,7 @@ ANY: Table = ()
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """What a source can be.
+    """Values that a source can be.
 
     Attributes:
         table: the swizzles, ANY for every one.

@@ -28,7 +28,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class View:
-    """What of a register an operand is: for every lane an element from the register's first on, and modifiers.
+    """View of a register as an operand: for every lane an element from the register's first on, and modifiers.
 
     `ty` is the type of the elements. The view of a result has consecutive elements.
     """
@@ -64,7 +64,7 @@ class Source:
 
     @property
     def plain(self) -> bool:
-        """Whether there are no modifiers and no constants among the channels."""
+        """Return whether there are no modifiers and no constants among the channels."""
         return not (self.neg or self.abs) and all(isinstance(c, int) for c in self.channels)
 
     def slice(self, start: int, stop: int) -> Source:

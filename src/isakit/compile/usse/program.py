@@ -1,4 +1,4 @@
-"""Where the inputs, uniforms and outputs of a shader are, and the constants that lie beside the uniforms."""
+"""Layout of a shader: registers of its inputs, uniforms and outputs, and the constants beside the uniforms."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STRETCH = 64
 
 
 class ProgramPlan:
-    """Where things are.
+    """Registers and memory of a shader's inputs, uniforms, samplers and outputs.
 
     Attributes:
         stage: vertex, fragment, or secondary: the results of that one are uniforms of the others.

@@ -1,4 +1,4 @@
-"""What the rules for the USSE have in common: where values are, operands that instructions can have, copies.
+"""Common parts of the rules for the USSE: places of values, operands that instructions can have, copies.
 
 Negation, absolute value, swizzles and constants are no instructions: what reads them reads their argument so. A value
 that is one part of a vector is computed where the vector is, and an output in its registers.
@@ -59,7 +59,7 @@ LAZY = (VNEG, VABS, SWIZZLE, INPUT, UNIFORM, BITS, COPY)
 
 @dataclass(frozen=True)
 class Dest:
-    """Where a result goes: elements of a register from `first` on."""
+    """Destination of a result: elements of a register from `first` on."""
 
     v: VReg
     first: int
@@ -72,7 +72,7 @@ class Dest:
 
     @property
     def internal(self) -> bool:
-        """Whether all four channels can be written at once."""
+        """Return whether all four channels can be written at once."""
         return self.v.cls.file == "i"
 
     @property
@@ -82,7 +82,7 @@ class Dest:
 
     @property
     def covers(self) -> bool:
-        """Whether nothing else lies in its registers, so that channels can be written two at a time."""
+        """Return whether nothing else lies in its registers, so that channels can be written two at a time."""
         if self.internal or self.ty != "f16":
             return True
         end = self.first + self.count

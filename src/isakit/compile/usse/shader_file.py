@@ -85,7 +85,7 @@ class ShaderCompilation:
 
     @property
     def vertex(self) -> bool:
-        """Whether it is a vertex program."""
+        """Return whether it is a vertex program."""
         return self.interface.stage == "vertex"
 
     def run(self) -> CompiledShader:

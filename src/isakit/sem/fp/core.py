@@ -164,7 +164,7 @@ def round_up(lsb: Value, rest: Value, sign: Value, rounding: Rounding) -> Value:
 
 
 def overflowed(sign: Value, f: FloatFormat, rounding: Rounding) -> Value:
-    """What a too large magnitude becomes, without its sign."""
+    """Return the result, without its sign, for a magnitude that is too large."""
     inf, big = const(f.infinity, f.width), const(f.largest, f.width)
     if rounding == "rn":
         return inf

@@ -1,4 +1,4 @@
-"""What nvcc does with files: device code, fat binaries, objects, libraries, executables.
+"""The work of nvcc on files: device code, fat binaries, objects, libraries, executables.
 
 A .cu file is compiled twice by clang: for the chip, to PTX, of which our compiler makes machine code; and for the host,
 with the fat binary of that code inside and the calls that register it. The linker adds our libcudart.

@@ -200,7 +200,7 @@ class Options:
 
     @property
     def reports(self) -> bool:
-        """Whether `-Xptxas -v` asks what each kernel takes."""
+        """Return whether `-Xptxas -v` asks for the resources of each kernel."""
         return bool({"-v", "--verbose"} & set(self.all("ptxas-options")))
 
     def _assembler(self, *names: str) -> str:

@@ -1,4 +1,4 @@
-"""What a build needs: a clang, and what compiles and links for the host, each of the system or of the wheel."""
+"""Tools of a build: a clang, and what compiles and links for the host, each of the system or of the wheel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _C_PLUS_PLUS = {"gcc": "g++", "cc": "c++", "clang": "clang++"}
 
 @dataclass(frozen=True)
 class Tools:
-    """What a build uses.
+    """Programs that a build starts.
 
     Attributes:
         clang: compiles .cu files, for the chip and for the host.
