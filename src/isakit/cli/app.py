@@ -10,11 +10,9 @@ from typing import Any
 
 import click
 
-from isakit.cli.common import printable
+from isakit.cli.common import BAD_INPUT, NO, USAGE, printable
 from isakit.cli.interrupts import interrupted
 from isakit.errors import AsmError, IsakitError, MachineFault, UnknownIsaError, did_you_mean
-
-BAD_INPUT, USAGE, FAULT = 1, 2, 3
 
 COMMANDS = {
     "dis": "Disassemble a program file.",
@@ -115,7 +113,7 @@ class LazyCommands(click.Group):
         except IsakitError as e:
             for line in message(e):
                 click.echo(printable(line), err=True)
-            ctx.exit(USAGE if isinstance(e, UnknownIsaError) else FAULT if isinstance(e, MachineFault) else BAD_INPUT)
+            ctx.exit(USAGE if isinstance(e, UnknownIsaError) else NO if isinstance(e, MachineFault) else BAD_INPUT)
         except MemoryError:
             click.echo("error: there is not enough memory for this", err=True)
             ctx.exit(BAD_INPUT)

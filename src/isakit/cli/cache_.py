@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from isakit.cli.common import echo, echo_json, json_option
+from isakit.cli.common import NO, echo, echo_json, json_option
 from isakit.results import OMITTED, Omitted, Output, record
+
+if TYPE_CHECKING:
+    from isakit.object_cache import Contents
 
 
 @record
@@ -38,7 +44,8 @@ $ISAKIT_CACHE_SIZE is the size in MiB at which the least recently used objects g
 def command(action: str, as_json: bool) -> None:
     """Show, empty or check the cache of compiled code.
 
-    `info` shows what is there, `clear` removes it, `verify` reads every object and removes those that are damaged.
+    `info` shows what is there, `clear` removes it, `verify` reads every object and removes those that are
+    damaged: the exit code is 3 if there were any.
     """
     from isakit import object_cache
 
@@ -49,10 +56,18 @@ def command(action: str, as_json: bool) -> None:
         damaged = found.damaged if action == "verify" else OMITTED
         where = None if folder is None else str(folder)
         echo_json(CacheState(where, found.objects, found.bytes, object_cache.size_limit(), refused, damaged))
-        return
-    if folder is None:
+    elif folder is None:
         echo("caching is off")
-        return
+    else:
+        _say(action, folder, found, refused)
+    if action == "verify" and found.damaged:
+        click.get_current_context().exit(NO)
+
+
+def _say(action: str, folder: Path, found: Contents, refused: str | None) -> None:
+    """Say what is there, or what was done."""
+    from isakit import object_cache
+
     size = f"{found.objects} objects, {found.bytes / (1 << 20):.1f} MiB"
     if action == "clear":
         echo(f"removed {size}")

@@ -11,7 +11,17 @@ import click
 
 from isakit.cli.cc_shader import ENDINGS as SHADERS
 from isakit.cli.cc_shader import FORMATS, LANGUAGES, CompiledShaderFile, ShaderErrors, compile_file
-from isakit.cli.common import echo, echo_json, json_option, read_bytes, read_text, shown, variant_option, write_bytes
+from isakit.cli.common import (
+    BAD_INPUT,
+    echo,
+    echo_json,
+    json_option,
+    read_bytes,
+    read_text,
+    shown,
+    variant_option,
+    write_bytes,
+)
 from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
 from isakit.errors import CompileError, IsakitError
 from isakit.results import OMITTED, Omitted, Output, record
@@ -181,7 +191,7 @@ def command(
     if got.diagnostics:
         for d in got.diagnostics:
             echo(str(d), err=True)
-        sys.exit(1)
+        sys.exit(BAD_INPUT)
 
 
 def _found(header: str) -> str:

@@ -14,6 +14,10 @@ import click
 from isakit.instruction_sets import isa
 from isakit.registry import VARIANTS
 
+BAD_INPUT, USAGE, NO = 1, 2, 3
+"""Exit codes besides 0 (fine): the input cannot be used; wrong usage; the answer is no (the simulated program faulted,
+something was found, two things differ). An interrupt ends with 130."""
+
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 """What a text in UTF-16 begins with."""
 

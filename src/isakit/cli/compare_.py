@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import dimensions, echo, echo_json, json_option, read_bytes, shown
+from isakit.cli.common import NO, dimensions, echo, echo_json, json_option, read_bytes, shown
 from isakit.errors import IsakitError
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
     from isakit.debug.compare import Comparison
     from isakit.description import Module
-
-DIFFERENT = 3
-"""Exit code where results differ."""
 
 
 @record
@@ -114,7 +111,7 @@ def command(first: str, second: str, as_json: bool, **options: Any) -> None:
         _show(found)
     if not found:
         echo(f"error: the results differ: {', '.join(d.name for d in found.differences)}", err=True)
-        click.get_current_context().exit(DIFFERENT)
+        click.get_current_context().exit(NO)
 
 
 def _shaders(a: Any, b: Any, options: dict[str, Any]) -> Comparison:

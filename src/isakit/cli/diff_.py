@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import (
+    NO,
     echo,
     echo_json,
     isa_option,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.codec import Instruction
 
-DIFFERENT = 3
-"""Exit code where the code differs."""
 _MARKS = {"same": " ", "moved": "~", "changed": "!", "removed": "-", "added": "+"}
 _COLOURS = {"~": "36", "!": "33", "-": "31", "+": "32"}
 
@@ -93,7 +92,7 @@ def command(
                 _line(mark, f"{mark} kernel {name}: {len(program)} instructions")
     if not equal:
         echo("error: the code differs", err=True)
-        click.get_current_context().exit(DIFFERENT)
+        click.get_current_context().exit(NO)
 
 
 def _programs(path: str, named: dict[str, str], kernel: str | None) -> list[tuple[str, Program]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import (
+    BAD_INPUT,
     echo,
     echo_json,
     isa_option,
@@ -151,7 +152,7 @@ def command(
     if as_json:
         echo_json(Matches(SCHEMA, pattern, OMITTED, found))
     if failed:
-        ctx.exit(1)
+        ctx.exit(BAD_INPUT)
 
 
 def _indexed(index: str, pattern: Pattern, count: bool, as_json: bool) -> None:

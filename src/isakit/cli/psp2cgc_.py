@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from isakit.cli.common import echo, read_text, shown, write_bytes
+from isakit.cli.common import BAD_INPUT, echo, read_text, shown, write_bytes
 from isakit.errors import CompileError
 
 PROFILES = {"sce_vp_psp2": "vertex", "sce_fp_psp2": "fragment"}
@@ -89,7 +89,7 @@ def command(words: tuple[str, ...]) -> None:
     except CompileError as e:
         for d in e.diagnostics:
             echo(f"{d.path}({d.line},{d.column}): error: {d.message}", err=True)
-        click.get_current_context().exit(1)
+        click.get_current_context().exit(BAD_INPUT)
     for d in made.warnings:
         echo(f"{d.path}({d.line},{d.column}): warning: {d.message}", err=True)
     write_bytes(output, made.data)

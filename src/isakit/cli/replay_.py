@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option
+from isakit.cli.common import NO, echo, echo_json, json_option
 from isakit.results import Output
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.replay import Outcome, OutcomeRecord
-
-DIFFERENT, FAULTED = 1, 3
 
 
 def _output() -> Any:
@@ -46,9 +44,9 @@ Examples:
 @click.option("--chip", metavar="CHIP", help="Of a GL capture: another chip than the one it was made on.")
 @click.option("-o", "--output", metavar="PNG", help="Of a GL capture: where the picture of render target 0 goes.")
 @json_option
-@click.argument("capture", metavar="DIR|FILE", type=click.Path(exists=True))
+@click.argument("capture", metavar="DIR|FILE", type=Path)
 def command(
-    capture: str,
+    capture: Path,
     number: int | None,
     check: bool,
     as_json: bool,
@@ -60,18 +58,19 @@ def command(
 ) -> None:
     """Run a capture of `isakit cuda` or `isakit gl` again, without its program.
 
-    The exit code is 1 when --check finds a difference, 3 when a launch faults that did not when it was captured.
+    The exit code is 3 when --check finds a difference, or a launch faults that did not when it was captured.
     """
-    if is_gl(Path(capture)):
+    capture.stat()  # the system's words where nothing is there
+    if is_gl(capture):
         if number is not None or check:
             raise click.UsageError("--launch and --check are for captures of CUDA programs")
-        _gl(Path(capture), frame, draw, chip, output, as_json, options)
+        _gl(capture, frame, draw, chip, output, as_json, options)
         return
     if (frame, draw, chip, output) != (None, None, None, None):
         raise click.UsageError("--frame, --draw, --chip and -o are for captures of GL programs")
     from isakit.hosts.cuda.replay import Capture
 
-    source = Capture(Path(capture))
+    source = Capture(capture)
     numbers = [number] if number is not None else sorted(source.launches)
     outcomes: list[Outcome] = []
     for n in numbers:
@@ -88,7 +87,7 @@ def command(
         echo(f"fault: {unexpected[0].fault}", err=True)
     elif different:
         echo(f"error: {len(different)} of {len(outcomes)} launches differ", err=True)
-    click.get_current_context().exit(FAULTED if unexpected else DIFFERENT if different else 0)
+    click.get_current_context().exit(NO if unexpected or different else 0)
 
 
 def is_gl(path: Path) -> bool:
@@ -122,12 +121,12 @@ def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, outpu
         from isakit.hosts.drm.replay import ReplayedFrames
 
         echo_json(ReplayedFrames(replay.chip.name, replay.draws, **vars(replay.report.record())))
-        return
-    for d in replay.draws:
-        echo(f"frame {d.frame} draw {d.draw}: {d.mode}, {d.fragments} fragments")
-    for line in lines(replay.report, False, False):
-        echo(line, err=True)
-    click.get_current_context().exit(FAULTED if replay.report.faults else 0)
+    else:
+        for d in replay.draws:
+            echo(f"frame {d.frame} draw {d.draw}: {d.mode}, {d.fragments} fragments")
+        for line in lines(replay.report, False, False):
+            echo(line, err=True)
+    click.get_current_context().exit(NO if replay.report.faults else 0)
 
 
 def _lines(o: Outcome, check: bool) -> list[str]:

@@ -6,11 +6,9 @@ from typing import Any
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option
+from isakit.cli.common import NO, echo, echo_json, json_option
 from isakit.cli.launches import Prepared, launch_options, prepare
 from isakit.results import Output
-
-FOUND = 3
 
 
 def _output() -> Any:
@@ -53,7 +51,7 @@ def command(
     else:
         echo(str(report))
     if not report.clean:
-        click.get_current_context().exit(FOUND)
+        click.get_current_context().exit(NO)
 
 
 def _unwritten(prepared: Prepared) -> list[tuple[int, int]]:

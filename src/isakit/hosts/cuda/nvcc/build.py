@@ -19,7 +19,7 @@ from pathlib import Path
 
 from isakit.compile import Compiled, compile_ptx
 from isakit.compile.c.clang import COMMON, CUDA_HEADERS, for_arch, messages
-from isakit.errors import CompileError, HostError, IsakitError
+from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
 from isakit.formats import write_elf_cubin
 from isakit.formats.fatbin import FatImage, write_fatbin
 from isakit.hosts.cuda.build import library_folder
@@ -113,7 +113,7 @@ def _source(path: str, options: Options) -> Source:
     if not language:
         raise OptionError(f"{path}: what is in a file named {name}? Say it with -x cu, c or c++")
     if language != "library" and not Path(path).is_file():
-        raise OptionError(f"{path}: there is no such file")
+        raise NoSuchFile(path)
     return Source(path, language)
 
 
