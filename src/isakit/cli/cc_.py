@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isakit.cli.cc_shader import ENDINGS as SHADERS
 from isakit.cli.cc_shader import FORMATS, LANGUAGES, CompiledShaderFile, ShaderErrors, compile_file
 from isakit.cli.common import (
     BAD_INPUT,
@@ -24,12 +23,12 @@ from isakit.cli.common import (
 )
 from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
 from isakit.errors import CompileError, IsakitError
+from isakit.programs.sources import language_of, ptx_of_source
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
     from isakit.compile import Compiled
 
-_ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python", **SHADERS}
 _LANGUAGES = ("ptx", "cuda", "opencl", "python", *LANGUAGES)
 
 
@@ -129,7 +128,7 @@ def command(
     A shader is Cg as the Vita's programs are written in (.cg), or GLSL (.vert, .frag, .glsl). Its stage is that of its
     name (x.frag, x_v.cg), or what only one stage has. Files are included from the shader's own folder.
     """
-    language = language or _ENDINGS.get(os.path.splitext(file)[1], "ptx")
+    language = language or language_of(file) or "ptx"
     if language in LANGUAGES:
         if emit not in (*FORMATS, None):
             raise click.UsageError(f"a shader is written as {', '.join(FORMATS)}, not as {emit}")
@@ -204,20 +203,9 @@ def _ptx(file: str, language: str, extra: Sequence[str], variant: str | None) ->
     path = shown(file)
     if language == "ptx":
         return read_text(file), path, None
-    if language == "python":
-        from isakit.compile.python import compile_text
-
-        text = read_text(file)
-        return compile_text(text, path)[0], path, text
-    from isakit.compile.c import compile_c
-    from isakit.registry import VARIANT_TO_ARCH
-
-    arch = int(VARIANT_TO_ARCH.get(variant or "", "sm_13").removeprefix("sm_"))
-    if file == "-":
-        text = read_text(file)
-        return compile_c(path, text, language, extra, arch=arch), path, text
-    # The compiler takes comments in any encoding.
-    return compile_c(path, None, language, extra, arch=arch), path, read_bytes(file).decode("utf-8", "replace")
+    # The compiler of C takes comments in any encoding.
+    text = read_bytes(file).decode("utf-8", "replace") if language != "python" and file != "-" else read_text(file)
+    return ptx_of_source(text, path, language, variant, extra), path, text
 
 
 def _emitted(got: Compiled, emit: str) -> bytes:

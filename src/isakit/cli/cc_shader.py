@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from isakit.formats import Shader
 
 LANGUAGES = ("cg", "glsl")
-ENDINGS = {".cg": "cg", ".hlsl": "cg", ".vert": "glsl", ".frag": "glsl", ".glsl": "glsl"}
 FORMATS = ("gxp", "asm", "c")
 
 

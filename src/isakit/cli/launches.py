@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from isakit.cli import run_
 from isakit.cli.arguments import Argument
 from isakit.cli.common import read_bytes, shown
-from isakit.errors import FormatError, LaunchError
+from isakit.errors import FormatError, IsakitError, LaunchError
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.hosts.cuda.replay import Capture
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LEFT_OUT = ("limit", "stats", "as_json", "file")
@@ -24,7 +28,8 @@ def launch_options(function: F) -> F:
     """Add the options of `run` to a command, without those that say what it shows."""
     params: list[click.Parameter] = function.__dict__.setdefault("__click_params__", [])
     params += [p for p in reversed(run_.command.params) if p.name not in _LEFT_OUT]
-    return function
+    about = "FILE is a capture of `isakit cuda`: its launch N.  [default: the only one]"
+    return click.option("--launch", type=click.IntRange(1), metavar="N", help=about)(function)
 
 
 @dataclass
@@ -51,7 +56,13 @@ class Prepared:
 
 
 def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[str, Any]) -> Prepared:
-    """Prepare the machine for a file and options of `run`. Raises IsakitError, click.UsageError, OSError."""
+    """Prepare the machine for a file, or a launch of a capture, and options of `run`.
+
+    Raises IsakitError, click.UsageError, OSError.
+    """
+    number: int | None = options.get("launch")
+    if file != "-" and (number is not None or os.path.isdir(file)):
+        return _captured(file, number, options)
     source = run_.load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
     specs = [(spec, *run_.split_spec(spec)) for spec in options["specs"]]
     match source.isa or "tesla":
@@ -66,6 +77,46 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[
         case _:
             run_.refuse_kernel_options("a shader", ())
             return _usse(source, specs, options)
+
+
+_OF_A_LAUNCH = ("isa_name", "variant", "kernel", "grid", "block", "specs", "chip", "textures", "registers", "shared",
+                "local")  # fmt: skip
+"""What a captured launch says itself."""
+
+
+def _captured(path: str, number: int | None, options: dict[str, Any]) -> Prepared:
+    from isakit.hosts.cuda.replay import Capture
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if option.name in _OF_A_LAUNCH and given:
+            raise click.UsageError(f"a captured launch takes no {option.opts[0]}: it says that itself", context)
+    capture = Capture(Path(path))
+    if number is None:
+        if len(capture.launches) != 1:
+            raise IsakitError(f"{path} has {len(capture.launches)} launches, name one with --launch: "
+                              f"{_numbers(sorted(capture.launches))}")  # fmt: skip
+        (number,) = capture.launches
+    return captured_launch(capture, number, **{k: options[k] for k in ("engine", "tier", "threads")})
+
+
+def _numbers(numbers: list[int]) -> str:
+    """Return numbers as text, `1 to 9` where none is missing."""
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers)) or "it is empty"
+
+
+def captured_launch(capture: Capture, number: int, **options: Any) -> Prepared:
+    """Prepare the machine of a captured launch at its first instruction; options are those of `Capture.prepare`.
+
+    Raises CaptureError and FormatError.
+    """
+    with capture.reading(number):
+        _, kernel, launch = capture.prepare(number, **options)
+        machine = kernel.machine(**launch)
+    return Prepared("tesla", machine, kernel.info.program, name=kernel.name, kernel=kernel)
 
 
 def _assembled(source: Any) -> Program | None:
@@ -95,7 +146,7 @@ def _usse(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any
     from isakit.runtime.usse import CHUNK, BoundShader
 
     if not isinstance(source, Shader):
-        raise FormatError(None, 0, "only shader files can be run; give a GXP file")
+        raise FormatError(None, 0, "only shader files can be run; give a GXP file or a shader's source")
     given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"]).inputs
     from isakit.arch.usse.arithmetic import DEFAULT
 
@@ -112,4 +163,4 @@ def _usse(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any
     return Prepared("usse", machine, name=source.stage, grid=grid, results=lambda: bound.results(machine))
 
 
-__all__ = ["Prepared", "launch_options", "prepare"]
+__all__ = ["Prepared", "captured_launch", "launch_options", "prepare"]

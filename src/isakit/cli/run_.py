@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Generator
@@ -160,8 +161,11 @@ Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --ar
 def command(file: str, isa_name: str | None, variant: str | None, as_json: bool, **options: Any) -> None:
     """Run a kernel, shader or microcode on a simulated chip.
 
-    FILE may also be an assembly text that says `.kernel`.
+    FILE may also be an assembly text that says `.kernel`, PTX, or a source: CUDA C (.cu), OpenCL C (.cl), Python (.py),
+    a shader (.cg, .vert, .frag, .glsl).
     """
+    if os.path.isdir(file):
+        raise FormatError(file, 0, "it is a folder; `isakit replay` runs a capture again")
     source = load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
     arguments = [(spec, *split_spec(spec)) for spec in options["specs"]]
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
@@ -205,9 +209,13 @@ def load_source(
     """Return the program in a file's content: see `run`. Raises IsakitError."""
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text
+    from isakit.programs.sources import compiled_source, language_of
 
     if data[:2] in UTF16_MARKS:
         data = text_of(data).encode()
+    language = language_of(path)
+    if language is not None and b"\0" not in data:
+        return compiled_source(text_of(data), path, language, variant or chip)
     if _is_ptx(data):
         from isakit.compile import compile_ptx
 
@@ -404,7 +412,7 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     from isakit.formats import Shader
 
     if not isinstance(source, Shader):
-        raise FormatError(None, 0, "only shader files can be run; give a GXP file")
+        raise FormatError(None, 0, "only shader files can be run; give a GXP file or a shader's source")
     given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"])
     limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
     with _busy("running"):

@@ -56,8 +56,8 @@ def command(
 
 def _unwritten(prepared: Prepared) -> list[tuple[int, int]]:
     """Return (address, bytes) of the kernel's `out:` arguments: nothing has written them before the launch."""
-    if prepared.kernel is None or prepared.kernel.params is None:
-        return []
+    if prepared.kernel is None or prepared.kernel.params is None or not prepared.arguments:
+        return []  # a captured launch has arguments that something has written
     params = prepared.machine.launch.params
     return [
         (int.from_bytes(params[p.offset : p.offset + 4], "little"), a.value.nbytes)

@@ -13,6 +13,7 @@ from isakit.errors import AsmError, CompileError, Diagnostic, FormatError, Isaki
 from isakit.instruction_sets import isa as instruction_set
 from isakit.instruction_sets import isa_of_text
 from isakit.programs.needs import completed, module_of
+from isakit.programs.sources import compiled_source, language_of
 
 
 def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
@@ -21,7 +22,8 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
     What it left out is in `Module.beside`; `load_all` gives every program of a file.
 
     A PTX text is compiled, for the chip it is written for or for `variant`; so are the PTX texts in a host program or
-    fat binary that has no machine code for these chips.
+    fat binary that has no machine code for these chips, and sources, which the ending of the name tells: CUDA C,
+    OpenCL C, Python, Cg, GLSL.
 
     Args:
         source: a path, or the content as bytes.
@@ -57,6 +59,11 @@ def load_all(
         chosen = instruction_set(isa, variant or None)
         isa, variant = chosen.name, chosen.variant
     name = path or (None if isinstance(source, bytes) else os.fspath(source))
+    language = language_of(name)
+    if language is not None and name is not None:
+        text = _source_text(source)
+        if text is not None:
+            return [compiled_source(text, name, language, variant or None)]
     ptx = _ptx(source)
     if ptx is not None:
         from isakit.compile import compile_ptx  # here: no other file needs the compiler
@@ -75,6 +82,15 @@ def load_all(
         if not modules:
             raise
         return modules
+
+
+def _source_text(source: str | PathLike[str] | bytes) -> str | None:
+    """Return a source text; None for what is no text, or no file, which the readers of files say more about."""
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    except (OSError, ValueError):
+        return None
+    return None if b"\0" in data else data.decode("utf-8-sig", "replace")
 
 
 def _assembled(data: bytes, isa: str, variant: str, name: str | None) -> list[Module]:

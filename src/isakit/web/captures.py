@@ -55,14 +55,10 @@ def launches(name: str) -> list[tuple[int, Kernel]]:
 
 def prepared(name: str, number: int) -> Prepared:
     """Prepare the machine of a captured launch at its first instruction. Raises CaptureError and FormatError."""
-    from isakit.cli.launches import Prepared
+    from isakit.cli.launches import captured_launch
 
-    capture = _capture(name)
-    with capture.reading(number):
-        with large_files():
-            _, kernel, launch = capture.prepare(number)
-        machine = kernel.machine(**launch)
-    return Prepared("tesla", machine, kernel.info.program, name=kernel.name, kernel=kernel)
+    with large_files():
+        return captured_launch(_capture(name), number)
 
 
 def _capture(name: str) -> Any:

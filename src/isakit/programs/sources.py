@@ -1,0 +1,57 @@
+"""Programs in source languages: which language a file is written in, by its ending, and its module."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from isakit.description import Module
+from isakit.errors import IsakitError
+from isakit.registry import VARIANT_TO_ARCH
+
+KERNEL_ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python"}
+SHADER_ENDINGS = {".cg": "cg", ".hlsl": "cg", ".vert": "glsl", ".frag": "glsl", ".glsl": "glsl"}
+ENDINGS = {**KERNEL_ENDINGS, **SHADER_ENDINGS}
+"""The languages of source files by the endings of their names; files of other names are detected by their content."""
+
+
+def language_of(path: str | None) -> str | None:
+    """Return the source language that the ending of a file's name says, None for another ending."""
+    return None if path is None else ENDINGS.get(os.path.splitext(path)[1].lower())
+
+
+def ptx_of_source(text: str, path: str, language: str, variant: str | None = None, extra: Sequence[str] = ()) -> str:
+    """Return the PTX of kernels in CUDA C, OpenCL C or Python, for a chip.
+
+    `path` names the text in messages and lines; where it is a file, a compiler of C reads that in place of the text,
+    so that files beside it are found. `extra` are options for that compiler. Raises CompileError, and NoCompilerError
+    where C needs a compiler.
+    """
+    if language == "python":
+        from isakit.compile.python import compile_text
+
+        return compile_text(text, path)[0]
+    from isakit.compile.c import compile_c
+
+    arch = int(VARIANT_TO_ARCH.get(variant or "", "sm_13").removeprefix("sm_"))
+    return compile_c(path, None if Path(path).is_file() else text, language, extra, arch=arch)
+
+
+def compiled_source(text: str, path: str, language: str, variant: str | None = None) -> Module:
+    """Return the module of a source text in a language of `ENDINGS`, for a chip; a shader has no choice of one.
+
+    Its programs have line tables. Raises CompileError where something of it does not compile.
+    """
+    if language in SHADER_ENDINGS.values():
+        from isakit.compile.shading.compiled import beside, compile_shader
+
+        return compile_shader(text, language=language, path=path, resolver=beside(path))
+    if language not in KERNEL_ENDINGS.values():
+        raise IsakitError(f"there is no source language {language!r}")
+    from isakit.compile import compile_ptx
+
+    return compile_ptx(ptx_of_source(text, path, language, variant), variant, path=path, origin=text).module
+
+
+__all__ = ["ENDINGS", "KERNEL_ENDINGS", "SHADER_ENDINGS", "compiled_source", "language_of", "ptx_of_source"]

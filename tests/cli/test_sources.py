@@ -1,0 +1,128 @@
+"""Verbs that run programs take sources and captured launches as they take files of machine code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conftest import ROOT
+from isakit.cli.app import app
+from support.clients.captured_launch import captured_launch
+from support.clients.command_line import run
+
+PYTHON = str(ROOT / "examples/python/saxpy.py")
+SAXPY = ("--kernel", "saxpy", "--block", "32", "--arg", "i32:5", "--arg", "f32:2", "--arg", "ramp:f32:32")
+PTX = """.version 1.4
+.target sm_13
+.entry twice (.param .u32 p) {
+    .reg .u32 %r<4>;
+    ld.param.u32 %r1, [p];
+    ld.global.u32 %r2, [%r1];
+    add.u32 %r3, %r2, %r2;
+    st.global.u32 [%r1], %r3;
+    exit;
+}
+"""
+
+
+def test_a_python_source_runs() -> None:
+    out = json.loads(run("run", PYTHON, *SAXPY, "--arg", "out:f32:32", "--json").stdout)
+    assert out["arguments"][0]["values"][:7] == [0, 2, 4, 6, 8, 0, 0]
+
+
+def test_a_source_is_compiled_for_the_chip() -> None:
+    listed = json.loads(run("dis", PYTHON, "--json").stdout)
+    assert {p["variant"] for p in listed} == {"gt200"}
+    assert json.loads(run("dis", "-m", "tesla", "-V", "g80", PYTHON, "--json").stdout)[0]["variant"] == "g80"
+
+
+def test_a_source_is_debugged_at_its_lines() -> None:
+    out = run("debug", PYTHON, *SAXPY, "--arg", "zeros:f32:32", "-e", "b saxpy.py:16", "-e", "c").stdout
+    assert "saxpy.py:16" in out.splitlines()[3]
+
+
+def test_a_source_is_profiled() -> None:
+    out = json.loads(run("profile", PYTHON, *SAXPY, "--arg", "zeros:f32:32", "--json").stdout)
+    assert out["kernel"] == "saxpy"
+    assert {line["line"] for line in out["instructions"]} >= {14, 15, 16}
+
+
+def test_a_source_is_sanitized() -> None:
+    short = ("--kernel", "saxpy", "--block", "32", "--arg", "i32:32", "--arg", "f32:2", "--arg", "ramp:f32:4")
+    result = CliRunner().invoke(app, ["sanitize", PYTHON, *short, "--arg", "out:f32:4"])
+    assert result.exit_code == 3
+    assert "out-of-bounds" in result.stdout
+
+
+def test_a_shader_source_runs(tmp_path: Path) -> None:
+    (tmp_path / "tint_f.cg").write_text("float4 main(float4 c : COLOR) : COLOR { return c * 0.5f; }")
+    out = json.loads(run("run", str(tmp_path / "tint_f.cg"), "--arg", "color0=ramp:f32:2x4", "--json").stdout)
+    assert out["outputs"]["color"] == [[0, 0.5, 1, 1.5], [2, 2.5, 3, 3.5]]
+
+
+@pytest.mark.parametrize("verb", ["debug", "sanitize", "profile"])
+def test_ptx_is_taken(tmp_path: Path, verb: str) -> None:
+    (tmp_path / "k.ptx").write_text(PTX)
+    last = ("-e", "c") if verb == "debug" else ()
+    run(verb, str(tmp_path / "k.ptx"), "--arg", "zeros:u32:1", *last)
+
+
+def test_mistakes_of_a_source_have_their_place(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import isakit\n\n@isakit.kernel\ndef k(x: 'f32p'):\n    x[0] = nothing\n")
+    assert f"{wrong}:5:" in run("debug", str(wrong), code=1).stderr
+
+
+def test_a_binary_of_a_source_s_name_is_no_source(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_bytes(bytes(64))
+    assert "error: " in run("run", str(wrong), code=1).stderr
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """A capture of one launch."""
+    for name, data in captured_launch().items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+def test_captured_launches_are_debugged(capture: Path) -> None:
+    for given in (
+        (str(capture),),
+        (str(capture), "--launch", "1"),
+        (str(capture / "launches/0001.json"), "--launch", "1"),
+    ):
+        out = run("debug", *given, "-e", "b st", "-e", "c").stdout
+        assert "breakpoint 1: block (0, 0) warp 0 lane 0" in out
+
+
+def test_captured_launches_are_sanitized_and_profiled(capture: Path) -> None:
+    assert json.loads(run("sanitize", str(capture), "--json").stdout)["clean"]
+    assert json.loads(run("profile", str(capture), "--json").stdout)["kernel"] == "saxpy"
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        (("--launch", "2"), 1, "has no launch 2"),
+        (("--grid", "2"), 2, "a captured launch takes no --grid"),
+        (("--arg", "i32:1"), 2, "a captured launch takes no --arg"),
+    ],
+)
+def test_what_a_capture_does_not_take(capture: Path, given: tuple[str, ...], code: int, said: str) -> None:
+    assert said in run("debug", str(capture), *given, "-e", "c", code=code).stderr
+
+
+def test_a_capture_of_several_launches_wants_to_know_which(capture: Path) -> None:
+    (capture / "launches/0002.json").write_bytes((capture / "launches/0001.json").read_bytes())
+    assert "name one with --launch: 1, 2" in run("debug", str(capture), "-e", "c", code=1).stderr
+
+
+def test_a_folder_that_is_no_capture(tmp_path: Path) -> None:
+    assert "is not a capture" in run("debug", str(tmp_path), "-e", "c", code=1).stderr
+    assert "isakit replay" in run("run", str(tmp_path), code=1).stderr
