@@ -31,7 +31,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("codec/compiled.py", "eval"): (3, RECORDS),
     ("compile/c/bounded.py", "Popen"): (1, "the compiler that was found, with options of the package; shut in"),
     ("compile/c/clang.py", "run"): (2, "the compiler that was found, asked what it can do and where its headers are"),
-    ("compile/c/nvrtc.py", "CDLL"): (1, "the library of an installed wheel"),
+    ("compile/c/nvrtc_program.py", "CDLL"): (1, "the library of an installed wheel"),
     ("compile/python/llvm.py", "import_module"): (1, OWN_NAME),
     ("corpora/sources.py", "import_module"): (2, OWN_NAME),
     ("corpora/sweeping.py", "pickle.loads"): (1, "made by the process that sends the jobs"),

@@ -34,6 +34,12 @@ class Bounds:
     output: int = 64 << 20
 
 
+OWN = Bounds(memory=4 << 30, seconds=120)
+"""Of a compiler, for files of the user."""
+ANYBODYS = Bounds(memory=1 << 30, seconds=20)
+"""For texts that may be anybody's."""
+
+
 @dataclass(frozen=True)
 class Finished:
     """The end of a bounded command: its status, what it wrote, and which bound ended it (empty: none)."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from isakit.compile.c.bounded import Bounds, Finished, run
+from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
 from isakit.errors import CompileError, Diagnostic, IsakitError
@@ -26,10 +26,6 @@ CUDA_HEADERS = HEADERS / "cuda"
 """The folder for programs that include `cuda_runtime.h`."""
 OPENCL_HEADER = HEADERS / "opencl.h"
 OLDEST, NEWEST = 11, 30
-BOUNDS = Bounds(memory=4 << 30, seconds=120)
-"""Of the compiler, for files of the user."""
-BOUNDS_ALONE = Bounds(memory=1 << 30, seconds=20)
-"""For texts that may be anybody's."""
 _MESSAGE = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?error: (.*)$")
 _NOTE = re.compile(r"^(.*?):(\d+):(\d+): note: in instantiation ")
 _FAILURE = re.compile(r"^(?:[\w.+-]+: |LLVM )?(?:fatal )?error: (.*)$", re.IGNORECASE)
@@ -205,7 +201,7 @@ def compile_c(
     except NoCompilerError:
         if language != "cuda" or find_nvrtc() is None:
             raise
-        return compile_cuda(path, Path(path).read_text() if text is None else text, extra)
+        return compile_cuda(path, text, extra, alone)
     content = Path(path).read_bytes().decode("utf-8", "replace") if text is None else text
     whole = not alone and language == "cuda" and (bool(extra) or _INCLUDES.search(content) is not None)
     with tempfile.TemporaryDirectory() as folder:
@@ -249,9 +245,9 @@ def for_arch(ptx: str, arch: int) -> str:
 def _run(command: list[str], folder: Path, alone: bool) -> Finished:
     try:
         if not alone:
-            return run(command, folder, BOUNDS)
+            return run(command, folder, OWN)
         own = python_files() if command[0] == sys.executable else ()
-        return run(command, folder, BOUNDS_ALONE, [str(HEADERS), *program_files("clang"), *own])
+        return run(command, folder, ANYBODYS, [str(HEADERS), *program_files("clang"), *own])
     except OSError as e:
         raise IsakitError(f"{command[0]} cannot be run: {e}") from e
 

@@ -1,20 +1,25 @@
 """CUDA C through NVRTC, where its wheel is installed: no GPU, no driver.
 
 The wheel is `nvidia-cuda-nvrtc`, up to CUDA 12 with `-cu12` or `-cu11` after it. Seen to work: NVRTC 11.8, the
-oldest target of which is sm_35, 12.9 (sm_50) and 13.5 (sm_75).
+oldest target of which is sm_35, 12.9 (sm_50) and 13.5 (sm_75). It runs in a process of its own (`nvrtc_program`),
+within the bounds that every other compiler has.
 """
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
+import os
 import re
-from collections.abc import Callable, Sequence
+import sys
+import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from isakit.compile.c import nvrtc_program
+from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.sandbox import python_files
 
 OPTIONS = ("-fmad=false", "--generate-line-info", "-default-device")
 """Without contraction, since the chips have no fused product of f32."""
@@ -25,7 +30,7 @@ _MESSAGE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error:?(?: #[\w-]+:)?
 
 @cache
 def find_nvrtc() -> Path | None:
-    """The library of the wheel."""
+    """Return the library of the wheel, None where it is not installed."""
     spec = importlib.util.find_spec("nvidia") if importlib.util.find_spec("nvidia") else None
     for folder in spec.submodule_search_locations or () if spec else ():
         for library in sorted(path for place in PLACES for path in Path(folder).glob(place)):
@@ -34,49 +39,47 @@ def find_nvrtc() -> Path | None:
     return None
 
 
-def compile_cuda(path: str, text: str, extra: Sequence[str] = ()) -> str:
-    """The PTX of a CUDA C text. Raises CompileError with the compiler's messages."""
+def compile_cuda(path: str, text: str | None = None, extra: Sequence[str] = (), alone: bool = False) -> str:
+    """Return the PTX of a CUDA C text, or of the file itself; `extra` and `alone` as `compile_c` has them.
+
+    Raises CompileError with the compiler's messages, IsakitError where there is no NVRTC.
+    """
     library = find_nvrtc()
     if library is None:
         raise IsakitError("NVRTC is not installed; `pip install nvidia-cuda-nvrtc-cu12`")
-    nvrtc: Any = ctypes.CDLL(str(library))
-    nvrtc.nvrtcGetErrorString.restype = ctypes.c_char_p
-    program = ctypes.c_void_p()
+    if text is None:
+        text = Path(path).read_bytes().decode("utf-8", "replace")
+    name = Path(path).name if alone else os.path.abspath(path)
+    beside = () if alone else (f"--include-path={os.path.dirname(name)}",)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "text").write_text(text, "utf-8")
+        program = [sys.executable, "-I", "-S", nvrtc_program.__file__, str(library), "text", name]
+        got = _run([*program, *OPTIONS, *beside, *extra], Path(folder), library if alone else None)
+    if got.bound:
+        raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
+    if got.status == nvrtc_program.REFUSED:
+        raise CompileError(_messages(got.errors, path, name, text))
+    if got.status:
+        raise IsakitError(got.errors.strip() or f"NVRTC ended with status {got.status}")
+    return got.output
 
-    def check(code: int) -> None:
-        if code:
-            raise IsakitError(f"NVRTC: {nvrtc.nvrtcGetErrorString(code).decode()}")
 
-    def output(size: str, get: str) -> str:
-        n = ctypes.c_size_t()
-        check(getattr(nvrtc, size)(program, ctypes.byref(n)))
-        data = ctypes.create_string_buffer(n.value)
-        check(getattr(nvrtc, get)(program, data))
-        return data.value.decode("utf-8", "replace")
-
-    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), path.encode(), 0, None, None))
+def _run(command: list[str], folder: Path, alone: Path | None) -> Finished:
+    """Run the compiler; `alone`: shut in with this library."""
     try:
-        options = [o.encode() for o in (f"--gpu-architecture=compute_{_oldest(nvrtc, check)}", *OPTIONS, *extra)]
-        failed = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-        if failed:
-            raise CompileError(_messages(output("nvrtcGetProgramLogSize", "nvrtcGetProgramLog"), path, text))
-        return output("nvrtcGetPTXSize", "nvrtcGetPTX")
-    finally:
-        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+        if alone is None:
+            return run(command, folder, OWN)
+        return run(command, folder, ANYBODYS, [str(alone.parent), *python_files()])
+    except OSError as e:
+        raise IsakitError(f"{command[0]} cannot be run: {e}") from e
 
 
-def _oldest(nvrtc: Any, check: Callable[[int], None]) -> int:
-    """The oldest architecture the library compiles for: what it has that the chips have not is the least there."""
-    n = ctypes.c_int()
-    check(nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(n)))
-    known = (ctypes.c_int * n.value)()
-    check(nvrtc.nvrtcGetSupportedArchs(known))
-    return min(known)
-
-
-def _messages(log: str, path: str, text: str) -> list[Diagnostic]:
+def _messages(log: str, path: str, name: str, text: str) -> list[Diagnostic]:
+    """Return the errors of a log, at their places; `name` is what it has for the file `path`."""
     rows = text.splitlines()
-    found = [m for m in map(_MESSAGE.match, log.splitlines()) if m]
-    out = [Diagnostic(int(m[2]), 1, m[3], rows[int(m[2]) - 1] if 0 < int(m[2]) <= len(rows) else "", path=path)
-           for m in found]  # fmt: skip
+    out: list[Diagnostic] = []
+    for m in filter(None, map(_MESSAGE.match, log.splitlines())):
+        own, line = m[1] == name, int(m[2])
+        shown = rows[line - 1] if own and 0 < line <= len(rows) else ""
+        out.append(Diagnostic(line, 1, m[3], shown, path=path if own else m[1]))
     return out or [Diagnostic(1, 1, log.strip().splitlines()[0] if log.strip() else "the compiler failed", path=path)]
