@@ -24,7 +24,7 @@ SLOW_MACHINE = [HealthCheck.too_slow]
 settings.register_profile("fast", max_examples=10, deadline=None, suppress_health_check=SLOW_MACHINE)
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(
-    "ci", max_examples=200, deadline=None, database=None, print_blob=True, suppress_health_check=SLOW_MACHINE
+    "ci", max_examples=100, deadline=None, database=None, print_blob=True, suppress_health_check=SLOW_MACHINE
 )
 settings.register_profile(
     "long", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=SLOW_MACHINE

@@ -118,7 +118,7 @@ def test_an_object_without_an_engine_is_reported() -> None:
     assert any("no engine speaks" in f for f in card.report.faults)
 
 
-@pytest.mark.parametrize("seed", [5, 13, 44, 2909, *range(20_000, 20_020)])
+@pytest.mark.parametrize("seed", [5, 13, 44, 2909, *range(20_010, 20_020)])
 def test_a_capture_with_changed_words_gets_errors_and_nothing_else(seed: int) -> None:
     """The first four once ended in a mistake of ours: targets without pixels or not there, levels beyond the last."""
     campaign("pushes").check(campaign("pushes").make(seed))

@@ -18,7 +18,7 @@ from isakit.sem.value import const
 from support.generators import fuzz, nan_fuzz
 
 PROFILE = os.environ.get("ISAKIT_PROFILE", "dev")
-COUNTS = {"dev": 4, "ci": 20, "long": 3000}
+COUNTS = {"dev": 4, "ci": 8, "long": 3000}
 JIT: list[tuple[str, dict[str, Any]]] = [("llvm", {"tier": "jit", "threads": 1})]
 OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("llvm", {"tier": "interp", "threads": 1}),

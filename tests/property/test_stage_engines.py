@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("llvmlite")
 from support.generators import stage_fuzz
 
-COUNTS = {"dev": 4, "ci": 20, "long": 2_000}
+COUNTS = {"dev": 4, "ci": 10, "long": 2_000}
 FIRST = {"dev": 10, "ci": 10, "long": 0}
 PROFILE = os.environ.get("ISAKIT_PROFILE", "dev")
 SEEDS = range(FIRST.get(PROFILE, 0), FIRST.get(PROFILE, 0) + COUNTS.get(PROFILE, 4))

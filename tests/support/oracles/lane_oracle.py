@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from isakit.engine import compile_trace
 from isakit.engine.codegen import compiled_operation
 from isakit.errors import MachineFault
 from isakit.machine.tesla import Choices, LinearWindow
-from isakit.sem.semantics import bind_control, fields_of, trace_of
+from isakit.sem.semantics import BINDER, bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
 from isakit.spec import Bits, Choice, Form, Imm, Part, Reg, Template
 from isakit.spec.operands import Memory
@@ -82,9 +83,10 @@ class Start:
     memory: dict[str, bytes]
 
     @cached_property
-    def by_lane(self) -> dict[str, list[list[int]]]:
-        """The registers as plain ints, [lane][number]."""
-        return {"r": self.r.T.tolist(), "a": self.a.T.tolist(), "c": self.c.T.tolist()}
+    def by_lane(self) -> list[dict[str, list[int]]]:
+        """The registers of each lane as plain ints."""
+        files = zip(self.r.T.tolist(), self.a.T.tolist(), self.c.T.tolist(), strict=True)
+        return [{"r": r, "a": a, "c": c} for r, a, c in files]
 
 
 def start_for(form: Form, word: int, random: Random) -> Start:
@@ -105,6 +107,11 @@ def start_for(form: Form, word: int, random: Random) -> Start:
 
 
 @cache
+def assembled(chip: str, text: str) -> tuple[int, ...]:
+    return tuple(isakit.isa("tesla", chip).assemble(text).words)
+
+
+@cache
 def constants() -> dict[int, bytes]:
     random = Random(1)
     return {n: random.randbytes(CONST_BYTES) for n in range(16)}
@@ -119,7 +126,7 @@ class Lane:
 
     def __init__(self, warp: Warp, lane: int) -> None:
         self.warp, self.lane = warp, lane
-        self.files = {name: rows[lane].copy() for name, rows in warp.start.by_lane.items()}
+        self.files = {name: row.copy() for name, row in warp.start.by_lane[lane].items()}
 
     def _place(self, space: str, address: int) -> tuple[Any, int]:
         if space[0] == "c":
@@ -220,9 +227,19 @@ def _scalar(trace: Trace) -> Any:
     return compile_trace(trace, "scalar")
 
 
-@cache
-def _scalar_guard(form: Form, code: int) -> Any:
-    guard = bind_control(form, "guard", code)
+_guards: dict[tuple[int, int], tuple[Part, Any]] = {}
+"""By id of the operand kind, which all forms share, and its static bits."""
+
+
+def _scalar_guard(part: Part, code: int) -> Any:
+    key = id(part), code
+    if key not in _guards:
+        _guards[key] = part, _compiled_guard(part, code)
+    return _guards[key][1]
+
+
+def _compiled_guard(part: Part, code: int) -> Any:
+    guard = part.bind(code, BINDER)
     if guard is None:
         return None
     with tracing() as trace:
@@ -235,12 +252,12 @@ def executing_lanes(form: Form, word: int, start: Start) -> list[int]:
     part = form.parts.get("guard")
     if part is None or "guard" not in form.control:
         return list(range(LANES))
-    guard = _scalar_guard(form, word & part.static_mask())
+    guard = _scalar_guard(part, word & part.static_mask())
     if guard is None:
         return list(range(LANES))
-    warp = Warp(start, [], 0)
     values = fields_of(form, word, guard.fields)
-    return [n for n in range(LANES) if guard.function(warp.lanes[n], None, values)[0].args[0]]
+    lanes = [SimpleNamespace(files=files) for files in start.by_lane]
+    return [n for n in range(LANES) if guard.function(lanes[n], None, values)[0].args[0]]
 
 
 ANY = -1000
@@ -255,11 +272,9 @@ def compare(chip: str, form: Form, word: int, random: Random) -> str:
     actions = [e.name for e in trace.of_kind("control")]
     before = PROLOGUE.get("join" if tail == "join" else actions[0] if actions else "")
     here = 8 if before else 0
-    isa = isakit.isa("tesla", chip)
-    lead = list(isa.assemble(before.format(here=here, target=hex(TARGET_PC)) + "\n").words) if before else []
+    lead = assembled(chip, before.format(here=here, target=hex(TARGET_PC)) + "\n") if before else ()
     words = [word >> 32 * i & 0xFFFF_FFFF for i in range(form.units)]
-    end = list(isa.assemble(ENDS).words)
-    code = [*lead, *words, *([0x1000_0000] if len(words) == 1 else []), *end * 24]
+    code = [*lead, *words, *([0x1000_0000] if len(words) == 1 else []), *assembled(chip, ENDS) * 24]
     device = isakit.Device(chip, engine="reference", limits=False, choices=Choices(nonzero_a56="ignore"))
     for n in range(16):
         device.bind(n, LinearWindow())

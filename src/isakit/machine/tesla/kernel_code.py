@@ -9,13 +9,15 @@ from isakit.codec.instruction import Instruction
 from isakit.engine import CompiledTrace, compile_trace
 from isakit.errors import NotModelled
 from isakit.lean import dataclass
-from isakit.sem.semantics import bind_control, fields_of, trace_of
+from isakit.sem.semantics import BINDER, bind_control, fields_of, trace_of
 from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import uniform_number
+from isakit.spec import Part
 from isakit.spec.record import Form
 
 _compiled: dict[Trace, CompiledTrace] = {}
-_guards: dict[tuple[Form, int], CompiledTrace | bool | None] = {}
+_guards: dict[tuple[int, int], tuple[Part, CompiledTrace | bool | None]] = {}
+"""By id of the operand kind, which forms share, and its static bits. The kind is kept, so that no other gets its id."""
 
 
 @dataclass(eq=False, slots=True)
@@ -84,20 +86,22 @@ def _guard_of(form: Form, word: int) -> CompiledTrace | bool | None:
     part = form.parts.get("guard")
     if part is None or "guard" not in form.control:
         return None
-    key = form, word & part.static_mask()
+    key = id(part), word & part.static_mask()
     if key not in _guards:
-        guard = bind_control(form, "guard", word)
-        if guard is None:
-            _guards[key] = None
-        else:
-            holds = guard.holds()
-            if holds.op == "const":
-                _guards[key] = None if holds.attr else False
-            else:
-                with tracing() as trace:
-                    control("guard", holds)
-                _guards[key] = compile_trace(trace)
-    return _guards[key]
+        _guards[key] = part, _compiled_guard(part, word)
+    return _guards[key][1]
+
+
+def _compiled_guard(part: Part, word: int) -> CompiledTrace | bool | None:
+    guard = part.bind(word, BINDER)
+    if guard is None:
+        return None
+    holds = guard.holds()
+    if holds.op == "const":
+        return None if holds.attr else False
+    with tracing() as trace:
+        control("guard", holds)
+    return compile_trace(trace)
 
 
 FIXED = (0, 5, 6)
