@@ -131,7 +131,7 @@ def test_the_stage_must_be_known(folder: Path) -> None:
     ("words", "said"),
     [
         (["--emit", "elf"], "a shader is written as gxp, asm, c"),
-        (["--target", "u1"], "'u1' is no target"),
+        (["--target", "u1"], "'u1' is not a target"),
         (["--varying", "x"], "write NAME=SEMANTIC"),
     ],
 )

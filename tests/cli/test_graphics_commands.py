@@ -99,7 +99,7 @@ def test_scenes_with_something_wrong_inside(change: dict[str, object], message: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "is no JSON"),
+        ("nonsense", "is not JSON"),
         ("{}", "lacks 'width'"),
         (
             '{"width": 4, "height": 4, "draws": [{"code": {"g80": {}}, "mode": "points", "attribs": []}]}',

@@ -74,7 +74,7 @@ def test_values_come_from_the_script_and_stores_go_to_it(tmp_path: Path) -> None
         ("expect V2H x", "'x' is not a number"),
         ("wait V2H 1 for 3", "`within N` may follow"),
         ("interrupt NOPE", "there is no interrupt 'NOPE'"),
-        ("io B5 0 1", "no I/O space"),
+        ("io B5 0 1", "not an I/O space"),
         ("at 1\nrun 5\nat 2", "cycle 6 has come already"),
     ],
 )

@@ -52,7 +52,7 @@ def verify(f: Function, after: str) -> None:
         if b.term[0] == "branch" and (
             b.term[1].kind != "p" or not (isinstance(b.term[1], Const) or b.term[1] in where)
         ):
-            raise bad(b, "branches on what is no predicate")
+            raise bad(b, "branches on a value that is not a predicate")
 
 
 def _kinds(i: Ins, bad: Callable[[object], BrokenForm]) -> None:

@@ -69,7 +69,7 @@ class Effect(Enum):
 class PointsTo(Enum):
     """Address space that a result points to if it is an address."""
 
-    NUMBER = "it is no address"
+    NUMBER = "it is not an address"
     SUM = "where the argument points to that is an address; the others are numbers"
     CHOICE = "where any of the arguments may point to"
     NAMED = "the attributes say it"

@@ -120,7 +120,7 @@ def vector(of: str, n: int) -> str:
 
 def _float(kind: str) -> str:
     if element(kind) not in ELEMENTS:
-        raise KindError(f"{kind} is no floating point kind")
+        raise KindError(f"{kind} is not a floating point kind")
     return kind
 
 
@@ -177,13 +177,13 @@ def _convert(kinds: Kinds, attrs: Element) -> Kinds:
 
 def _from_integer(kinds: Kinds, attrs: Sign) -> Kinds:
     if kinds != ("r",):
-        raise KindError(f"{kinds[0]} is no integer")
+        raise KindError(f"{kinds[0]} is not an integer")
     return ("f32",)
 
 
 def _to_integer(kinds: Kinds, attrs: Sign) -> Kinds:
     if kinds != ("f32",):
-        raise KindError(f"{kinds[0]} is no f32")
+        raise KindError(f"{kinds[0]} is not f32")
     return ("r",)
 
 

@@ -85,7 +85,7 @@ def read_message(stream: BinaryIO) -> Message | None:
     try:
         message = json.loads(data)
     except (ValueError, RecursionError):
-        raise DapError("a message that is no JSON") from None
+        raise DapError("a message that is not JSON") from None
     if not isinstance(message, dict):
         raise DapError("a message that is not an object")
     return cast(Message, message)

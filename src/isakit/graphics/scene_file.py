@@ -42,15 +42,15 @@ class SceneFile:
         try:
             self.data: dict[str, Any] = parse_json(self.path.read_bytes())
         except ValueError as e:
-            raise self.wrong(f"is no JSON: {e}") from None
+            raise self.wrong(f"is not JSON: {e}") from None
         if not isinstance(self.data, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise self.wrong("is no scene: it is no object")
+            raise self.wrong("is not a scene: it is not an object")
         for key in ("width", "height", "draws"):
             if key not in self.data:
-                raise self.wrong(f"is no scene: it lacks {key!r}")
+                raise self.wrong(f"is not a scene: it lacks {key!r}")
         wrong = problem(self.data)
         if wrong is not None:
-            raise self.wrong(f"is no scene: {wrong}")
+            raise self.wrong(f"is not a scene: {wrong}")
         for text in unknown(self.data):
             warnings.warn(f"left out of {self.path}: {text}", SceneWarning, stacklevel=2)
         try:
@@ -58,7 +58,7 @@ class SceneFile:
             self.draws: list[dict[str, Any]] = list(self.data["draws"])
             self.chips = [chip_of(c) for c in self.draws[0]["code"]] if self.draws else []
         except MALFORMED as e:
-            raise self.wrong(f"is no scene: {lacking(e)}") from None
+            raise self.wrong(f"is not a scene: {lacking(e)}") from None
 
     def wrong(self, reason: str) -> FormatError:
         """An error that names the file."""
@@ -71,7 +71,7 @@ class SceneFile:
         if self.path.parent.resolve() not in path.parents:
             raise self.wrong(f"names a file outside its folder: {name!r}")
         if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise self.wrong(f"names what is no ordinary file: {name!r}")
+            raise self.wrong(f"names what is not an ordinary file: {name!r}")
         return path
 
     def array(self, what: Mapping[str, Any]) -> Array:

@@ -182,7 +182,9 @@ def _input(what: FragmentInput | str | tuple[int, str]) -> FragmentInput:
             return PointInput(what)
     elif what[1] in ("perspective", "linear", "flat"):
         return VaryingInput(what[0], what[1])
-    raise LaunchError(f"{what!r} is no input of a fragment program: use x y z w, s t, or (output word, interpolation)")
+    raise LaunchError(
+        f"{what!r} is not an input of a fragment program: use x y z w, s t, or (output word, interpolation)"
+    )
 
 
 def _position(words: Sequence[int]) -> tuple[int, int, int, int]:

@@ -237,7 +237,7 @@ def _patience(c: ScriptCommand, k: int) -> int:
 
 def _space(c: ScriptCommand) -> str:
     if c.words[1] not in _SPACES:
-        raise _wrong(c, f"{c.words[1]!r} is no I/O space; there are {', '.join(_SPACES)}")
+        raise _wrong(c, f"{c.words[1]!r} is not an I/O space; there are {', '.join(_SPACES)}")
     return c.words[1]
 
 

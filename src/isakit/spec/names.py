@@ -29,8 +29,8 @@ def check_features(record: Record, known: frozenset[str], seen: dict[int, object
         for needs in (*named, *(_needs(form.parts, seen) if misspelt else ())):
             for unknown in sorted({name for need in needs for name in _names_in(need)} - known):
                 raise DefinitionError(
-                    f"{where} needs {unknown!r}, which is no feature of any variant and no program type; there are "
-                    f"{', '.join(sorted(known))}"
+                    f"{where} needs {unknown!r}, which is neither a feature of any variant nor a program type; "
+                    f"there are {', '.join(sorted(known))}"
                 )
 
 

@@ -34,7 +34,7 @@ def _rows(raw: Array, count: int, nbytes: int, pitch: int) -> Array:
     Sizes come from texture headers and captures, which say anything.
     """
     if min(count, nbytes) < 1 or (count > 1 and pitch < nbytes):
-        raise LaunchError(f"{count} rows of {nbytes} bytes at a pitch of {pitch} are no texture")
+        raise LaunchError(f"{count} rows of {nbytes} bytes at a pitch of {pitch} are not a texture")
     need = pitch * (count - 1) + nbytes
     if len(raw) < need:
         what = f"{count} rows of {nbytes} bytes at a pitch of {pitch}"

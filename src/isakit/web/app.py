@@ -178,7 +178,7 @@ def make_app(
         except WorkerEnded as e:
             return JSONResponse({"error": str(e), "kind": "ended"}, 404)
         except (ValueError, RecursionError):
-            return JSONResponse({"error": "this is no JSON", "kind": "request"}, 400)
+            return JSONResponse({"error": "this is not JSON", "kind": "request"}, 400)
         if not isinstance(fields, dict) or len(cast("JsonObject", fields)) > _MOST_FIELDS:
             return JSONResponse({"error": "a request is an object", "kind": "request"}, 400)
         if _deeper(cast("JsonObject", fields), _DEEPEST):

@@ -12,7 +12,7 @@ _PUSHES = (ask.BRA, ask.BRA_INDIRECT, ask.CALL, ask.PREBRK, ask.JOINAT, ask.PRER
 _JOIN, _EXIT = has("tail", "join"), has("tail", "exit")
 
 FAULTS = (
-    Fault("MISALIGNED_ADDRESS", "the address is no multiple of the size of the access", "misaligned",
+    Fault("MISALIGNED_ADDRESS", "the address is not a multiple of the size of the access", "misaligned",
           accesses(*_SPACES, size=2)),
     Fault("UNMAPPED_ADDRESS", "the access leaves its space, or the buffers behind `g[]`", "out_of_range",
           accesses(*_SPACES)),

@@ -17,7 +17,7 @@ TRY_LOCK = REQUESTS.value("lock", "try to lock the word of s[] at an address", o
 TEX = REQUESTS.value("tex", "ask the texture unit; `texel` takes the answer", operands=(5, None),
                      facts=["op", "cube", "quads", "mask"])  # fmt: skip
 TEXEL = REQUESTS.value("texel", "a component of an answer of the texture unit", operands=1, facts=["component"])
-VISIBLE = REQUESTS.value("visible", "whether the lane of a fragment program is no helper", width=1)
+VISIBLE = REQUESTS.value("visible", "whether the lane of a fragment program is not a helper", width=1)
 INTERP = REQUESTS.value("interp", "an input of a fragment program", operands=1, facts=["flat", "centroid"])
 
 # --- actions ---

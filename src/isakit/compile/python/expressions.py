@@ -83,7 +83,7 @@ class Expressions(Writer):
         """The place of an element: (pointer, type, address space)."""
         array = self.value(node.value)
         if not isinstance(array.type, Pointer):
-            self.fail(f"`{self.shown(node.value)}` is no array", node.value)
+            self.fail(f"`{self.shown(node.value)}` is not an array", node.value)
         if isinstance(node.slice, ast.Slice | ast.Tuple):
             self.fail("arrays are indexed by one number", node.slice)
         index = self.value(node.slice)
@@ -274,7 +274,7 @@ class Expressions(Writer):
     def truth(self, v: TypedValue) -> TypedValue:
         """A value as a condition."""
         if isinstance(v.type, Pointer):
-            self.fail("an array is no condition")
+            self.fail("an array is not a condition")
         if v.type is boolean:
             return v
         if v.type.is_float:

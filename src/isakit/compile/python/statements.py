@@ -67,7 +67,7 @@ class Statements(Calls):
             self.fail("a variable and its value were expected")
         kind = SCALARS.get(name_of(s.annotation))
         if kind is None:
-            self.fail(f"`{self.shown(s.annotation)}` is no type of a variable", s.annotation)
+            self.fail(f"`{self.shown(s.annotation)}` is not a type of a variable", s.annotation)
         self.store(s.target, self.convert(self.value(s.value), kind))
 
     def do_AugAssign(self, s: ast.AugAssign) -> None:

@@ -138,7 +138,7 @@ class _Translator(Statements):
         name = value if isinstance(value, str) else getattr(value, "__name__", "")
         kind = SCALARS.get(name) or POINTERS.get(name)
         if kind is None:
-            self.fail(f"`{self.shown(node)}` is no type of a kernel's parameter", node,
+            self.fail(f"`{self.shown(node)}` is not a type of a kernel's parameter", node,
                       f"types: {' '.join((*SCALARS, *POINTERS))}")  # fmt: skip
         return kind
 

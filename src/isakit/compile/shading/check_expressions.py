@@ -116,7 +116,7 @@ class ExpressionCheck:
         """The type that is written somewhere. Raises ShadingError."""
         kind = t.type if t.type is not None else self.structs.get(t.name)
         if kind is None:
-            raise ShadingError(t.pos, f"`{t.name[:40]}` is no type", len(t.name))
+            raise ShadingError(t.pos, f"`{t.name[:40]}` is not a type", len(t.name))
         for size in reversed(t.sizes):
             count = 0 if size is None else self.count(size)
             if size is not None and count < 1:
@@ -174,7 +174,7 @@ class ExpressionCheck:
         if isinstance(s.value, float):
             kind = Numeric(_SUFFIXES[s.suffix])
             if s.suffix in ("h", "x") and self.language.product:
-                raise ShadingError(s.pos, f"`{s.text[:40]}` is no number", len(s.text))
+                raise ShadingError(s.pos, f"`{s.text[:40]}` is not a number", len(s.text))
             value = s.value
         else:
             kind = Numeric(UINT if s.suffix == "u" else INT)

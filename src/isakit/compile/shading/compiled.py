@@ -83,16 +83,16 @@ def build_shader(
     """Compile a shader, as `compile_shader` does, and keep the bytes of its file and the warnings."""
     language = language or language_of(path, text)
     if language not in LANGUAGES:
-        raise IsakitError(f"{language!r} is no shading language; there are {' and '.join(LANGUAGES)}")
+        raise IsakitError(f"{language!r} is not a shading language; there are {' and '.join(LANGUAGES)}")
     stage = stage or stage_of(path, text)
     if stage is None:
         notes = ("name the stage, vertex or fragment",)
         said = "the text does not say whether it is a vertex or a fragment program"
         raise CompileError([Diagnostic(1, 1, said, text.partition("\n")[0][:160], notes=notes, path=path)])
     if stage not in STAGES:
-        raise IsakitError(f"{stage!r} is no stage; there are {' and '.join(STAGES)}")
+        raise IsakitError(f"{stage!r} is not a stage; there are {' and '.join(STAGES)}")
     if target not in TARGETS:
-        raise IsakitError(f"{target!r} is no target; there are {', '.join(TARGETS)}")
+        raise IsakitError(f"{target!r} is not a target; there are {', '.join(TARGETS)}")
     front = front_end(text, stage=stage, language=language, path=path, entry=entry, target=target, defines=defines,
                       varyings=varyings, resolver=resolver)  # fmt: skip
     try:

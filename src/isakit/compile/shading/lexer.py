@@ -111,5 +111,5 @@ def number(token: Token) -> LiteralNumber:
         return LiteralNumber(value, m[2].lower())
     m = _REAL.fullmatch(text)
     if m is None or ("." not in m[1] and "e" not in m[1].lower() and not m[2]):
-        raise ShadingError(token.pos, f"`{text[:40]}` is no number", len(text))
+        raise ShadingError(token.pos, f"`{text[:40]}` is not a number", len(text))
     return LiteralNumber(float(m[1]), (m[2] or "").lower().removeprefix("l"))

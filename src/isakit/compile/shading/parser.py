@@ -269,7 +269,7 @@ class Parser:
             from isakit.errors import did_you_mean
 
             notes = did_you_mean(t.text, [*self.language.types, *self.structs])
-            raise ShadingError(t.pos, f"`{t.text[:40]}` is no type of {self.language.name}", len(t.text), notes)
+            raise ShadingError(t.pos, f"`{t.text[:40]}` is not a type of {self.language.name}", len(t.text), notes)
         self.step()
         text = t.text
         if text in ("unsigned", "signed") and f"{text} {self.token.text}" in self.language.types:

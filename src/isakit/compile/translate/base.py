@@ -157,7 +157,7 @@ class Base:
             return Const(int(bool(operand.value)), "p")
         r = self.register(operand)
         if r.type != "pred":
-            raise self.refuse(f"`{r.name}` is no predicate", operand)
+            raise self.refuse(f"`{r.name}` is not a predicate", operand)
         return self.get(self.variable((r.index,), "p"))
 
     def word(self, operand: Operand, ty: str) -> IrValue:
@@ -385,7 +385,7 @@ class Base:
             return
         r = self.register(operand)
         if r.type != "pred":
-            raise self.refuse(f"`{r.name}` is no predicate", operand)
+            raise self.refuse(f"`{r.name}` is not a predicate", operand)
         self.put(self.variable((r.index,), "p"), value)
 
     def mark(self, s: PtxStatement) -> None:

@@ -530,7 +530,7 @@ class MemoryInstructions(Base):
             raise self.refuse("the name of a texture was expected", address)
         what = base.what
         if not isinstance(what, PtxVariable) or not (what.space == "tex" or what.type == "texref"):
-            raise self.refuse(f"`{base.text}` is no texture of this module", base)
+            raise self.refuse(f"`{base.text}` is not a texture of this module", base)
         return what.unique
 
     def _on_the_cube(self, direction: list[IrValue]) -> list[IrValue]:

@@ -74,7 +74,7 @@ class OutcomeRecord:
 def _content(path: Path) -> bytes:
     """Read a file of a capture. Raises OSError, also for a pipe or a device, which could keep us for ever."""
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no ordinary file")
+        raise OSError(errno.EINVAL, "it is not an ordinary file")
     return path.read_bytes()
 
 
