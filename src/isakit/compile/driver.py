@@ -12,21 +12,21 @@ from isakit.compile.ir import Function
 from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction
-from isakit.compile.lower.tidy import blocks_do_something, lay_out_blocks
-from isakit.compile.passes.addresses import addresses_have_registers
-from isakit.compile.passes.conditions import predicates_are_tests
-from isakit.compile.passes.edges import edges_have_room
-from isakit.compile.passes.offsets import global_offsets_are_sums
-from isakit.compile.passes.spaces import SpaceError, accesses_name_spaces
-from isakit.compile.passes.ssa import values_defined_once
+from isakit.compile.lower.tidy import lay_out_blocks, remove_empty_blocks
+from isakit.compile.passes.addresses import assign_address_registers
+from isakit.compile.passes.conditions import lower_predicates
+from isakit.compile.passes.edges import split_critical_edges
+from isakit.compile.passes.offsets import add_global_offsets
+from isakit.compile.passes.spaces import SpaceError, infer_address_spaces
+from isakit.compile.passes.ssa import construct_ssa
 from isakit.compile.passes.uniform import divergent_values
-from isakit.compile.passes.values import no_value_unused, products_contracted, values_computed_once
+from isakit.compile.passes.values import contract_products, eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.ptx.parser import parse
 from isakit.compile.ptx.syntax import SIZES, Initial, PtxFunction, PtxModule, PtxSyntaxError, PtxVariable
-from isakit.compile.tesla.branches import branches_join, short_blocks_are_guarded
+from isakit.compile.tesla.branches import convert_ifs_to_guards, insert_join_points
 from isakit.compile.tesla.chip import Chip, chip_of
 from isakit.compile.tesla.emit import Emitter, MachineCode, OutOfConstantsError, fuse_exits_into_stores
-from isakit.compile.tesla.literals import literals_have_registers
+from isakit.compile.tesla.literals import move_literals_to_registers
 from isakit.compile.tesla.selection import TeslaSelection
 from isakit.compile.tesla.target import TESLA
 from isakit.compile.translate import translate
@@ -44,19 +44,19 @@ from isakit.line_table import LineTable, SourceLine
 from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 PASSES: tuple[Callable[[Function], None], ...] = (
-    values_defined_once,
-    accesses_name_spaces,
-    global_offsets_are_sums,
-    values_computed_once,
-    products_contracted,
-    no_value_unused,
-    values_computed_once,
-    predicates_are_tests,
-    values_computed_once,
-    no_value_unused,
-    addresses_have_registers,
-    no_value_unused,
-    edges_have_room,
+    construct_ssa,
+    infer_address_spaces,
+    add_global_offsets,
+    eliminate_common_subexpressions,
+    contract_products,
+    eliminate_dead_code,
+    eliminate_common_subexpressions,
+    lower_predicates,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
+    assign_address_registers,
+    eliminate_dead_code,
+    split_critical_edges,
 )
 """What is done to a function before instructions are selected, in this order; each pass says what holds after it."""
 
@@ -222,19 +222,19 @@ def _machine_code(
         m = TeslaSelection(f, TESLA, chip, divergent).run()
         if watch:
             watch("selected", m.dump())
-        short_blocks_are_guarded(m)
-        branches_join(m)
+        convert_ifs_to_guards(m)
+        insert_join_points(m)
         if watch:
-            watch("branches_join", m.dump())
+            watch("insert_join_points", m.dump())
         if moved:
-            literals_have_registers(m, everything=moved == "all")
+            move_literals_to_registers(m, everything=moved == "all")
         try:
             allocate(m, TESLA, max_registers)
         except OutOfRegistersError:
             raise PtxSyntaxError(
                 entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
             ) from None
-        blocks_do_something(m)
+        remove_empty_blocks(m)
         lay_out_blocks(m)
         fuse_exits_into_stores(m)
         if watch:

@@ -14,7 +14,7 @@ import numpy as np
 from isakit.compile import ops
 from isakit.compile import vector_ops as v
 from isakit.compile.ir import Const, Function, Ins, IrValue
-from isakit.compile.passes.ssa import values_defined_once
+from isakit.compile.passes.ssa import construct_ssa
 
 LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
 Sampler = Callable[[str, str, str, list[np.ndarray]], Sequence[float]]
@@ -138,5 +138,5 @@ def evaluate(
 ) -> Evaluation:
     """Run a function that a front end made; it is brought into SSA form once."""
     if any(b.live_in or b.env for b in f.blocks):
-        values_defined_once(f)
+        construct_ssa(f)
     return Evaluation(f, inputs, uniforms, sampler)

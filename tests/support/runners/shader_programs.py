@@ -3,7 +3,7 @@
 import numpy as np
 
 from isakit.compile.check import verify
-from isakit.compile.passes.ssa import values_defined_once
+from isakit.compile.passes.ssa import construct_ssa
 from isakit.compile.shading.front import front_end
 from support.runners.form_evaluator import evaluate
 
@@ -11,7 +11,7 @@ from support.runners.form_evaluator import evaluate
 def run(text, stage="fragment", language="cg", inputs=None, uniforms=None, sampler=None, **options):
     """Compile a text and run it once."""
     made = front_end(text, stage=stage, language=language, **options)
-    values_defined_once(made.function)
+    construct_ssa(made.function)
     verify(made.function, "the front end")
     given = {i.name: np.zeros(4, np.float32) for i in made.interface.inputs} | (inputs or {})
     known = {u.name: [np.zeros(4, np.float32)] * u.array for u in made.interface.uniforms} | (uniforms or {})

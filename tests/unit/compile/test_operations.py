@@ -24,7 +24,7 @@ from isakit.compile.ir import (
 from isakit.compile.lower.rules import Rules
 from isakit.compile.ops import ADD, CLOCK, CMP, LD, OPS, PARAM, PHYSID, ST, TID, Compare
 from isakit.compile.passes.uniform import divergent_values
-from isakit.compile.passes.values import no_value_unused, values_computed_once
+from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.vector_ops import TYPED
 from isakit.errors import DefinitionError
 
@@ -129,8 +129,8 @@ def test_a_new_operation_stays_and_is_shared_as_its_effect_says(effect: Effect) 
         f.block().ins = [*both, total, store] if used else both
         for i in f.instructions():
             i.block = f.blocks[0]
-        values_computed_once(f)
-        no_value_unused(f)
+        eliminate_common_subexpressions(f)
+        eliminate_dead_code(f)
         return sum(i.op is op for i in f.instructions())
 
     op = ROW(*NEW[:4], effect, *NEW[5:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from isakit.compile.lower.form import MBlock, MFunction
 
 
-def blocks_do_something(m: MFunction) -> None:
+def remove_empty_blocks(m: MFunction) -> None:
     """Take out blocks that only lead on, and join blocks that always follow each other."""
     m.connect()
     targets = {i.target for b in m.blocks for i in b.ins if i.target is not None}

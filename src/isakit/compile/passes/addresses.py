@@ -18,7 +18,7 @@ HOISTED = 3
 LARGEST = 0x3FFF
 
 
-def addresses_have_registers(f: Function) -> None:
+def assign_address_registers(f: Function) -> None:
     """Fold constants into offsets and move the rest to address registers."""
     dom = Dominators(f.blocks[0], lambda b: b.succs)
     bodies = natural_loops(dom)

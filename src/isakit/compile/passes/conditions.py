@@ -32,8 +32,8 @@ class _Masks:
         return got
 
 
-def predicates_are_tests(f: Function) -> None:
-    """Do everything with predicates on masks."""
+def lower_predicates(f: Function) -> None:
+    """Replace operations on predicates by tests and operations on masks."""
     _selections_of_constants(f)
     masked = _needing_masks(f)
     masks = _Masks()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from isakit.compile.ir import Block, Function
 
 
-def edges_have_room(f: Function) -> None:
+def split_critical_edges(f: Function) -> None:
     """Put an empty block on every such edge, after the block it comes from."""
     out: list[Block] = []
     for b in f.blocks:
@@ -24,7 +24,7 @@ def edges_have_room(f: Function) -> None:
     f.blocks = out
 
 
-def straight_blocks_joined(f: Function) -> None:
+def merge_straight_blocks(f: Function) -> None:
     """Append to each block the one it always leads to, where nothing else leads there."""
     gone: set[Block] = set()
     for b in f.blocks:

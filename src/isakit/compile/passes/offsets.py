@@ -9,7 +9,7 @@ from isakit.compile.ir import Const, Function, Ins
 from isakit.compile.ops import ADD, Atomic, Load, Store
 
 
-def global_offsets_are_sums(f: Function) -> None:
+def add_global_offsets(f: Function) -> None:
     """Add the offsets of accesses to global memory to their addresses."""
     for b in f.blocks:
         out: list[Ins] = []

@@ -55,7 +55,7 @@ class SpaceError(Exception):
         super().__init__(message)
 
 
-def accesses_name_spaces(f: Function) -> None:
+def infer_address_spaces(f: Function) -> None:
     """Find the space of every generic access. Raises SpaceError."""
     generic = [i for i in f.instructions() if isinstance(i.attrs, Access) and i.attrs.space in _UNKNOWN]
     several: dict[Ins, tuple[Spaces, IrValue]] = {}

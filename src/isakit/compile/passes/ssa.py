@@ -25,7 +25,7 @@ def drop_unreachable(f: Function) -> None:
     f.blocks = [b for b in f.blocks if b in seen]
 
 
-def values_defined_once(f: Function) -> None:
+def construct_ssa(f: Function) -> None:
     """Replace variables by values and phis."""
     drop_unreachable(f)
     f.connect()

@@ -28,7 +28,7 @@ from isakit.flow.dominators import Dominators
 from isakit.flow.graph import reachable
 
 
-def values_computed_once(f: Function) -> None:
+def eliminate_common_subexpressions(f: Function) -> None:
     """Simplify operations, share equal ones, and follow branches that are decided."""
     _forget_decided(f)
     for _ in range(4):
@@ -139,7 +139,7 @@ def _forget_decided(f: Function) -> None:
                 i.args = [by_pred[p] for p in b.preds]
 
 
-def no_value_unused(f: Function) -> None:
+def eliminate_dead_code(f: Function) -> None:
     """Remove what nothing depends on; a sum whose carry is unused is a plain sum."""
     roots = [i for b in f.blocks for i in b.ins if i.op.stays or (i.op is LD and LD.of(i).volatile)]
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
@@ -156,8 +156,8 @@ def no_value_unused(f: Function) -> None:
                 i.outs = i.outs[:1]
 
 
-def products_contracted(f: Function) -> None:
-    """A product without rounding that only a sum without rounding reads becomes part of it.
+def contract_products(f: Function) -> None:
+    """Fold a product without rounding into the sum without rounding that alone reads it.
 
     NVIDIA's compiler does so in PTX 1.x; the chip's f32 `mad` truncates the product, so results differ without it.
     """

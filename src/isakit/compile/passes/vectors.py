@@ -57,7 +57,7 @@ ELEMENTWISE: tuple[IrOp[..., NoAttributes], ...] = (
 
 
 # --- operations that targets have not --------------------------------------------------------------------------------
-def vectors_lowered(f: Function) -> None:
+def lower_vectors(f: Function) -> None:
     """Replace operations for which there is no instruction by those that compute them."""
     replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
@@ -158,7 +158,7 @@ _LOWER: dict[object, Callable[[IrBuilder, list[IrValue]], IrValue]] = {
 
 
 # --- products and sums -----------------------------------------------------------------------------------------------
-def products_fused(f: Function) -> None:
+def fuse_products(f: Function) -> None:
     """Make a product that one sum reads part of it, which rounds once less."""
     uses = count_uses(f)
     for b in f.blocks:
@@ -194,7 +194,7 @@ def _before(b: Block, i: Ins, op: IrOp[[], NoAttributes], args: list[IrValue]) -
     return new.out
 
 
-def sums_are_products(f: Function) -> None:
+def extend_dot_products(f: Function) -> None:
     """Make a number that is added to a dot product one of its products, with 1, where that needs no new vector.
 
     The number has to be a channel of a vector whose others are factors. The sign of a sum that is 0 may differ.
@@ -238,8 +238,8 @@ def _channels(v: IrValue) -> tuple[IrValue, str]:
     return v, CHANNELS[: count(v.kind)]
 
 
-def joins_are_late(f: Function) -> None:
-    """Compute on vectors what is computed on each of their elements, and joined then."""
+def sink_joins(f: Function) -> None:
+    """Compute on whole vectors what is computed on each of their elements before a join."""
     uses = count_uses(f)
     for b in f.blocks:
         for i in reversed(list(b.ins)):
@@ -277,7 +277,7 @@ def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> None
 
 
 # --- channels --------------------------------------------------------------------------------------------------------
-def channels_needed(f: Function) -> None:
+def narrow_vectors(f: Function) -> None:
     """Narrow operations of which some channels are never read; the others move together."""
     needed: dict[IrValue, set[int]] = {}
     order = [i for b in f.blocks for i in (*b.phis, *b.ins)]
@@ -355,7 +355,7 @@ def _widened(build: IrBuilder, v: IrValue, mine: list[int], kind: str) -> IrValu
     return build.op(SWIZZLE("".join(places.get(c, CHANNELS[0]) for c in range(count(kind)))), v)
 
 
-def discards_by_condition(f: Function) -> None:
+def predicate_discards(f: Function) -> None:
     """Make a block that does nothing but discard a discard under the condition that leads to it."""
     for b in f.blocks:
         if b.term[0] != "branch":

@@ -28,8 +28,8 @@ def _can_guard(b: MBlock, c: VReg, most: int) -> bool:
     return True
 
 
-def short_blocks_are_guarded(m: MFunction) -> None:
-    """Blocks of a few instructions are executed under the condition of the branch around them."""
+def convert_ifs_to_guards(m: MFunction) -> None:
+    """Execute blocks of a few instructions under the condition of the branch around them."""
     changed = True
     while changed:
         changed = False
@@ -113,7 +113,7 @@ def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
 
 
 def _literal_move(i: MIns) -> None:
-    """An immediate move has no condition: the constant comes from the pool."""
+    """Load the constant from the pool, since an immediate move has no condition."""
     value = i.ops.pop("src1")
     assert isinstance(value, PooledLiteral)
     i.op = hw.LD_C
@@ -126,7 +126,7 @@ def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:
 
 
 # --- join points -----------------------------------------------------------------------------------------------------
-def branches_join(m: MFunction) -> None:
+def insert_join_points(m: MFunction) -> None:
     """Put `joinat` and `join` around branches lanes may take differently.
 
     A region is a block that dominates all blocks up to the point where all ways from it meet. Loops are left through
@@ -154,7 +154,7 @@ def branches_join(m: MFunction) -> None:
 def _region(
     b: MBlock, dom: Dominators[MBlock], post: Dominators[MBlock | Exit]
 ) -> tuple[MBlock, MBlock, set[MBlock]] | None:
-    """(head, where its ways meet, the blocks between), None if they meet at the end of the kernel only."""
+    """Return (head, where its ways meet, the blocks between), None if they meet at the end of the kernel only."""
     head = b
     stop = post.idom[b]
     for _ in range(len(dom.order) + 1):
@@ -196,7 +196,7 @@ def _preheaders(m: MFunction) -> None:
 
 
 def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> None:
-    """Joins of inner regions come first where several end at one point."""
+    """Insert joins; those of inner regions come first where several end at one point."""
     for (head, stop), region in sorted(wanted.items(), key=lambda e: len(e[1])):
         sources = [p for p in stop.preds if p in region or p is head]
         others = [p for p in stop.preds if p not in sources]

@@ -175,8 +175,8 @@ class Emitter:
 
     def run(self) -> MachineCode:
         """Encode everything."""
-        self._steps_ride()
-        self._joins_ride()
+        self._fold_address_steps()
+        self._fold_joins()
         items, starts = self._linear()
         try:
             return self._encoded(items, starts)
@@ -247,7 +247,7 @@ class Emitter:
         first = Register("r", 0, 32)
         return self.isa.build("mov", ty="b32", dst=first, src1=first).word
 
-    def _steps_ride(self) -> None:
+    def _fold_address_steps(self) -> None:
         """Fold additions to an address register into the access before, where its encoding has room for them."""
         for b in self.m.blocks:
             last: dict[int, MIns | None] = {}
@@ -282,8 +282,8 @@ class Emitter:
             place.offset, place.after = 0, False
         return place.after
 
-    def _joins_ride(self) -> None:
-        """A join is done before the instruction after it, where that one's encoding has room for it."""
+    def _fold_joins(self) -> None:
+        """Fold a join into the instruction after it, where that one's encoding has room for it."""
         for b in self.m.blocks:
             kept: list[MIns] = []
             for i in b.ins:

@@ -16,7 +16,7 @@ WORDS, HALVES = 96, 48
 """Literals that stay where they are: less than instructions reach, for those that turn out to fit no immediate form."""
 
 
-def literals_have_registers(m: MFunction, everything: bool = False) -> None:
+def move_literals_to_registers(m: MFunction, everything: bool = False) -> None:
     """Move the less frequent literals, or all of them, to registers in front of the instructions that read them."""
     kept = set[tuple[int, bool]]() if everything else _frequent(m)
     for b in m.blocks:

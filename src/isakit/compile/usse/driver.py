@@ -10,17 +10,17 @@ from isakit.compile.ir import Function, IrValue
 from isakit.compile.lower.allocate import Allocation, OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction, VReg
 from isakit.compile.lower.liveness import BlockLiveness
-from isakit.compile.lower.tidy import blocks_do_something, lay_out_blocks
-from isakit.compile.passes.edges import edges_have_room, straight_blocks_joined
-from isakit.compile.passes.ssa import values_defined_once
-from isakit.compile.passes.values import no_value_unused, values_computed_once
+from isakit.compile.lower.tidy import lay_out_blocks, remove_empty_blocks
+from isakit.compile.passes.edges import merge_straight_blocks, split_critical_edges
+from isakit.compile.passes.ssa import construct_ssa
+from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.passes.vectors import (
-    channels_needed,
-    discards_by_condition,
-    joins_are_late,
-    products_fused,
-    sums_are_products,
-    vectors_lowered,
+    extend_dot_products,
+    fuse_products,
+    lower_vectors,
+    narrow_vectors,
+    predicate_discards,
+    sink_joins,
 )
 from isakit.compile.usse import rules
 from isakit.compile.usse.emit import CodeText, Emitter
@@ -32,30 +32,30 @@ from isakit.errors import DefinitionError
 
 Pass = Callable[[Function], None]
 EARLY: tuple[Pass, ...] = (
-    values_defined_once,
-    discards_by_condition,
-    values_computed_once,
-    straight_blocks_joined,
-    vectors_lowered,
-    values_computed_once,
-    no_value_unused,
-    channels_needed,
-    values_computed_once,
-    no_value_unused,
-    joins_are_late,
-    values_computed_once,
-    no_value_unused,
+    construct_ssa,
+    predicate_discards,
+    eliminate_common_subexpressions,
+    merge_straight_blocks,
+    lower_vectors,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
+    narrow_vectors,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
+    sink_joins,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
 )
 """What is done to a function first, in this order."""
 LATE: tuple[Pass, ...] = (
-    sums_are_products,
-    products_fused,
-    values_computed_once,
-    no_value_unused,
-    channels_needed,
-    values_computed_once,
-    no_value_unused,
-    edges_have_room,
+    extend_dot_products,
+    fuse_products,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
+    narrow_vectors,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
+    split_critical_edges,
 )
 """What is done after what depends on uniforms alone has left, in this order."""
 
@@ -108,7 +108,7 @@ def compile_program(
     literals.words = pool.words
     _check_defined(m)
     allocate(m, target)
-    blocks_do_something(m)
+    remove_empty_blocks(m)
     lay_out_blocks(m)
     return ProgramCode(m, registers, literals)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from isakit.asm import Program
 from isakit.compile.ir import Function, IrValue, Loc
 from isakit.compile.lower.allocate import OutOfRegistersError
-from isakit.compile.passes.values import no_value_unused, values_computed_once
+from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderUniform
 from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, compile_program, optimized
 from isakit.compile.usse.emit import CodeText
@@ -16,12 +16,12 @@ from isakit.compile.usse.program import STRETCH, LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import SHARED, Registers, words
 from isakit.compile.usse.shader_passes import (
     Fetch,
-    facing_is_a_condition,
-    result_has_its_format,
-    texels_fetched_early,
-    texels_have_their_format,
-    uniform_part,
-    uniforms_in_memory,
+    choose_texel_formats,
+    convert_result,
+    load_uniforms_from_memory,
+    lower_facing,
+    prefetch_texels,
+    split_uniform_part,
 )
 from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
 from isakit.errors import CompileError, Diagnostic
@@ -96,15 +96,15 @@ class ShaderCompilation:
             raise self.error(f"colours as {interface.target} are not supported; {', '.join(TARGETS)} are")
         optimized(f, EARLY)
         if not self.vertex:
-            facing_is_a_condition(f, interface)
-            result_has_its_format(f, interface)
-            optimized(f, (values_computed_once, no_value_unused))
-            texels_have_their_format(f)
-            fetches = texels_fetched_early(f, interface)
+            lower_facing(f, interface)
+            convert_result(f, interface)
+            optimized(f, (eliminate_common_subexpressions, eliminate_dead_code))
+            choose_texel_formats(f)
+            fetches = prefetch_texels(f, interface)
         self._find_used(fetches)
         data = self._place_shared()
-        uniforms_in_memory(f, self.plan.memory)
-        secondary, kinds = uniform_part(f, SHARED - data - ROOM)
+        load_uniforms_from_memory(f, self.plan.memory)
+        secondary, kinds = split_uniform_part(f, SHARED - data - ROOM)
         optimized(f, LATE)
         if secondary is not None:
             optimized(secondary, LATE)

@@ -53,7 +53,7 @@ class Fetch:
     texel: str
 
 
-def texels_fetched_early(f: Function, interface: ShaderInterface) -> list[Fetch]:
+def prefetch_texels(f: Function, interface: ShaderInterface) -> list[Fetch]:
     """Make samples at texture coordinates as they come inputs of the program."""
     semantics = {i.name: i.semantic for i in interface.inputs}
     found: dict[Fetch, Fetch] = {}
@@ -92,7 +92,7 @@ def _coordinate(v: IrValue) -> tuple[str, str] | None:
     return (INPUT.of(v.ins).name, letters) if v.ins is not None and v.ins.op is INPUT else None
 
 
-def texels_have_their_format(f: Function) -> None:
+def choose_texel_formats(f: Function) -> None:
     """Ask for texels as f16 where that is what they are used as."""
     readers: dict[IrValue, list[Ins]] = {}
     for i in f.instructions():
@@ -114,14 +114,14 @@ def texels_have_their_format(f: Function) -> None:
 
 
 # --- what is the same for all ----------------------------------------------------------------------------------------
-def uniforms_in_memory(f: Function, names: Collection[str]) -> None:
+def load_uniforms_from_memory(f: Function, names: Collection[str]) -> None:
     """Make reads of some uniforms loads."""
     for i in f.instructions():
         if isinstance(i.attrs, UniformName) and i.attrs.name in names:
             i.become(UNIFORM_LOAD(*i.attrs), i.args)
 
 
-def uniform_part(f: Function, room: int) -> tuple[Function | None, dict[str, str]]:
+def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[str, str]]:
     """Move what depends on uniforms alone to a function of its own, which runs once.
 
     Of the results `room` registers are used at most, by those that save most. Returns the function (None if there is
@@ -207,7 +207,7 @@ def _cone(v: IrValue) -> set[Ins]:
 
 
 # --- inputs and results ----------------------------------------------------------------------------------------------
-def facing_is_a_condition(f: Function, interface: ShaderInterface) -> None:
+def lower_facing(f: Function, interface: ShaderInterface) -> None:
     """Replace the input that says which side is seen by a choice between 1 and -1."""
     names = {i.name for i in interface.inputs if i.semantic == "FACE"}
     for b in f.blocks:
@@ -219,7 +219,7 @@ def facing_is_a_condition(f: Function, interface: ShaderInterface) -> None:
                 i.become(VSEL, [test.out, Const(0xBF80_0000, "f32"), Const(0x3F80_0000, "f32")])
 
 
-def result_has_its_format(f: Function, interface: ShaderInterface) -> None:
+def convert_result(f: Function, interface: ShaderInterface) -> None:
     """Convert the colour of a fragment program to the kind of the target; what it has not is 0."""
     color = {o.name for o in interface.outputs if o.semantic.startswith("COLOR")}
     to = interface.target
