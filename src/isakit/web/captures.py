@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GL = b"isakit gl capture"
 """How captures of GL programs begin."""
-_PART = re.compile(r"capture\.json|launches/\d{1,8}\.json|blobs/[0-9a-f]{32}")
+_PART = re.compile(r"capture\.json|libraries\.txt|launches/\d{1,8}\.json|blobs/[0-9a-f]{32}")
 
 
 def part(name: str, path: str) -> tuple[str, str]:

@@ -301,6 +301,10 @@ def has_narrow_compiler() -> bool:
         return built and subprocess.run([f"{folder}/program"], check=False).returncode == 0
 
 
+LIBRARIES = ("libcublas.so.4", "libcufft.so.4", "libcurand.so.4")
+"""The libraries that programs ask for beside the runtime."""
+
+
 def build(
     name: str,
     folder: Path,
@@ -311,10 +315,12 @@ def build(
     library: bool = False,
     images: Sequence[Entry] = (),
     later: bool = False,
+    beside: Sequence[str] = (),
 ) -> Path:
     """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do.
 
-    `images` is what its fat binary holds instead of a cubin for sm_10; with `later` it has one for sm_13 as well.
+    `images` is what its fat binary holds instead of a cubin for sm_10; with `later` it has one for sm_13 as well;
+    `beside` are more libraries that it asks for.
     """
     folder.mkdir(parents=True, exist_ok=True)
     entries = images or [Entry(1, 10, b".version 1.4\n\0"), Entry(2, 10, elf_cubin())]
@@ -325,7 +331,7 @@ def build(
         arrays += c_array("later_text_cubin", later_text_cubin().encode() + b"\0") + "#define LATER\n"
     (folder / "images.h").write_text(arrays)
     libraries: list[str] = []
-    for needed in filter(None, (runtime, "libcuda.so.1")):
+    for needed in filter(None, (runtime, "libcuda.so.1", *beside)):
         stub = folder / needed
         line = [
             "cc",
@@ -340,7 +346,7 @@ def build(
             "c",
             "-",
         ]
-        interface = "driver" if needed.startswith("libcuda.") else "runtime"
+        interface = {"libcuda": "driver", "libcudart": "runtime"}.get(base := needed.partition(".")[0], base[3:])
         names = [f.name for f in functions().values() if f.interface == interface]
         subprocess.run(line, input="".join(f"void {n}(void) {{}}\n" for n in names), text=True, check=True)
         libraries.append(str(stub))

@@ -93,7 +93,7 @@ def test_what_is_not_there_answers_with_its_error_and_says_so_once(tmp_path: Pat
         if f.interface == "runtime":
             lines += [f"    EXPECT(cudaGetLastError(), {f.more});\n"]
     (tmp_path / "refused.h").write_text("".join([*lines, "}\n"]))
-    done = run("--", cuda_build.build("refused", tmp_path))
+    done = run("--", cuda_build.build("refused", tmp_path, beside=cuda_build.LIBRARIES))
     said = done.stderr.splitlines()
     assert [line for line in said if "is not available: " not in line] == []
     assert sorted(line.split()[1] for line in said) == sorted(f.name for f in refused)
@@ -266,15 +266,15 @@ def test_what_cannot_be_started_is_one_clear_line(program: str, says: str) -> No
 
 
 def test_missing_libraries_of_the_time_are_named(tmp_path: Path) -> None:
-    stub, main = tmp_path / "libcublas.so.4", tmp_path / "needs"
+    stub, main = tmp_path / "libcusparse.so.4", tmp_path / "needs"
     subprocess.run(
-        ["cc", "-shared", "-nostdlib", "-Wl,-soname,libcublas.so.4", "-o", stub, "-x", "c", "/dev/null"], check=True
+        ["cc", "-shared", "-nostdlib", "-Wl,-soname,libcusparse.so.4", "-o", stub, "-x", "c", "/dev/null"], check=True
     )
     line = ["cc", "-o", main, "-x", "c", "-", "-x", "none", "-Wl,--no-as-needed", stub]
     subprocess.run(line, input="int main(void) { return 0; }", text=True, check=True)
     stub.unlink()
     done = run("--", main, code=1)
-    assert "libcublas.so.4" in done.stderr.splitlines()[0]
+    assert "libcusparse.so.4" in done.stderr.splitlines()[0]
 
 
 def _processes(marker: str) -> list[int]:

@@ -116,8 +116,8 @@ def test_a_failed_link_says_what_the_linker_said_and_leaves_nothing(kernel: Path
     said = nvcc("k.cu", "-o", "k", folder=kernel, status=1).stderr
     assert "main" in said
     assert not (kernel / "k").exists()
-    said = nvcc("k.cu", "-lcublas", "-o", "k", folder=kernel, status=2).stderr
-    assert "libcudart and libcuda only" in said
+    said = nvcc("k.cu", "-lcusparse", "-o", "k", folder=kernel, status=2).stderr
+    assert "isakit has cublas, cufft, curand only" in said
 
 
 def test_a_dry_run_writes_nothing_and_a_verbose_one_names_the_compiler(kernel: Path) -> None:

@@ -1,4 +1,4 @@
-"""The C library that CUDA programs take for libcudart and libcuda.
+"""The C library that CUDA programs take for libcudart, libcuda, libcublas, libcufft and libcurand.
 
 Needs nothing but the standard library, since it also runs while a wheel is made.
 """
@@ -37,8 +37,9 @@ LIBRARY = CLibrary(
     _from_tables,
     (_HERE / "generate.py", _HERE / "table.py", _HERE / "codes.py", *sorted((_HERE / "api").glob("*.txt"))),
 )
+_VERSIONS = ("", ".2", ".3", ".4", ".5.0", ".5.5", ".6.0", ".6.5")
 NAMES = (
-    *(f"libcudart.so{v}" for v in ("", ".2", ".3", ".4", ".5.0", ".5.5", ".6.0", ".6.5")),
+    *(f"lib{name}.so{v}" for name in ("cudart", "cublas", "cufft", "curand") for v in _VERSIONS),
     "libcuda.so",
     "libcuda.so.1",
 )

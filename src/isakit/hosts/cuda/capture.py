@@ -2,7 +2,8 @@
 
 A capture is a folder: `capture.json` says what it is, `launches/0001.json` and so on are the launches in their order,
 `blobs/` holds code, constants and pieces of memory under the hash of their content, packed, each once. A launch whose
-inputs are those of an earlier one is not written again.
+inputs are those of an earlier one is not written again. `libraries.txt` names the work that libraries did on the host,
+each line after the launch of its number.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from isakit.runtime import LoadedKernel
 
 FORMAT = 1
 KIND = "cuda"
+LIBRARY_CALLS = "libraries.txt"
 PIECE = 1 << 16
 """Bytes of memory that are kept or left out together."""
 
@@ -60,6 +62,11 @@ class LaunchRecorder:
         if not path.exists():
             path.write_bytes(zlib.compress(data, 1))
         return name
+
+    def library(self, name: str) -> None:
+        """Note that a library did work on the host after the launches written so far; it is not run again."""
+        with (self.folder / LIBRARY_CALLS).open("a", encoding="utf-8") as out:
+            out.write(f"{self.written} {name}\n")
 
     def record(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from isakit.errors import IsakitError
-from isakit.hosts.cuda.table import API
+from isakit.hosts.cuda.table import API, LIBRARIES
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,41 @@ class CudaError(IsakitError):
         super().__init__(f"{name}: {why}" if why else name)
 
     def code(self, interface: str) -> int:
-        """Return the error code of an interface, `runtime` or `driver`."""
+        """Return the error code of an interface."""
+        if interface in LIBRARIES:
+            return library_code(interface, self.name)
         return self.driver if interface == "driver" else self.runtime
+
+
+@cache
+def library_statuses() -> dict[str, dict[str, int]]:
+    """Return the codes of each library by their names, and by the errors of the runtime that become them."""
+    out: dict[str, dict[str, int]] = {name: {} for name in LIBRARIES}
+    for line in (API / "library_errors.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            library, status, becomes = (part.strip() for part in line.split("|"))
+            code, _, name = status.partition(" ")
+            out[library] |= dict.fromkeys((name, *becomes.split()), int(code))
+    return out
+
+
+def library_code(library: str, error: str) -> int:
+    """Return the status by which a library reports an error of the runtime."""
+    statuses = library_statuses()[library]
+    return statuses.get(error, statuses["*"])
+
+
+class LibraryError(CudaError):
+    """A call of a library that fails with a status of its own, by its name (CUFFT_INVALID_SIZE, ...)."""
+
+    def __init__(self, status: str, why: str = "") -> None:
+        super().__init__("cudaErrorUnknown", why)
+        self.status = status
+        self.args = (f"{status}: {why}" if why else status,)
+
+    def code(self, interface: str) -> int:
+        """Return the status; for another interface than the library's, an unknown error."""
+        return library_statuses().get(interface, {}).get(self.status) or super().code(interface)
 
 
 def invalid(why: str = "") -> CudaError:

@@ -35,7 +35,7 @@ def _layout(number: int) -> tuple[ApiFunction, struct.Struct, tuple[Callable[[in
 
 
 def _meaning(p: ApiParameter) -> Callable[[int], Any] | None:
-    return {"int": _signed, "float": _float}.get(p.type)
+    return {"int": _signed, "float": _float, "double": _double}.get(p.type)
 
 
 def _signed(n: int) -> int:
@@ -45,6 +45,10 @@ def _signed(n: int) -> int:
 
 def _float(n: int) -> float:
     return struct.unpack("<f", (n & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
+
+
+def _double(n: int) -> float:
+    return struct.unpack("<d", n.to_bytes(8, "little"))[0]
 
 
 def parsed(number: int, body: bytes) -> tuple[ApiFunction, Handler, list[Any]]:
@@ -110,7 +114,7 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
             if session.late is not None and f.name != _POST:
                 late, session.late = session.late, None
                 raise late
-        if interface == "runtime" and session.thread not in session.users and "without device" not in f.marks:
+        if interface != "driver" and session.thread not in session.users and "without device" not in f.marks:
             session.users.add(session.thread)
         back = packed(f, handle(session, *arguments))
     except (ProtocolError, ClientExited):
@@ -123,7 +127,7 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
             session.options.tell(f"{name}{shown(arguments)} = {e}")
     except Exception as e:  # a bug of ours must not take the program down with it
         session.options.tell(f"internal error in {name}{shown(arguments)}: {described_bug(e)}")
-        code = 999 if interface == "driver" else 30
+        code = CudaError("cudaErrorUnknown").code(interface)
     else:
         if session.options.trace and "not traced" not in f.marks:
             session.options.tell(f"{name}{shown(arguments)}")

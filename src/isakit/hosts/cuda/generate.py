@@ -11,17 +11,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from isakit.hosts.cuda.codes import errors
-from isakit.hosts.cuda.table import INTERFACES, SCALARS, ApiFunction, ApiParameter, fingerprint, functions
+from isakit.hosts.cuda.codes import errors, library_code
+from isakit.hosts.cuda.table import INTERFACES, LIBRARIES, SCALARS, ApiFunction, ApiParameter, fingerprint, functions
 
-EXPORTED = ("runtime", "driver")
-_INVALID = {"runtime": 11, "driver": 1}
-_FINISH = {"runtime": "runtime_status", "driver": "driver_status"}
+EXPORTED = INTERFACES[1:]
+_INVALID = {"runtime": 11, "driver": 1, **{name: library_code(name, "cudaErrorInvalidValue") for name in LIBRARIES}}
+_FINISH = {name: f"{name}_status" for name in EXPORTED}
 
 # How a number of the request is made from the parameter, and the parameter from a number of the answer.
 _SEND = {
     "int": "(uint64_t)(int64_t){0}",
     "float": "float_bits({0})",
+    "double": "double_bits({0})",
     "ptr": "address_number({0})",
     "handle": "address_number({0})",
     "array": "address_number({0})",
@@ -57,7 +58,10 @@ def c_files() -> dict[str, str]:
         f'"{e.name}", "{e.driver_name}", "{e.text}"}},'
         for e in errors()
     ]
-    texts = {"table.h": table, "functions.h": made, "errors.h": [_MADE, *rows]}
+    failures = ("cudaErrorNoDevice", "cudaErrorInvalidValue", "cudaErrorMemoryAllocation", "*")
+    codes = [f"{{{', '.join(str(library_code(name, e)) for e in failures)}}}," for name in LIBRARIES]
+    table += ["enum library {CUBLAS, CUFFT, CURAND};"]
+    texts = {"library_codes.h": [_MADE, *codes], "table.h": table, "functions.h": made, "errors.h": [_MADE, *rows]}
     return {name: "\n".join(lines) + "\n" for name, lines in texts.items()}
 
 
@@ -72,13 +76,18 @@ def _c_parameter(p: ApiParameter) -> str:
 
 
 def _prototype(f: ApiFunction) -> str:
+    if f.kind == "blas":
+        return _blas_prototype(f)
     parameters = ", ".join(_c_parameter(p) for p in f.parameters) or "void"
     return f.prototype or f"int {f.name}({parameters})"
 
 
 def _function(f: ApiFunction) -> str:
     head = f"{_prototype(f)}\n{{"
-    lines = [f"    {line}" for line in {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse}[f.kind](f)]
+    lines = [
+        f"    {line}"
+        for line in {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse, "blas": _blas}[f.kind](f)
+    ]
     base = f.name.rpartition("_v")[0]
     if base and any(p.type == "block" for p in f.parameters):  # sizes are as wide as those of the first version there
         narrow = f"    return {base}({', '.join(p.name for p in f.parameters)});"
@@ -138,6 +147,66 @@ def _call(f: ApiFunction) -> list[str]:
     return [*lines, f"return {finish}(status);"]
 
 
+# --- routines of cuBLAS ---------------------------------------------------------------------------------------------
+_ELEMENTS = {"S": "float", "D": "double", "C": "struct complex32", "Z": "struct complex64"}
+_REALS = {"S": "S", "D": "D", "C": "S", "Z": "D"}
+
+
+def _blas_letter(f: ApiFunction, p: ApiParameter) -> str:
+    """Return the type of a number: that of an element or its real part, I for an int."""
+    return {"scalar": f.element, "real": _REALS[f.element]}.get(p.type, "I")
+
+
+def _blas_type(f: ApiFunction, p: ApiParameter) -> str:
+    letter = _blas_letter(f, p)
+    return "int" if letter == "I" else _ELEMENTS[letter]
+
+
+def _blas_prototype(f: ApiFunction) -> str:
+    result = next((p for p in f.parameters if p.result), None)
+    out = [] if f.legacy else ["void *handle"]
+    for p in f.parameters:
+        number = p.type in ("scalar", "real")
+        if p is result:
+            out += [] if f.legacy else [f"{_blas_type(f, p)} *{p.name}"]
+        elif p.type == "ptr":
+            out.append(f"void *{p.name}")
+        elif f.legacy:
+            out.append(f"{_blas_type(f, p) if number else 'int' if p.type == 'int' else 'char'} {p.name}")
+        else:
+            out.append(f"const {_blas_type(f, p)} *{p.name}" if number else f"int {p.name}")
+    gives = "int" if not f.legacy else "void" if result is None else _blas_type(f, result)
+    return f"{gives} {f.name}({', '.join(out)})"
+
+
+def _blas(f: ApiFunction) -> list[str]:
+    """Send what a routine is given; a scalar is two numbers, or the address where the device has it."""
+    result = next((p for p in f.parameters if p.result), None)
+    sent: list[str] = []
+    for p in f.parameters:
+        if p.type in ("scalar", "real"):
+            if not p.result:
+                where = f"&{p.name}" if f.legacy else p.name
+                sent += [f"scalar_part('{_blas_letter(f, p)}', {where}, {part}, device)" for part in (0, 1)]
+        elif p.type == "ptr":
+            sent.append(f"address_number({p.name})")
+        elif not p.result:
+            sent.append(f"(uint64_t)(int64_t){p.name}")
+    lines = ["const int device = 0;"] if f.legacy else ["const int device = scalars_on_device(handle);"]
+    needed = [] if f.legacy else [p.name for p in f.parameters if p.type in ("scalar", "real") or p.result]
+    if needed:
+        lines.append(f"if ({' || '.join(f'!{n}' for n in needed)}) return cublas_status(INVALID);")
+    lines.append(f"const uint64_t in[] = {{{', '.join(sent)}}};")
+    given = f"OP_{f.name}, {'0' if f.legacy else 'handle'}, device, in, sizeof in / sizeof *in"
+    if result is None:
+        return [*lines, f"{'' if f.legacy else 'return '}blas({given}, 0, 0);"]
+    letter = f"'{_blas_letter(f, result)}'"
+    if not f.legacy:
+        return [*lines, f"return blas({given}, {letter}, {result.name});"]
+    made = f"{_blas_type(f, result)} result;"
+    return [*lines, made, "memset(&result, 0, sizeof result);", f"blas({given}, {letter}, &result);", "return result;"]
+
+
 def _stores(out: list[ApiParameter]) -> Iterator[str]:
     for n, p in enumerate(out):
         test = f"if ({p.name}) " if p.way == "opt" else ""
@@ -163,6 +232,7 @@ def _blocks(blocks: list[ApiParameter]) -> Iterator[str]:
 _DOES = {
     "call": "yes",
     "copy": "yes",
+    "blas": "yes",
     "local": "yes",
     "hint": "accepted: ",
     "refuse": "no: ",
@@ -179,7 +249,13 @@ def page() -> str:
         "",
         "This page is made from `src/isakit/hosts/cuda/api` by `python -m isakit.hosts.cuda.generate --docs`.",
     ]
-    titles = {"runtime": "Runtime (`libcudart`)", "driver": "Driver (`libcuda`)"}
+    titles = {
+        "runtime": "Runtime (`libcudart`)",
+        "driver": "Driver (`libcuda`)",
+        "cublas": "cuBLAS (`libcublas`)",
+        "cufft": "cuFFT (`libcufft`)",
+        "curand": "cuRAND (`libcurand`)",
+    }
     for interface in INTERFACES[1:]:
         mine = [f for f in functions().values() if f.interface == interface]
         there = sum(f.kind != "refuse" for f in mine)

@@ -49,6 +49,10 @@ class Handles:
         """Return true if any object is of this kind."""
         return any(isinstance(o, kind) for o in self._objects.values())
 
+    def first(self, kind: type[T]) -> T | None:
+        """Return the first object of a kind, None if there is none."""
+        return next((o for o in self._objects.values() if isinstance(o, kind)), None)
+
     def forget(self, kinds: tuple[type, ...]) -> None:
         """Forget all handles of some kinds."""
         self._objects = {n: o for n, o in self._objects.items() if not isinstance(o, kinds)}

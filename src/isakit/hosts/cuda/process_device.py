@@ -9,7 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from isakit.errors import LaunchError
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from isakit.errors import IsakitError, LaunchError
 from isakit.formats import Module
 from isakit.hosts.cuda.device_facts import Card, Version
 from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
@@ -49,6 +52,10 @@ class DeviceOptions:
     blocking: bool = False
     limits: bool = True
     tell: Callable[[str], None] = tell
+
+
+class OutsideMemory(IsakitError):
+    """An array of a library that does not lie in the device's memory."""
 
 
 class ProgramDevice(Device):
@@ -139,6 +146,27 @@ class ProcessDevice:
     def memory(self, address: int, nbytes: int) -> memoryview:
         """Return bytes of the device's memory."""
         return memoryview(self.pages)[address : address + nbytes]
+
+    def array(self, address: int, dtype: DTypeLike, shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[Any]:
+        """Return an array over the device's memory, elements `strides` bytes apart (0 or more).
+
+        Raises OutsideMemory where a kernel that accesses its first and last element would fault.
+        """
+        nbytes = sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) + np.dtype(dtype).itemsize
+        if not 0 < nbytes <= self.window or not self.reaches(address, nbytes):
+            raise OutsideMemory(f"{nbytes} bytes at {address:#x} are not memory of the device")
+        return np.ndarray(shape, dtype, self.device.memory.memory.bytes.data, address, strides)
+
+    def memory_array(self, address: int, dtype: DTypeLike, count: int) -> NDArray[Any]:
+        """Return elements of the device's memory, one behind the other."""
+        return self.array(address, dtype, (count,), (np.dtype(dtype).itemsize,))
+
+    def reaches(self, address: int, nbytes: int) -> bool:
+        """Return true if kernels can access all these bytes."""
+        for start, size in self.device.memory.allocations.items():
+            if start <= address and address + nbytes <= start + size:
+                return True
+        return False
 
     def used_memory(self) -> list[tuple[int, int]]:
         """Return (start, end) of all memory that may hold something."""

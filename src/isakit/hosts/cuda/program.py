@@ -15,7 +15,7 @@ from pathlib import Path
 from isakit.errors import FormatError, IsakitError
 from isakit.formats.elf import ELF_MAGIC, ElfImage, read_elf
 from isakit.hosts.c_library import private_folder
-from isakit.hosts.cuda.build import library_folder
+from isakit.hosts.cuda.build import NAMES, library_folder
 
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
 _RUNTIME = "libcudart.so"
@@ -90,12 +90,13 @@ def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
 
 def check_libraries(program: ProgramFile, environment: Mapping[str, str]) -> None:
     """Raise ProgramError for libraries of the program's day that are not there, naming them."""
-    wanted = [name for name in program.needed if _TOOLKIT.fullmatch(name)]
+    wanted = [name for name in program.needed if _TOOLKIT.fullmatch(name) and name not in NAMES]
     missing = [name for name in wanted if not _found(name, environment)]
     if missing:
         raise ProgramError(
-            f"{program.path} needs {', '.join(missing)}, which isakit does not have: it stands in for libcudart and "
-            "libcuda only. Put the library into a folder of LD_LIBRARY_PATH if you have it"
+            f"{program.path} needs {', '.join(missing)}, which isakit does not have: it stands in for libcudart, "
+            "libcuda, libcublas, libcufft and libcurand of CUDA 2.0 to 6.5. Put the library into a folder of "
+            "LD_LIBRARY_PATH if you have it"
         )
 
 

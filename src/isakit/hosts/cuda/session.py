@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
 from isakit.hosts.cuda.codes import CudaError
@@ -21,7 +21,7 @@ from isakit.hosts.cuda.objects import (
     LaunchRequest,
     TextureReference,
 )
-from isakit.hosts.cuda.process_device import DeviceOptions, ProcessDevice
+from isakit.hosts.cuda.process_device import DeviceOptions, OutsideMemory, ProcessDevice
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
 from isakit.machine.tesla import Launch as MachineLaunch
@@ -31,6 +31,7 @@ from isakit.runtime import LoadedKernel
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import LaunchRecorder
 
+T = TypeVar("T")
 _LIFTED = " (--no-limits starts it all the same)"
 _SHAPES = 64
 """Shapes of launches that are kept for a function."""
@@ -160,6 +161,24 @@ class Session(ProcessDevice):
         if not self.contexts:
             raise CudaError("cudaErrorIncompatibleDriverContext", "no context is current")
         return self.handles.get(self.contexts[-1], CudaContext)
+
+    # --- work of libraries on the host ------------------------------------------------------------------------------
+    def library(self, name: str, work: Callable[[], T]) -> T:
+        """Do the work of a library's function and count it; returns its result.
+
+        Raises CudaError, as a fault of a kernel does, for addresses that are not the device's.
+        """
+        started = time.perf_counter()
+        if self.recorder is not None:
+            self.recorder.library(name)
+        try:
+            result = work()
+        except OutsideMemory as e:
+            self._lose(f"{name}: {e}")
+            assert self.lost is not None
+            raise self.lost from None
+        self.statistics.add_library(name, time.perf_counter() - started)
+        return result
 
     # --- launches ---------------------------------------------------------------------------------------------------
     def launch(self, launch: LaunchRequest) -> None:

@@ -20,6 +20,14 @@ class KernelStatistics:
     first: float = 0.0
 
 
+@dataclass
+class LibraryStatistics:
+    """The calls of a function of a library, whose work the host did, and their seconds."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+
 @record
 class StatisticsRecord:
     """The statistics for JSON."""
@@ -29,6 +37,7 @@ class StatisticsRecord:
     launches: int
     refused: dict[str, int]
     kernels: dict[str, KernelStatistics]
+    libraries: dict[str, LibraryStatistics]
 
 
 @dataclass
@@ -39,6 +48,7 @@ class Statistics:
     calls: int = 0
     faults: int = 0
     refused: dict[str, int] = field(default_factory=dict[str, int])
+    libraries: dict[str, LibraryStatistics] = field(default_factory=dict[str, LibraryStatistics])
 
     def refuse(self, name: str) -> int:
         """Count a launch that was not started; returns how many of this kernel there were."""
@@ -55,6 +65,12 @@ class Statistics:
         k.seconds += seconds
         if k.launches == 1:
             k.first = seconds
+
+    def add_library(self, name: str, seconds: float) -> None:
+        """Count the work of a library's function."""
+        found = self.libraries.setdefault(name, LibraryStatistics())
+        found.calls += 1
+        found.seconds += seconds
 
     @property
     def launches(self) -> int:
@@ -74,13 +90,15 @@ class Statistics:
             total.seconds += k.seconds
         if len(rows) > 1:
             out.append(_row("all", total))
+        for name, work in self.libraries.items():
+            out.append(f"{work.calls:10}       library {work.seconds:9.3f}   done on the host       {name}")
         for name, times in self.refused.items():
             out.append(f"{times:10}   not launched: the card refused it                      {name}")
         return [*out, f"{self.calls} calls, {self.faults} faults, {sum(self.refused.values())} launches refused"]
 
     def record(self) -> StatisticsRecord:
         """Return the statistics as a record."""
-        return StatisticsRecord(self.calls, self.faults, self.launches, self.refused, self.kernels)
+        return StatisticsRecord(self.calls, self.faults, self.launches, self.refused, self.kernels, self.libraries)
 
 
 def _row(name: str, k: KernelStatistics) -> str:

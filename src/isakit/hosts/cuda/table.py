@@ -11,6 +11,8 @@ connection and the reference page follow from it.
 | `hint` | no code: a setting without a counterpart on these chips; it succeeds |
 | `refuse` | no code: returns the error code behind `=` and says why, once |
 | `wire` | a message of the library itself; results behind `->` |
+| `blas` | a routine of cuBLAS, for both its interfaces: `NAME` and, with a handle, `NAME_v2`; all share a message |
+| `blas1`, `blas2` | for the first interface alone, for the one with handles alone, under the very name |
 
 | mark | what it says |
 |---|---|
@@ -22,6 +24,10 @@ connection and the reference page follow from it.
 A parameter is `[in|out|opt] TYPE name`. `out` is a pointer the function writes to; `opt` one that may be null. One
 parameter of a message may be of variable length: `string`, `bytes` (its length is the last parameter), or
 `block name[N]` (at most N bytes).
+
+`<S,D>` in a name stands for several lines. In a routine of cuBLAS it is the type of the elements (`s`, `d`, `c`, `z` or
+two letters with the type that is meant); `scalar` is a number of that type, `real` one of its real type; `op`, `fill`,
+`side` and `diag` are letters in the first interface and numbers in the other; `out` is what the routine gives.
 """
 
 from __future__ import annotations
@@ -38,9 +44,11 @@ from isakit.lean import cached_property
 
 API = Path(__file__).parent / "api"
 """The folder of the tables."""
-KINDS = ("call", "copy", "local", "hint", "refuse", "wire")
+KINDS = ("call", "copy", "local", "hint", "refuse", "wire", "blas", "blas1", "blas2")
 MARKS = ("after fault", "without device", "not traced", "of the driver")
-INTERFACES = ("internal", "runtime", "driver")
+LIBRARIES = ("cublas", "cufft", "curand")
+"""The libraries whose work is done on the host."""
+INTERFACES = ("internal", "runtime", "driver", *LIBRARIES)
 
 SCALARS = {
     "int": "int",
@@ -48,6 +56,7 @@ SCALARS = {
     "size": "size_t",
     "u64": "unsigned long long",
     "float": "float",
+    "double": "double",
     "ptr": "void *",
     "host": "const void *",
     "handle": "void *",
@@ -63,12 +72,17 @@ SCALARS = {
 (sent as its device address), `stream` and `event` handles that were ints before CUDA 3.0.
 """
 VARIABLE = ("string", "bytes", "block")
+OF_BLAS = ("scalar", "real", "op", "fill", "side", "diag")
+"""Types of parameters that routines of cuBLAS alone have."""
+_ELEMENTS = {"s": "S", "d": "D", "c": "C", "z": "Z", "Sc": "C", "Dz": "Z", "Cs": "C", "Zd": "Z"}
+"""The type of elements behind the letters of a name, where it is not the letter itself."""
 
 _LINE = re.compile(
-    r"(?P<kind>[a-z]+)\s+(?:(?P<since>\d+\.\d+)\s+)?(?P<before>[^(]*?)(?P<name>\w+)\((?P<parameters>.*?)\)"
+    r"(?P<kind>[a-z]+\d?)\s+(?:(?P<since>\d+\.\d+)\s+)?(?P<before>[^(]*?)(?P<name>\w+)\((?P<parameters>.*?)\)"
     r"(?:\s*->\s*(?P<results>[^=]*?))?(?:\s*=\s*(?P<more>.*?))?(?:\s+--\s+(?P<note>.*))?"
 )
 _LOCAL = re.compile(r"(?P<prototype>.*?\b(?P<name>\w+)\(.*\))(?:\s+--\s+(?P<note>.*))?")
+_LETTERS = re.compile(r"<([A-Za-z,]+)>")
 _PARAMETER = re.compile(r"(?:(in|out|opt)\s+)?(\w+)\s+(\w+)(?:\[(\d+)\])?")
 
 
@@ -94,7 +108,11 @@ class ApiParameter:
 
 @dataclass(frozen=True)
 class ApiFunction:
-    """One line of the table. `number` is the code of its message, for those that have one; `marks` are of `MARKS`."""
+    """One line of the table. `number` is the code of its message, for those that have one; `marks` are of `MARKS`.
+
+    A routine of cuBLAS has its name without types as `routine`, the type of its `element` (S, D, C or Z), and is
+    `legacy` in the interface without handles.
+    """
 
     interface: str
     section: str
@@ -107,6 +125,9 @@ class ApiFunction:
     prototype: str = ""
     marks: frozenset[str] = field(default=frozenset(), repr=False)
     number: int = field(default=0, compare=False)
+    routine: str = ""
+    element: str = ""
+    legacy: bool = False
 
     @cached_property
     def sent(self) -> list[ApiParameter]:
@@ -133,7 +154,7 @@ def _parameters(text: str, where: str, way: str = "in") -> tuple[ApiParameter, .
     out: list[ApiParameter] = []
     for piece in filter(None, (p.strip() for p in text.split(","))):
         m = _PARAMETER.fullmatch(piece)
-        if m is None or m[2] not in (*SCALARS, *VARIABLE) or (m[2] == "block") != bool(m[4]):
+        if m is None or m[2] not in (*SCALARS, *VARIABLE, *OF_BLAS) or (m[2] == "block") != bool(m[4]):
             raise DefinitionError(f"{where}: no parameter {piece!r}")
         out.append(ApiParameter(m[1] or way, m[2], m[3], int(m[4] or 0)))
     return tuple(out)
@@ -170,7 +191,30 @@ def _lines() -> Iterator[ApiFunction]:
                 section = line.strip("[]")
             elif line and not line.startswith("#"):
                 text, _, marks = line.partition(" | ")
-                yield replace(_line(text, interface, section), marks=_marks(marks, f"{interface}: {line[:60]!r}"))
+                marked = _marks(marks, f"{interface}: {line[:60]!r}")
+                for letters, one in _spread(text):
+                    made = _line(one, interface, section)
+                    for f in _routines(made, letters) if made.kind.startswith("blas") else [made]:
+                        yield replace(f, marks=marked)
+
+
+def _spread(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines that a line with letters in its name stands for, with the letters of each."""
+    m = _LETTERS.search(text)
+    for letters in m[1].split(",") if m else [""]:
+        yield letters, text[: m.start()] + letters + text[m.end() :] if m else text
+
+
+def _routines(f: ApiFunction, letters: str) -> Iterator[ApiFunction]:
+    """Yield the functions of a routine of cuBLAS."""
+    root = f.name.removeprefix("cublas").removeprefix("I" if letters.islower() else "").removeprefix(letters)
+    made = replace(f, kind="blas", routine=root.removesuffix("_v2"), element=_ELEMENTS.get(letters, letters))
+    if f.kind != "blas2":
+        yield replace(made, legacy=True)
+    if f.kind == "blas":
+        yield replace(made, name=f.name + "_v2", since="4.0")
+    if f.kind == "blas2":
+        yield made
 
 
 def _marks(text: str, where: str) -> frozenset[str]:

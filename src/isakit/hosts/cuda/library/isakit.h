@@ -47,6 +47,9 @@ struct box {
 struct copy_box_old { struct box_old from, to; unsigned width, height, depth; };
 struct copy_box { struct box from, to; size_t width, height, depth; };
 
+struct complex32 { float x, y; };
+struct complex64 { double x, y; };
+
 struct export { const char *name; void (*function)(void); };
 extern const struct export exports[];
 #include "table.h"
@@ -68,6 +71,9 @@ const char *runtime_name(void);
 void refuse(const char *name, const char *why);
 int runtime_status(int status);
 int driver_status(int status);
+int cublas_status(int status);
+int cufft_status(int status);
+int curand_status(int status);
 
 static inline uint64_t address_number(const void *p) { return (uint64_t)(uintptr_t)p; }
 static inline void *address_of(uint64_t n) { return (void *)(uintptr_t)n; }
@@ -76,6 +82,7 @@ static inline uint64_t handle_number(const void *p) { return (uint32_t)(uintptr_
 void store_handle(void *place, uint64_t handle);
 static inline uint64_t float_bits(float f) { uint32_t n; memcpy(&n, &f, 4); return n; }
 static inline float float_of(uint32_t n) { float f; memcpy(&f, &n, 4); return f; }
+static inline uint64_t double_bits(double f) { uint64_t n; memcpy(&n, &f, 8); return n; }
 uint64_t mapped_number(const void *host);
 void *mapped_address(uint64_t offset);
 
@@ -132,5 +139,10 @@ static inline struct side fill(uint64_t value, uint64_t size)
     return (struct side){VALUE, 0, value, 0, 0, 0, size, 0};
 }
 static inline uint64_t times(uint64_t a, uint64_t b) { return a > UINT64_MAX / b ? UINT64_MAX : a * b; }
+
+/* --- libraries.c: routines whose work the simulator does on the host -------------------------------------------------- */
+int scalars_on_device(const void *handle);
+uint64_t scalar_part(char type, const void *scalar, int part, int on_device);
+int blas(unsigned op, const void *handle, int on_device, const uint64_t *in, size_t count, char type, void *result);
 
 #endif

@@ -25,6 +25,7 @@ from isakit.formats.fatbin import FatImage, write_fatbin
 from isakit.hosts.cuda.build import library_folder
 from isakit.hosts.cuda.nvcc.options import Image, OptionError, Options
 from isakit.hosts.cuda.nvcc.tools import Tools, find_tools
+from isakit.hosts.cuda.table import LIBRARIES
 from isakit.processes import TemporaryFolder
 from isakit.registry import ARCH_TO_VARIANT
 
@@ -448,7 +449,9 @@ def _library(part: str, folders: Sequence[str]) -> str:
     if name.startswith(_TOOLKIT_LIBRARIES):
         files = [f"lib{name}.so", f"lib{name}.a"]
         if not any(Path(folder, file).exists() for folder in folders for file in files):
-            raise OptionError(f"`-l{name}`: isakit has libcudart and libcuda only; give the folder of yours with -L")
+            if name in LIBRARIES:
+                return f"-l:{RUNTIME.replace('cudart', name)}"
+            raise OptionError(f"`-l{name}`: isakit has {', '.join(LIBRARIES)} only; give the folder of yours with -L")
     return part
 
 

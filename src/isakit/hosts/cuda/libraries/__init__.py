@@ -1,0 +1,1 @@
+"""What cuBLAS, cuFFT and cuRAND compute, with NumPy on the host."""
