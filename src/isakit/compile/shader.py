@@ -58,6 +58,12 @@ class ShaderSampler:
     array: int = 1
 
 
+def sampler_place(name: str) -> tuple[str, int]:
+    """Return the sampler that a name in the code means and the element: `tex[2]` is ("tex", 2)."""
+    stem, _, index = name.removesuffix("]").rpartition("[")
+    return (stem, int(index)) if name.endswith("]") else (name, 0)
+
+
 @dataclass(frozen=True)
 class ShaderOutput:
     """An output.

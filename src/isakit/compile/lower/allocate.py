@@ -18,14 +18,18 @@ class OutOfRegistersError(Exception):
 
 
 class Interference:
-    """Interference graph: pairs of units of virtual registers that may not share a register."""
+    """Interference graph: pairs of units of virtual registers that may not share a register.
 
-    def __init__(self, m: MFunction) -> None:
+    `file`: of the registers of this file only, where nothing else is asked.
+    """
+
+    def __init__(self, m: MFunction, file: str = "") -> None:
         self.live = BlockLiveness(m)
+        self.only = file
         owner = self.live.owner
         self.near: list[set[int]] = [set() for _ in owner]
         self.file = [v.cls.file for v, _ in owner]
-        self.files = sorted(set(self.file))
+        self.files = [file] if file else sorted(set(self.file))
         self.used: set[VReg] = set()
         for b in m.blocks:
             self._block(b)
@@ -38,7 +42,8 @@ class Interference:
     def _by_file(self, units: set[int]) -> dict[str, set[int]]:
         out: dict[str, set[int]] = {file: set() for file in self.files}
         for u in units:
-            out[self.file[u]].add(u)
+            if not self.only or self.file[u] == self.only:
+                out[self.file[u]].add(u)
         return out
 
     def _block(self, b: MBlock) -> None:
@@ -47,7 +52,7 @@ class Interference:
         if b.cond is not None:
             used.add(b.cond[0])
         for i in reversed(b.ins):
-            defs = list(i.defs())
+            defs = [r for r in i.defs() if not self.only or r.v.cls.file == self.only]
             copied = -1
             if i.moves and defs:
                 src = i.copied()[1]
@@ -70,16 +75,21 @@ class Interference:
                     live[r.v.cls.file].difference_update(self.live.units(r))
             for r in i.uses():
                 used.add(r.v)
-                start = first[r.v] + r.unit
-                live[r.v.cls.file].update(range(start, start + r.count))
+                if not self.only or r.v.cls.file == self.only:
+                    start = first[r.v] + r.unit
+                    live[r.v.cls.file].update(range(start, start + r.count))
 
 
 class Allocation:
-    """One attempt: merge copies, colour, or say what to keep elsewhere."""
+    """One attempt: merge copies, colour, or say what to keep elsewhere.
 
-    def __init__(self, m: MFunction, target: Target, limit: int) -> None:
-        self.m, self.target, self.limit = m, target, limit
-        self.graph = Interference(m)
+    `file`: only registers of this file are looked at.
+    """
+
+    def __init__(self, m: MFunction, target: Target, limit: int, file: str = "") -> None:
+        self.m, self.target, self.limit, self.file = m, target, limit, file
+        self.graph = Interference(m, file)
+        self.left_out: set[VReg] = set()
         self.first = self.graph.live.first
         self.parent: dict[VReg, VReg] = {}
         self.hints: dict[VReg, list[tuple[VReg, int]]] = {}
@@ -99,7 +109,7 @@ class Allocation:
                 if not i.moves:
                     continue
                 dst, src = i.copied()
-                if dst.v.cls is not src.v.cls:
+                if dst.v.cls is not src.v.cls or (self.file and dst.v.cls.file != self.file):
                     continue
                 a, c = self.find(dst.v), self.find(src.v)
                 if a is c:
@@ -129,19 +139,33 @@ class Allocation:
         depth = loop_depths(self.m)
         return sorted(self.m.blocks, key=lambda b: -depth[b])
 
+    def leave_out(self, gone: set[VReg]) -> None:
+        """Forget registers, and the colours of the others."""
+        near, first = self.graph.near, self.first
+        for v in gone:
+            for n in range(first[v], first[v] + v.size):
+                for u in near[n]:
+                    near[u].discard(n)
+                near[n] = set()
+        self.left_out |= gone
+        self.colors.clear()
+
     def color(self) -> list[VReg]:
         """Give every register a colour; those that got none come back."""
         near, first, owner = self.graph.near, self.first, self.graph.live.owner
         failed: list[VReg] = []
-        seen: set[VReg] = set()
-        order: list[VReg] = [v for v in self.m.vregs if v.fixed and v in self.graph.used]
+        seen: set[VReg] = set(self.left_out)
+        order: list[VReg] = [
+            v for v in self.m.vregs
+            if v.fixed and v in self.graph.used and (not self.file or v.cls.file == self.file)
+        ]  # fmt: skip
         wide: list[VReg] = []
         rest: list[VReg] = []
         for b in self.m.blocks:
             for i in b.ins:
                 for r in (*i.uses(), *i.defs()):
                     v = self.find(r.v)
-                    if v not in seen and not v.fixed:
+                    if v not in seen and not v.fixed and (not self.file or v.cls.file == self.file):
                         seen.add(v)
                         (wide if v.size > 1 or not v.spillable else rest).append(v)
         for v in (*order, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest):

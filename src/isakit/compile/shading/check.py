@@ -90,7 +90,14 @@ class Check(ExpressionCheck):
             kind = self.type_of(v.type)
             if kind is VOID or (isinstance(kind, ArrayType) and not kind.count):
                 raise ShadingError(v.pos, f"a field cannot be of type {self.language.say(kind)}", len(v.name))
-            fields.append(StructField(v.name, kind, v.semantic[0].upper() if v.semantic else ""))
+            fields.append(
+                StructField(
+                    v.name,
+                    kind,
+                    v.semantic[0].upper() if v.semantic else "",
+                    "uniform" in v.qualifiers or is_sampler(kind),
+                )
+            )
         kind = StructType(d.name, tuple(fields))
         if kind.leaves > LARGEST:
             raise ShadingError(d.pos, "this is too large", len(d.name))
@@ -341,7 +348,7 @@ class Check(ExpressionCheck):
         return TypedReturn(s.pos, self.wanted(s.value, result, "the result"))
 
     def do_LeaveSyntax(self, s: LeaveSyntax) -> TypedStatement:
-        if s.word == "discard" and self.stage != "fragment":
+        if s.word == "discard" and self.stage != "fragment" and self.language.product:
             raise ShadingError(s.pos, "only a fragment program has a pixel to discard", 7)
         if s.word == "continue" and not self.loops:
             raise ShadingError(s.pos, "`continue` stands in a loop", 8)

@@ -473,6 +473,8 @@ class ExpressionCheck:
         if isinstance(kind, ArrayType | StructType):
             if isinstance(kind, ArrayType) and not kind.count:
                 kind = ArrayType(kind.of, len(s.arguments))
+            if s.cast:
+                return self.filled(kind, self.value(s.arguments[0]))
             return self.aggregate(kind, s.arguments, s.pos, width)
         if not isinstance(kind, Numeric):
             raise ShadingError(s.pos, f"there is no constructor of {self.language.say(kind)}", width)
@@ -543,6 +545,20 @@ class ExpressionCheck:
         return TypedConstruct(
             pos, kind, [self.wanted(i, t, f"part {k + 1}") for k, (i, t) in enumerate(zip(items, wanted, strict=True))]
         )
+
+    def filled(self, kind: Type, value: Typed) -> Typed:
+        """`(type)value`: Cg puts a number into every part of a structure or array."""
+        if value.type == kind:
+            return value
+        if not isinstance(value, TypedConstant):
+            raise ShadingError(value.pos, f"only a constant becomes a whole {self.language.say(kind)}")
+        if isinstance(kind, ArrayType):
+            parts = [self.filled(kind.of, value)] * kind.count
+        elif isinstance(kind, StructType):
+            parts = [self.filled(f.type, value) for f in kind.fields]
+        else:
+            return convert(value, kind, self.language)
+        return TypedConstruct(value.pos, kind, parts)
 
     def braces(self, s: BracesSyntax, to: Type) -> Typed:
         """Values in braces as a type."""

@@ -81,6 +81,8 @@ def cost(value: Typed, to: Type, language: Language) -> int:
         return IMPOSSIBLE
     if have.is_scalar:
         return price + SPREAD
+    if have.vectors == 1 and not to.is_matrix and to.size == have.size:  # a row is a vector
+        return price + 1
     if have.is_matrix:
         return price + CUT if to.vectors and to.vectors <= have.vectors and to.size <= have.size else IMPOSSIBLE
     return price + CUT if not to.is_matrix and to.size < have.size else IMPOSSIBLE
@@ -134,7 +136,7 @@ def resized(value: Typed, to: Numeric) -> Typed:
         if isinstance(value, TypedConstant):
             return TypedConstant(value.pos, kind, value.values * kind.components)
         return TypedSpread(value.pos, kind, value)
-    if have.is_matrix:
+    if have.is_matrix and to.is_matrix:
         return TypedResize(value.pos, kind, value)
     places = tuple(range(to.size))
     if isinstance(value, TypedConstant):

@@ -13,7 +13,17 @@ from isakit.compile.shading.lower import Lowering
 from isakit.compile.shading.semantics import Semantic, own_name, semantic
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.typed import CheckedShader, ShaderVariable, TypedFunction
-from isakit.compile.shading.types import FLOAT, HALF, VOID, ArrayType, Numeric, StructType, Type
+from isakit.compile.shading.types import (
+    FLOAT,
+    HALF,
+    VOID,
+    ArrayType,
+    Numeric,
+    SamplerType,
+    StructType,
+    Type,
+    holds_samplers,
+)
 from isakit.compile.shading.variables import UniformSlot
 from isakit.compile.vector_ops import INPUT, OUTPUT, UNIFORM, vector
 
@@ -21,10 +31,19 @@ _GENERIC = [f"TEXCOORD{k}" for k in range(10)]
 
 
 class Leaf:
-    """A scalar or vector of an input or output: its name, type, semantic, and where its values are in the variable."""
+    """A scalar or vector of an input or output: its name, type, semantic, and where its values are in the variable.
 
-    def __init__(self, name: str, type: Numeric, semantic: Semantic | None, start: int) -> None:
-        self.name, self.type, self.semantic, self.start = name, type, semantic, start
+    `uniform`: of any type, and a uniform though it stands in an input.
+    """
+
+    def __init__(self, name: str, type: Type, semantic: Semantic | None, start: int, uniform: bool = False) -> None:
+        self.name, self.of, self.semantic, self.start, self.uniform = name, type, semantic, start, uniform
+
+    @property
+    def type(self) -> Numeric:
+        """The type of one that is no uniform."""
+        assert isinstance(self.of, Numeric)
+        return self.of
 
 
 class Program(Lowering):
@@ -34,9 +53,8 @@ class Program(Lowering):
         self, shader: CheckedShader, language: Language, interface: ShaderInterface, sources: ShaderSources,
         varyings: Mapping[str, str],
     ) -> None:  # fmt: skip
-        super().__init__("main", sources)
+        super().__init__("main", interface.stage, sources)
         self.shader, self.language, self.interface, self.varyings = shader, language, interface, varyings
-        self.stage = interface.stage
         self.taken: set[str] = set()
         self.outputs: list[tuple[Leaf, ShaderVariable]] = []
         self.names: dict[str, int] = {}
@@ -106,7 +124,12 @@ class Program(Lowering):
         def walk(name: str, kind: Type, text: str, at: int) -> int:
             if isinstance(kind, StructType):
                 for f in kind.fields:
-                    at = walk(f"{name}.{f.name}" if name != "main" else f.name, f.type, f.semantic, at)
+                    path = f"{name}.{f.name}" if name != "main" else f.name
+                    if f.uniform and v.role == "input":
+                        out.append(Leaf(path, f.type, None, at, uniform=True))
+                        at += len(kinds(f.type))
+                    else:
+                        at = walk(path, f.type, f.semantic, at)
                 return at
             if isinstance(kind, ArrayType) or (isinstance(kind, Numeric) and kind.is_matrix):
                 count = kind.count if isinstance(kind, ArrayType) else kind.vectors
@@ -114,7 +137,8 @@ class Program(Lowering):
                 for k in range(count):
                     at = walk(f"{name}[{k}]", of, _later(text, k), at)
                 return at
-            assert isinstance(kind, Numeric)
+            if not isinstance(kind, Numeric):
+                raise ShadingError(v.pos, f"`{name}` cannot be handed from one program to the other", len(v.name))
             found = semantic(text, self.stage, v.role, v.pos) if text else None
             out.append(Leaf(name, kind, found, at))
             return at + len(kinds(kind))
@@ -128,26 +152,33 @@ class Program(Lowering):
             return leaf.semantic
         if not self._interpolated(v):
             return Semantic("")
-        if not self.language.product:
-            raise ShadingError(v.pos, f"`{leaf.name}` needs a semantic, as `: TEXCOORD0`", len(v.name))
         free = next((s for s in _GENERIC if s not in self.taken), None)
         if free is None:
             raise ShadingError(v.pos, f"`{leaf.name}` is one more than there are between the programs", len(v.name))
         self.taken.add(free)
+        if not self.language.product:
+            self.sources.warn(v.pos, f"`{leaf.name}` has no semantic: it becomes {free}", len(v.name))
         return Semantic(free)
 
     def _input(self, v: ShaderVariable) -> None:
         if not v.read and v.pos == 0:
             return
         values: Values = []
+        if holds_samplers(v.type):
+            self.samplers[v] = v.name
         for leaf in self._leaves(v):
+            if leaf.uniform:
+                slots: list[UniformSlot] = []
+                self._uniform_of(v, leaf.name, leaf.of, slots)
+                read: Values = [self.op(UNIFORM(s.name, s.element, s.kind)) for s in slots]
+                values += self.from_outside(leaf.of, read)
+                continue
             named = self._named(leaf, v)
             kind = leaf.type
             centroid = named.centroid or v.centroid
             if kind.base.kind == "float":
                 half = named.half or kind.base.bits == 16
-                read = vector("f16" if half else "f32", kind.size)
-                got = self.op(INPUT(leaf.name, read))
+                got = self.op(INPUT(leaf.name, vector("f16" if half else "f32", kind.size)))
                 values += self.convert([got], HALF if half else FLOAT, kind.base)
                 record = ShaderInput(leaf.name, named.name, kind.size, "f16" if half else "f32", centroid=centroid)
             elif named.name in ("INDEX", "INSTANCE") and kind.size == 1:
@@ -198,6 +229,8 @@ class Program(Lowering):
     def _uniform(self, v: ShaderVariable) -> None:
         if v.pos == 0 and not v.read:
             return
+        if holds_samplers(v.type):
+            self.samplers[v] = v.name
         slots: list[UniformSlot] = []
         self._uniform_of(v, v.name, v.type, slots)
         if not v.assigned:
@@ -224,9 +257,8 @@ class Program(Lowering):
                 self._uniform_of(v, f"{name}[{k}]", kind.of, slots)
             return
         if not isinstance(of, Numeric):
-            raise ShadingError(
-                v.pos, f"`{name}` holds samplers beside other things, which is not supported", len(v.name)
-            )
+            self._add_sampler(name, of, count, v, None)
+            return
         size, vectors = (of.vectors, of.size) if v.columns and of.is_matrix else (of.size, of.vectors)
         array = count * max(1, vectors)
         base = ir_base(of.base)
@@ -244,12 +276,17 @@ class Program(Lowering):
         count = 1
         if isinstance(kind, ArrayType):
             count, kind = kind.count, kind.of
-        texture = getattr(kind, "kind", "2d")
         unit = v.layout.get("binding")
         if v.semantic.startswith("TEXUNIT") and v.semantic[7:].isdecimal():
             unit = int(v.semantic[7:])
         self.samplers[v] = v.name
-        self.interface.samplers.append(ShaderSampler(v.name, texture, unit, count))
+        self._add_sampler(v.name, kind, count, v, unit)
+
+    def _add_sampler(self, name: str, kind: Type, count: int, v: ShaderVariable, unit: int | None) -> None:
+        if not isinstance(kind, SamplerType):
+            raise ShadingError(v.pos, f"`{name}` is of a type that nobody can set", len(v.name))
+        if kind.kind in ("2d", "cube"):  # others are refused where they are read
+            self.interface.samplers.append(ShaderSampler(name, kind.kind, unit, count))
 
 
 def _later(text: str, k: int) -> str:

@@ -7,6 +7,7 @@ A signature is `result:parameters`, written with a letter for each:
     I  an integer or vector, all alike           B  a bool or vector of bools, as long as the others
     2 3 4  a float vector of so many components  U  an integer (u: one that counts from 0)
     S  a sampler2D       C  a samplerCUBE        M  a square matrix, all alike
+    1  a sampler1D       D  a sampler3D
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ log10 F:F | ddx F:F | ddy F:F | mul = | lit 4:fff | clip v:F | asint:floatbits I
 asfloat:bitsfloat F:I | isfinite B:F | ldexp F:FF | inverse M:M
 tex2D:sample 4:S2 4:S222 | tex2Dproj:project3 4:S3 | tex2Dproj:project 4:S4 | tex2Dbias:bias4 4:S4 | tex2Dlod:lod4 4:S4
 tex2Dgrad:sample 4:S222 | texCUBE:sample 4:C3 4:C333 | texCUBEbias:bias4 4:C4 | texCUBElod:lod4 4:C4
+tex1D:sample 4:1f 4:12 4:1ff 4:1fff 4:1ffff | tex1Dlod:lod4 4:14 4:14f | tex1Dbias:bias4 4:14 4:14f
+tex1Dproj:sample 4:12 4:14 4:12f 4:14f | tex3D:sample 4:D3 4:D3f 4:D333 4:D333f | tex3Dlod:lod4 4:D4 4:D4f
+tex3Dbias:bias4 4:D4 4:D4f | tex3Dproj:sample 4:D4 4:D4f | tex2D:texeloffset 4:S2f 4:S222f
+tex2Dlod:texeloffset 4:S4f | tex2Dbias:texeloffset 4:S4f | tex2Dproj:texeloffset 4:S3f 4:S4f
 f1tex2D:sample 4:S2 | h4tex2D:sample 4:S2 | f4tex2D:sample 4:S2 | texRECT:sample 4:S2
 """
 _GLSL = """

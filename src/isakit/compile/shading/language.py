@@ -62,6 +62,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _cg_types() -> dict[str, Type]:
     out: dict[str, Type] = {"void": VOID, "sampler2D": SamplerType("2d"), "samplerCUBE": SamplerType("cube"),
+                            "sampler1D": SamplerType("1d"), "sampler3D": SamplerType("3d"),
                             "samplerRECT": SamplerType("2d"), "sampler": SamplerType("2d")}  # fmt: skip
     bases: dict[str, Base] = {
         "float": FLOAT, "half": HALF, "fixed": FIXED, "int": INT, "uint": UINT, "unsigned int": UINT, "short": SHORT,
@@ -102,7 +103,7 @@ CG = Language(
     ),
     _words("in out inout uniform const"),
     {"texture": "texture objects", "interface": "interfaces", "class": "classes", "goto": "`goto`",
-     "asm": "assembly", "sampler1D": "1D textures", "sampler3D": "3D textures", "template": "templates"},
+     "asm": "assembly", "template": "templates"},
     product=False,
     converts=True,
     infinite=True,

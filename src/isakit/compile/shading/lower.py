@@ -17,6 +17,7 @@ from isakit.compile.shading.typed import (
     TypedDeclare,
     TypedElement,
     TypedEvaluate,
+    TypedField,
     TypedFunction,
     TypedIf,
     TypedLeave,
@@ -27,7 +28,7 @@ from isakit.compile.shading.typed import (
     TypedStep,
     TypedSwitch,
 )
-from isakit.compile.shading.types import VOID, ArrayType, Numeric
+from isakit.compile.shading.types import VOID, Numeric, StructType, holds_samplers
 from isakit.compile.shading.variables import Meeting
 from isakit.compile.vector_ops import DISCARD
 
@@ -43,9 +44,9 @@ DEEPEST_CALL = 40
 class Lowering(ExpressionLowering):
     """Lowers the statements of one program into a function."""
 
-    def __init__(self, name: str, sources: ShaderSources) -> None:
+    def __init__(self, name: str, stage: str, sources: ShaderSources) -> None:
         super().__init__(Function(name))
-        self.sources = sources
+        self.stage, self.sources = stage, sources
         self.samplers: dict[ShaderVariable, str] = {}
         self.returns: list[tuple[Meeting, list[int]]] = []
         self.breaks: list[Meeting] = []
@@ -94,7 +95,7 @@ class Lowering(ExpressionLowering):
             if way is not None:
                 self.run(way)
             return
-        if s.no is None and _only_discards(s.yes):
+        if s.no is None and self.stage == "fragment" and _only_discards(s.yes):
             self.b.emit(DISCARD, [p], ())
             return
         yes, no, after = self.meeting(), self.meeting(), self.meeting()
@@ -117,6 +118,8 @@ class Lowering(ExpressionLowering):
 
     def do_TypedLeave(self, s: TypedLeave) -> None:
         if s.word == "discard":
+            if self.stage != "fragment":
+                raise ShadingError(s.pos, "only a fragment program has a pixel to discard", 7)
             self.b.emit(DISCARD, [TRUE], ())
         else:
             self.go((self.breaks if s.word == "break" else self.continues)[-1])
@@ -268,8 +271,8 @@ class Lowering(ExpressionLowering):
                 given.append([])
             else:
                 given.append(self.value(a))
-        samplers = {p: self.sampler(a) for p, a in zip(f.parameters, t.arguments, strict=True) if p.role == "sampler"
-                    and not isinstance(p.type, ArrayType)}  # fmt: skip
+        samplers = {p: self.sampler(a) for p, a in zip(f.parameters, t.arguments, strict=True)
+                    if p.role == "sampler" or holds_samplers(p.type)}  # fmt: skip
         for p, values in zip(f.parameters, given, strict=True):
             if p.role != "sampler":
                 self.places[p] = self.variable_slots(p.type)
@@ -341,12 +344,14 @@ class Lowering(ExpressionLowering):
         return []
 
     def sampler(self, t: Typed) -> str:
-        if isinstance(t, TypedName):
+        if isinstance(t, TypedName) and t.variable in self.samplers:
             return self.samplers[t.variable]
-        if isinstance(t, TypedElement) and isinstance(t.base, TypedName):
+        if isinstance(t, TypedField) and isinstance(t.base.type, StructType):
+            return f"{self.sampler(t.base)}.{t.base.type.fields[t.index].name}"
+        if isinstance(t, TypedElement):
             index = self.one(t.index)
             if isinstance(index, Const):
-                return f"{self.samplers[t.base.variable]}[{int(const_value(index))}]"
+                return f"{self.sampler(t.base)}[{int(const_value(index))}]"
         raise ShadingError(t.pos, "which sampler this is must be known when the program is compiled")
 
 

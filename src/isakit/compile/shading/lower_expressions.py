@@ -333,7 +333,7 @@ class ExpressionLowering(Variables):
         deciding = int(t.op == "||")
         if len(a) == 1 and isinstance(a[0], Const):
             return a if a[0].value == deciding else self.value(t.b)
-        if not has_effects(t.b):
+        if len(a) > 1 or not has_effects(t.b):  # of vectors both are computed
             b = self.value(t.b)
             do = self.either if deciding else self.both
             return [do(x, y) for x, y in zip(a, b, strict=True)]
@@ -382,6 +382,10 @@ class ExpressionLowering(Variables):
         sampler, texture = "", "2d"
         if arguments and isinstance(arguments[0].type, SamplerType):
             texture = arguments[0].type.kind
+            if texture not in ("2d", "cube"):
+                raise ShadingError(t.pos, f"{texture.upper()} textures are not supported", len(t.name))
+            if t.name == "texeloffset":
+                raise ShadingError(t.pos, "offsets in texels are not supported", len(t.name))
             sampler = self.sampler(arguments[0])
             arguments = arguments[1:]
         if t.name == "mul":

@@ -13,8 +13,8 @@ from isakit.compile.shading.types import BOOL, FLOAT, INT, UINT, VOID, Base, Num
 
 _GENERIC = frozenset("FNIB")
 _EXACT = {"f": Numeric(FLOAT), "2": Numeric(FLOAT, 2), "3": Numeric(FLOAT, 3), "4": Numeric(FLOAT, 4),
-          "u": Numeric(UINT), "b": Numeric(BOOL), "S": SamplerType("2d"),
-          "C": SamplerType("cube"), "v": VOID}  # fmt: skip
+          "u": Numeric(UINT), "b": Numeric(BOOL), "S": SamplerType("2d"), "C": SamplerType("cube"),
+          "1": SamplerType("1d"), "D": SamplerType("3d"), "v": VOID}  # fmt: skip
 
 
 class Fit:

@@ -557,7 +557,7 @@ class Parser:
             self.deeper(t)
             a = self.unary()
             self.nested -= 1
-            return self.made(ConstructSyntax(t.pos, 1 + a.depth, kind, [a]))
+            return self.made(ConstructSyntax(t.pos, 1 + a.depth, kind, [a], cast=True))
         return self.postfix(self.primary())
 
     def _is_cast(self) -> bool:
@@ -615,7 +615,7 @@ class Parser:
             self.expect(">")
             arguments, depth = self.arguments()
             return self.made(ConstructSyntax(t.pos, depth, kind, arguments, bits=True))
-        if self.is_type():
+        if self.is_type() and (t.text not in self.structs or self.ahead().kind in ("(", "[")):
             kind = self.type_name()
             arguments, depth = self.arguments()
             return self.made(ConstructSyntax(t.pos, depth, kind, arguments))

@@ -84,6 +84,7 @@ class ConstructSyntax(Syntax):
     type: TypeSyntax
     arguments: list[Syntax]
     bits: bool = False
+    cast: bool = False
 
 
 @dataclass

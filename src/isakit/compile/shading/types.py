@@ -90,12 +90,12 @@ class Numeric(Type):
 
 @dataclass(frozen=True)
 class SamplerType(Type):
-    """A sampler of two-dimensional textures (`2d`) or cubes (`cube`)."""
+    """A sampler of two-dimensional textures (`2d`) or cubes (`cube`); `1d` and `3d` are known and not supported."""
 
     kind: str
 
     def __str__(self) -> str:
-        return {"2d": "sampler2D", "cube": "samplerCUBE"}.get(self.kind, self.kind)
+        return {"cube": "samplerCUBE"}.get(self.kind, f"sampler{self.kind.upper()}")
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,15 @@ class ArrayType(Type):
 
 
 class StructField(NamedTuple):
-    """A field of a structure, with its semantic (`` where it has none)."""
+    """A field of a structure, with its semantic (`` where it has none).
+
+    `uniform`: a uniform or a sampler, also where the structure is an input of the program.
+    """
 
     name: str
     type: Type
     semantic: str = ""
+    uniform: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,3 +157,12 @@ T_FLOAT, T_INT, T_UINT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(UINT), Nu
 def shape(type: Numeric) -> tuple[int, int]:
     """Size and vectors."""
     return type.size, type.vectors
+
+
+def holds_samplers(type: Type) -> bool:
+    """Return whether a sampler is somewhere in a type."""
+    if isinstance(type, ArrayType):
+        return holds_samplers(type.of)
+    if isinstance(type, StructType):
+        return any(holds_samplers(f.type) for f in type.fields)
+    return isinstance(type, SamplerType)

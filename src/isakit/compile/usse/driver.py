@@ -25,7 +25,7 @@ from isakit.compile.passes.vectors import (
 from isakit.compile.usse import rules
 from isakit.compile.usse.emit import CodeText, Emitter
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
-from isakit.compile.usse.registers import Registers
+from isakit.compile.usse.registers import INTERNAL, Registers
 from isakit.compile.usse.selection import RULES, UsseSelection
 from isakit.compile.usse.target import UsseTarget
 from isakit.errors import DefinitionError
@@ -60,6 +60,8 @@ LATE: tuple[Pass, ...] = (
 """What is done after what depends on uniforms alone has left, in this order."""
 
 ROUNDS = 40
+PATIENCE = (1 << 30, 16, 4, 0)
+"""For how many operations a copy of an operand may wait for its next reader, until everything finds a register."""
 __all__ = ["EARLY", "LATE", "ProgramCode", "compile_program", "optimized", "rules"]
 
 
@@ -94,15 +96,21 @@ def compile_program(
     """
     target = UsseTarget(registers, RULES)
     evicted = set[IrValue]() if evicted is None else evicted
-    pool = LiteralPool()
+    pool = LiteralPool(room=literals.room)
+    patience = PATIENCE[0]
     for _ in range(ROUNDS):
         pool.words = list(literals.words)
-        s = UsseSelection(f, target, plan, pool, evicted)
+        s = UsseSelection(f, target, plan, pool, evicted, patience)
         m = s.run()
         crowded = _crowded(m, target, s)
-        if not crowded:
+        if crowded is None:  # copies of operands are in the way: they are made for fewer readers
+            if patience == PATIENCE[-1]:
+                raise OutOfRegistersError
+            patience = PATIENCE[PATIENCE.index(patience) + 1]
+        elif crowded:
+            evicted |= crowded
+        else:
             break
-        evicted |= crowded
     else:
         raise OutOfRegistersError
     literals.words = pool.words
@@ -124,17 +132,18 @@ def _check_defined(m: MFunction) -> None:
         raise DefinitionError(f"{m.name}: {min(map(str, lost))} is read and never written\n{m.dump()}")
 
 
-def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]:
+def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue] | None:
     """Return wide values that have to leave the internal registers so that the others fit; none if all do.
 
     Of those that are in the way of one that finds no register it is the one that is read least for the room it takes.
+    Returns None where no value is in the way, but only copies.
     """
-    attempt = Allocation(m, target, target.general.count)
+    attempt = Allocation(m, target, target.general.count, INTERNAL.file)
     attempt.merge()
-    failed = [v for v in attempt.color() if v.cls.file == "i"]
-    owners = {r: v for v, r in s.vregs.items() if r.cls.file == "i"}
+    owners = {r: v for v, r in s.vregs.items() if r.cls is INTERNAL}
     near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
     reads: dict[VReg, int] = {}
+    failed = attempt.color()
     for b in m.blocks if failed else ():
         for i in b.ins:
             for r in (*i.uses(), *i.defs()):
@@ -143,11 +152,14 @@ def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]
     def price(w: VReg) -> float:
         return reads.get(w, 0) / (1 + sum(len(near[first[w] + k]) for k in range(w.size)))
 
-    chosen: set[VReg] = set()
-    for v in failed:
-        rivals = {w for w in (v, *(owner[u][0] for k in range(v.size) for u in near[first[v] + k])) if w in owners}
-        if not rivals:
-            raise OutOfRegistersError
-        if chosen.isdisjoint(rivals):
-            chosen.add(min(rivals, key=price))
-    return {owners[w] for w in chosen}
+    while failed:
+        chosen: set[VReg] = set()
+        for v in failed:
+            rivals = {w for w in (v, *(owner[u][0] for k in range(v.size) for u in near[first[v] + k])) if w in owners}
+            if not rivals:
+                return {owners[w] for w in attempt.left_out} or None
+            if chosen.isdisjoint(rivals):
+                chosen.add(min(rivals, key=price))
+        attempt.leave_out(chosen)
+        failed = attempt.color()
+    return {owners[w] for w in attempt.left_out}

@@ -97,6 +97,8 @@ class Emitter:
         if op is hw.LOAD:
             operands = " ".join(self.word(i.ops[n]) for n in ("dst", "src0", "src1", "src2"))
             return f"{guard}{op.mnemonic} {operands} {i.ops['count']} drc0"
+        if op is hw.IMMEDIATE:
+            return f"{guard}{op.mnemonic} {self.word(i.ops['dst'])} {i.ops['src1'].base.number:#x}"
         if op is hw.DEPTH:
             return f"depthf {self.pair(i.ops['src0'])} #0x0 #0x0"
         if op in hw.TEST.values() or op is hw.TEST_BITS or op in hw.TEST_INTEGER.values():

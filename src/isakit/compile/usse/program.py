@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from isakit.compile.shader import ShaderInterface
+from isakit.compile.usse.registers import SHARED
 from isakit.compile.vector_ops import UniformName
 
 Values = tuple[int, ...]
 
 
 class LiteralPool:
-    """Constants in registers sa: words, in the order of their first use."""
+    """Constants in registers sa: words, in the order of their first use, and how many there may be."""
 
-    def __init__(self) -> None:
-        self.words: list[int] = []
+    def __init__(self, words: Iterable[int] = (), room: int = SHARED) -> None:
+        self.words = list(words)
+        self.room = room
 
-    def place(self, values: Values, ty: str) -> tuple[int, tuple[int, ...]]:
-        """Return (word, elements) of some values; the word is the even one before the first of them.
+    def place(self, values: Values, ty: str) -> tuple[int, tuple[int, ...]] | None:
+        """Return (word, elements) of some values, None if there is no room; the word is the even one before them.
 
         Values of a vector come into one pair of registers, or two that follow each other.
         """
@@ -27,6 +31,8 @@ class LiteralPool:
         else:
             at = len(self.words)
             at += at % 2 if len(wanted) > 1 else 0
+            if at + len(wanted) > self.room:
+                return None
             self.words += [0] * (at - len(self.words))
             self.words += wanted
         base = at // 2 * 2

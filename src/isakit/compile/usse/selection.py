@@ -96,17 +96,22 @@ class UsseSelection(Selection):
         plan: where inputs, uniforms and outputs are.
         literals: constants that lie in registers sa.
         evicted: wide values that may not be in internal registers, of which there are few.
+        patience: for how many operations a copy of an operand waits for another reader.
     """
 
     def __init__(
-        self, f: Function, target: UsseTarget, plan: ProgramPlan, literals: LiteralPool, evicted: set[IrValue]
-    ) -> None:
+        self, f: Function, target: UsseTarget, plan: ProgramPlan, literals: LiteralPool, evicted: set[IrValue],
+        patience: int = 1 << 30,
+    ) -> None:  # fmt: skip
         super().__init__(f, target, set())
         self.registers: Registers = target.registers
-        self.plan, self.literals, self.evicted = plan, literals, evicted
+        self.plan, self.literals, self.evicted, self.patience = plan, literals, evicted, patience
         self.uses = count_uses(f)
         self.fixed: dict[tuple[str, str], VReg] = {}
-        self.copies: dict[Any, VReg] = {}
+        self.copies: dict[Any, tuple[VReg, int]] = {}
+        """Copies of operands: the register, and the number of the operation that read it last."""
+        self.passed = 0
+        """Number of the operation that is selected."""
         self.reads = self._count_reads()
         self.begun: set[tuple[VReg, int]] = set()
         self.parts: dict[IrValue, tuple[IrValue, int]] = {}
@@ -170,6 +175,7 @@ class UsseSelection(Selection):
 
     def taken_over(self, i: Ins) -> bool:
         """Return whether those who read a result read it from where its argument is."""
+        self.passed += 1
         return i.op in LAZY or (bool(i.outs) and (i.out in self.fused or self.constant(i.out)))
 
     def bring(self, dst: VReg, v: IrValue) -> None:
@@ -327,7 +333,10 @@ class UsseSelection(Selection):
                     return FixedView(Fixed("c", got[0]), view)
         if reach.own and not self._is_own("literal"):
             return None
-        base, channels = self.literals.place(tuple(int(c) for c in s.channels), s.ty)
+        place = self.literals.place(tuple(int(c) for c in s.channels), s.ty)
+        if place is None:
+            return None
+        base, channels = place
         view = View(channels, s.ty)
         if any(swizzle(reach, ch, lanes) is not None for _, ch in placed("literal", base, view, reach)):
             return FixedView(Fixed("literal", base), view)
@@ -342,7 +351,7 @@ class UsseSelection(Selection):
         for (_, reach), s in zip(op.sources, sources, strict=True):
             if self.operand(reach, s, lanes) is None:
                 shared = reach.internal or (len(s.channels) > 2 and s.ty == "f32")
-                have = shared and (s.base, *s.extent) in self.copies
+                have = shared and self._copy((s.base, *s.extent)) is not None
                 cost += 0.01 if have else 1 / s.reads if shared and s.extent[1] else 1
         return cost
 
@@ -357,14 +366,14 @@ class UsseSelection(Selection):
         used = [c for c in s.channels if isinstance(c, int)]
         if whole and used and n <= 4 and all(first <= c < first + n for c in used):
             key = s.base, first, n
-            got = self.copies.get(key)
+            got = self._copy(key)
             if got is None:
                 got = self.m.vreg(self.registers.internal, n)
                 own = Source(s.base, tuple(range(first, first + n)), s.ty, extent=s.extent)
                 guard, self.guard = self.guard, None
                 self.assign(Dest(got, 0, n, s.ty), own)
                 self.guard = guard
-                self.copies[key] = got  # now: what makes the copy must not read it
+            self.copies[key] = got, self.passed  # now: what makes the copy must not read it
             channels = tuple(c - first if isinstance(c, int) else c for c in s.channels)
             return Source(got, channels, s.ty, s.neg, s.abs, extent=(0, n))
         n = len(s.channels)
@@ -376,6 +385,11 @@ class UsseSelection(Selection):
         self.assign(Dest(t, 0, n, s.ty), s)
         self.guard = guard
         return Source(t, tuple(range(n)), s.ty, extent=(0, n))
+
+    def _copy(self, key: Any) -> VReg | None:
+        """Return a copy that was made not long ago."""
+        got = self.copies.get(key)
+        return got[0] if got is not None and self.passed - got[1] <= self.patience else None
 
     def legal(self, reach: hw.Reach, s: Source, lanes: list[int]) -> OperandReg | FixedView:
         """Return a source as an operand, from a copy where it cannot be one itself."""
@@ -473,7 +487,19 @@ class UsseSelection(Selection):
             pairs = self.temporary(d.count, d.ty)
             self.assign(pairs, s)
             s = self.read(pairs)
+        if s.base is None and self.operand(hw.MUL[d.ty].sources[0][1], s, lanes) is None:
+            s = self.read(self.immediates(s))
         self.emit_to(hw.MUL[d.ty], d, s, Source(None, (ONE[d.ty],) * d.count, d.ty))
+
+    def immediates(self, s: Source) -> Dest:
+        """Return constants that no register sa is left for, in registers that instructions load them into."""
+        d = self.temporary(len(s.channels), s.ty)
+        bits = [int(c) for c in s.channels]
+        if s.ty == "f16":
+            bits = [low | high << 16 for low, high in zip(bits[::2], [*bits[1::2], 0], strict=False)]
+        for k, word in enumerate(bits):
+            self.emit(hw.IMMEDIATE, dst=OperandReg(d.v, k, 1, view=View((0,))), src1=immediate(word))
+        return d
 
     def _is_copy(self, d: Dest, s: Source) -> bool:
         """Return whether the registers of a copy could be the same ones."""
@@ -492,8 +518,10 @@ class UsseSelection(Selection):
         if isinstance(v, Const):
             if v.value <= immediates:
                 return FixedView(Fixed("#", v.value), View((0,)))
-            base, channels = self.literals.place((v.value,), "f32")
-            return FixedView(Fixed("literal", base + int(channels[0])), View((0,)))
+            place = self.literals.place((v.value,), "f32")
+            if place is None:
+                return OperandReg(self.immediates(Source(None, (v.value,), "f32")).v, view=View((0,)))
+            return FixedView(Fixed("literal", place[0] + place[1][0]), View((0,)))
         i = v.ins
         if i is not None and i.op is BITS:
             s = self.source(i.args[0])

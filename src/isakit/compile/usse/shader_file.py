@@ -9,7 +9,7 @@ from isakit.asm import Program
 from isakit.compile.ir import Function, IrValue, Loc
 from isakit.compile.lower.allocate import OutOfRegistersError
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
-from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderUniform
+from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderUniform, sampler_place
 from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, compile_program, optimized
 from isakit.compile.usse.emit import CodeText
 from isakit.compile.usse.program import STRETCH, LiteralPool, ProgramPlan
@@ -18,6 +18,7 @@ from isakit.compile.usse.shader_passes import (
     Fetch,
     choose_texel_formats,
     convert_result,
+    count_literal_words,
     load_uniforms_from_memory,
     lower_facing,
     prefetch_texels,
@@ -104,7 +105,7 @@ class ShaderCompilation:
         self._find_used(fetches)
         data = self._place_shared()
         load_uniforms_from_memory(f, self.plan.memory)
-        secondary, kinds = split_uniform_part(f, SHARED - data - ROOM)
+        secondary, kinds = split_uniform_part(f, SHARED - data - max(ROOM, count_literal_words(f)))
         optimized(f, LATE)
         if secondary is not None:
             optimized(secondary, LATE)
@@ -135,9 +136,9 @@ class ShaderCompilation:
             elif isinstance(i.attrs, UniformName):
                 self.used[i.attrs.name] = 1
             elif i.op is SAMPLE:
-                self.used[SAMPLE.of(i).sampler.partition("[")[0]] = 1
+                self.used[sampler_place(SAMPLE.of(i).sampler)[0]] = 1
         for t in fetches:
-            self.used[t.sampler.partition("[")[0]] = 1
+            self.used[sampler_place(t.sampler)[0]] = 1
         for i in self.interface.inputs:
             self.used.pop(i.name, None)
         self.used |= inputs
@@ -208,8 +209,8 @@ class ShaderCompilation:
 
     def _unit(self, name: str) -> int:
         """Return the unit of a sampler, or of an element `name[k]` of an array of them."""
-        stem, _, index = name.partition("[")
-        return self._units()[stem] + int(index[:-1] or 0)
+        stem, index = sampler_place(name)
+        return self._units()[stem] + index
 
     def _place_shared(self) -> int:
         """Give uniforms and textures their registers sa; return the first one after them.
@@ -295,7 +296,7 @@ class ShaderCompilation:
             at += at % 2 if words(kind) > 1 else 0
             self.plan.once[name] = at
             at += words(kind)
-        literals = LiteralPool()
+        literals = LiteralPool(room=SHARED - data - at - at % 2)
         one = compile_program(self.f, self.plan, Registers(attributes), literals)
         of_one, evicted = list(literals.words), set[IrValue]()
         two: ProgramCode | None = None

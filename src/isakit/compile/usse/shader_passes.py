@@ -10,8 +10,11 @@ from isakit.compile.ir import NOWHERE, Const, Effect, Function, Ins, IrValue, Op
 from isakit.compile.ops import PHI
 from isakit.compile.passes.ssa import replace
 from isakit.compile.shader import ShaderInterface
+from isakit.compile.simplify_vectors import constants
+from isakit.compile.usse.operands import hardware_constant
 from isakit.compile.usse.registers import words
 from isakit.compile.vector_ops import (
+    ELEMENTS,
     FACING,
     INPUT,
     JOIN,
@@ -28,6 +31,7 @@ from isakit.compile.vector_ops import (
     UniformName,
     count,
     element,
+    vector,
 )
 
 READ_AS_THEY_ARE = (SWIZZLE, VNEG, VABS, UNIFORM)
@@ -119,6 +123,20 @@ def load_uniforms_from_memory(f: Function, names: Collection[str]) -> None:
     for i in f.instructions():
         if isinstance(i.attrs, UniformName) and i.attrs.name in names:
             i.become(UNIFORM_LOAD(*i.attrs), i.args)
+
+
+def count_literal_words(f: Function) -> int:
+    """Return how many registers the constants of a function take that the hardware has not: about, and not fewer."""
+    found: set[tuple[tuple[int, ...], str]] = set()
+    for i in f.instructions():
+        if i.op is JOIN and constants(i.out) is not None:
+            continue
+        for a in i.args:
+            bits = constants(a)
+            if bits is not None and element(a.kind) in ELEMENTS:
+                found.add((tuple(dict.fromkeys(bits)), element(a.kind)))
+    sizes = (words(vector(of, len(bits))) for bits, of in found if hardware_constant(bits, of) is None)
+    return sum(n + n % 2 if n > 1 else n for n in sizes)
 
 
 def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[str, str]]:

@@ -1,0 +1,138 @@
+"""Ways to write Cg that public shaders have: each is compiled and run."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import isakit
+from isakit.compile.shading.compiled import build_shader
+from isakit.errors import CompileError
+
+RNG = np.random.default_rng(36)
+
+
+def fragment(text: str, uniforms: dict[str, Any] | None = None, **more: Any) -> np.ndarray:
+    """Return the colour of one pixel whose first texture coordinate is (0.25, 0.75)."""
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    varyings = {f"texcoord{k}": np.array([[0.25, 0.75, 0.5, 1]], np.float32) for k in range(2)}
+    got = isakit.usse.run(shader, count=1, varyings=varyings, uniforms=uniforms or {}, **more)
+    return np.asarray(got["color"][0])
+
+
+def test_a_structure_of_uniforms_holds_a_sampler() -> None:
+    text = """struct input { float2 size; sampler2D texture; };
+    float4 read(input i, float2 at) { return tex2D(i.texture, at / i.size); }
+    float4 main(float2 at : TEXCOORD0, uniform input IN) : COLOR { return read(IN, at) * IN.size.x; }"""
+    texture = np.full((1, 1, 4), 0.5, np.float32)
+    got = fragment(text, {"IN.size": np.array([2, 2], np.float32)}, textures={"IN.texture": texture})
+    assert np.array_equal(got, [1, 1, 1, 1])
+
+
+def test_fields_of_an_input_can_be_uniforms() -> None:
+    text = """struct prev { uniform float2 size; uniform sampler2D texture; float2 at : TEXCOORD1; };
+    float4 main(prev p) : COLOR { return tex2D(p.texture, p.at) + float4(p.size, p.at); }"""
+    texture = np.full((1, 1, 4), 0.5, np.float32)
+    got = fragment(text, {"p.size": np.array([3, 4], np.float32)}, textures={"p.texture": texture})
+    assert np.array_equal(got, [3.5, 4.5, 0.75, 1.25])
+
+
+def test_samplers_in_arrays_of_structures_have_units_of_their_own() -> None:
+    text = """struct pass { float k; sampler2D t; };
+    float4 main(float2 at : TEXCOORD0, uniform pass p[2]) : COLOR { return tex2D(p[0].t, at) - tex2D(p[1].t, at); }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="cg")
+    units = {p.name: p.resource_index for p in shader.parameters if p.name.endswith(".t")}
+    assert units == {"p[0].t": 0, "p[1].t": 1}
+
+
+def test_values_between_the_programs_without_a_semantic_get_the_free_ones() -> None:
+    text = """struct V { float4 position : POSITION; float2 a; float2 b : TEXCOORD0; float3 c; };
+    V main(float4 p, float2 t) { V v; v.position = p; v.a = t; v.b = t * 2; v.c = t.xyx * 3; return v; }"""
+    made = build_shader(text, stage="vertex", language="cg")
+    said = [re.sub(r"`main\.|`", "", d.message) for d in made.warnings]
+    assert said == ["a has no semantic: it becomes TEXCOORD1", "c has no semantic: it becomes TEXCOORD2"]
+    at = np.array([[0.5, 0.25]], np.float32)
+    got = isakit.usse.run(made.shader, attributes={"p": np.zeros((1, 4), np.float32), "t": at})
+    assert np.array_equal(got["texcoord1"][0], [0.5, 0.25])
+    assert np.array_equal(got["texcoord2"][0], [1.5, 0.75, 1.5])
+
+
+def test_a_number_fills_a_structure() -> None:
+    text = """struct S { float4 a; float b[2]; };
+    float4 main() : COLOR { S s = (S)0; s.b[1] += 1; return s.a + float4(s.b[0], s.b[1], 0, 0); }"""
+    assert np.array_equal(fragment(text), [0, 1, 0, 0])
+
+
+def test_only_a_constant_fills_a_structure() -> None:
+    text = "struct S { float4 a; };\nfloat4 main(float t : TEXCOORD0) : COLOR { S s = (S)(t++); return s.a; }"
+    with pytest.raises(CompileError, match="only a constant becomes a whole S"):
+        fragment(text)
+
+
+def test_a_variable_may_be_called_as_a_structure_is() -> None:
+    text = """struct input { float2 size; };
+    float4 main(float2 t : TEXCOORD0) : COLOR { float3 input = t.xyx; input += 1; return float4(input, 1); }"""
+    assert np.array_equal(fragment(text), [1.25, 1.75, 1.25, 1])
+
+
+def test_and_of_vectors_computes_both_sides() -> None:
+    text = """bool2 above(float2 a) { return a > 0.5; }
+    float4 main(float2 t : TEXCOORD0) : COLOR { bool2 b = bool2(true, true) && above(t); return float4(b, t); }"""
+    assert np.array_equal(fragment(text), [0, 1, 0.25, 0.75])
+
+
+def test_a_matrix_of_one_row_is_a_vector() -> None:
+    text = """float4 main(float2 t : TEXCOORD0) : COLOR {
+      float3 c = mul(float1x2(t), float2x3(1, 2, 3, 4, 5, 6)); return float4(c, 1); }"""
+    assert np.array_equal(fragment(text), [3.25, 4.25, 5.25, 1])
+
+
+@pytest.mark.parametrize("call", ["tex1D(s, t.x)", "tex3D(s, t.xyx)", "tex2D(s, t, 1)"])
+def test_textures_that_there_are_not_are_refused_where_they_are_read(call: str) -> None:
+    kind = {"tex1D": "sampler1D", "tex3D": "sampler3D"}.get(call[:5], "sampler2D")
+    text = f"""float4 read({kind} s, float2 t) {{ return {call}; }}
+    float4 main(float2 t : TEXCOORD0, uniform {kind} s) : COLOR {{ return RESULT; }}"""
+    assert np.array_equal(fragment(text.replace("RESULT", "t.xyxy")), [0.25, 0.75, 0.25, 0.75])
+    with pytest.raises(CompileError, match=r"(1D textures|3D textures|offsets in texels) are not supported"):
+        fragment(text.replace("RESULT", "read(s, t)"))
+
+
+def test_discard_in_a_function_that_a_vertex_program_does_not_call() -> None:
+    text = "void f() { discard; }\nfloat4 main(float4 p) : POSITION { CALL return p; }"
+    isakit.compile_shader(text.replace("CALL", ""), stage="vertex", language="cg")
+    with pytest.raises(CompileError, match="only a fragment program has a pixel to discard"):
+        isakit.compile_shader(text.replace("CALL", "f();"), stage="vertex", language="cg")
+
+
+def test_constants_beyond_the_registers_are_loaded_by_instructions() -> None:
+    numbers = [float(f"{k}.{k * 37 % 100:02d}") for k in range(3, 140)]
+    steps = "".join(f"s = s * t.x + {n};" for n in numbers)
+    text = f"float4 main(float2 t : TEXCOORD0) : COLOR {{ float s = 0; {steps} return float4(s, t, 1); }}"
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    assert any(i.mnemonic == "limm.u32" for i in shader.primary)
+    want = np.float32(0)
+    for n in numbers:
+        want = np.float32(want * np.float32(0.25) + np.float32(n))
+    assert abs(fragment(text)[0] - want) < 1e-3
+
+
+def test_many_wide_values_at_once() -> None:
+    """Sums of four channels want internal registers, of which there are three."""
+    names = [f"a{k}" for k in range(14)]
+    lines = [f"float4 {n} = tex2D(s, t * {k + 1}) * v + t.xyxy;" for k, n in enumerate(names)]
+    lines += [
+        f"{n} = {n} * {m}.wzyx + {names[(k + 3) % 14]};"
+        for k, (n, m) in enumerate(zip(names, names[::-1], strict=True))
+    ]
+    text = f"""float4 main(float2 t : TEXCOORD0, float4 v : TEXCOORD1, uniform sampler2D s) : COLOR {{
+      {" ".join(lines)} return {" + ".join(names)}; }}"""
+    texel = np.array([0.5, 0.25, 0.125, 1], np.float32)
+    got = fragment(text, textures={"s": texel.reshape(1, 1, 4)})
+    t, v = np.array([0.25, 0.75] * 2), np.array([0.25, 0.75, 0.5, 1])
+    a = [texel * v + t for _ in names]
+    for k in range(14):
+        a[k] = a[k] * a[13 - k][::-1] + a[(k + 3) % 14]
+    assert np.allclose(got, np.sum(a, axis=0), rtol=1e-5)
