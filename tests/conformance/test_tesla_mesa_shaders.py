@@ -115,8 +115,13 @@ def agrees(record: dict[str, Any], got: np.ndarray, expected: np.ndarray) -> np.
 
 
 def cases(known: bool) -> list[Any]:
-    chosen = [r for r in records() if (r["name"] in KNOWN) == known]
-    out = [pytest.param(r, chip, id=f"{r['name']}-{CHIPS[chip]}") for r in chosen for chip in r["code"]]
+    """Every program for one of the chips, in turns: its words are the same for all, which are slow tests."""
+    out: list[Any] = []
+    for k, r in enumerate(r for r in records() if (r["name"] in KNOWN) == known):
+        assert len({code["words"] for code in r["code"].values()}) == 1
+        for n, chip in enumerate(r["code"]):
+            marks = [] if n == k % len(r["code"]) else [pytest.mark.slow]
+            out.append(pytest.param(r, chip, id=f"{r['name']}-{CHIPS[chip]}", marks=marks))
     return out or [pytest.param(None, "", marks=pytest.mark.skip("the shared corpus is not there"))]
 
 
