@@ -27,10 +27,12 @@ from isakit.debug.expressions import (
     ThreadFacts,
     Unary,
     Variable,
+    walk,
 )
+from isakit.engine.codegen import function_of
 from isakit.errors import NotModelled
 from isakit.sem.fp.ieee import float_to_int, ieee_add, ieee_compare, ieee_convert, ieee_mul, int_to_float
-from isakit.sem.value import Value, const, select, signed
+from isakit.sem.value import Value, const, param, select, signed
 
 _LESS, _EQUAL, _GREATER, _UNORDERED = 1, 2, 4, 8
 """What `ieee_compare` says."""
@@ -45,6 +47,7 @@ _HOST: dict[str, Callable[[float, float], float]] = {
 """Operators on doubles that are known."""
 _BITS = ("&", "|", "^", "<<", ">>")
 _SIGN = 1 << 63
+_ALL = (1 << 64) - 1
 LAST_ADDRESS = 0xFF_FFFF_FFFF
 
 
@@ -281,4 +284,77 @@ def evaluate(node: Node, facts: ThreadFacts) -> Number:
             return _known(got.bits) if got.real else signed(got.bits.number, 64)
 
 
-__all__ = ["Scope", "TypedValue", "evaluate", "truth", "value_of"]
+# --- conditions -------------------------------------------------------------------------------------------------------
+class _Reads:
+    """Names as formal arguments of a function, with what reads them of a thread."""
+
+    def __init__(self) -> None:
+        self.formals: list[Value] = []
+        self.readers: list[Callable[[ThreadFacts, list[int]], int]] = []
+
+    def _formal(self, reader: Callable[[ThreadFacts, list[int]], int], width: int) -> Value:
+        formal = param(f"a{len(self.formals)}", width)
+        self.formals.append(formal)
+        self.readers.append(reader)
+        return formal
+
+    def register(self, name: str) -> Value:
+        return self._formal(lambda facts, _: facts.register(name) & _ALL, 64)
+
+    def variable(self, name: str) -> Value:
+        return self._formal(lambda facts, _: _variable(facts, name) & _ALL, 64)
+
+    def memory(self, space: str, address: Value, size: int) -> Value:
+        before = len(self.formals)
+        place = function_of(self.formals[:before], address, "scalar", "evaluate")
+        return self._formal(
+            lambda facts, read: int.from_bytes(facts.memory(space, place(*read[:before]), size), "little"), 8 * size
+        )
+
+
+def condition(node: Node) -> Callable[[ThreadFacts], bool]:
+    """Compile an expression to a function that says whether it is true for a thread; raises what `evaluate` does."""
+    if isinstance(node, NamedRegister | Variable):
+        return lambda facts: evaluate(node, facts) != 0
+    return _compiled(node)
+
+
+def _compiled(node: Node) -> Callable[[ThreadFacts], bool]:
+    match node:
+        case Binary("&&", left, right):
+            a, b = _compiled(left), _compiled(right)
+            return lambda facts: a(facts) and b(facts)
+        case Binary("||", left, right):
+            a, b = _compiled(left), _compiled(right)
+            return lambda facts: a(facts) or b(facts)
+        case _:
+            pass
+    if any(_is_interpreted(n) for n in walk(node)):
+        return lambda facts: truth(value_of(node, _OfThread(facts))).number != 0
+    reads = _Reads()
+    function = function_of(reads.formals, truth(value_of(node, reads)), "scalar", "evaluate")
+    readers = reads.readers
+
+    def holds(facts: ThreadFacts) -> bool:
+        read: list[int] = []
+        for reader in readers:
+            read.append(reader(facts, read))
+        return bool(function(*read))
+
+    return holds
+
+
+def _is_interpreted(node: Node) -> bool:
+    """Return whether a node has doubles, which the host computes faster, or decides what is read below it."""
+    match node:
+        case NumberTerm(number):
+            return isinstance(number, float)
+        case Load(_, _, kind) | Cast(kind, _):
+            return kind[0] == "f"
+        case Binary(operator):
+            return operator in ("&&", "||")
+        case _:
+            return False
+
+
+__all__ = ["Scope", "TypedValue", "condition", "evaluate", "truth", "value_of"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from isakit.debug.execution import Execution
-from isakit.debug.expression_values import evaluate
+from isakit.debug.expression_values import condition
 from isakit.debug.expressions import (
     TYPES,
     ExpressionError,
@@ -15,6 +15,7 @@ from isakit.debug.expressions import (
     NamedRegister,
     Node,
     Number,
+    ThreadFacts,
     Variable,
     parse,
 )
@@ -87,10 +88,20 @@ def evaluate_names(execution: Execution, node: Node) -> None:
             raise ExpressionError(str(e)) from None
 
 
+_conditions: dict[int, tuple[Node, Callable[[ThreadFacts], bool]]] = {}
+"""Compiled conditions by id of the expression, which is kept with it: equal ones can differ in the types of numbers."""
+_MOST = 1000
+
+
 def holds(execution: Execution, node: Node, thread: int) -> bool:
     """Return true if a condition holds for a thread; one that reads a missing value does not hold."""
+    found = _conditions.get(id(node))
+    if found is None:
+        if len(_conditions) >= _MOST:
+            _conditions.clear()
+        found = _conditions[id(node)] = node, condition(node)
     try:
-        return bool(evaluate(node, ThreadView(execution, thread)))
+        return found[1](ThreadView(execution, thread))
     except IsakitError:
         return False
 

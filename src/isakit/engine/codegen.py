@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal
@@ -275,6 +275,11 @@ def compiled_operation(
 ) -> Callable[..., Any]:
     """The integer definition of a named operation as a function of ints (scalar) or of arrays (NumPy)."""
     formals, body = expansion(op, statics, widths)
+    return function_of(formals, body, style, op.name)
+
+
+def function_of(formals: Sequence[Value], body: Value, style: Style, title: str) -> Callable[..., Any]:
+    """Compile a value to a function of its formal arguments: ints (scalar) or arrays (NumPy)."""
     plan = Plan([body], wide=style == "scalar")
     writer = FunctionWriter(plan, style)
     names = [f"a{i}" for i in range(len(formals))]
@@ -288,6 +293,6 @@ def compiled_operation(
         writer.line(f"return full({writer.text(root)}, {kind_of(root.width)}, a0.shape)")
     else:
         writer.line(f"return {bare(writer.text(root))}")
-    _, function = writer.build(op.name, ", ".join(names), [], guarded=False)
+    _, function = writer.build(title, ", ".join(names), [], guarded=False)
     function.__dict__["needs_errstate"] = writer.needs_errstate
     return function

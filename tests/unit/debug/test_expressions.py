@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isakit.debug.expression_values import evaluate, value_of
+from isakit.debug.expression_values import condition, evaluate, value_of
 from isakit.debug.expressions import Binary, ExpressionError, Load, NamedRegister, NumberTerm, parse
 from isakit.engine.reference import evaluate as values_of
 from isakit.errors import NotModelled
@@ -56,6 +56,44 @@ class Nowhere:
 )
 def test_values(text: str, value: float) -> None:
     assert evaluate(parse(text), Nowhere()) == value
+    assert condition(parse(text))(Nowhere()) == bool(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["0 && nothing_here", "1 || s[nothing_here]", "!(0 && nothing_here)", "(1 || $r9) + 0"]
+)
+def test_a_condition_asks_for_no_more_than_it_needs(text: str) -> None:
+    assert condition(parse(text))(Nowhere()) == bool(evaluate(parse(text), Nowhere()))
+
+
+def test_a_condition_raises_for_a_name_there_is_not() -> None:
+    with pytest.raises(ExpressionError, match="warp"):
+        condition(parse("warp == 3 || 1"))(Nowhere())
+
+
+LEAVES = (
+    "$r1",
+    "$r2",
+    "lane",
+    "block.x",
+    "3",
+    "0x80000000",
+    "-1",
+    "s[lane + 1]:s16",
+    "s8($r2)",
+    "0",
+    "1.5",
+    "f32($r3)",
+)
+OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "&&", "||")
+
+
+@given(st.recursive(
+    st.sampled_from(LEAVES),
+    lambda inner: st.one_of(st.tuples(inner, st.sampled_from(OPERATORS), inner).map(lambda t: f"({' '.join(t)})"),
+                            st.tuples(st.sampled_from("-~!"), inner).map("".join))))  # fmt: skip
+def test_conditions_are_true_where_values_are_not_zero(text: str) -> None:
+    assert condition(parse(text))(Nowhere()) == (evaluate(parse(text), Nowhere()) != 0)
 
 
 @pytest.mark.parametrize(
