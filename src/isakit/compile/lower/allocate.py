@@ -97,9 +97,13 @@ class Allocation:
 
     def find(self, v: VReg) -> VReg:
         """Return the register that `v` was coalesced into."""
-        while v in self.parent:
-            v = self.parent[v]
-        return v
+        parent = self.parent
+        root = v
+        while root in parent:
+            root = parent[root]
+        while v is not root:  # the next time it is one step
+            parent[v], v = root, parent[v]
+        return root
 
     def merge(self) -> None:
         """Merge the two ends of copies that do not interfere."""
@@ -121,7 +125,7 @@ class Allocation:
                 x, y = first[a], first[c]
                 if y in near[x] or (a.fixed and c.fixed):
                     continue
-                if a.fixed:
+                if a.fixed or (not c.fixed and len(near[x]) > len(near[y])):
                     a, c, x, y = c, a, y, x
                 # a disappears in c
                 for u in near[x]:
@@ -280,6 +284,14 @@ def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]
                 cost[v] = cost.get(v, 0) + 10.0 ** min(depth[b], 6)
     chosen: set[VReg] = set()
     near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
+    prices: dict[VReg, tuple[float, int]] = {}
+
+    def price(w: VReg) -> tuple[float, int]:
+        if w not in prices:
+            degree = sum(len(near[first[w] + k]) for k in range(w.size))
+            prices[w] = cost.get(w, 0) / (degree + 1), w.number
+        return prices[w]
+
     for v in failed:
         rivals: set[VReg] = {v} if v.spillable else set()
         for k in range(v.size):
@@ -292,63 +304,67 @@ def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]
             if chosen:
                 continue
             raise OutOfRegistersError
-
-        def price(w: VReg) -> float:
-            degree = sum(len(near[first[w] + k]) for k in range(w.size))
-            return cost.get(w, 0) / (degree + 1)
-
         chosen.add(min(rivals, key=price))
-    for root in chosen:
-        _keep_elsewhere(m, target, {v for v in m.vregs if attempt.find(v) is root}, root)
+    _keep_elsewhere(m, target, {v: root for v in m.vregs if (root := attempt.find(v)) in chosen})
 
 
-def _keep_elsewhere(m: MFunction, target: Target, group: set[VReg], root: VReg) -> None:
-    """Load before every use and save after every write."""
-    home = 0
-    holder: VReg | None = None
-    if root.cls.holder is None:
-        home = -(-m.spilled // 4) * 4
-        m.spilled = home + 4 * root.size
-    else:
-        holder = m.vreg(root.cls.holder)
+def _keep_elsewhere(m: MFunction, target: Target, roots: dict[VReg, VReg]) -> None:
+    """Load registers before every use and save them after every write; those of one root are kept in one place."""
+    homes: dict[VReg, tuple[int, VReg | None]] = {}
+    for root in sorted(set(roots.values()), key=lambda v: v.number):
+        if root.cls.holder is None:
+            home = -(-m.spilled // 4) * 4
+            m.spilled = home + 4 * root.size
+            homes[root] = home, None
+        else:
+            homes[root] = 0, m.vreg(root.cls.holder)
+
+    def temporary(root: VReg, mine: list[VReg]) -> VReg:
+        t = m.vreg(root.cls, root.size)
+        t.spillable = False
+        t.low = any(v.low for v in mine)
+        t.true, t.false = mine[0].true, mine[0].false
+        return t
+
     for b in m.blocks:
         out: list[MIns] = []
         for i in b.ins:
-            mine = {r.v for r in (*i.uses(), *i.defs()) if r.v in group}
-            if not mine:
+            reads = [r for r in i.uses() if r.v in roots]
+            writes = [r for r in i.defs() if r.v in roots]
+            if not reads and not writes:
                 out.append(i)
                 continue
-            t = m.vreg(root.cls, root.size)
-            t.spillable = False
-            t.low = any(v.low for v in mine)
-            t.true, t.false = next(iter(mine)).true, next(iter(mine)).false
-            reads = [r for r in i.uses() if r.v in group]
-            writes = [r for r in i.defs() if r.v in group]
-            partial = bool(writes) and (i.guard is not None or any(r.count < root.size for r in writes))
-            if reads or partial:
-                out += target.reload(t, holder, home, i.loc)
-            _rename(i, group, t)
+            new: dict[VReg, VReg] = {}
+            saves: list[MIns] = []
+            for root in dict.fromkeys(roots[r.v] for r in (*reads, *writes)):
+                (home, holder), read = homes[root], any(roots[r.v] is root for r in reads)
+                written = [r for r in writes if roots[r.v] is root]
+                t = temporary(root, [r.v for r in (*reads, *writes) if roots[r.v] is root])
+                new.update((r.v, t) for r in (*reads, *writes) if roots[r.v] is root)
+                if read or (written and (i.guard is not None or any(r.count < root.size for r in written))):
+                    out += target.reload(t, holder, home, i.loc)
+                if written:
+                    units = sorted({r.unit + k for r in written for k in range(r.count)})
+                    saves += target.save(t, units, holder, home, i.loc)
+            _rename(i, new)
             out.append(i)
-            if writes:
-                units = sorted({r.unit + k for r in writes for k in range(r.count)})
-                out += target.save(t, units, holder, home, i.loc)
-        if b.cond is not None and b.cond[0] in group:
-            t = m.vreg(root.cls)
-            t.spillable = False
-            t.true, t.false = b.cond[0].true, b.cond[0].false
-            out += target.reload(t, holder, home, b.loc)
+            out += saves
+        if b.cond is not None and b.cond[0] in roots:
+            root = roots[b.cond[0]]
+            t = temporary(root, [b.cond[0]])
+            out += target.reload(t, homes[root][1], homes[root][0], b.loc)
             b.cond = t, b.cond[1], b.cond[2]
         b.ins = out
 
 
-def _rename(i: MIns, group: set[VReg], t: VReg) -> None:
-    def new(o: object) -> object:
-        if type(o) is OperandReg and o.v in group:
-            return OperandReg(t, o.unit, o.count, o.half, o.view)
-        if type(o) is MemoryPlace and o.base is not None and o.base.v in group:
-            return MemoryPlace(o.space, OperandReg(t), o.offset, o.mode)
+def _rename(i: MIns, new: dict[VReg, VReg]) -> None:
+    def renamed(o: object) -> object:
+        if type(o) is OperandReg and o.v in new:
+            return OperandReg(new[o.v], o.unit, o.count, o.half, o.view)
+        if type(o) is MemoryPlace and o.base is not None and o.base.v in new:
+            return MemoryPlace(o.space, OperandReg(new[o.base.v]), o.offset, o.mode)
         return o
 
-    i.ops = {k: new(o) for k, o in i.ops.items()}
-    if i.guard is not None and i.guard[0] in group:
-        i.guard = t, i.guard[1]
+    i.ops = {k: renamed(o) for k, o in i.ops.items()}
+    if i.guard is not None and i.guard[0] in new:
+        i.guard = new[i.guard[0]], i.guard[1]

@@ -243,12 +243,21 @@ class MFunction:
         self.vregs.append(v)
         return v
 
+    def made(self) -> MBlock:
+        """Return a new block without a place."""
+        self.count += 1
+        return MBlock(self.count - 1)
+
     def block(self, place: int | None = None) -> MBlock:
         """A new block, at a place in the order or at the end."""
-        b = MBlock(self.count)
-        self.count += 1
+        b = self.made()
         self.blocks.insert(len(self.blocks) if place is None else place, b)
         return b
+
+    def place(self, before: dict[MBlock, list[MBlock]]) -> None:
+        """Give new blocks their places, directly before those that are named."""
+        if before:
+            self.blocks = [x for b in self.blocks for x in (*before.get(b, ()), b)]
 
     def connect(self) -> None:
         """Bring the predecessors up to date."""

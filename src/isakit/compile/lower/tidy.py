@@ -9,7 +9,8 @@ def remove_empty_blocks(m: MFunction) -> None:
     """Take out blocks that only lead on, and join blocks that always follow each other."""
     m.connect()
     targets = {i.target for b in m.blocks for i in b.ins if i.target is not None}
-    for b in list(m.blocks):
+    gone: set[MBlock] = set()
+    for b in m.blocks:
         if b.ins or b.cond is not None or len(b.succs) != 1 or b in targets or b.succs[0] is b:
             continue
         if b is m.blocks[0]:
@@ -22,7 +23,8 @@ def remove_empty_blocks(m: MFunction) -> None:
             if len(p.succs) == 2 and p.succs[0] is p.succs[1]:
                 p.succs, p.cond = p.succs[:1], None
         s.preds = [p for p in s.preds if p is not b]
-        m.blocks.remove(b)
+        gone.add(b)
+    m.blocks = [b for b in m.blocks if b not in gone]
     for b in m.blocks:  # where a block only leads to the end, it ends itself
         if b.cond is None and b.ins and len(b.succs) == 1 and not b.succs[0].ins and not b.succs[0].succs:
             b.succs = []
@@ -54,17 +56,26 @@ def _append(m: MFunction, targets: set[MBlock]) -> None:
 
 def lay_out_blocks(m: MFunction) -> None:
     """Move blocks that nothing falls into after one that jumps there, where that saves the jump."""
-    for y in list(m.blocks):
+    after = dict(zip(m.blocks, [*m.blocks[1:], None], strict=True))
+    before = dict(zip(m.blocks, [None, *m.blocks[:-1]], strict=True))
+    for y in m.blocks:
         if y.cond is not None or len(y.succs) != 1:
             continue
-        x, k = y.succs[0], m.blocks.index(y)
-        n = m.blocks.index(x)
-        after = m.blocks[k + 1] if k + 1 < len(m.blocks) else None
-        if n == 0 or x is y or x is after or _falls_into(m.blocks[n - 1], x):
+        x, z = y.succs[0], after[y]
+        w, v = before[x], after[x]
+        if w is None or x is y or x is z or _falls_into(w, x):
             continue
-        if not x.succs or (x.cond is not None and after in x.succs and not _is_end(after)):
-            m.blocks.remove(x)
-            m.blocks.insert(m.blocks.index(y) + 1, x)
+        if not x.succs or (x.cond is not None and z in x.succs and not _is_end(z)):
+            after[w], after[y], after[x] = v, x, z
+            before[x] = y
+            if v is not None:
+                before[v] = w
+            if z is not None:
+                before[z] = x
+    order = m.blocks[:1]
+    while (following := after[order[-1]]) is not None:
+        order.append(following)
+    m.blocks = order
 
 
 def _falls_into(b: MBlock, x: MBlock) -> bool:

@@ -145,9 +145,12 @@ def insert_join_points(m: MFunction) -> None:
             head, stop, region = got
             wanted[head, stop] = region
     # a region inside another one that ends at the same point needs no join point of its own
-    for (head, stop), _ in list(wanted.items()):
-        if any(s is stop and h is not head and head in r for (h, s), r in wanted.items()):
-            del wanted[head, stop]
+    ending: dict[MBlock, dict[MBlock, set[MBlock]]] = {}
+    for (head, stop), region in wanted.items():
+        ending.setdefault(stop, {})[head] = region
+    for head, stop in list(wanted):
+        if any(h is not head and head in r for h, r in ending[stop].items()):
+            del wanted[head, stop], ending[stop][head]
     _insert(m, wanted)
 
 
@@ -183,35 +186,45 @@ def _region(
 
 def _preheaders(m: MFunction) -> None:
     """Give every loop one block before it that leads nowhere else."""
+    before: dict[MBlock, list[MBlock]] = {}
     for head, body in natural_loops(Dominators(m.blocks[0], lambda b: b.succs)).items():
         outside = [p for p in head.preds if p not in body]
         if len(outside) == 1 and len(outside[0].succs) == 1:
             continue
-        new = m.block(m.blocks.index(head))
+        new = m.made()
         new.loc = head.loc
         for p in outside:
             p.succs = [new if s is head else s for s in p.succs]
         new.succs = [head]
+        before[head] = [new]
+    m.place(before)
     m.connect()
 
 
 def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> None:
     """Insert joins; those of inner regions come first where several end at one point."""
+    before: dict[MBlock, list[MBlock]] = {}
+    around: dict[MBlock, list[tuple[MBlock, MBlock]]] = {}
+    for key, region in wanted.items():
+        for b in region:
+            around.setdefault(b, []).append(key)
     for (head, stop), region in sorted(wanted.items(), key=lambda e: len(e[1])):
         sources = [p for p in stop.preds if p in region or p is head]
         others = [p for p in stop.preds if p not in sources]
         join = MIns(hw.JOIN, {}, stop.ins[0].loc if stop.ins else stop.loc)
         if others or any(i.op is hw.JOIN for i in stop.ins[:1]) or _loops_back(stop):
-            new = m.block(m.blocks.index(stop))
+            new = m.made()
             new.loc = stop.loc
             for p in sources:
                 p.succs = [new if s is stop else s for s in p.succs]
-            new.succs = [stop]
+            new.succs, new.preds = [stop], sources
+            stop.preds = [*others, new]
             new.ins = [join]
-            m.connect()
-            for key, r in wanted.items():
-                if key != (head, stop) and (stop in r or key[1] is stop) and head in r:
-                    r.add(new)
+            before.setdefault(stop, []).append(new)
+            for key in around.get(head, ()):
+                if key != (head, stop) and (stop in wanted[key] or key[1] is stop):
+                    wanted[key].add(new)
+                    around.setdefault(new, []).append(key)
             place = new
         else:
             stop.ins.insert(0, join)
@@ -223,6 +236,8 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
         while k and head.ins[k - 1].op is hw.JOINAT:
             k -= 1
         head.ins.insert(k, at)
+    m.place(before)
+    m.connect()
 
 
 def _loops_back(stop: MBlock) -> bool:
