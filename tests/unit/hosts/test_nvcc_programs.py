@@ -51,6 +51,19 @@ def test_programs_of_the_time_build_and_run(name: str, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == [name]
 
 
+def test_kernels_print_where_the_program_waits_for_them(tmp_path: Path) -> None:
+    nvcc("-o", "printing", SOURCES / "printing.cu", folder=tmp_path)
+    got = isakit("cuda", "--", "./printing", folder=tmp_path)
+    first = "before\n1 of 4:  1.50 0.25 text a -5\n42    |003.14|+7|0xff|   42|(nil)|100%\nbetween\n"
+    assert got.stdout.startswith(first)
+    counted = got.stdout[len(first) : got.stdout.index("sync 0\n")].split()
+    assert sorted(counted, key=int) == [str(k) for k in range(100) for _ in range(64)]
+    assert got.stdout.endswith("sync 0\nenough 0\nassertion seen\n")
+    assert "block [0,0,0], thread [3,0,0]: `threadIdx.x < n` failed" in got.stderr
+    said = nvcc("-arch=sm_10", "-c", SOURCES / "printing.cu", folder=tmp_path, status=1).stderr
+    assert "compile with -arch=sm_11 or later" in said
+
+
 def test_objects_with_device_code_are_linked_with_those_of_the_host(tmp_path: Path) -> None:
     for file in ("parts_a.cu", "parts_b.cu"):
         nvcc("-c", SOURCES / file, "-MD", folder=tmp_path)
@@ -124,6 +137,9 @@ def test_a_dry_run_writes_nothing_and_a_verbose_one_names_the_compiler(kernel: P
     said = nvcc("-dryrun", "k.cu", "-c", folder=kernel).stderr
     assert "#$ " in said
     assert sorted(p.name for p in kernel.iterdir()) == ["k.cu"]
+    said = nvcc("-dryrun", "none.cu", "-cudart", "shared", folder=kernel).stderr.splitlines()
+    assert re.fullmatch(r'#\$ LIBRARIES=  "-L.*" -lcudart', said[-2])
+    assert re.search(r' -o "a.out" .*"\S+none.o" ', said[-1])
     said = nvcc("-v", "-keep", "k.cu", "-c", folder=kernel).stderr
     assert re.search(r"#\$ device code and \.cu files: clang \d+", said)
     assert sorted(p.name for p in kernel.iterdir()) == ["k.compute_13.ptx", "k.cu", "k.fatbin", "k.o", "k.sm_13.cubin"]

@@ -12,6 +12,7 @@ from isakit.formats.elf import ELF_MAGIC
 from isakit.formats.fatbin import LARGEST_UNPACKED
 from isakit.formats.lz4 import unpack_block
 from isakit.hosts.cuda.codes import CudaError
+from isakit.hosts.cuda.printing import BUFFER
 from isakit.hosts.cuda.process_device import ProcessDevice
 from isakit.lean import cached_property
 from isakit.registry import VARIANT_TO_ARCH
@@ -183,6 +184,14 @@ class ProgramModule:
             bank, offset, size = module.symbols[name]
             return self.device.bank_address(module, bank) + offset, size
         raise CudaError("cudaErrorInvalidSymbol", f"no variable {name}")
+
+    @property
+    def printing(self) -> tuple[int, int] | None:
+        """Address and bytes of the buffer for what its kernels print; None where they print nothing."""
+        for name, buffer in self.loaded.globals.items():
+            if BUFFER in name:
+                return buffer.address, buffer.nbytes
+        return None
 
     def texture_names(self) -> set[str]:
         """Return names of the texture references its kernels use."""

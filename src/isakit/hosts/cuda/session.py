@@ -21,6 +21,7 @@ from isakit.hosts.cuda.objects import (
     LaunchRequest,
     TextureReference,
 )
+from isakit.hosts.cuda.printing import printed
 from isakit.hosts.cuda.process_device import DeviceOptions, OutsideMemory, ProcessDevice
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
@@ -35,6 +36,8 @@ T = TypeVar("T")
 _LIFTED = " (--no-limits starts it all the same)"
 _SHAPES = 64
 """Shapes of launches that are kept for a function."""
+_MOST_PRINTED, _LONGEST, _SHOWN = 16 << 20, 1 << 16, 8
+"""Bytes of text that may wait for the program to fetch them, and of one text; assertions that are shown."""
 _RUNTIMES: Mapping[str, Version] = {
     "libcudart.so.2": (2, 3), "libcudart.so.3": (3, 2), "libcudart.so.4": (4, 2), "libcudart.so.5.0": (5, 0),
     "libcudart.so.5.5": (5, 5), "libcudart.so.6.0": (6, 0), "libcudart.so.6.5": (6, 5),
@@ -72,6 +75,7 @@ class Session(ProcessDevice):
         self.lost: CudaError | None = None
         self.late: CudaError | None = None
         self.recorder = recorder
+        self.printed = bytearray()
         self._own_context = 0
 
     def close(self) -> None:
@@ -193,11 +197,41 @@ class Session(ProcessDevice):
         except LaunchError as e:
             raise self.refuse(launch.function.name, CudaError("cudaErrorInvalidConfiguration", str(e))) from None
         except (MachineFault, BudgetExceeded) as e:
-            self._lose(f"{launch.function.name}: {e}")
+            failed = self._collect_printed(launch.function.module)
+            self._lose(
+                f"{launch.function.name}: {failed or e}", "cudaErrorAssert" if failed else "cudaErrorLaunchFailure"
+            )
         except IsakitError as e:
             self._lose(f"{launch.function.name}: {type(e).__name__}: {e}")
         else:
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
+            self._collect_printed(launch.function.module)
+
+    def _collect_printed(self, module: ProgramModule) -> str:
+        """Take what a kernel has printed out of its buffer; returns the assertion that failed first, if one has."""
+        place = module.printing
+        if place is None:
+            return ""
+        address, size = place
+        got = printed(self.memory(address, size), self._text_at)
+        if got.words > 1:
+            self.memory(address, 4 * got.words)[:] = bytes(4 * got.words)
+        if got.lost:
+            self.options.tell(f"a launch has printed more than {size >> 10} KB; what came last is lost")
+        if len(self.printed) > _MOST_PRINTED:
+            self.options.tell(f"more than {_MOST_PRINTED >> 20} MB of text are waiting; what follows is dropped")
+        else:
+            self.printed += got.text
+        for text in got.assertions[1:_SHOWN]:
+            self.options.tell(text)
+        return got.assertions[0] if got.assertions else ""
+
+    def _text_at(self, address: int) -> bytes:
+        """Return the text at an address, up to its zero."""
+        if not 0 < address < len(self.pages):
+            return b"(null)" if not address else b"(not in global memory)"
+        end = self.pages.find(b"\0", address, address + _LONGEST)
+        return self.pages[address : end if end >= 0 else min(address + _LONGEST, len(self.pages))]
 
     def _prepared(self, kernel: LoadedKernel, launch: LaunchRequest) -> MachineLaunch:
         """Return a launch that is ready to run, kept for others of its shape. Raises CudaError."""
@@ -241,11 +275,11 @@ class Session(ProcessDevice):
         bound = {name: self.bound_texture(module, name) for name in kernel.samplers}
         return self.recorder.record(self, kernel, launch, bound, run)
 
-    def _lose(self, why: str) -> None:
+    def _lose(self, why: str, error: str = "cudaErrorLaunchFailure") -> None:
         """Report a fault of a kernel: the process can do nothing more with the device, as on a chip."""
         self.options.tell(f"fault: {why}")
         self.statistics.faults += 1
-        self.lost = CudaError("cudaErrorLaunchFailure", why)
+        self.lost = CudaError(error, why)
         if self.options.blocking:
             raise self.lost
 

@@ -48,6 +48,14 @@ def thread(s: Session, number: int) -> None:
     s.thread = number
 
 
+@handler("printed")
+def printed(s: Session, room: int) -> bytes:
+    """Return what kernels have printed, in pieces."""
+    text = bytes(s.printed[:room])
+    del s.printed[:room]
+    return text
+
+
 @handler("refused")
 def refused(s: Session, text: bytes) -> None:
     """Tell the user that the program has called a function the library does not implement."""

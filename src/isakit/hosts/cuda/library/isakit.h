@@ -66,6 +66,7 @@ extern struct device_window { unsigned char *base; uint64_t size; int file; } wi
 int ask(struct request *request);
 int say(unsigned op, const uint64_t *in, unsigned count, uint64_t *out, unsigned out_count);
 int connected(void);
+void look_for_printing(const void *image, size_t size);
 void device_memory_shown(void);
 const char *runtime_name(void);
 void refuse(const char *name, const char *why);

@@ -119,6 +119,7 @@ static int read_file(const char *path, char **bytes, size_t *size)
 static int send_bytes(const void *bytes, size_t size, uint64_t *number)
 {
     uint64_t kind = WHOLE_FILE;
+    look_for_printing(bytes, size);
     struct request r = {OP_module, &kind, 1, bytes, size, number, 1, 0, 0, 0};
     return ask(&r);
 }

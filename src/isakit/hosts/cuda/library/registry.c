@@ -103,6 +103,7 @@ static void pack_old(const void *description, struct packed *to)
 
 static int send_image(uint64_t kind, const void *image, size_t size, uint64_t *number)
 {
+    look_for_printing(image, size);
     struct request r = {OP_module, &kind, 1, image, size, number, 1, 0, 0, 0};
     return ask(&r);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define LONGEST ((size_t)1 << 28)
+#define PRINTED_TEXT 65536
 
 struct device_window window = {0, 0, -1};
 
@@ -267,6 +268,23 @@ static int locked(struct request *r)
     return status;
 }
 
+/* What kernels print comes when the program waits for them: with every message but a launch. */
+static int prints;
+
+void look_for_printing(const void *image, size_t size)
+{
+    static const char name[] = "__isakit_printed"; /* the buffer of modules whose kernels print */
+    if (memmem(image, size, name, sizeof name - 1)) prints = 1;
+}
+
+static void write_printed(void)
+{
+    static char text[PRINTED_TEXT];
+    const uint64_t room = sizeof text;
+    struct request r = {OP_printed, &room, 1, 0, 0, 0, 0, text, sizeof text, 0};
+    while (!exchange(&r) && r.back_length) fwrite(text, 1, r.back_length, stdout);
+}
+
 int ask(struct request *r)
 {
     /* A copy of the process has the connection of its parent: it may not use it. As with the real library. */
@@ -276,6 +294,7 @@ int ask(struct request *r)
     pthread_mutex_lock(&lock);
     inside = 1;
     int status = locked(r);
+    if (prints && r->op != OP_launch && connected()) write_printed();
     if (status == LOST) disconnect();
     inside = 0;
     pthread_mutex_unlock(&lock);

@@ -113,7 +113,7 @@ def _source(path: str, options: Options) -> Source:
         language = _LANGUAGES.get(suffix) or _LINKED.get(suffix) or ("library" if ".so." in name else "")
     if not language:
         raise OptionError(f"{path}: what is in a file named {name}? Say it with -x cu, c or c++")
-    if language != "library" and not Path(path).is_file():
+    if language != "library" and not Path(path).is_file() and "dryrun" not in options:
         raise NoSuchFile(path)
     return Source(path, language)
 
@@ -183,6 +183,8 @@ class _Build:
 
     def launches(self, source: Source) -> list[str]:
         """Return options that make `<< <...>> >` of a source the launch that nvcc takes it for."""
+        if self.dry:
+            return []
         text = Path(source.path).read_bytes()
         joined = _joined_launches(text)
         if joined == text:
@@ -354,7 +356,9 @@ class _Build:
         words = [w for text in o.all("compiler-options") for w in shlex.split(text)]
         linker = [x for text in o.all("linker-options") for v in shlex.split(text) for x in ("-Xlinker", v)]
         libraries = [_library(p, o.all("library-path")) for p in parts]
-        out = self.folder / "made"
+        out = output if self.dry else self.folder / "made"
+        if self.dry:  # a line that scripts look for
+            self.tell(f'#$ LIBRARIES=  "-L{ours}" -lcudart')
         command = [*self.tools.host, *(["-shared"] if "shared" in o else []), *(["-g"] if "debug" in o else []),
                    *(["-pg"] if "profile" in o else []), *words, "-o", str(out), *folders, *filter(None, libraries),
                    *linker, f"-l:{RUNTIME}", "-lm"]  # fmt: skip
@@ -368,7 +372,7 @@ class _Build:
     def run_one(self, command: Sequence[str], source: Source | None) -> str:
         """Run a compiler; gives what it wrote to standard output. Raises CompileError or BuildError where it fails."""
         if self.dry or "verbose" in self.options:
-            self.tell(f"#$ {shlex.join(command)}")
+            self.tell(f"#$ {_shown(command)}")
         if self.dry:
             return ""
         try:
@@ -393,6 +397,16 @@ class _Build:
     def write(self, output: Path, data: bytes, executable: bool = False) -> None:
         if not self.dry:
             _write(output, data, executable)
+
+
+def _shown(command: Sequence[str]) -> str:
+    """Return a command as nvcc shows it, which scripts take apart: names of files in quotation marks."""
+    words = [shlex.quote(w) for w in command]
+    files = [k for k, w in enumerate(command) if "/" in w or w.endswith(".o") or command[max(0, k - 1)] == "-o"]
+    for k in files:
+        if not set(command[k]) & set('"\\$`'):
+            words[k] = f'"{command[k]}"'
+    return " ".join(words)
 
 
 def _write(output: Path, data: bytes, executable: bool = False) -> None:

@@ -5,6 +5,7 @@
 #include "vector_types.h"
 #include "device_launch_parameters.h"
 #include "device_functions.h"
+#include "printing.h"
 #include "math_functions.h"
 #include "cuda_runtime_api.h"
 #include "texture_fetch_functions.h"
