@@ -20,7 +20,7 @@ from isakit.decompile import names, typed
 from isakit.formats import elf
 from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.rules import accesses
-from isakit.spec.parts.numbers import Imm
+from isakit.spec.parts import Imm
 from support.farm import CAMPAIGNS, campaign
 from support.farm.campaign import minimised, pieces_left_out
 

@@ -8,6 +8,7 @@ import pytest
 
 import isakit
 from isakit.spec import Part
+from isakit.spec.parts import claimed_bits, error_of, possible_bits, text_of
 
 VIEWS = [
     (name, variant, program)
@@ -28,7 +29,7 @@ def test_parts_depend_on_the_bits_they_may_claim(name: str, variant: str, progra
             if id(part) in seen:
                 continue
             seen.add(id(part))
-            mine = part.possible()
+            mine = possible_bits(part)
             for _ in range(2):
                 word = form.base ^ rng.getrandbits(bits) & ~form.fixed.mask
                 others = (word & mine, word ^ rng.getrandbits(bits) & ~mine)
@@ -37,4 +38,4 @@ def test_parts_depend_on_the_bits_they_may_claim(name: str, variant: str, progra
 
 
 def told(part: Part, word: int) -> tuple[str, str | None, int]:
-    return part.text(word), part.error(word), part.claimed(word)
+    return text_of(part, word), error_of(part, word), claimed_bits(part, word)

@@ -16,7 +16,7 @@ from isakit.codec.syntax import syntax_line
 from isakit.errors import Diagnostic, EncodeError, did_you_mean
 from isakit.spec.fields import Bits
 from isakit.spec.operands import Operand
-from isakit.spec.parts import Part
+from isakit.spec.parts import Part, accepted_text, bits_for, may_be
 from isakit.spec.record import Form
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _Values(dict[Any, "tuple[int, int] | list[Bits]"]):
 
     def fill(self, key: Any, value: Any, address: int) -> tuple[int, int] | list[Bits]:
         """Return the bits of a value seen for the first time, and keep them."""
-        found = self.part.put(value, address)
+        found = bits_for(self.part, value, address)
         bits = (found[0].mask, found[0].value) if len(found) == 1 else list(found)
         if not self.part.addressed:
             if len(self) >= _MOST_VALUES:
@@ -172,7 +172,7 @@ class Builder:
         plans: list[_Plan] = []
         given = tuple(operands)
         for form in self._forms(mnemonic, long):
-            if all(n in form.parts and n != "name" and form.parts[n].may_be(_type(v)) for n, v in operands.items()):
+            if all(n in form.parts and n != "name" and may_be(form.parts[n], _type(v)) for n, v in operands.items()):
                 settled = list(joined(_settled(form, mnemonic, given)))
                 if settled:
                     plans.append(_Plan(self.decoder, form, settled, given))
@@ -215,18 +215,17 @@ class Builder:
         for taken, name in enumerate(order):
             part = form.parts[name]
             value = mnemonic if name == "name" else operands.get(name)
-            found = part.put(value, address)
+            found = bits_for(part, value, address)
             if not found:
-                accepted = still_possible(part, bits[0]) or part.accepts()
+                accepted = still_possible(part, bits[0]) or accepted_text(part)
                 what = f"`{mnemonic}` needs `{name}`" if value is None else f"`{_shown(value)}` does not fit `{name}`"
                 return _Obstacle(form, taken, name, what, accepted)
             both = [b for a in bits for f in found if (b := a.join(f)) is not None]
             if not both:
                 if name in form.sharing:
                     return _Obstacle(form, taken, name, form.sharing[name])
-                ways = [
-                    (n, form.parts[n].put(operands[n], address)) for n in order[:taken] if operands.get(n) is not None
-                ]
+                given = [n for n in order[:taken] if operands.get(n) is not None]
+                ways = [(n, bits_for(form.parts[n], operands[n], address)) for n in given]
                 rival = next((n for n, w in reversed(ways) if all(a.join(f) is None for a in w for f in found)), None)
                 what = f"go with `{_shown(operands[rival])}`" if rival else "go with the other operands"
                 shared = (bits[0].value ^ found[0].value) & bits[0].mask & found[0].mask
@@ -270,7 +269,7 @@ def _settled(form: Form, mnemonic: str, given: Sequence[str]) -> list[Sequence[B
     out: list[Sequence[Bits]] = [(form.fixed,)]
     for name, part in form.parts.items():
         if name not in given:
-            out.append(part.put(mnemonic if name == "name" else None))
+            out.append(bits_for(part, mnemonic if name == "name" else None))
     return out
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from isakit.codec.facts import FormFacts
 from isakit.lean import cached_property
+from isakit.spec.parts import claimed_source, error_source, text_source
 from isakit.spec.record import Form
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class CompiledForm:
         pieces: list[str] = []
         for item in form.syntax:
             if item[0] == "{":
-                pieces.append(form.parts[item[1:-1]].text_source(space.keep))
+                pieces.append(text_source(form.parts[item[1:-1]], space.keep))
             elif item == ")":
                 pieces.append("')'")
             else:
@@ -72,7 +73,7 @@ class CompiledForm:
         """The name of the decode error, or None."""
         form, space = self.form, _Namespace()
         errors = [f"{r.error!r} if w&{r.when.mask}=={r.when.value} else None" for r in form.refusals]
-        found = [s for p in form.parts.values() if (s := p.error_source(space.keep)) != "None"]
+        found = [s for p in form.parts.values() if (s := error_source(p, space.keep)) != "None"]
         sources = [*(f"({e})" for e in errors), *found]
         return self._function(" or ".join(sources), space) if sources else _no_error
 
@@ -80,7 +81,7 @@ class CompiledForm:
     def unexplained(self) -> Callable[[int], int]:
         """The bits no field explains that differ from what they usually are."""
         form, space = self.form, _Namespace()
-        claims = [p.claimed_source(space.keep) for p in form.parts.values()]
+        claims = [claimed_source(p, space.keep) for p in form.parts.values()]
         constant = form.fixed.mask
         for c in claims:
             if c.isdigit():

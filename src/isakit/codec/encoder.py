@@ -9,7 +9,7 @@ from isakit.errors import did_you_mean
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits
 from isakit.spec.isa import View
-from isakit.spec.parts import NUMBER_START, Choice, Illegal, Part, needed_words
+from isakit.spec.parts import NUMBER_START, Choice, Illegal, Part, accepted_text, needed_words, readings
 from isakit.spec.record import Form
 from isakit.spec.tokens import Stream, Token
 
@@ -254,25 +254,25 @@ def _quick_match(form: Form, s: Stream, item: int, k: int, so_far: Bits) -> Iter
     """Match the rest of a form without reports of what could not be read; most parts have one reading or none."""
     items = form.readers
     while item < len(items):
-        part, words = items[item]
+        read, words = items[item]
         item += 1
         if words is not None:
             first = s.text(k)
             if first in words:
-                if part is None:
+                if read is None:
                     k += 1
                     continue
-            elif part is None or first[:1] == "$" or NUMBER_START not in words:
+            elif read is None or first[:1] == "$" or NUMBER_START not in words:
                 return
-        assert part is not None
-        readings = list(part.parse(s, k))
-        if len(readings) != 1:
-            for n, b in readings:
+        assert read is not None
+        found = list(read(s, k))
+        if len(found) != 1:
+            for n, b in found:
                 both = so_far.join(b)
                 if both is not None:
                     yield from _quick_match(form, s, item, n, both)
             return
-        k, b = readings[0]
+        k, b = found[0]
         both = so_far.join(b)
         if both is None:
             return
@@ -297,7 +297,7 @@ def _match(
         else:
             s.fail(k, f"`{name}`")
         return
-    for n, b in form.parts[name[1:-1]].parse(s, k):
+    for n, b in readings(form.parts[name[1:-1]], s, k):
         both = so_far.join(b)
         if both is not None:
             more = trail if conflicts is None else (*trail, (name[1:-1], k, n, b))
@@ -331,7 +331,7 @@ def still_possible(part: Part, so_far: Bits) -> str:
     if not isinstance(part, Choice) or any(a.quiet for a in part.alternatives):
         return ""  # what may be left out is not asked for
     texts = [
-        still_possible(a.part, so_far) or a.part.accepts()
+        still_possible(a.part, so_far) or accepted_text(a.part)
         for a in part.alternatives
         if so_far.join(a.when) is not None and not isinstance(a.part, Illegal)
     ]

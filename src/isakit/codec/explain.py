@@ -10,6 +10,7 @@ from html import escape
 from isakit.codec.instruction import Instruction
 from isakit.results import hidden
 from isakit.spec.fields import Field
+from isakit.spec.parts import rows_of
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def explain(i: Instruction) -> Explanation:
     ]
     seen: set[tuple[Field, str]] = set()
     for name, part in form.parts.items():
-        for r in part.rows(i.word):
+        for r in rows_of(part, i.word):
             if (r.field, r.meaning) in seen:
                 continue
             seen.add((r.field, r.meaning))

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from isakit.spec.operands import CodeAddress, Condition, Memory, Operand, Register, SpecialRegister
-from isakit.spec.parts import Part
-from isakit.spec.parts.base import accesses
+from isakit.spec.operands import CodeAddress, Condition, Memory, Operand, Register, SpecialRegister, accesses
+from isakit.spec.parts import Part, describing_bits, guards_lanes, operand_of
 from isakit.spec.record import Form
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[Register
 
 def guards(form: Form, name: str, operand: Operand, word: int) -> bool:
     """Return true if an operand of a word decides which lanes execute."""
-    return form.parts[name].guards(word) or (isinstance(operand, Condition) and name in form.control)
+    return guards_lanes(form.parts[name], word) or (isinstance(operand, Condition) and name in form.control)
 
 
 class FormFacts:
@@ -84,7 +83,8 @@ class FormFacts:
 
     def __init__(self, isa: InstructionSet, form: Form) -> None:
         shown = {item[1:-1] for item in form.syntax if item[0] == "{"} - {"name"}
-        self._parts = [(p.describing(), _OfPart(isa, form, name, p, name in shown)) for name, p in form.parts.items()]
+        facts = (_OfPart(isa, form, name, p, name in shown) for name, p in form.parts.items())
+        self._parts = [(describing_bits(f.part), f) for f in facts]
         self._known: dict[int, InstructionFacts] = {}
         self._isa = isa
 
@@ -142,9 +142,9 @@ class _OfPart(dict[int, InstructionFacts]):
 
     def __missing__(self, word: int) -> InstructionFacts:
         isa, record = self.isa, self.form.record
-        reads, writes = accesses(self.part.operand(word), self.name in isa.outputs, isa.outputs)
+        reads, writes = accesses(operand_of(self.part, word), self.name in isa.outputs, isa.outputs)
         whole = [r for r in writes if not r.partial and r.index_register is None]
-        operand: Any = self.part.operand(word) if self.shown else None
+        operand: Any = operand_of(self.part, word) if self.shown else None
         guarded = operand is not None and guards(self.form, self.name, operand, word)
         found = InstructionFacts(
             places(reads, isa), places(writes, isa), places(whole, isa), guarded,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from isakit.codec.compiled import CompiledForm
 from isakit.codec.facts import NOTHING, InstructionFacts, RegisterId, guards, places
-from isakit.spec.operands import CodeAddress, Operand, Register
-from isakit.spec.parts.base import accesses
+from isakit.spec.operands import CodeAddress, Operand, Register, accesses
+from isakit.spec.parts import operand_of, text_of
 from isakit.spec.record import Form, InstructionKind, Record
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Instruction:
         if form is None or self.error is not None:
             return ".word"
         if "name" in form.parts:
-            return form.parts["name"].text(self.word).split()[0]
+            return text_of(form.parts["name"], self.word).split()[0]
         names = form.mnemonics
         return names[0] if names else ""
 
@@ -148,7 +148,7 @@ class Instruction:
         at, out = self.unit_address, list[Operand]()
         for item in form.syntax:
             if item[0] == "{" and item != "{name}":
-                operand = form.parts[item[1:-1]].operand(self.word, at)
+                operand = operand_of(form.parts[item[1:-1]], self.word, at)
                 if operand is not None:
                     operand.name = item[1:-1]
                     out.append(operand)
@@ -197,7 +197,7 @@ class Instruction:
         if form is None or self.error is not None:
             return [], []
         outputs = self.decoder.isa.outputs
-        both = [accesses(p.operand(self.word), n in outputs, outputs) for n, p in form.parts.items()]
+        both = [accesses(operand_of(p, self.word), n in outputs, outputs) for n, p in form.parts.items()]
         return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
 
     @property
@@ -263,7 +263,7 @@ class Instruction:
         name = form.code_address if form is not None and self.error is None else None
         if form is None or name is None:
             return None
-        found = form.parts[name].operand(self.word, self.unit_address)
+        found = operand_of(form.parts[name], self.word, self.unit_address)
         if not isinstance(found, CodeAddress):
             return None
         found.name = name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from isakit.spec import Choice, Enum, Form, Literal, Nothing, Part
+from isakit.spec.parts import accepted_text, readings
 from isakit.spec.tokens import Stream
 
 _SPELT_OUT = 4
@@ -10,7 +11,7 @@ _SPELT_OUT = 4
 
 def optional(part: Part) -> bool:
     """Return true if the operand may be left out of the text: it can be read from nothing."""
-    return any(n == 0 for n, _ in part.parse(Stream([]), 0))
+    return any(n == 0 for n, _ in readings(part, Stream([]), 0))
 
 
 def spellings(part: Part) -> list[str]:
@@ -37,7 +38,7 @@ def syntax_line(form: Form, mnemonic: str = "") -> str:
             continue
         name = item[1:-1]
         part = form.parts[name]
-        if part.accepts() in ("", "nothing"):
+        if accepted_text(part) in ("", "nothing"):
             continue
         words = spellings(part)
         if name == "name" and mnemonic in words:

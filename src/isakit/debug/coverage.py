@@ -19,6 +19,7 @@ from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
 from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Written
 from isakit.spec.isa import View
+from isakit.spec.parts import accepted_text, error_of, possible_bits, static_bits, text_of
 
 Kind = Literal["form", "alternative", "value", "feature"]
 KINDS: tuple[Kind, ...] = ("form", "alternative", "value", "feature")
@@ -86,20 +87,20 @@ def _part_items(
             both = need.join(a.when)
             if both is not None and not isinstance(a.part, Illegal) and not any(_covers(e, both) for e in earlier):
                 rest = (*avoid, *earlier, *([a.unless] if a.unless else []))
-                what = f"{a.part.accepts() or 'nothing'} where {a.when.mask:#x} is {a.when.value:#x}"
+                what = f"{accepted_text(a.part) or 'nothing'} where {a.when.mask:#x} is {a.when.value:#x}"
                 yield "alternative", path, what, WordCondition(both, rest)
                 yield from _part_items(a.part, f"{path}/{what}", both, rest)
             if a.unless is None:
                 earlier.append(a.when)
         return
-    mask = part.static_mask()
+    mask = static_bits(part)
     if not mask or isinstance(part, Imm) or mask.bit_count() > _WIDEST:
         return
     for value in _submasks(mask):
         both = need.join(Bits(mask, value))
-        if both is None or (isinstance(part, Enum) and part.error(value)) or any(_covers(a, both) for a in avoid):
+        if both is None or (isinstance(part, Enum) and error_of(part, value)) or any(_covers(a, both) for a in avoid):
             continue
-        yield "value", path, part.text(value) or "(not printed)", WordCondition(both, avoid)
+        yield "value", path, text_of(part, value) or "(not printed)", WordCondition(both, avoid)
 
 
 def _has_illegal(part: Part) -> bool:
@@ -143,7 +144,7 @@ def items_of(view: View) -> dict[Form, dict[Item, WordCondition]]:
 @cache
 def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, WordCondition]:
     """Return the items of form `i` of a record as it is in some contexts; `original` is the form before that."""
-    risky = [(p.possible() & ~form.fixed.mask, p) for p in form.parts.values() if _has_illegal(p)]
+    risky = [(possible_bits(p) & ~form.fixed.mask, p) for p in form.parts.values() if _has_illegal(p)]
     items = {Item(record, i, "form"): WordCondition(form.fixed, form.unless)}
     for n, p in form.parts.items():
         asked = original.parts[n]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from isakit.spec import Form
+from isakit.spec.parts import possible_bits
 
 CELL, ROW = 22, 62
 _HUES = (210, 25, 130, 285, 50, 340, 175, 95, 245, 5)
@@ -29,7 +30,7 @@ def _owners(form: Form) -> dict[int, tuple[int, str]]:
     """Return the operands of every bit that belongs to some: number of the first, names of all."""
     found: dict[int, list[tuple[int, str]]] = {}
     for number, (name, part) in enumerate(form.parts.items()):
-        mask = part.possible() & ~form.fixed.mask
+        mask = possible_bits(part) & ~form.fixed.mask
         for bit in range(mask.bit_length()):
             if mask >> bit & 1:
                 found.setdefault(bit, []).append((number, name))

@@ -15,6 +15,7 @@ from isakit.codec.syntax import syntax_line
 from isakit.docsgen.pseudocode import example_word, flag_values
 from isakit.errors import NotModelled
 from isakit.spec import Form, InstructionSet, Record
+from isakit.spec.parts import static_bits
 
 _ALL_BITS = 4
 """Static bits of an operand up to which every combination is looked at; of more, each bit alone."""
@@ -44,7 +45,7 @@ def words_of(form: Form) -> list[int]:
 
 
 def _varied(form: Form, base: int) -> Iterator[int]:
-    masks = [part.static_mask() & ~form.fixed.mask for part in form.parts.values()]
+    masks = [static_bits(part) & ~form.fixed.mask for part in form.parts.values()]
     for word in dict.fromkeys(base & ~mask | bits for mask in masks for bits in _combinations(mask)):
         if word != base and form.matches(word) and form.error(word) is None:
             yield word

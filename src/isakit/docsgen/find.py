@@ -10,6 +10,7 @@ from isakit.docsgen.instruction import instruction_page
 from isakit.docsgen.overview import registers_page, summary
 from isakit.formats.gxp_directives import GXP_DIRECTIVES
 from isakit.spec import InstructionSet, Record
+from isakit.spec.parts import accepted_text
 
 
 def records_named(isas: Sequence[InstructionSet], name: str) -> list[tuple[InstructionSet, Record]]:
@@ -90,7 +91,7 @@ def _inside(r: Record) -> Iterator[str]:
         yield f.layout.doc
         for name, part in f.parts.items():
             yield name
-            yield part.accepts()
+            yield accepted_text(part)
             yield from spellings(part) or ()
     yield from (str(ref) for ref in (r.ref, *r.see))
 

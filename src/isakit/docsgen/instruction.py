@@ -13,6 +13,7 @@ from isakit.docsgen.figures import rates, usage
 from isakit.docsgen.pseudocode import example_word, operations, pseudocode
 from isakit.errors import NotModelled
 from isakit.spec import Enum, Field, Form, InstructionSet, Record
+from isakit.spec.parts import accepted_text, possible_bits
 
 _VALUES = 32
 """An operand with at most this many named values has them listed."""
@@ -101,7 +102,7 @@ def _operands(record: Record) -> Iterator[str]:
     for form in record.forms:
         for name, part in form.parts.items():
             texts = spellings(part)
-            text = " ".join(f"`{t}`" for t in texts) if texts else _cell(part.accepts())
+            text = " ".join(f"`{t}`" for t in texts) if texts else _cell(accepted_text(part))
             if text and text != "nothing":
                 accepted.setdefault(name, {})[text] = None
     if not accepted:
@@ -133,9 +134,9 @@ def _form(isa: InstructionSet, record: Record, form: Form, number: int, pictures
     fixed = form.fixed.mask
     yield f"| {_bits(fixed, unit_bits)} | opcode | {_gathered(form.fixed.value, fixed):#x} |"
     for name, part in form.parts.items():
-        mask = part.possible() & ~fixed
+        mask = possible_bits(part) & ~fixed
         if mask:
-            yield f"| {_bits(mask, unit_bits)} | {name} | {_values(part) or _cell(part.accepts())} |"
+            yield f"| {_bits(mask, unit_bits)} | {name} | {_values(part) or _cell(accepted_text(part))} |"
     if form.ignored & ~fixed & ~form.possible:
         yield f"| {_bits(form.ignored & ~fixed & ~form.possible, unit_bits)} | | no effect |"
     yield ""

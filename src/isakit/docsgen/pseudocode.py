@@ -18,6 +18,7 @@ from isakit.sem.trace import Effect
 from isakit.sem.value import Table, Value, on, postorder
 from isakit.spec import Form, InstructionSet
 from isakit.spec.fields import Field
+from isakit.spec.parts import possible_bits, static_bits
 
 _INFIX = {"mul": ("*", 7), "udiv": ("/", 7), "add": ("+", 6), "sub": ("-", 6), "shl": ("<<", 5), "lshr": (">>", 5),
           "and": ("&", 4), "xor": ("^", 3), "or": ("|", 2), "eq": ("==", 1), "ult": ("<", 1),
@@ -52,7 +53,7 @@ def example_word(form: Form) -> int:
     for name, part in form.parts.items():
         if name in form.control:
             continue
-        free = part.possible() & ~part.static_mask() & ~form.fixed.mask & ~word
+        free = possible_bits(part) & ~static_bits(part) & ~form.fixed.mask & ~word
         low = max((free & -free).bit_length() - 1, 0)
         other = word | number << low & free
         if other != word and form.matches(other) and form.error(other) is None:

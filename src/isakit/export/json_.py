@@ -14,9 +14,7 @@ from isakit.json_text import JsonObject
 from isakit.sem.semantics import traced
 from isakit.sem.value import Value
 from isakit.spec.fields import Bits, Field
-from isakit.spec.parts import Part
-from isakit.spec.parts.choices import Choice
-from isakit.spec.parts.template import Template
+from isakit.spec.parts import Choice, Part, Template, accepted_text, error_of, possible_bits, text_of
 from isakit.spec.record import Form, Record
 
 FORMAT = "isakit-isa 1"
@@ -122,7 +120,7 @@ _MOST_VALUES = 5
 
 def _part(part: Part) -> JsonObject:
     """Describe an operand: kind, bits, accepted texts, parts if it has some, all texts if they are few."""
-    out: JsonObject = {"kind": type(part).__name__, "bits": hex(part.possible()), "accepts": part.accepts()}
+    out: JsonObject = {"kind": type(part).__name__, "bits": hex(possible_bits(part)), "accepts": accepted_text(part)}
     field = getattr(part, "field", None)
     if isinstance(field, Field):
         out["field"] = _field(field)
@@ -139,10 +137,10 @@ def _part(part: Part) -> JsonObject:
         ]
     elif isinstance(part, Template):
         out["holes"] = {name: _part(p) for name, p in part.holes.items()}
-    elif not part.addressed and 0 < part.possible().bit_count() <= _MOST_VALUES:
+    elif not part.addressed and 0 < possible_bits(part).bit_count() <= _MOST_VALUES:
         from isakit.export.texts import subsets
 
-        out["texts"] = [part.text(w) if part.error(w) is None else None for w in subsets(part.possible())]
+        out["texts"] = [text_of(part, w) if error_of(part, w) is None else None for w in subsets(possible_bits(part))]
     return out
 
 

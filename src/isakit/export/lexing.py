@@ -15,10 +15,7 @@ from isakit.instruction_sets import isa as instruction_set
 from isakit.json_text import JsonObject
 from isakit.registry import VARIANTS
 from isakit.spec.isa import View
-from isakit.spec.parts import Part
-from isakit.spec.parts.choices import Choice
-from isakit.spec.parts.numbers import Reg
-from isakit.spec.parts.template import Template
+from isakit.spec.parts import Choice, Part, Reg, Template, possible_bits, text_of
 
 _SIMPLE = re.compile(r"[A-Za-z_][\w.]*")
 _NUMBER = r"-?(?:0x[0-9a-fA-F]+|0b[01]+|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?f?)\b"
@@ -47,15 +44,15 @@ def words_of(isa: Isa) -> tuple[list[str], list[str], list[str]]:
                 visit(a.part)
         elif isinstance(part, Template):
             words.update(w for _, w, p in part.items if p is None and _SIMPLE.fullmatch(w))
-            for p in part.parts:
+            for p in part.children:
                 visit(p)
         elif isinstance(part, Reg):
             registers.update(re.sub(r"\d+.*", "", n) for n in part.texts if n and "[" not in n)
-        elif part.possible().bit_count() <= _TEXT_BITS and not part.addressed:
+        elif possible_bits(part).bit_count() <= _TEXT_BITS and not part.addressed:
             from isakit.export.texts import subsets
 
-            for w in subsets(part.possible()):
-                words.update(t for t in part.text(w).replace(":", " ").split() if _SIMPLE.fullmatch(t))
+            for w in subsets(possible_bits(part)):
+                words.update(t for t in text_of(part, w).replace(":", " ").split() if _SIMPLE.fullmatch(t))
 
     for view in _views(isa):
         for form in view.forms:

@@ -22,9 +22,7 @@ from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER
 from isakit.sem.value import Value
 from isakit.spec.isa import Space
-from isakit.spec.parts import Part
-from isakit.spec.parts.numbers import Relative
-from isakit.spec.parts.template import Template
+from isakit.spec.parts import Part, Relative, Template, bound_value, error_of, possible_bits
 from isakit.spec.record import Form
 
 VERSION = "1.0"
@@ -169,13 +167,13 @@ class _Writer:
         if part is None:
             return EVERYTHING, ""
         if id(part) not in self._conditions:
-            mask = part.possible()
+            mask = possible_bits(part)
             always: list[int] = []
             cases: dict[object, tuple[list[int], PcodeStatements, str]] = {}
             for word in subsets(mask):
-                if part.error(word) is not None:
+                if error_of(part, word) is not None:
                     continue
-                guard = part.bind(word, BINDER)
+                guard = bound_value(part, word, BINDER)
                 if guard is None:
                     always.append(word)
                     continue
@@ -202,13 +200,13 @@ class _Writer:
             return ""
         tables = self.sizes[form.units]
         rows: list[str] = []
-        for word in subsets(part.possible()):
-            if part.error(word) is None:
-                name = str(part.bind(word, BINDER) or "")
+        for word in subsets(possible_bits(part)):
+            if error_of(part, word) is None:
+                name = str(bound_value(part, word, BINDER) or "")
                 body = f"{self.machine.operation(name)}();" if name else ""
                 if name == "exit":
                     body += " return [0:4];"
-                rows.append(tables.constructor((), cubes_of(part.possible(), [word]), body=body))
+                rows.append(tables.constructor((), cubes_of(possible_bits(part), [word]), body=body))
         return tables.table(rows)
 
     def _beside(self, tables: Tables, form: Form) -> list[tuple[Cubes, list[str], list[str]]]:
@@ -217,7 +215,7 @@ class _Writer:
         relative = None if part is None else next(_relatives(part), None)
         if part is None or relative is None:
             return [(EVERYTHING, [], [])]
-        rest = part.possible() & ~relative.field.mask
+        rest = possible_bits(part) & ~relative.field.mask
         target = self._relative(tables, relative)
         going = tables.table([tables.constructor((), EVERYTHING, hidden=[target],
                               body=f"if ({_TAKEN} == 0) goto <past>; goto {target}; <past>")])  # fmt: skip
@@ -225,7 +223,7 @@ class _Writer:
         taken: list[str] = []
         present: list[int] = []
         for word in subsets(rest):
-            bound = part.bind(word, BINDER)
+            bound = bound_value(part, word, BINDER)
             if bound is None:
                 absent.append(word)
                 continue
@@ -444,7 +442,7 @@ def _relatives(part: Part) -> Iterator[Relative]:
         if isinstance(p, Relative):
             yield p
         if isinstance(p, Template):
-            for inner in p.parts:
+            for inner in p.children:
                 yield from _relatives(inner)
 
 

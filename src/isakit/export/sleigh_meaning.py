@@ -20,7 +20,7 @@ from isakit.sem.semantics import BINDER, SymbolicBinder
 from isakit.sem.trace import Effect, Trace, current, tracing
 from isakit.sem.value import Value, concat, const, postorder
 from isakit.spec.fields import Bits, Field
-from isakit.spec.parts import Part
+from isakit.spec.parts import Part, bound_value, static_bits
 from isakit.spec.record import Form
 
 MOST_BITS = 10
@@ -112,7 +112,7 @@ class Meanings:
         for name, part in parts.items():
             found = self._classes_of(part)
             if found is None or all(c.kind[0] != "operand" for c in found):
-                selecting |= part.static_mask()
+                selecting |= static_bits(part)
             else:
                 classes[name] = found
         while True:
@@ -124,14 +124,14 @@ class Meanings:
                 break
             except _NotExpressible as e:  # stand-ins will not do for these operands
                 for name in e.names:
-                    selecting |= parts[name].static_mask()
+                    selecting |= static_bits(parts[name])
                     del classes[name]
         rows: list[tuple[Cubes, str]] = []
         for words, chosen, trace, read in cases.values():
             cubes = cubes_of(selecting, words)
             for name, c in chosen.items():
-                if len(c.words) < 1 << parts[name].static_mask().bit_count():
-                    cubes = both(cubes, cubes_of(parts[name].static_mask(), c.words))
+                if len(c.words) < 1 << static_bits(parts[name]).bit_count():
+                    cubes = both(cubes, cubes_of(static_bits(parts[name]), c.words))
             try:
                 rows.append((cubes, self._constructor(form, cubes, trace, chosen, read)))
                 self.said += 1
@@ -167,7 +167,7 @@ class Meanings:
             for name, part in form.parts.items():
                 if name in form.control:
                     continue
-                actual = part.bind(word, BINDER)
+                actual = bound_value(part, word, BINDER)
                 standing = name in chosen and chosen[name].kind[0] == "operand"
                 if standing and isinstance(actual, Value):
                     actual = Value("hole", actual.width, (), name)
@@ -189,13 +189,13 @@ class Meanings:
         """Return the ways in which a part may be bound, None if it depends on too many bits."""
         if id(part) in self._classes:
             return self._classes[id(part)]
-        mask = part.static_mask()
+        mask = static_bits(part)
         if mask.bit_count() > MOST_BITS:
             return None
         found: dict[tuple[Any, ...], list[int]] = {}
         for word in subsets(mask):
             try:
-                bound = part.bind(word, BINDER)
+                bound = bound_value(part, word, BINDER)
                 if isinstance(bound, Value) and bound.uniform:
                     kind: tuple[Any, ...] = ("other", canonical([], [bound]))
                 elif hasattr(bound, "read") or hasattr(bound, "write"):
@@ -376,19 +376,19 @@ class _Fixing(SymbolicBinder):
 
 def _bound(part: Part, c: _Class) -> tuple[int, list[tuple[int, Any]]]:
     """Return the operand for all bits that select its position; the mask of these comes first."""
-    mask = part.static_mask()
+    mask = static_bits(part)
     trial = _Fixing(0)
     for word in c.words:
-        part.bind(word, trial)
+        bound_value(part, word, trial)
     words = [w | more for w in c.words for more in subsets(trial.fixed & ~mask)]
-    return mask | trial.fixed, [(w, part.bind(w, _Fixing(w))) for w in words]
+    return mask | trial.fixed, [(w, bound_value(part, w, _Fixing(w))) for w in words]
 
 
 class _Search:
     """Finds bits of a word in which every operand is of its class, where other bits (`given`) are chosen."""
 
     def __init__(self, given: int, parts: Mapping[str, Part], chosen: Mapping[str, _Class]) -> None:
-        masks = {n: parts[n].static_mask() for n in chosen}
+        masks = {n: static_bits(parts[n]) for n in chosen}
         self.options: list[tuple[int, list[int]]] = []
         self.shared = 0
         for name, c in chosen.items():  # words that differ in bits of this operand alone are the same here

@@ -14,12 +14,23 @@ from isakit.codec import Decoder, Stream, tokenize
 from isakit.errors import AsmError, IsakitError
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
-from isakit.spec.parts import Part
-from isakit.spec.parts.base import Bitless
-from isakit.spec.parts.choices import Choice
-from isakit.spec.parts.compose import Dependent
-from isakit.spec.parts.numbers import Imm, Reg, Relative
-from isakit.spec.parts.template import Template
+from isakit.spec.parts import (
+    Bitless,
+    Choice,
+    Dependent,
+    Imm,
+    Numbered,
+    Part,
+    Reg,
+    Relative,
+    Silent,
+    Template,
+    claimed_bits,
+    error_of,
+    possible_bits,
+    readings,
+    text_of,
+)
 from isakit.spec.record import Form
 
 TABLE_BITS = 14
@@ -223,13 +234,13 @@ class Model:
 
     def _text(self, part: Part) -> Node:
         if isinstance(part, Bitless):
-            return FixedText(part.text(0))
+            return FixedText(text_of(part, 0))
         if isinstance(part, Relative):
             form = "+d" if part.as_distance else "#x"
             return NumberText(part.field, part.signed, part.scale, form, "", not part.as_distance, part.modulus)
         if not part.addressed and _small(part):
-            return self._tabulated(part, part.text)
-        if type(part).text is Imm.text and isinstance(part, Imm):
+            return self._tabulated(part, lambda w: text_of(part, w))
+        if isinstance(part, Imm):
             return NumberText(part.field, part.signed, part.scale, part.form, part.prefix)
         if isinstance(part, Template):
             nodes = tuple(FixedText(token) if p is None else self.text(p) for _, token, p in part.items)
@@ -242,7 +253,7 @@ class Model:
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
 
     def _tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
-        mask = part.possible()
+        mask = possible_bits(part)
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:
             return FixedText(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
@@ -285,20 +296,20 @@ class Model:
         return self._once(self._errors, part, self._error)
 
     def _error(self, part: Part) -> Node:
-        if type(part).error is Part.error:
-            return NO
         if isinstance(part, Bitless):
-            return YES if part.error(0) is not None else NO
+            return YES if error_of(part, 0) is not None else NO
+        if isinstance(part, (Silent, Imm, Numbered)):
+            return NO
         if _small(part):
-            return self._tabulated(part, lambda w: int(part.error(w) is not None))
+            return self._tabulated(part, lambda w: int(error_of(part, w) is not None))
         if isinstance(part, Reg):
-            return self._tabulated(part, lambda w: int(part.error(w) is not None))
+            return self._tabulated(part, lambda w: int(error_of(part, w) is not None))
         if isinstance(part, Choice):
             return self._select(part, self.error, YES)
         if isinstance(part, Dependent):
             return self._switch(part, self.error)
         if isinstance(part, Template):
-            return _any([self.error(p) for p in part.parts])
+            return _any([self.error(p) for p in part.children])
         raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
 
     def claimed(self, part: Part) -> Node:
@@ -307,7 +318,7 @@ class Model:
 
     def _claimed(self, part: Part) -> Node:
         if isinstance(part, Bitless):
-            return Mask(part.claimed(0))
+            return Mask(claimed_bits(part, 0))
         if isinstance(part, Choice):
             cases: list[tuple[Bits, Bits | None, Node]] = []
             for a in part.alternatives:
@@ -317,13 +328,13 @@ class Model:
                 cases.append((a.when, a.unless, _any(own)))
             return Select(tuple(cases), NO)
         if isinstance(part, Template):
-            return _any([self.claimed(p) for p in part.parts])
+            return _any([self.claimed(p) for p in part.children])
         if isinstance(part, (Imm, Reg)):
             return Mask(part.field.mask)
         if isinstance(part, Dependent) and not _small(part):
             return self._switch(part, self.claimed)
-        if part.possible().bit_count() <= TABLE_BITS:
-            return self._tabulated(part, part.claimed)
+        if possible_bits(part).bit_count() <= TABLE_BITS:
+            return self._tabulated(part, lambda w: claimed_bits(part, w))
         raise CannotExport(f"{type(part).__name__} claims bits in a way that cannot be told without the library")
 
     # --- whether a shorter form has the same text -------------------------------------------------------------------
@@ -348,7 +359,7 @@ class Model:
             else:
                 needed.append(self.readable(part, other))
         for part in shorts.values():
-            if isinstance(part, str) or not any(k == 0 for k, _ in part.parse(Stream([]), 0)):
+            if isinstance(part, str) or not any(k == 0 for k, _ in readings(part, Stream([]), 0)):
                 return NO
         return _all(needed)
 
@@ -396,12 +407,12 @@ class Model:
 
     def _reads(self, part: Part, other: Part) -> Node:
         if isinstance(part, Bitless):
-            return YES if _can_read(other, part.text(0)) else NO
+            return YES if _can_read(other, text_of(part, 0)) else NO
         if not part.addressed and _small(part):
             known: dict[str, int] = {}
 
             def reads(word: int) -> int:
-                text = part.text(word)
+                text = text_of(part, word)
                 if text not in known:
                     known[text] = int(_can_read(other, text))
                 return known[text]
@@ -428,10 +439,10 @@ class Model:
 
     def _probed(self, part: Part, other: Part) -> Node:
         """Return NO if no text of a few hundred words is read; parts of different kinds that read each other raise."""
-        mask = part.possible()
+        mask = possible_bits(part)
         for k in range(300):
             word = (k * 0x9E3779B97F4A7C15F39CC0605CEDC835) & mask
-            if _can_read(other, part.text(word)):
+            if _can_read(other, text_of(part, word)):
                 raise CannotExport(f"{type(other).__name__} reads some of what {type(part).__name__} prints")
         return NO
 
@@ -448,7 +459,7 @@ def alternatives(part: Part) -> Iterator[Part]:
 def _small(part: Part) -> bool:
     """Return true if a part becomes a table."""
     made = isinstance(part, (Template, Choice))
-    return part.possible().bit_count() <= (JOINED_BITS if made else TABLE_BITS)
+    return possible_bits(part).bit_count() <= (JOINED_BITS if made else TABLE_BITS)
 
 
 def subsets(mask: int) -> Iterator[int]:
@@ -487,7 +498,7 @@ def _can_read(part: Part, text: str) -> bool:
         tokens = tokenize(text)
     except AsmError:
         return False
-    return any(k == len(tokens) for k, _ in part.parse(Stream(tokens), 0))
+    return any(k == len(tokens) for k, _ in readings(part, Stream(tokens), 0))
 
 
 def _fits(node: Node, part: Imm, other: Imm) -> Node:

@@ -36,6 +36,7 @@ from isakit.formats.gxp import (
     VertexVaryings,
 )
 from isakit.formats.gxp_outputs import output_words
+from isakit.spec.parts import Choice, Hidden, Part, Template, text_of
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -94,7 +95,7 @@ def code_facts(primary: Program | None, secondary: Program | None) -> CodeFacts:
 
 
 def _text(i: Instruction, part: str) -> str:
-    return i.form.parts[part].text(i.word) if i.form is not None and part in i.form.parts else ""
+    return text_of(i.form.parts[part], i.word) if i.form is not None and part in i.form.parts else ""
 
 
 _REGISTER = re.compile(r"(r|pa|sa)(\d+)\b")
@@ -107,7 +108,7 @@ def _reached(i: Instruction) -> list[tuple[str, int]]:
     repeats = re.search(r"\brepeat (\d+)", i.text)
     more = int(repeats[1]) if repeats else 1
     for name, part in i.form.parts.items():
-        m = _REGISTER.match(part.text(i.word))
+        m = _REGISTER.match(text_of(part, i.word))
         if m is None:
             continue
         width = 2 if _doubled(part, i.word) else 1
@@ -120,12 +121,11 @@ def _reached(i: Instruction) -> list[tuple[str, int]]:
     return out
 
 
-def _doubled(part: Any, word: int) -> bool:
-    for _ in range(4):
-        if hasattr(part, "register"):
-            return bool(part.register and part.register.double)
-        part = part.pick(word) if hasattr(part, "pick") else getattr(part, "part", None)
-    return False
+def _doubled(part: Part | None, word: int) -> bool:
+    while isinstance(part, Hidden | Choice):
+        part = part.part if isinstance(part, Hidden) else part.pick(word)
+    place = part.register.place if isinstance(part, Template) and part.register is not None else None
+    return bool(getattr(place, "double", False))
 
 
 # --- inputs of fragment programs -------------------------------------------------------------------------------------

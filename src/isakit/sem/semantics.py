@@ -8,6 +8,7 @@ from isakit.errors import NotModelled
 from isakit.sem.trace import Trace, tracing
 from isakit.sem.value import Value, const, param
 from isakit.spec.fields import Field
+from isakit.spec.parts import bound_value
 from isakit.spec.record import Form
 
 
@@ -46,7 +47,7 @@ def traced(form: Form, word: int) -> Trace:
     record = form.record
     if record is None or record.semantics is None:
         raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
-    bound = {name: p.bind(word, BINDER) for name, p in form.parts.items() if name not in form.control}
+    bound = {name: bound_value(p, word, BINDER) for name, p in form.parts.items() if name not in form.control}
     with tracing() as trace:
         record.semantics(**bound, **form.constants)
     return trace
@@ -57,7 +58,7 @@ def bind_control(form: Form, name: str, word: int) -> Any:
     part = form.parts.get(name)
     if part is None:
         return None
-    return part.bind(word, BINDER)
+    return bound_value(part, word, BINDER)
 
 
 def fields_of(form: Form, word: int, fields: tuple[Any, ...]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from isakit.errors import DefinitionError
 from isakit.spec.fields import Bits
+from isakit.spec.parts import possible_bits
 from isakit.spec.parts.base import Part
 from isakit.spec.record import Form, Record
 
@@ -104,9 +105,9 @@ def _check_syntax(form: Form, where: str) -> None:
 
 def _check_bits(form: Form, where: str) -> None:
     for name, part in form.parts.items():
-        both = part.possible() & form.fixed.mask
+        both = possible_bits(part) & form.fixed.mask
         # A selector may repeat a fixed bit; a part that is nothing but fixed bits is a mistake.
-        if part.possible() and part.possible() == both:
+        if possible_bits(part) and possible_bits(part) == both:
             raise DefinitionError(f"{where}: part {name!r} only uses bits that are fixed ({both:#x})")
     accounted = form.fixed.mask & form.ignored
     if accounted:

@@ -347,6 +347,30 @@ def key_of(value: Any) -> Any:
     return value.key if isinstance(value, Operand) else value
 
 
+def accesses(
+    operand: Operand | None, output: bool, outputs: frozenset[str] = frozenset()
+) -> tuple[list[Register], list[Register]]:
+    """Return (registers read, registers written) of an operand that is a result (`output`) or a source.
+
+    What forms the address of a result is read. Operands of a group that have names are results where these are in
+    `outputs`.
+    """
+    if isinstance(operand, Register):
+        address = [operand.index_register.alone] if operand.index_register is not None else []
+        return (address, [operand.alone]) if output else ([operand.alone, *address], [])
+    if isinstance(operand, Memory):
+        read = [r.alone for r in (operand.base, operand.index) if r is not None]
+        return read, read[:1] if operand.post_increment and operand.base is not None else []
+    if isinstance(operand, CodeAddress):
+        operand = operand.condition
+    if isinstance(operand, Condition):
+        return ([operand.register.alone] if operand.register is not None else []), []
+    if isinstance(operand, Compound):
+        both = [accesses(o, o.name in outputs if o.name else output, outputs) for o in operand.operands]
+        return [r for reads, _ in both for r in reads], [w for _, writes in both for w in writes]
+    return [], []
+
+
 __all__ = [
     "CodeAddress",
     "Compound",
@@ -357,5 +381,6 @@ __all__ = [
     "Operand",
     "Register",
     "SpecialRegister",
+    "accesses",
     "key_of",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from isakit.errors import AsmError, DefinitionError
+from isakit.spec.parts import error_of, possible_bits, readings, static_bits, text_of
 from isakit.spec.parts.base import Part
 from isakit.spec.record import Form
 from isakit.spec.tokens import Stream, tokenize
@@ -13,9 +14,9 @@ from isakit.spec.tokens import Stream, tokenize
 
 def check_reading(name: str, part: Part, form: Form, where: str) -> None:
     """Raise DefinitionError for an operand that prints a text it does not read as the same."""
-    for bits in _samples(part.possible() | part.static_mask()):
+    for bits in _samples(possible_bits(part) | static_bits(part)):
         word = bits & ~form.fixed.mask | form.fixed.value
-        text = part.text(word) if part.error(word) is None else ""
+        text = text_of(part, word) if error_of(part, word) is None else ""
         if text and not _reads(part, word, text):
             raise DefinitionError(f"{where}: part {name!r} prints {text!r}, which it does not read")
 
@@ -33,5 +34,5 @@ def _reads(part: Part, word: int, text: str) -> bool:
         stream = Stream(tokenize(text))
     except AsmError:
         return False
-    found = (b for k, b in part.parse(stream, 0) if k == len(stream))
-    return any(part.text(word & ~b.mask | b.value) == text for b in found)
+    found = (b for k, b in readings(part, stream, 0) if k == len(stream))
+    return any(text_of(part, word & ~b.mask | b.value) == text for b in found)

@@ -11,11 +11,27 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field, where
-from isakit.spec.parts import Context, Part, needs_set
+from isakit.spec.parts import (
+    Context,
+    Part,
+    accepted_text,
+    claimed_bits,
+    error_of,
+    needs_set,
+    never_fails,
+    possible_bits,
+    resolved,
+    static_bits,
+    static_word,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from isakit.spec.parts.reading import Reader
 
 
 class Status(StrEnum):
@@ -164,7 +180,7 @@ class Form:
         """All bits some part may claim."""
         out = 0
         for p in self.parts.values():
-            out |= p.possible()
+            out |= possible_bits(p)
         return out
 
     @cached_property
@@ -178,7 +194,7 @@ class Form:
         out = 0
         for name, p in self.parts.items():
             if name not in self.control:
-                out |= p.static_mask()
+                out |= static_bits(p)
         return out
 
     def static_word(self, word: int) -> int:
@@ -186,18 +202,18 @@ class Form:
         out = 0
         for name, p in self.parts.items():
             if name not in self.control:
-                out |= p.static_word(word)
+                out |= static_word(p, word)
         return out
 
     @cached_property
-    def readers(self) -> list[tuple[Part | None, frozenset[str] | None]]:
-        """What reads the items of the syntax, without those that are never written.
+    def readers(self) -> list[tuple[Reader | None, frozenset[str] | None]]:
+        """The functions that read the items of the syntax, without those that are never written.
 
-        Each is a part (None: a word and no more) with the tokens it begins with, None where it may be left out.
+        Each (None: a word and no more) is with the tokens that its item begins with, None where it may be left out.
         """
-        from isakit.spec.parts import Literal, Nothing, starts
+        from isakit.spec.parts import Literal, Nothing, reader, start_words
 
-        out: list[tuple[Part | None, frozenset[str] | None]] = []
+        out: list[tuple[Reader | None, frozenset[str] | None]] = []
         for item in self.syntax:
             part = self.parts[item[1:-1]] if item[0] == "{" else None
             if part is None:
@@ -205,8 +221,8 @@ class Form:
             elif type(part) is Literal and part.is_word:
                 out.append((None, frozenset({part.words, *part.aliases})))
             elif type(part) is not Nothing:
-                words = starts(part)
-                out.append((part, None if words is None or "" in words else words))
+                words = start_words(part)
+                out.append((reader(part), None if words is None or "" in words else words))
         return out
 
     @cached_property
@@ -234,7 +250,7 @@ class Form:
             if r.when.holds(word):
                 return r.error
         for p in self._refusing:
-            e = p.error(word)
+            e = error_of(p, word)
             if e is not None:
                 return e
         return None
@@ -242,13 +258,13 @@ class Form:
     @cached_property
     def _refusing(self) -> list[Part]:
         """The parts for which some words are errors."""
-        return [p for p in self.parts.values() if p.error_source(lambda _: "?") != "None"]
+        return [p for p in self.parts.values() if not never_fails(p)]
 
     def claimed(self, word: int) -> int:
         """The bits that the fixed bits and the parts account for."""
         out = self.fixed.mask
         for p in self.parts.values():
-            out |= p.claimed(word)
+            out |= claimed_bits(p, word)
         return out
 
     def unexplained(self, word: int) -> int:
@@ -269,14 +285,14 @@ class Form:
             name = item[1:-1]
             t = item
             if item[0] == "{":
-                t = texts[name] if texts and name in texts else self.parts[name].text(word, address)
+                t = texts[name] if texts and name in texts else text_of(self.parts[name], word, address)
             if t:
                 out.append(t)
         return join_words(out)
 
     def resolve(self, ctx: Context) -> Form:
         """The form in a context, with alternatives that do not exist there removed."""
-        parts = {n: p.resolve(ctx) for n, p in self.parts.items()}
+        parts = {n: resolved(p, ctx) for n, p in self.parts.items()}
         refusals = tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature)))
         if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
             return self
@@ -289,10 +305,10 @@ class Form:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Matches every canonical text of which this form may be a reading, and some others."""
-        from isakit.spec.parts import pattern
+        from isakit.spec.parts import pattern_of
         from isakit.spec.patterns import joined
 
-        items = (pattern(self.parts[i[1:-1]]) if i[0] == "{" else re.escape(i) for i in self.syntax)
+        items = (pattern_of(self.parts[i[1:-1]]) if i[0] == "{" else re.escape(i) for i in self.syntax)
         return re.compile(joined(items))
 
     @cached_property
@@ -307,8 +323,7 @@ class Form:
                 return part.mnemonics
             if isinstance(part, Choice):
                 return [m for a in part.alternatives for m in of(a.part)]
-            names = getattr(part, "mnemonics", None)
-            return list(names) if names else []
+            return []
 
         name = self._declared_parts.get("name")
         if name is not None:
@@ -326,7 +341,7 @@ def _made(part: Part | Later) -> Part:
 def _shown(form: Form) -> list[str]:
     """The syntax items of a form as words: the names of its parts, but for silent ones."""
     words = (i if i[0] != "{" else i[1:-1] for i in form.syntax)
-    return [w for w in words if w not in form.parts or form.parts[w].accepts() not in ("", "nothing")]
+    return [w for w in words if w not in form.parts or accepted_text(form.parts[w]) not in ("", "nothing")]
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -288,9 +288,7 @@ class _Declaration:
 # --- kinds of operands that every instruction set can use -------------------------------------------------------------
 
 
-def words(
-    *spellings: str | None, values: Sequence[Any] | None = None, on: str = "", cls: type[Enum] = Enum, **options: Any
-) -> Maker:
+def words(*spellings: str | None, values: Sequence[Any] | None = None, on: str = "", **options: Any) -> Maker:
     """Words for the values of letters, from 0 up; None where there is no such encoding.
 
     `values` is what the semantics gets (default: the words); `on` are the letters, where the syntax does not say them.
@@ -298,7 +296,7 @@ def words(
     meant = {n: (values[n] if values else w) for n, w in enumerate(spellings) if w is not None}
 
     def make(e: Encoding, letters: str = on) -> Enum:
-        return cls(e.field(letters), {n: spellings[n] or "" for n in meant}, meant if values else None, **options)
+        return Enum(e.field(letters), {n: spellings[n] or "" for n in meant}, meant if values else None, **options)
 
     return make
 

@@ -16,7 +16,7 @@ from isakit.asm.assembler import assembler
 from isakit.codec import Decoder, Instruction, tokenize
 from isakit.codec.build import joined
 from isakit.spec.fields import Bits
-from isakit.spec.parts import Nothing, Part
+from isakit.spec.parts import Nothing, Part, possible_bits, readings, text_of
 from isakit.spec.record import Form
 from isakit.spec.tokens import Stream
 from support.farm.campaign import Campaign, Wrong
@@ -68,7 +68,7 @@ def _forms(decoder: Decoder) -> list[Form]:
 def _groups(form: Form, bits: int) -> list[int]:
     """Masks without common bits: of operands, those that share bits together, and of all that no operand explains."""
     out: list[int] = []
-    for mask in (p.possible() & ~form.fixed.mask for p in form.parts.values()):
+    for mask in (possible_bits(p) & ~form.fixed.mask for p in form.parts.values()):
         for other in [g for g in out if g & mask]:
             out.remove(other)
             mask |= other
@@ -107,8 +107,8 @@ class Reader:
             part = form.parts[item[1:-1]] if item[0] == "{" else None
             if part is None:
                 words += " " + item
-            elif part.possible() or not isinstance(part, Nothing):
-                self.memos.append((words, part.possible(), {}, part))
+            elif possible_bits(part) or not isinstance(part, Nothing):
+                self.memos.append((words, possible_bits(part), {}, part))
                 words = ""
         self.end = words
 
@@ -149,9 +149,9 @@ class Reader:
 
 def _piece(part: Part, word: int, address: int) -> Piece:
     """What an operand prints of a word, and what the assembler makes of it."""
-    text = part.text(word, address)
+    text = text_of(part, word, address)
     tokens = tokenize(text)
-    ways = [b for n, b in part.parse(Stream(tokens, None, address, quick=True), 0) if n == len(tokens)]
+    ways = [b for n, b in readings(part, Stream(tokens, None, address, quick=True), 0) if n == len(tokens)]
     if not ways:
         raise Wrong(f"{text!r}, an operand of {word:#x}, cannot be read")
     padded = " " + text if text else ""

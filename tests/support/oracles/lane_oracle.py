@@ -27,6 +27,7 @@ from isakit.sem.semantics import BINDER, bind_control, fields_of, trace_of
 from isakit.sem.trace import Trace, control, tracing
 from isakit.spec import Bits, Choice, Form, Imm, Part, Reg, Template
 from isakit.spec.operands import Memory
+from isakit.spec.parts import bound_value, operand_of, static_bits
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_unit import TextureUnit
@@ -96,7 +97,7 @@ def start_for(form: Form, word: int, random: Random) -> Start:
     r = rng.integers(0, 1 << 32, shape, np.uint32)
     r = np.where(rng.random(shape) < 0.4, rng.choice(np.array(INTERESTING, np.uint32), shape), r)
     for part in (leaf for p in form.parts.values() for leaf in leaves(p, word)):
-        operand = part.operand(word) if isinstance(part, Template) else None
+        operand = operand_of(part, word) if isinstance(part, Template) else None
         if isinstance(operand, Memory) and operand.space[0] == "g" and operand.base is not None:
             place = np.where(rng.random(LANES) < 0.8, np.arange(LANES), 3)
             r[operand.base.index] = BASE + 16 * place
@@ -239,7 +240,7 @@ def _scalar_guard(part: Part, code: int) -> Any:
 
 
 def _compiled_guard(part: Part, code: int) -> Any:
-    guard = part.bind(code, BINDER)
+    guard = bound_value(part, code, BINDER)
     if guard is None:
         return None
     with tracing() as trace:
@@ -252,7 +253,7 @@ def executing_lanes(form: Form, word: int, start: Start) -> list[int]:
     part = form.parts.get("guard")
     if part is None or "guard" not in form.control:
         return list(range(LANES))
-    guard = _scalar_guard(part, word & part.static_mask())
+    guard = _scalar_guard(part, word & static_bits(part))
     if guard is None:
         return list(range(LANES))
     values = fields_of(form, word, guard.fields)

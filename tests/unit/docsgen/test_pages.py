@@ -11,6 +11,7 @@ from isakit import docsgen
 from isakit.codec.syntax import optional, spellings, syntax_line
 from isakit.docsgen.overview import summary
 from isakit.registry import VARIANTS
+from isakit.spec.parts import accepted_text, possible_bits
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def test_drawings_show_all_bits_and_all_operands(pages: Path) -> None:
                 rects = [e for e in drawing.iter() if e.tag.endswith("rect")]
                 assert len(rects) == form.units * next(iter(isa.records.variants.values())).unit_bits
                 shown = {n for e in drawing.iter() if e.tag.endswith("text") for n in (e.text or "").split("/")}
-                assert {n for n, p in form.parts.items() if p.possible() & ~form.fixed.mask} <= shown
+                assert {n for n, p in form.parts.items() if possible_bits(p) & ~form.fixed.mask} <= shown
                 digits = [e for e in drawing.iter() if e.tag.endswith("text") and e.get("font-size") == "12"]
                 assert len(digits) == form.fixed.mask.bit_count()
 
@@ -117,7 +118,7 @@ def test_syntax_lines_tell_what_may_be_left_out() -> None:
             for form in record.forms:
                 line = syntax_line(form)
                 for item, part in form.parts.items():
-                    if spellings(part) == [] and optional(part) and part.accepts() not in ("", "nothing"):
+                    if spellings(part) == [] and optional(part) and accepted_text(part) not in ("", "nothing"):
                         assert f"[{item}]" in line
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import struct
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from tests.unit.export.test_texts import words_of
 import isakit
 from isakit.export.c_header import c_header
 from isakit.export.texts import CannotExport, Model
-from isakit.spec.parts import Part
+from isakit.spec import Field, bits
+from isakit.spec.parts.base import OfField
 
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 pytestmark = [pytest.mark.compiler, pytest.mark.skipif(COMPILER is None, reason="no C compiler")]
@@ -105,12 +107,12 @@ def test_c_prints_the_corpus(tmp_path: Path, shared: Path) -> None:
 
 
 def test_what_cannot_be_told_is_named() -> None:
-    class WithBits(Part):
-        """An operand that says nothing about how it is made."""
+    @dataclass
+    class WithBits(OfField):
+        """A kind of operand that the export does not know."""
 
-        def possible(self) -> int:
-            return (1 << 20) - 1
+        field: Field
 
     model = Model(isakit.isa("vuc", "vp2").decoder())
     with pytest.raises(CannotExport, match="without the library"):
-        model.text(WithBits())
+        model.text(WithBits(bits(0, 19)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from isakit.errors import DefinitionError
 from isakit.sem.semantics import trace_of
 from isakit.sem.trace import write
-from isakit.spec import Bits, Enum, InstructionSet, Layout, Ref, Reg, Variant, bits, choice, make_form, when
+from isakit.spec import Bits, Enum, InstructionSet, Layout, Place, Ref, Reg, Variant, bits, choice, make_form, when
+from isakit.spec.operands import Register
 
 WORD = Layout("word", 1, Bits())
 REF = Ref("none", "nowhere")
@@ -20,24 +19,31 @@ def instruction_set() -> InstructionSet:
     return InstructionSet("toy", {"only": variant}, "for tests", lambda unit: 1, default_variant="only")
 
 
-@dataclass(frozen=True)
-class Aliased(Reg):
+NUMBER = bits(0, 3)
+
+
+class Aliased(Place):
     """The numbers 14 and 15 are another file: only they matter for what an instruction does."""
 
-    def static_mask(self) -> int:
-        return self.field.mask
+    def described(self, value, text, **more):
+        return Register("special" if value >= 14 else "r", value, text=text, **more)
 
-    def static_word(self, word: int) -> int:
-        value = self.field.get(word)
-        return self.field.put(value & 14) if value >= 14 else 0
+    def identity(self, operand):
+        return operand.key
 
-    def bind(self, word, b):
-        return "special" if self.field.get(word) >= 14 else "plain", b.param(self.field)
+    def selects(self, value):
+        return NUMBER.put(value & 14) if value >= 14 else 0
+
+    def bound(self, word, b):
+        return "special" if NUMBER.get(word) >= 14 else "plain", b.param(NUMBER)
+
+    def resolved(self, ctx):
+        return None
 
 
 def test_a_part_may_select_by_some_values_only():
     isa = instruction_set()
-    operand = Aliased(bits(0, 3), tuple(f"r{n}" for n in range(16)), access=lambda index: index)
+    operand = Reg(NUMBER, tuple(f"r{n}" for n in range(16)), lambda index: index, place=Aliased())
     other = choice(when({bits(4): 0}, operand), when({bits(4): 1}, Enum(bits(0, 3), {n: f"e{n}" for n in range(16)})))
     form = make_form(WORD, "go {dst} {kind}", {"dst": other, "kind": Enum(bits(5), {0: "", 1: "x"})}, {bits(6, 7): 1})
 

@@ -15,7 +15,7 @@ from isakit.arch.tesla.tesla import tesla
 from isakit.sem import Value, const, select
 from isakit.sem.fp import f32
 from isakit.sem.fp.core import F32, absolute, is_flushed_zero, negated
-from isakit.spec import Binder, Enum, Nothing, Ref, cases, choice, flag, when, words
+from isakit.spec import Nothing, Ref, cases, choice, flag, when, words
 
 _TBD = "5. TBD"
 _SEE = [Ref("tesla", "5.3")]
@@ -26,18 +26,6 @@ SAT_NAN_RULE = choice(
     when({}, Nothing(SAT_NAN_INPUTS), needs="gt200"),
     when({}, Nothing(NO_SAT_NAN)),
 )
-
-
-class UniformEnum(Enum):
-    """Named values that do not select a trace: bound to the field's value, the same in all lanes."""
-
-    static = False
-
-    def static_mask(self) -> int:
-        return 0
-
-    def bind(self, word: int, b: Binder) -> Any:
-        return b.param(self.field)
 
 
 def modified(source: Any, negate: bool = False, take_absolute: bool = False) -> Value:
@@ -170,7 +158,7 @@ def mad_f32(sat, dst, neg1, src1, src2, neg2, src3, rule, cdst=None):
 
 # --- comparison and selection -----------------------------------------------------------------------------------------
 
-FLOAT_CONDITIONS = words(*CONDITION_NAMES[:16], cls=UniformEnum)
+FLOAT_CONDITIONS = words(*CONDITION_NAMES[:16], uniform=True)
 """The outcomes that make a comparison true: bits less, equal, greater, unordered."""
 
 
@@ -254,7 +242,7 @@ _SUBR, _SUB, _MOV2 = 1, 2, 3
         long  quadop f32 {op0=op:d} {op1=op:e} {op2=op:f} {op3=op:g} {cdst} {dst} {lane} {src1=r1} {src2=r3} {fragment}
               1100 .... . .gg.phl ....... ....... ..  100 .dd eeff . ....... .. ..... .......
         """,
-        op=words("add", "subr", "sub", "mov2", cls=UniformEnum),
+        op=words("add", "subr", "sub", "mov2", uniform=True),
         lane=cases(
             {
                 "p=0": words("l0", "l1", "l2", "l3", values=[("lane", n) for n in range(4)], on="hl"),
@@ -290,4 +278,4 @@ def quadop(op0, op1, op2, op3, dst, lane, src1, src2, fragment, cdst=None):
     _finish(result, dst, cdst)
 
 
-__all__ = ["SAT_NAN_RULE", "UniformEnum", "modified", "saturated"]
+__all__ = ["SAT_NAN_RULE", "modified", "saturated"]

@@ -14,8 +14,7 @@ from isakit.arch.usse.forms import destination, form, word_source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select
-from isakit.spec import Enum, Field, Flag, Part, Ref
-from isakit.spec.parts.template import Template
+from isakit.spec import Enum, Field, Flag, Part, Ref, Template
 
 OPS4 = {0: "add", 1: "sub", 2: "min", 3: "max"}
 OPS2 = {0: "add", 1: "sub"}

@@ -11,7 +11,7 @@ from typing import Any
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import layout
 from isakit.arch.usse.float import quad_derivative
-from isakit.arch.usse.forms import PerRow, PredicatePart, destination, forms, source
+from isakit.arch.usse.forms import PerRow, destination, forms, predicate_operand, source
 from isakit.arch.usse.swizzles import swizzle
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
@@ -203,6 +203,9 @@ def _written(dst: Part) -> Choice:
     return choice(when({VTST.wben: 0}, Nothing()), when({VTST.wben: 1}, dst))
 
 
+_RESULT = Enum(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}, typed=predicate_operand)
+
+
 def _vtst(types: str) -> list[Form]:
     return _tests(
         "vtst",
@@ -211,7 +214,7 @@ def _vtst(types: str) -> list[Form]:
         types,
         dst=PerRow(_written, _dst(types)),
         default=NO_DESTINATION,
-        pdst=PredicatePart(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}),
+        pdst=_RESULT,
     )
 
 

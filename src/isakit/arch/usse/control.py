@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import UNEXPLORED, PredicatePart, form, source, word_source
+from isakit.arch.usse.forms import UNEXPLORED, form, predicate_operand, source, word_source
 from isakit.arch.usse.requests import (
     BASES,
     BRANCH,
@@ -264,11 +264,12 @@ def _kill_source(n: int) -> Choice:
             {KILL.op2: 1, KILL.cat: 3, KILL.special: 0},
             name="kill",
             default=0x6F0000000,
-            condition=PredicatePart(
+            condition=Enum(
                 KILL.pred,
                 {0: "", 1: "!p0", 2: "!p1", 3: "p0"},
                 {0: None, 1: (0, True), 2: (1, True), 3: (0, False)},
                 label="always",
+                typed=predicate_operand,
             ),
             src1=_kill_source(1),
             src2=_kill_source(2),

@@ -31,7 +31,7 @@ from isakit.arch.usse.swizzles import (
 from isakit.arch.usse.usse import usse
 from isakit.spec import Dependent, Enum, Field, Form, Part, Ref, Silent, Template, template
 from isakit.spec.operands import Compound
-from isakit.spec.parts import ILLEGAL
+from isakit.spec.parts import ILLEGAL, accepted_text
 from isakit.spec.table import combined
 
 OPERATIONS = (
@@ -112,7 +112,7 @@ def _half(name: str, kinds: tuple[str, ...], unified: bool, several: bool, vec4:
 
     spelling = " ".join(f"{{{n}}}" for n in ("dst", *sources))
     dst = _destination(name, unified, vec4, ty)
-    return template(spelling, Compound, make, hint=dst.accepts(), dst=dst, **sources)
+    return template(spelling, Compound, make, hint=accepted_text(dst), dst=dst, **sources)
 
 
 def _destination(name: str, unified: bool, vec4: bool, ty: str) -> Part:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from isakit.arch.usse.fields import ANY, OPCODE, PREDICATES, WORD
-from isakit.arch.usse.operands import Hidden, Span, dest_part, source_part, written_mask
+from isakit.arch.usse.operands import Span, dest_part, source_part, written_mask
 from isakit.arch.usse.places import DEST, DEST_NO_EXT, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, place
 from isakit.arch.usse.usse import SEED, SGX543
-from isakit.lean import cached_property
-from isakit.spec import Bits, Enum, Field, Flag, Form, Literal, Part, Refusal, bits, make_form, where
-from isakit.spec.operands import Condition, Operand, Register, key_of
-from isakit.spec.parts.base import all_values
+from isakit.spec import Enum, Field, Flag, Form, Hidden, Literal, Part, Refusal, bits, make_form, where
+from isakit.spec.operands import Condition, Operand, Register
 from isakit.spec.table import combined, filled
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
@@ -36,26 +34,15 @@ def condition(name: str) -> tuple[int, bool] | str | None:
     return int(name[-1]), name[0] == "!"
 
 
-@dataclass(frozen=True)
-class PredicatePart(Enum):
-    """A predicate register by its text: `!p0`, `p1.x`."""
-
-    def operand(self, word: int, address: int = 0) -> Operand | None:
-        text = self.text(word)
-        if not text or text == ANY:
-            return Condition(None, ANY, text=text) if text else None
-        name, _, channel = text.lstrip("!").partition(".")
-        register = Register("p", int(name[1:]), 1, text=name)
-        if channel:  # a result
-            return Register("p", register.index, 1, text=text, plain=name, channel=channel)
-        return Condition(register, "!" if text[0] == "!" else "", text=text)
-
-    @cached_property
-    def _all(self) -> dict[Any, list[Bits]]:
-        return all_values(self)
-
-    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        return self._all.get(key_of(value), ())
+def predicate_operand(text: str) -> Operand | None:
+    """Return the operand of a predicate's text: `!p0`, as a result `p1.x`."""
+    if not text or text == ANY:
+        return Condition(None, ANY, text=text) if text else None
+    name, _, channel = text.lstrip("!").partition(".")
+    register = Register("p", int(name[1:]), 1, text=name)
+    if channel:
+        return Register("p", register.index, 1, text=text, plain=name, channel=channel)
+    return Condition(register, "!" if text[0] == "!" else "", text=text)
 
 
 _EARLY = {
@@ -98,10 +85,10 @@ def _named(name: str | Part) -> str | Part:
     return Literal(name, aliases=(early,)) if isinstance(name, str) and early else name
 
 
-def predicate(field: Field, table: str) -> PredicatePart:
-    """The predicate part of a table of `PREDICATES`."""
+def predicate(field: Field, table: str) -> Enum:
+    """Return the predicate of a table of `PREDICATES`."""
     names = PREDICATES[table]
-    return PredicatePart(field, names, {v: condition(n) for v, n in names.items()}, label="always")
+    return Enum(field, names, {v: condition(n) for v, n in names.items()}, label="always", typed=predicate_operand)
 
 
 def repeat(field: Field) -> Enum:

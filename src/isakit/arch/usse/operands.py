@@ -6,16 +6,16 @@ Source: [usse] 2.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from isakit.arch.usse.places import NO_BITS, PlacePart, place
+from isakit.arch.usse.places import NO_BITS, Banked, place
 from isakit.arch.usse.registers import Destination, SourceOperand
 from isakit.arch.usse.swizzles import mask, swizzle
-from isakit.spec import Choice, Context, Dependent, Enum, Field, Nothing, Part, Template, choice, template, when
+from isakit.spec import Choice, Dependent, Enum, Field, Template, choice, template, when
 from isakit.spec.operands import Register
-from isakit.spec.parts import Binder
+from isakit.spec.parts import accepted_text, possible_bits, text_of
+from isakit.spec.parts.base import union
 
 Span = Callable[[int], int]
 """How many registers from the operand's on a word means."""
@@ -25,7 +25,7 @@ _MEANINGS = {"register": "register {}", "swizzle": "swizzle {}", "mask": "writes
 
 @cache
 def source_part(
-    at: PlacePart,
+    at: Banked,
     letters: Enum | None = None,
     neg: Field | None = None,
     abs: Field | None = None,
@@ -33,7 +33,7 @@ def source_part(
     span: Span | None = None,
 ) -> Template | Choice:
     """A source: register, swizzle, absolute value and negation; `ty` is the format of its elements."""
-    holes: dict[str, Any] = {"register": at}
+    holes: dict[str, Any] = {"register": at.part}
     spelling = "{register}"
     if letters is not None:
         holes["swizzle"] = letters
@@ -42,7 +42,7 @@ def source_part(
     def touched(word: int) -> Mapping[str, Any]:
         if span:
             return {"words": tuple(range(span(word)))}
-        read = letters.text(word) if letters is not None else "xyzw"[: 4 if at.double else 1]
+        read = text_of(letters, word) if letters is not None else "xyzw"[: 4 if at.double else 1]
         return {"words": _words(["xyzw".index(c) for c in read if c in "xyzw"], ty, at.internal(word))}
 
     def spelled(spelling: str, absolute: bool) -> Template:
@@ -55,7 +55,7 @@ def source_part(
             return SourceOperand(register, swizzle, neg, absolute, ty)
 
         facts = {"abs": True} if absolute else {}
-        hint = at.accepts()
+        hint = accepted_text(at.part)
         return template(spelling, Register, make, hint=hint, facts=facts, hints=touched, meanings=_MEANINGS, **holes)
 
     if abs is None:
@@ -68,7 +68,7 @@ def source_part(
 
 @cache
 def dest_part(
-    at: PlacePart,
+    at: Banked,
     unified: Enum | None = None,
     internal: Enum | None = None,
     ty: str = "f32",
@@ -81,7 +81,7 @@ def dest_part(
 
     def touched(word: int) -> Mapping[str, Any]:
         letters, inside = chosen(word), at.internal(word)
-        channels = (0,) if letters is None else letters.bind(word, None)  # type: ignore[arg-type]
+        channels = (0,) if letters is None else letters.values[letters.field.get(word)]  # type: ignore[index]
         # Most operations leave z and w of an f32 register pair alone.
         exact = inside or (ty == "f32" and max(channels, default=0) < 2 and not span)
         # Ten-bit elements are put together anew in the first register, whichever channels are written.
@@ -91,11 +91,11 @@ def dest_part(
     def make(register: Any, mask: tuple[int, ...] = (0,)) -> Destination:
         return Destination(register, mask, ty)
 
-    holes: dict[str, Any] = {"register": at}
+    holes: dict[str, Any] = {"register": at.part}
     if unified is not None and internal is not None:
-        holes["mask"] = Dependent(chosen, at.possible() | unified.possible() | internal.possible(), same=True)
+        holes["mask"] = Dependent(chosen, union(map(possible_bits, (at.part, unified, internal))), same=True)
     spelling = "{register}.{mask}" if "mask" in holes else "{register}"
-    return template(spelling, Register, make, hint=at.accepts(), hints=touched, meanings=_MEANINGS, **holes)
+    return template(spelling, Register, make, hint=accepted_text(at.part), hints=touched, meanings=_MEANINGS, **holes)
 
 
 def written_mask(field: Field, rule: str) -> tuple[Enum, Enum]:
@@ -119,25 +119,3 @@ def internal_source(
     fixed = isinstance(number, int)
     at = place(NO_BITS if fixed else number, None, (f"i{number if fixed else 0}",), role=role)
     return source_part(at, letters or swizzle(NO_BITS, ("xyzw",)), neg, abs)
-
-
-@dataclass(frozen=True)
-class Hidden(Nothing):
-    """A part that a view of the instruction set does not print: its bits show up as unexplained."""
-
-    part: Part = field(default_factory=Nothing)
-
-    def resolve(self, ctx: Context) -> Part:
-        return Hidden(part=self.part.resolve(ctx))
-
-    def static_mask(self) -> int:
-        return self.part.static_mask()
-
-    def static_word(self, word: int) -> int:
-        return self.part.static_word(word)
-
-    def bind(self, word: int, b: Binder) -> Any:
-        return self.part.bind(word, b)
-
-    def accepts(self) -> str:
-        return ""

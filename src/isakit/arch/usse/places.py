@@ -7,16 +7,15 @@ same register reached through another bank `sa4@r`. Source: [usse] 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from isakit.arch.usse.registers import Location, alias_index, indexed, offset
 from isakit.arch.usse.usse import SECONDARY
-from isakit.lean import cached_property
+from isakit.lean import cached_property, dataclass
 from isakit.sem import Value
-from isakit.spec import Bits, Context, Field, Part, Reg
+from isakit.spec import Context, Field, Place, Reg
 from isakit.spec.operands import Immediate as Number
 from isakit.spec.operands import Operand, Register, SpecialRegister
 from isakit.spec.parts import Binder
@@ -102,44 +101,49 @@ def _bank(bank: str, width: int, double: bool, alias: int, secondary: bool, tag:
 
 
 @dataclass(frozen=True, eq=False)
-class PlacePart(Reg):
-    """A register named by number and bank fields, made by `place`.
+class Banked(Place):
+    """The registers that a number and a bank name, made by `place`; the operand is `part`.
 
-    `table` has the meaning of every value of the field. `role` is what repetitions move it as.
+    `table` has the meaning of every value of both fields. `role` is what repetitions move the register as.
     """
 
-    table: tuple[Named, ...] = ()
-    number: Field = NO_BITS
-    selector: Field | None = None
-    banks: tuple[str, ...] = ()
-    double: bool = False
-    alias: int = 0
-    role: str = "dst"
-    secondary: bool = False
-    tag: bool = False
-    own = frozenset({"via"})
+    table: tuple[Named, ...]
+    number: Field
+    selector: Field | None
+    banks: tuple[str, ...]
+    double: bool
+    alias: int
+    role: str
+    secondary: bool
+    tag: bool
 
-    def resolve(self, ctx: Context) -> Part:
-        if SECONDARY not in ctx.features or self.secondary:
-            return self
-        more = {"double": self.double, "alias": self.alias, "role": self.role, "tag": self.tag}
-        return place(self.number, self.selector, self.banks, secondary=True, **more)
+    @cached_property
+    def part(self) -> Reg:
+        """The operand."""
+        unified = ", ".join(f"{b}N" for b in self.banks if b in UNIFIED)
+        hint = f"a register ({unified}, i0..i3 ...)" if unified else "an internal register i0 .. i3 with swizzle"
+        names, own = _texts(self.table), frozenset({"via"})
+        return Reg(self.field, names, lambda index: index, hint=hint, mark="#", own=own, place=self)
 
-    def meant(self, word: int) -> Named:
-        """What the word selects."""
-        return self.table[self.field.get(word)]
+    @cached_property
+    def field(self) -> Field:
+        """The bits of number and bank."""
+        return self.number + self.selector if self.selector else self.number
 
     def internal(self, word: int) -> bool:
-        """Whether the operand is an internal register."""
-        return self.meant(word).kind == "internal"
+        """Return true if the operand is an internal register."""
+        return self.table[self.field.get(word)].kind == "internal"
 
-    # Names may go on after the first word, be followed by a dot, or be numbers that can be written otherwise.
-    starts = needed_words = Part.starts
-    pattern = Part.pattern
+    def resolved(self, ctx: Context) -> Reg | None:
+        """Return the register as it is in a secondary program, where all unified banks are sa."""
+        if SECONDARY not in ctx.features or self.secondary:
+            return None
+        more = {"double": self.double, "alias": self.alias, "role": self.role, "tag": self.tag}
+        return place(self.number, self.selector, self.banks, secondary=True, **more).part
 
-    def described(self, word: int, text: str, *, words: tuple[int, ...] = (0,), **more: Any) -> Operand:
-        """The register as an operand with this text, of which the 32-bit registers `words` are meant."""
-        at = self.meant(word)
+    def described(self, value: int, text: str, *, words: tuple[int, ...] = (0,), **more: Any) -> Operand:
+        """Return the operand with this text, of which the 32-bit registers `words` are meant."""
+        at = self.table[value]
         if at.kind in ("immediate", "constant"):
             more.pop("partial", None)
         if at.kind == "immediate":
@@ -152,35 +156,22 @@ class PlacePart(Reg):
         added = Register("idx", at.via, 32, text=f"idx{at.via}") if at.via else None
         return Register(at.file, at.index, width, text=text, plain=at.text, words=words, index_register=added, **more)
 
-    @cached_property
-    def _by_content(self) -> dict[Any, Bits]:
-        """The bits of what registers and numbers are, the first encoding of each."""
-        out: dict[Any, Bits] = {}
-        for v, at in enumerate(self.table):
-            key = at.index if at.kind == "immediate" else (at.file, at.index, at.via)
-            out.setdefault(key, Bits(self.field.mask, self.field.put(v)))
-        return out
+    def identity(self, operand: Operand) -> Any:
+        """Return file, number and index register of a register, or the number."""
+        if isinstance(operand, Register):
+            return operand.file, operand.index, operand.index_register.index if operand.index_register else 0
+        return operand.value if isinstance(operand, Number) else None
 
-    def put(self, value: Any, address: int = 0) -> Sequence[Bits]:
-        found = None
-        if isinstance(value, Register):
-            via = value.index_register.index if value.index_register else 0
-            found = self._values.get(value.plain) or self._by_content.get((value.file, value.index, via))
-        elif isinstance(value, Number):
-            found = self._by_content.get(value.value)
-        return (found,) if found is not None else ()
+    def selects(self, value: int) -> int:
+        """Return the bits of the bank; of the number only what says internal or which bank is indexed."""
+        top = (1 << self.number.width) - 1
+        told = {"internal": top & ~3, "indexed": top & ~(top >> 2), "constant": 64, "global": 64}
+        number = self.number.put(told.get(self.table[value].kind, 0) & top)
+        return (self.selector.mask if self.selector else 0) | number
 
-    def static_mask(self) -> int:
-        return self.field.mask
-
-    def static_word(self, word: int) -> int:
-        """Bank bits; of the number only what says internal or which bank is indexed."""
-        kind, top = self.meant(word).kind, (1 << self.number.width) - 1
-        told = {"internal": top & ~3, "indexed": top & ~(top >> 2), "constant": 64, "global": 64}.get(kind, 0)
-        return word & ((self.selector.mask if self.selector else 0) | self.number.put(told & top))
-
-    def bind(self, word: int, b: Binder) -> Location:
-        at, double = self.meant(word), int(self.double)
+    def bound(self, word: int, b: Binder) -> Location:
+        """Return where the operand lives."""
+        at, double = self.table[self.field.get(word)], int(self.double)
         number: Value = b.param(self.number) if self.number.width else b.const(at.index >> 2, 32)
         if at.kind == "internal":
             return Location("internal", "i", alias_index(number, self.role))
@@ -206,8 +197,8 @@ def place(
     role: str = "dst",
     secondary: bool = False,
     tag: bool = False,
-) -> PlacePart:
-    """A register named by number and bank.
+) -> Banked:
+    """Return the registers named by number and bank.
 
     Args:
         number: the field of its number.
@@ -220,24 +211,7 @@ def place(
         tag: internal registers are written `i0@r`, where i0 alone would mean another field.
     """
     table = _table(number.width, banks, double, alias, secondary, tag)
-    unified = ", ".join(f"{b}N" for b in banks if b in UNIFIED)
-    hint = f"a register ({unified}, i0..i3 ...)" if unified else "an internal register i0 .. i3 with swizzle"
-    return PlacePart(
-        number + selector if selector else number,
-        _texts(table),
-        lambda index: index,
-        hint=hint,
-        mark="#",
-        table=table,
-        number=number,
-        selector=selector,
-        banks=banks,
-        double=double,
-        alias=alias,
-        role=role,
-        secondary=secondary,
-        tag=tag,
-    )
+    return Banked(table, number, selector, banks, double, alias, role, secondary, tag)
 
 
 @cache

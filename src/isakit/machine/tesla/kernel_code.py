@@ -12,7 +12,7 @@ from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER, bind_control, fields_of, trace_of
 from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import uniform_number
-from isakit.spec import Part
+from isakit.spec.parts import Part, bound_value, static_bits
 from isakit.spec.record import Form
 
 _compiled: dict[Trace, CompiledTrace] = {}
@@ -86,14 +86,14 @@ def _guard_of(form: Form, word: int) -> CompiledTrace | bool | None:
     part = form.parts.get("guard")
     if part is None or "guard" not in form.control:
         return None
-    key = id(part), word & part.static_mask()
+    key = id(part), word & static_bits(part)
     if key not in _guards:
         _guards[key] = part, _compiled_guard(part, word)
     return _guards[key][1]
 
 
 def _compiled_guard(part: Part, word: int) -> CompiledTrace | bool | None:
-    guard = part.bind(word, BINDER)
+    guard = bound_value(part, word, BINDER)
     if guard is None:
         return None
     holds = guard.holds()

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from isakit.arch.usse.arithmetic import Rules, using
 from isakit.arch.usse.float import VDP
-from isakit.arch.usse.operands import Hidden
+from isakit.arch.usse.places import Banked
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import CompiledTrace, compile_trace
 from isakit.errors import NotModelled
 from isakit.lean import cached_property
 from isakit.sem.semantics import bind_control, trace_of, traced
 from isakit.sem.value import postorder
-from isakit.spec import Choice, Form, Status
+from isakit.spec import Choice, Form, Hidden, Part, Status, Template
 
 _compiled: dict[tuple[Form, int, Rules], CompiledTrace] = {}
 
@@ -159,11 +159,11 @@ class ShaderStep:
         return unified, internal
 
 
-def _doubled(part: Any, word: int) -> bool:
+def _doubled(part: Part | None, word: int) -> bool:
     while isinstance(part, (Hidden, Choice)):
         part = part.part if isinstance(part, Hidden) else part.pick(word)
-    register = getattr(part, "register", None)
-    return bool(register and register.double)
+    place = part.register.place if isinstance(part, Template) and part.register is not None else None
+    return isinstance(place, Banked) and place.double
 
 
 class ShaderCode:

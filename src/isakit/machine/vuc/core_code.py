@@ -18,6 +18,7 @@ from isakit.errors import MachineFault, NotModelled
 from isakit.sem import Trace, Value, const, tracing
 from isakit.sem.semantics import bind_control
 from isakit.spec import Field, Form
+from isakit.spec.parts import bound_value
 
 Register = tuple[str, int]
 """Register file (`r`, `p`, `sr`, `acc`) and number."""
@@ -80,7 +81,7 @@ def trace_word(form: Form, word: int) -> Trace:
     if record is None or record.semantics is None:
         raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
     binder = _WordBinder(word)
-    bound = {n: p.bind(word, binder) for n, p in form.parts.items() if n not in form.control}
+    bound = {n: bound_value(p, word, binder) for n, p in form.parts.items() if n not in form.control}
     with tracing() as trace:
         record.semantics(**bound, **form.constants)
     return trace

@@ -1,7 +1,9 @@
-"""Parts: the pieces of an instruction, each mapping bits to text and back, and to what the semantics function gets.
+"""Operands: a small tree of data for each, and the functions over that tree, one for each question.
 
-Every part is two-way by construction. The generic kinds here cover most operands; an instruction set adds its own
-subclasses for operands with behaviour of their own (banks with swizzles, memory with post-increment).
+`tree` has the kinds of parts. Every question about an operand is one function that matches on them: `text` (what is
+printed), `reading` (tokens to bits, and what is known before they are read), `values` (typed operands, bits for values,
+what the semantics gets), `bits` (which bits there are, select, are errors, are told), `rows` (explanation, contexts).
+A new operand is a tree and needs none of these; a new kind of part is a case in those that must know it.
 """
 
 from isakit.spec.parts.base import (
@@ -10,24 +12,53 @@ from isakit.spec.parts.base import (
     Binder,
     Bitless,
     Context,
-    Keep,
     Match,
     Part,
     Row,
     TokenStream,
-    fit_tokens,
-    needed_words,
     needs_set,
-    pad_all,
-    padded,
-    pattern,
-    starts,
 )
-from isakit.spec.parts.choices import Alternative, Choice, choice, when
-from isakit.spec.parts.compose import Dependent, or_sources
-from isakit.spec.parts.numbers import Constant, Imm, Reg, Relative
-from isakit.spec.parts.template import Template, Written, cell, template, written
-from isakit.spec.parts.words import Enum, Flag, HasFeature, Illegal, Literal, Nothing, Silent
+from isakit.spec.parts.bits import (
+    claimed_bits,
+    describing_bits,
+    error_of,
+    guards_lanes,
+    never_fails,
+    possible_bits,
+    spelled_bits,
+    static_bits,
+    static_word,
+)
+from isakit.spec.parts.reading import accepted_text, needed_words, pattern_of, reader, readings, start_words
+from isakit.spec.parts.rows import resolved, rows_of
+from isakit.spec.parts.text import Keep, claimed_source, error_source, text_of, text_source
+from isakit.spec.parts.tree import (
+    Alternative,
+    Choice,
+    Constant,
+    Dependent,
+    Enum,
+    Flag,
+    HasFeature,
+    Hidden,
+    Illegal,
+    Imm,
+    Literal,
+    Nothing,
+    Numbered,
+    Place,
+    Reg,
+    Relative,
+    Silent,
+    Template,
+    Written,
+    cell,
+    choice,
+    template,
+    when,
+    written,
+)
+from isakit.spec.parts.values import bits_for, bound_value, may_be, operand_of
 
 __all__ = [
     "ILLEGAL",
@@ -42,13 +73,16 @@ __all__ = [
     "Enum",
     "Flag",
     "HasFeature",
+    "Hidden",
     "Illegal",
     "Imm",
     "Keep",
     "Literal",
     "Match",
     "Nothing",
+    "Numbered",
     "Part",
+    "Place",
     "Reg",
     "Relative",
     "Row",
@@ -56,17 +90,35 @@ __all__ = [
     "Template",
     "TokenStream",
     "Written",
+    "accepted_text",
+    "bits_for",
+    "bound_value",
     "cell",
     "choice",
-    "fit_tokens",
+    "claimed_bits",
+    "claimed_source",
+    "describing_bits",
+    "error_of",
+    "error_source",
+    "guards_lanes",
+    "may_be",
     "needed_words",
     "needs_set",
-    "or_sources",
-    "pad_all",
-    "padded",
-    "pattern",
-    "starts",
+    "never_fails",
+    "operand_of",
+    "pattern_of",
+    "possible_bits",
+    "reader",
+    "readings",
+    "resolved",
+    "rows_of",
+    "spelled_bits",
+    "start_words",
+    "static_bits",
+    "static_word",
     "template",
+    "text_of",
+    "text_source",
     "when",
     "written",
 ]

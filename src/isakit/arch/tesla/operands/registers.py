@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from isakit.arch.tesla.requests import SPECIAL_REGISTER
 from isakit.lean import dataclass
 from isakit.sem import Value, concat, read, select, write
-from isakit.spec import Binder, Field, Reg
+from isakit.spec import Field, Reg
 
 
 @dataclass(frozen=True)
@@ -146,22 +145,10 @@ class ReadOnlyRegister:
         return SPECIAL_REGISTER(n=self.number)
 
 
-class NumberedSpecial(Reg):
-    """Special registers: the number decides what is asked of the machine, so it belongs to the trace."""
-
-    static = True
-
-    def static_mask(self) -> int:
-        return self.field.mask
-
-    def bind(self, word: int, b: Binder) -> Any:
-        return self.access(self.field.get(word))
-
-
 def special_register(f: Field, names: tuple[str, ...]) -> Reg:
-    """$physid, $clock and the like, also by number."""
+    """Return $physid, $clock and the like, also by number: it decides what is asked of the machine."""
     aliases = {f"$sr{n}": n for n in range(len(names))}
-    return NumberedSpecial(
-        f, names, ReadOnlyRegister, "a special register", aliases=aliases, file="sr", special=True,
+    return Reg(
+        f, names, ReadOnlyRegister, "a special register", aliases=aliases, file="sr", special=True, selecting=True,
         hint=" | ".join(names),
     )  # fmt: skip

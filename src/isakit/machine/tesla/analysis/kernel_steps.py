@@ -13,6 +13,7 @@ from isakit.sem.requests import covered
 from isakit.sem.semantics import bind_control
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import INTEGER_MEANING, Value, postorder, uniform_number
+from isakit.spec.parts import static_word
 from isakit.spec.record import Form
 
 Place = tuple[str, int]
@@ -134,7 +135,7 @@ _guards: dict[tuple[Form, int], Value | None] = {}
 def guard_of(form: Form, word: int) -> Value | None:
     """Return the condition of an instruction, None if it always holds; made once for equal static bits."""
     part = form.parts.get("guard")
-    key = form, 0 if part is None else part.static_word(word)
+    key = form, 0 if part is None else static_word(part, word)
     if key not in _guards:
         guard = bind_control(form, "guard", word)
         holds = guard.holds() if guard is not None else None

@@ -33,6 +33,7 @@ from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.machine.tesla.rules import blocks
 from isakit.object_cache import keys
 from isakit.sem.routine import on_change
+from isakit.spec.parts import static_bits
 
 T = TypeVar("T")
 
@@ -242,7 +243,7 @@ def key_of(step: Step, forms: dict[int, int], chip: str, choices: Choices) -> st
     op, form = step.op, step.op.instruction.form if step.op.instruction is not None else None
     assert form is not None
     guard = form.parts.get("guard")
-    fixed = step.word & guard.static_mask() if guard is not None and step.guard is not None else 0
+    fixed = step.word & static_bits(guard) if guard is not None and step.guard is not None else 0
     marks = f"{step.guard is not None:d}{op.never:d}{op.dropped:d}{op.exit:d}{any(op.fixed_a):d}"
     asked = f"{step.control} {_choices_of(step, choices)}"
     return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {asked}"
