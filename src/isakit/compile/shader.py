@@ -99,3 +99,8 @@ class ShaderInterface:
     outputs: list[ShaderOutput] = field(default_factory=list[ShaderOutput])
     target: str = "f16x4"
     keep_unused: bool = False
+
+    @property
+    def native(self) -> bool:
+        """Whether the program writes the colour of the tile itself, as bytes."""
+        return self.target == "u8x4"

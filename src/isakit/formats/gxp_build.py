@@ -294,9 +294,10 @@ class GxpBuilder:
     ) -> int:
         """An input of a fragment program; returns its first pa register.
 
-        `source` is texcoord0 to texcoord9, color0, color1, fog or position; None for nothing but a texel. `fetch`: the
-        unit of a texel fetched at texture coordinate `coordinate` before the program starts, as `texel` (native, f16,
-        f32); it lies after the interpolated value. `change` flips bits of the stored words.
+        `source` is texcoord0 to texcoord9, color0, color1, fog, position or spritecoord (inside a point); None for
+        nothing but a texel. `fetch`: the unit of a texel fetched at texture coordinate `coordinate` before the
+        program starts, as `texel` (native, f16, f32); it lies after the interpolated value. `change` flips bits of the
+        stored words.
         """
         self._need("fragment", "varyings")
         if source is not None and source not in rules.SOURCES:
@@ -348,6 +349,14 @@ class GxpBuilder:
         elif name != "position":
             raise FormatError(None, 0, f"there is no output {name!r}")
         self._vertex = v
+
+    def number(self, name: str, register: int) -> None:
+        """Put the number of the vertex (`index`) or of the instance into a register pa, as an integer."""
+        self._need("vertex", "numbers of vertices")
+        if name not in ("index", "instance") or not 0 <= register < 1 << 16:
+            raise FormatError(None, 0, f"the number of {name!r} in pa{register}")
+        self._vertex = replace(self._vertex, **{f"{name}_pa": register})
+        self.flag(name)
 
     def change_vertex(self, change: VertexVaryings) -> None:
         """Flip bits of the stored inputs and outputs of a vertex program."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.codec import Instruction
 
+SPRITECOORD = 1 << 5
 FETCHES, ITERATES, STORES, OUTPUT_UNDEFINED = 1 << 11, 1 << 12, 1 << 14, 1 << 16
 COMPILER_BITS = 3 << 19
 """Set in every file of version 1.5; nothing is known about them."""
@@ -129,7 +130,9 @@ def _doubled(part: Part | None, word: int) -> bool:
 
 
 # --- inputs of fragment programs -------------------------------------------------------------------------------------
-SOURCES = (*(f"texcoord{k}" for k in range(10)), "color0", "color1", "fog", "position")
+SOURCES = (*(f"texcoord{k}" for k in range(10)), "color0", "color1", "fog", "position", "spritecoord")
+SPRITE = SOURCES.index("spritecoord")
+"""The place inside a point: a bit of its own says so, beside any number of a source; here that of texcoord0."""
 """What can be interpolated, by number."""
 COORDINATES = ("kind0", "xy", "xyw", "xyz")
 """How a texel that is fetched before the program finds its coordinate; xyw and xyz divide by the last component, or are
@@ -174,7 +177,8 @@ class InputFacts:
         bits = InputBits(centroid=self.centroid)
         if self.source is not None:
             bits = replace(
-                bits, source=self.source, last_component=self.components - 1, iterated=3, last=last,
+                bits, source=self.source % SPRITE, sprite=self.source == SPRITE,
+                last_component=self.components - 1, iterated=3, last=last,
                 type=_TYPES.index(self.type) if self.type != "u8" else 0, last_word=self.iterated_words - 1,
                 f32_color=self.source in _COLORS and self.type == "f32",
             )  # fmt: skip
@@ -189,20 +193,28 @@ class InputFacts:
 def input_facts(d: AttributeDescriptor) -> InputFacts:
     """Return the words for a stored input; `descriptor` of these differs from `d` only where `d` is unusual."""
     bits, facts = d.bits, InputFacts(centroid=bool(d.bits.centroid), unit=d.resource_index)
-    if bits.source < len(SOURCES):
+    source = source_of(bits)
+    if source is not None:
         ty = "f16" if bits.type & 2 else _TYPES[bits.type]
-        if ty == "f32" and bits.source in _COLORS and not bits.f32_color:
+        if ty == "f32" and source in _COLORS and not bits.f32_color:
             ty = "u8"
-        facts = replace(facts, source=bits.source, components=bits.last_component + 1, type=ty)
+        facts = replace(facts, source=source, components=bits.last_component + 1, type=ty)
     if bits.coordinate != NO_SOURCE:
         texel = next((name for name, code in _TEXELS.items() if code == bits.texel), "native")
         facts = replace(facts, coordinate=bits.coordinate, projection=bits.projection, texel=texel)
     return facts
 
 
+def source_of(bits: InputBits) -> int | None:
+    """Return what an input interpolates, as a position in SOURCES; None for nothing, and for numbers nobody knows."""
+    if bits.sprite and bits.source != NO_SOURCE:
+        return SPRITE
+    return bits.source if bits.source < SPRITE else None
+
+
 def last_iterated(inputs: tuple[AttributeDescriptor, ...]) -> int:
     """Return the position of the last input that is interpolated, -1 where none is."""
-    return max((k for k, d in enumerate(inputs) if d.bits.source < len(SOURCES)), default=-1)
+    return max((k for k, d in enumerate(inputs) if source_of(d.bits) is not None), default=-1)
 
 
 # --- the file as it follows ------------------------------------------------------------------------------------------
@@ -280,6 +292,7 @@ def _flags(gxp: GxpFile, code: CodeFacts) -> int:
     if isinstance(gxp.varyings, FragmentVaryings):
         flags |= FETCHES if _fetches(gxp) else 0
         flags |= ITERATES if last_iterated(gxp.varyings.inputs) >= 0 else 0
+        flags |= SPRITECOORD if any(source_of(d.bits) == SPRITE for d in gxp.varyings.inputs) else 0
     return flags
 
 

@@ -138,7 +138,7 @@ def fragment_inputs(inputs: tuple[AttributeDescriptor, ...]) -> list[ShaderInput
 
 def _input_name(bits: InputBits, number: int) -> str:
     source = bits.source
-    if bits.sprite:
+    if bits.sprite:  # whatever number stands beside it
         return "spritecoord"
     if source > 13:
         raise NotModelled(f"input {number}", f"the source {source} is not known")

@@ -371,8 +371,7 @@ def one_input(semantic: str, target: str = "f16x4", uniforms: int = 0) -> Made:
     ("made", "message"),
     [
         (one_input("TEXCOORD10"), "`in`: inputs of semantic TEXCOORD10 are not supported"),
-        (one_input("SPRITECOORD"), "`in`: inputs of semantic SPRITECOORD are not supported"),
-        (one_input("COLOR0", "u8x4"), "colours as u8x4 are not supported"),
+        (one_input("COLOR0", "u8x3"), "colours as u8x3 are not supported"),
         (one_input("COLOR0", uniforms=100_000), "the uniforms take 400000 words"),
     ],
 )

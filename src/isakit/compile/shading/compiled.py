@@ -9,15 +9,13 @@ from dataclasses import field
 from isakit.compile.shading.front import LANGUAGES, STAGES, front_end, language_of, stage_of
 from isakit.compile.shading.preprocessor import Resolver
 from isakit.compile.shading.source import ShaderSources
-from isakit.compile.usse.shader_file import compile_shader_ir
+from isakit.compile.usse.shader_file import TARGETS, compile_shader_ir
 from isakit.errors import CompileError, Diagnostic, IsakitError
 from isakit.formats import Shader
 from isakit.formats.shader import read_gxp
 from isakit.lean import dataclass
 from isakit.line_table import LineTable, SourceLine
 
-TARGETS = ("f16x4", "f32x4", "u8x4")
-"""How the colour of a fragment program leaves it."""
 _BYTES = 8
 
 

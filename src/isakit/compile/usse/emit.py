@@ -108,6 +108,9 @@ class Emitter:
                              for n, _ in op.sources)  # fmt: skip
             step = f" {i.ops['step']}" if i.ops.get("step") else ""
             return f"{guard}{op.mnemonic} {self.word(i.ops['dst'])} {words}{step}"
+        if op in hw.BYTES.values():
+            source = self._source(op.reach("src1"), i.ops["src1"], op.lanes([]), op, i)
+            return f"{guard}{op.mnemonic} {self.word(i.ops['dst'])}.xyzw {source} {op.tail}"
         lanes, dst = self._destination(i.ops["dst"], op)
         sources = " ".join(self._source(reach, i.ops[n], op.lanes(lanes), op, i) for n, reach in op.sources)
         return f"{guard}{op.mnemonic} {dst} {sources}" + (f" {op.tail}" if op.tail else "")

@@ -127,6 +127,8 @@ PACK = {
     (to, source): _op(f"vpck.{to}.{source}", Reach(ANY, constants=False))
     for to in ("f32", "f16") for source in ("f16", "s16", "u16") if to != source
 }  # fmt: skip
+BYTES = {ty: _op(f"vpck.u8.{ty}", Reach(ANY, constants=False), tail="scale", reads=4) for ty in ("f32", "f16")}
+"""Four fractions as the bytes of one register."""
 _SELECTED = Reach(V4STD)
 SELECT = {
     (cond, ty): _op(f"vmovc.{cond}.{ty}", _SELECTED, _SELECTED, _SELECTED, first=0, halves=ty == "f16")

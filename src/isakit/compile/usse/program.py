@@ -67,11 +67,13 @@ class ProgramPlan:
         addresses: registers sa with the addresses of stretches of `STRETCH` words.
         textures: name of a sampler to the first of the four registers sa of its state.
         depth: name of the output that is the depth, empty if there is none.
+        native: name of the output that is the colour of the tile itself, as bytes; likewise.
     """
 
     def __init__(self, interface: ShaderInterface, stage: str = "") -> None:
         self.stage = stage or interface.stage
         self.depth = next((o.name for o in interface.outputs if o.semantic == "DEPTH"), "")
+        self.native = ""
         self.inputs: dict[str, tuple[int, int]] = {}
         self.outputs: dict[str, tuple[int, int]] = {}
         self.uniforms: dict[str, tuple[int, int]] = {}

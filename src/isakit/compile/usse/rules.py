@@ -550,6 +550,11 @@ def _output(s: UsseSelection, i: Ins, a: OutputName) -> None:
         x = s.in_registers(s.source(v), 1)
         s.emit(hw.DEPTH, src0=x)
         return
+    if a.name == s.plan.native:
+        op = hw.BYTES[element(v.kind)]
+        source = s.legal(op.reach("src1"), s.source(v), op.lanes([]))
+        s.emit(op, dst=OperandReg(s.fixed_register("output", a.name, 1), view=View((0,))), src1=source)
+        return
     reg = s.fixed_register("output", a.name, 0)
     d = Dest(reg, 0, count(v.kind), element(v.kind))
     s.assign(d, s.source(v))

@@ -234,7 +234,7 @@ class UsseSelection(Selection):
         got = self.fixed.get((what, name))
         if got is None:
             at = self.plan.register(what, name)
-            apart = what == "output" and self.plan.stage != "fragment"
+            apart = what == "output" and (self.plan.stage != "fragment" or name == self.plan.native)
             own = self.registers.scalar if at % 2 else self.registers.pair
             got = self.fixed[what, name] = self.m.vreg(
                 self.registers.output if apart else own, self.plan.size(what, name)
@@ -538,6 +538,8 @@ class UsseSelection(Selection):
             return OperandReg(s.base, at, 1, view=View((0,)))
         if i is not None and i.op is UNIFORM:
             return FixedView(Fixed("sa", self.plan.uniform(UNIFORM.of(i))), View((0,)))
+        if i is not None and i.op is INPUT:
+            return OperandReg(self.fixed_register("input", INPUT.of(i).name, 1), 0, 1, view=View((0,)))
         if i is not None and i.op is COPY:
             return self.word(i.args[0], immediates)
         return OperandReg(self.vreg(v), 0, 1, view=View((0,)))

@@ -33,14 +33,17 @@ from isakit.instruction_sets import isa as sgx543
 
 SDK, COMPILER = 0x350, 0
 UNITS, TEXCOORDS = 16, 10
-TARGETS = ("f16x4", "f32x4", "f16x2", "f32x2", "f16", "f32")
-"""Kinds that the colour of a fragment program can have."""
+TARGETS = ("f16x4", "f32x4", "u8x4", "f16x2", "f32x2", "f16", "f32")
+"""Kinds that the colour of a fragment program can have; u8x4 is that of the tile, in its own register (o0)."""
 MOST_UNIFORMS, FEWER_UNIFORMS = 104, 72
 """Registers that uniforms take at most; if that is not enough for them and some stay in memory, the others."""
 ROOM = 24
 """Registers sa that are left to constants and to intermediate results of what runs once."""
-SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fog", "WPOS": "position"}
+SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fog", "WPOS": "position",
+           "SPRITECOORD": "spritecoord"}  # fmt: skip
 """Semantics of inputs of fragment programs to what is interpolated; texture coordinates beside them."""
+NUMBERS = {"INDEX": "index", "INSTANCE": "instance"}
+"""Semantics of inputs of vertex programs that are no attributes: they come as integers, one register each."""
 OUTPUTS = {"POSITION": "position", "COLOR": "color0", "FOG": "fog", "PSIZE": "pointsize"}
 LAST_PHASE, MORE_PHASES = "phas wait7 temps 0x0 addr 0x0", "phas wait1 temps 0x0 addr 0x0"
 
@@ -157,6 +160,11 @@ class ShaderCompilation:
             if not self._kept(i.name):
                 continue
             mask = self.used.get(i.name, 0)
+            if i.semantic in NUMBERS:
+                self.builder.number(NUMBERS[i.semantic], end)
+                self.plan.inputs[i.name] = end, 1
+                end += 1
+                continue
             used = mask if i.type == "f32" else sum(1 << k for k in range(4) if mask >> 2 * k & 3)
             register = self.builder.attribute(i.name, i.type, 4, array=i.array, used=used, semantic=i.semantic)
             size = words(f"{i.type}x4") * i.array
@@ -192,7 +200,7 @@ class ShaderCompilation:
                 self.plan.inputs[fetch.name] = at + size, texel
                 size += texel
             end = at + size
-        return max(end + end % 2, words(self.interface.target))
+        return max(end + end % 2, 0 if self.interface.native else words(self.interface.target))
 
     def _units(self) -> dict[str, int]:
         """Return the first unit of every sampler; those of an array follow each other. Raises CompileError."""
@@ -280,8 +288,12 @@ class ShaderCompilation:
         to = self.interface.target
         for o in self.interface.outputs:
             if o.semantic.startswith("COLOR"):
-                self.plan.outputs[o.name] = 0, words(to)
+                self.plan.outputs[o.name] = 0, 1 if self.interface.native else words(to)
                 self.builder.result(element(to), count(to))
+                if self.interface.native:
+                    self.builder.flag("native_color")
+                    self.builder.flag("bit13")  # beside it in the one public file that has it
+                    self.plan.native = o.name
 
     # --- programs ---------------------------------------------------------------------------------------------------
     def _programs(

@@ -249,10 +249,11 @@ def convert_result(f: Function, interface: ShaderInterface) -> None:
             build = IrBuilder(f, b)
             build.loc = i.loc
             v = i.args[0]
-            v = v if element(v.kind) == element(to) else build.op(VCVT(element(to)), v)
+            of = element(v.kind) if interface.native else element(to)
+            v = v if element(v.kind) == of else build.op(VCVT(of), v)
             more = count(to) - count(v.kind)
             if more > 0:
-                v = build.op(JOIN, v, *([Const(0, element(to))] * more))
+                v = build.op(JOIN, v, *([Const(0, of)] * more))
             elif more < 0:
                 v = build.op(SWIZZLE("xyzw"[: count(to)]), v)
             build.emit(OUTPUT(OUTPUT.of(i).name), [v], ())

@@ -1,0 +1,65 @@
+"""What programs get beside attributes and interpolated values, and colours in the format of the tile."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isakit
+from isakit.compile.shading.compiled import build_shader
+from isakit.formats.gxp import HAS_INDEX, HAS_INSTANCE
+from isakit.programs import write
+
+SPRITECOORD, NATIVE = 1 << 5, 1 << 6
+
+
+def test_the_place_inside_a_point() -> None:
+    text = "varying vec2 a; void main() { gl_FragColor = vec4(gl_PointCoord, a); }"
+    shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    place, other = np.array([[0.25, 0.5], [1, 0]], np.float32), np.array([[3, 4], [5, 6]], np.float32)
+    got = isakit.usse.run(shader, varyings={"texcoord0": other, "spritecoord": place})["color"]
+    assert np.array_equal(got, np.hstack([place, other]))
+    assert shader.file.flags & SPRITECOORD
+    assert ".varying spritecoord f32x2" in shader.listing()
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "target"),
+    [
+        ("void main() { gl_FragColor = gl_PointCoord.xyxy; }", "fragment", "f16x4"),
+        ("void main() { gl_FragColor = gl_FragCoord; }", "fragment", "u8x4"),
+        ("void main() { gl_Position = vec4(float(gl_VertexID), float(gl_InstanceID), 0.0, 1.0); }", "vertex", "f16x4"),
+    ],
+)
+def test_such_files_are_rebuilt_from_their_listing(text: str, stage: str, target: str) -> None:
+    made = build_shader(text, stage=stage, language="glsl", target=target)
+    assert write(isakit.isa("usse").assemble(made.shader.listing()), "gxp") == made.data
+
+
+def test_numbers_of_vertex_and_instance() -> None:
+    text = """attribute vec4 p;
+    void main() { gl_Position = p + vec4(float(gl_VertexID), float(gl_InstanceID * 3), 0.0, 0.0); }"""
+    shader = isakit.compile_shader(text, stage="vertex", language="glsl")
+    p = np.arange(12, dtype=np.float32).reshape(3, 4)
+    got = isakit.usse.run(shader, attributes={"p": p, "instance": np.array([2, 2, 2])})["position"]
+    assert np.array_equal(got - p, [[0, 6, 0, 0], [1, 6, 0, 0], [2, 6, 0, 0]])
+    assert shader.file.flags & HAS_INDEX
+    assert shader.file.flags & HAS_INSTANCE
+    assert [q.name for q in shader.parameters] == ["p"]
+
+
+def test_a_number_that_nobody_reads_has_no_register() -> None:
+    text = "attribute vec4 p; void main() { int n = gl_VertexID; gl_Position = p; }"
+    shader = isakit.compile_shader(text, stage="vertex", language="glsl")
+    assert not shader.file.flags & HAS_INDEX
+
+
+@pytest.mark.parametrize("of", ["float", "half"])
+def test_the_colour_of_the_tile_itself_is_four_bytes(of: str) -> None:
+    text = f"{of}4 main({of}4 c : TEXCOORD0) : COLOR {{ return c; }}"
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="u8x4")
+    c = np.array([[0, 1, 0.5, 0.25], [-1, 2, 0.125, 0.75]], np.float32)
+    got = isakit.usse.run(shader, varyings={"texcoord0": c})
+    assert np.array_equal(got["color"], np.rint(np.clip(c, 0, 1) * 255).astype(np.float32) / np.float32(255))
+    assert shader.file.flags & NATIVE
+    assert any(i.text.startswith(f"vpck.u8.{'f16' if of == 'half' else 'f32'} o0.xyzw") for i in shader.primary)
