@@ -43,6 +43,7 @@ Examples:
   isakit cuda -- ./vectorAdd -noprompt
   isakit cuda --device sm_10 --stats -- ./matrixMul
   isakit cuda --capture launches -- ./a.out; isakit replay launches --check
+  isakit cuda --gl -- ./particles
 \b
 The program runs with your rights and is not confined: run only programs you trust.""",
 )
@@ -58,22 +59,33 @@ The program runs with your rights and is not confined: run only programs you tru
 @click.option("--stats", is_flag=True, help="Show at the end what the kernels took.")
 @click.option("--trace", is_flag=True, help="Show every call on standard error.")
 @click.option("--capture", type=click.Path(file_okay=False), metavar="DIR", help="Write each distinct launch to DIR.")
+@click.option("--gl", is_flag=True, help="Draw on the simulated chip as well, through Mesa's nv50 driver.")
 @json_option
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool, **options: Any) -> None:
+def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool, gl: bool, **options: Any) -> None:
     """Run a CUDA program made for sm_10 to sm_13 as it is.
 
     The exit status is the program's.
     """
     from isakit.hosts.cuda.run import run
 
-    status, statistics = run(program, arguments, **options)
+    report = None
+    if gl:
+        from isakit.hosts.drm.report import Report
+
+        report = Report()
+    status, statistics = run(program, arguments, gl=report, **options)
     sys.stdout.flush()
     if as_json:
         _report_json(status, statistics)
     elif stats:
         for line in statistics.lines():
+            echo(line, err=True)
+    if report is not None and not as_json:
+        from isakit.cli.gl_ import lines
+
+        for line in lines(report, stats, False):
             echo(line, err=True)
     _end_like(status)
 

@@ -355,7 +355,7 @@ def build(
     old = ["-DOLD_GENERATION"] if generation == "old" else []
     line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", *shape, *old, *flags, "-I", str(folder)]
     line += ["-I", str(PROGRAMS), "-o", str(target), str(PROGRAMS / f"{name}.c"), "-Wl,--no-as-needed", *libraries]
-    subprocess.run([*line, "-lm", "-pthread"], check=True)
+    subprocess.run([*line, *(f for f in flags if f.startswith("-l")), "-lm", "-pthread"], check=True)
     return target
 
 

@@ -15,14 +15,19 @@ import pytest
 MESA = (*Path("/usr/lib").glob("*/dri/nouveau_dri.so"), *Path("/usr/lib").glob("*/libgallium*.so"))
 
 
-def compiled(source: Path, folder: Path, libraries: Sequence[str]) -> Path:
-    """A C program, compiled; skips the test where something for it is missing."""
+def require() -> None:
+    """Skip the test where something for programs that draw is missing."""
     if not sys.platform.startswith("linux") or shutil.which("cc") is None:
         pytest.skip("needs Linux and a C compiler")
     if not Path("/usr/include/EGL/egl.h").exists() or not Path("/usr/include/GLES3/gl31.h").exists():
         pytest.skip("needs the headers of EGL and GLES (on Debian: apt install libegl-dev libgles-dev libopengl-dev)")
     if not MESA:
         pytest.skip("needs Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1)")
+
+
+def compiled(source: Path, folder: Path, libraries: Sequence[str]) -> Path:
+    """A C program, compiled; skips the test where something for it is missing."""
+    require()
     program = folder / source.stem
     command = ["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, source]
     subprocess.run([*command, *(f"-l{x}" for x in libraries)], check=True)

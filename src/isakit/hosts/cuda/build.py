@@ -33,6 +33,8 @@ LIBRARY = CLibrary(
         "-Wno-missing-field-initializers",
         "-Wl,-Bsymbolic",
         "-Wl,-z,defs",
+        "-Wl,--no-as-needed",
+        "-ldl",
     ),
     _from_tables,
     (_HERE / "generate.py", _HERE / "table.py", _HERE / "codes.py", *sorted((_HERE / "api").glob("*.txt"))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,6 +53,10 @@ class Handles:
     def first(self, kind: type[T]) -> T | None:
         """Return the first object of a kind, None if there is none."""
         return next((o for o in self._objects.values() if isinstance(o, kind)), None)
+
+    def find(self, kind: type[T], wanted: Callable[[T], bool]) -> int | None:
+        """Return the handle of the first object of a kind that is wanted, None if there is none."""
+        return next((n for n, o in self._objects.items() if isinstance(o, kind) and wanted(o)), None)
 
     def forget(self, kinds: tuple[type, ...]) -> None:
         """Forget all handles of some kinds."""
@@ -132,6 +137,28 @@ class Array:
     def nbytes(self) -> int:
         """Bytes of all texels."""
         return self.pitch * max(1, self.height) * max(1, self.depth)
+
+
+@dataclass
+class GraphicsResource:
+    """A buffer or texture of OpenGL: its name there, and its memory or array on the device."""
+
+    kind: int
+    name: int
+    target: int
+    flags: int
+    address: int
+    size: int
+    array: int = 0
+    width: int = 0
+    height: int = 0
+    depth: int = 0
+    mapped: bool = False
+
+    def described(self) -> tuple[int, ...]:
+        """Return what the library has to know to copy it."""
+        place = self.address, self.size, self.width, self.height, self.depth
+        return self.kind, self.name, self.target, self.flags, *place, 0
 
 
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int, int]

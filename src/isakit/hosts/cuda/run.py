@@ -5,14 +5,41 @@ from __future__ import annotations
 import gc
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from isakit.errors import HostError
 from isakit.hosts.cuda import program as programs
-from isakit.hosts.cuda.device_facts import Version, card
+from isakit.hosts.cuda.device_facts import Card, Version, card
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.program_signals import ProgramSignals
 from isakit.processes import Reaper
+
+if TYPE_CHECKING:
+    from isakit.hosts.drm.report import Report
+
+
+@contextmanager
+def _drawing(chosen: Card, report: Report, engine: str, tier: str, reaper: Reaper) -> Generator[dict[str, str]]:
+    """Hold a card for what the program draws; gives the variables by which its driver finds it. Raises HostError."""
+    from isakit.hosts.drm.card_settings import CardSettings
+    from isakit.hosts.drm.chips import CHIPS
+    from isakit.hosts.drm.server import DrmServer
+    from isakit.hosts.drm.session import NOT_OPENED, environment
+    from isakit.hosts.drm.shim_library import LIBRARY
+
+    chip = next((c for c in CHIPS.values() if c.name == chosen.chip), None)
+    if chip is None:
+        raise HostError(f"what {chosen.name} draws with is not modelled: there is no graphics of {chosen.chip}")
+    server = DrmServer(chip, report, CardSettings(engine, tier), reaper=reaper)
+    try:
+        yield environment(server, LIBRARY.path())
+    finally:
+        server.close()
+    if not server.opened:
+        report.fault(NOT_OPENED)
 
 
 def run(
@@ -29,14 +56,19 @@ def run(
     trace: bool = False,
     capture: str | None = None,
     limits: bool = True,
+    gl: Report | None = None,
 ) -> tuple[int, Statistics]:
     """Run a CUDA program; returns its exit status (minus a signal's number) and what its kernels did.
+
+    With `gl`, what the program draws with Mesa's nv50 driver is drawn by a card with the same chip, and reported there.
 
     Raises ProgramError, HostError, and IsakitError for a device that does not exist.
     """
     chosen = card(device)
-    with ProgramSignals() as signals, Reaper() as reaper:
+    with ProgramSignals() as signals, Reaper() as reaper, ExitStack() as stack:
         environment = programs.own_environment() | reaper.environment
+        if gl is not None:
+            environment |= stack.enter_context(_drawing(chosen, gl, engine, tier, reaper))
         found = programs.examined(program)
         programs.check_libraries(found, environment)
         # The program starts while the engine is being loaded: it waits at its first call.

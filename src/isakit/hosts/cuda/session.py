@@ -17,6 +17,7 @@ from isakit.hosts.cuda.objects import (
     CudaContext,
     CudaFunction,
     DeviceVariable,
+    GraphicsResource,
     Handles,
     LaunchRequest,
     TextureReference,
@@ -89,7 +90,7 @@ class Session(ProcessDevice):
 
     def reset(self) -> None:
         """Destroy what the process has on the device. Handles of modules and functions stay valid."""
-        self.handles.forget((Array,))
+        self.handles.forget((Array, GraphicsResource))
         for module in self.modules:
             module.unload()
         for texture in self.textures:
