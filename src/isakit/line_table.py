@@ -17,6 +17,7 @@ from isakit.lean import cached_property, dataclass
 
 SECTION = ".isakit.lines"
 _LARGEST_SOURCE = 1 << 24
+_LONGEST_PLACE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +29,35 @@ class SourceLine:
     line: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class VariableRange:
+    """A place of a variable of the source, for the instructions from `first` on that lie before `end`.
+
+    Attributes:
+        type: u8 to s64, f16, f32, f64; an address: `ptr`, with `:TYPE` of what is there, or `array:TYPE:COUNT`.
+        place: an expression of the debugger, such as `f32($r5)`. A variable that has no place anywhere has one empty
+            range. In what is not in a range of a variable it has been optimised away.
+    """
+
+    name: str
+    type: str
+    first: int
+    end: int
+    place: str
+
+
 class LineTable:
     """The lines of one kernel: rows of (address of an instruction, where it comes from), in order of addresses.
 
-    `ptx` is the PTX text the lines of PTX count in.
+    `ptx` is the PTX text the lines of PTX count in; `variables`: the places of variables, where they are known.
     """
 
-    def __init__(self, rows: Iterable[tuple[int, SourceLine]], ptx: str = "") -> None:
+    def __init__(
+        self, rows: Iterable[tuple[int, SourceLine]], ptx: str = "", variables: Iterable[VariableRange] = ()
+    ) -> None:
         self.rows = sorted(rows, key=lambda r: r[0])
         self.ptx = ptx
+        self.variables = tuple(variables)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -45,7 +66,7 @@ class LineTable:
         return iter(self.rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"rows": self.rows, "ptx": self.ptx}
+        return {"rows": self.rows, "ptx": self.ptx, "variables": self.variables}
 
     @cached_property
     def _addresses(self) -> list[int]:
@@ -83,18 +104,22 @@ class LineTable:
     def _sources(self) -> dict[str, list[str]]:
         return {}
 
-    def source_text(self, where: SourceLine) -> str:
-        """Return the source line as its file has it now; "" if it cannot be read."""
-        if where.path not in self._sources:
+    def file_lines(self, path: str) -> list[str]:
+        """Return the lines of a source file as it is now; none if it cannot be read."""
+        if path not in self._sources:
             text = ""
             try:
-                file = Path(where.path)
-                if where.path and file.is_file() and file.stat().st_size <= _LARGEST_SOURCE:
+                file = Path(path)
+                if path and file.is_file() and file.stat().st_size <= _LARGEST_SOURCE:
                     text = file.read_text(errors="replace")
             except (OSError, ValueError):
                 text = ""
-            self._sources[where.path] = text.splitlines()
-        rows = self._sources[where.path]
+            self._sources[path] = text.splitlines()
+        return self._sources[path]
+
+    def source_text(self, where: SourceLine) -> str:
+        """Return the source line as its file has it now; "" if it cannot be read."""
+        rows = self.file_lines(where.path)
         return rows[where.line - 1].strip() if 0 < where.line <= len(rows) else ""
 
     def shown(self, address: int) -> str:
@@ -113,7 +138,9 @@ def pack(tables: Mapping[str, LineTable]) -> bytes:
     paths = sorted({w.path for t in tables.values() for _, w in t})
     number = {p: k for k, p in enumerate(paths)}
     texts = list(dict.fromkeys(t.ptx for t in tables.values()))
-    kernels = {n: {"ptx": texts.index(t.ptx), "rows": [[a, w.ptx, number[w.path], w.line] for a, w in t]}
+    kernels = {n: {"ptx": texts.index(t.ptx), "rows": [[a, w.ptx, number[w.path], w.line] for a, w in t],
+                   **({"variables": [[v.name, v.type, v.first, v.end, v.place] for v in t.variables]}
+                      if t.variables else {})}
                for n, t in tables.items()}  # fmt: skip
     return json.dumps({"version": 1, "paths": paths, "ptx": texts, "kernels": kernels}, separators=(",", ":")).encode()
 
@@ -126,7 +153,9 @@ def unpack(data: bytes) -> dict[str, LineTable]:
         out: dict[str, LineTable] = {}
         for name, table in content["kernels"].items():
             rows = [(int(a), SourceLine(int(p), paths[int(f)], int(n))) for a, p, f, n in table["rows"]]
-            out[str(name)] = LineTable(rows, texts[int(table["ptx"])])
+            variables = [VariableRange(str(n), str(t), int(a), int(e), str(p)[:_LONGEST_PLACE])
+                         for n, t, a, e, p in table.get("variables", ())]  # fmt: skip
+            out[str(name)] = LineTable(rows, texts[int(table["ptx"])], variables)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return {}
     return out

@@ -347,3 +347,35 @@ def test_the_client_of_vs_code_talks_to_it() -> None:
     assert seen["stepped"]["reason"] == "step"
     assert seen["back"]["at"] == seen["hit"]["at"]
     assert seen["capabilities"]["supportsStepBack"]
+
+
+def test_variables_of_a_python_kernel_have_their_names() -> None:
+    source = str(ROOT / "examples/python/saxpy.py")
+    given = ("--kernel", "reduce", "--block", "64", "--arg", "ramp:f32:64", "--arg", "zeros:f32:1")
+    client = Client(source, *given)
+    client.body("initialize", adapterID="isakit")
+    client.body("launch")
+    asked = {"source": {"path": source}, "breakpoints": [{"line": 27, "condition": "k == 32"}]}
+    assert client.body("setBreakpoints", **asked)["breakpoints"][0]["verified"]
+    client.body("configurationDone")
+    client.event("stopped")
+    client.body("continue", threadId=1)
+    assert client.event("stopped")["reason"] == "breakpoint"
+    frame = client.body("stackTrace", threadId=1)["stackFrames"][0]
+    assert (frame["line"], frame["name"]) == (27, "reduce+0x60")
+    scope = client.body("scopes", frameId=frame["id"])["scopes"][0]
+    assert scope["name"] == "Locals"
+    found = {
+        v["name"]: v for v in client.body("variables", variablesReference=scope["variablesReference"])["variables"]
+    }
+    assert (found["k"]["value"], found["k"]["type"]) == ("32", "s32")
+    array = client.body("variables", variablesReference=found["s"]["variablesReference"])["variables"]
+    assert [a["value"] for a in array[:3]] == ["0", "1", "2"]
+    assert client.body("evaluate", expression="k", context="hover")["result"] == "32"
+    assert client.body("evaluate", expression="x[5]", context="watch")["result"] == "5"
+    assert client.body("setExpression", expression="k", value="16")["value"] == "16"
+    refused = client.ask("evaluate", expression="k +", context="hover")
+    assert not refused["success"]
+    assert "labels" not in client.body("completions", text="info lo", column=8)
+    client.body("disconnect")
+    assert client.process.wait(20) == 0

@@ -126,3 +126,24 @@ def test_a_capture_of_several_launches_wants_to_know_which(capture: Path) -> Non
 def test_a_folder_that_is_no_capture(tmp_path: Path) -> None:
     assert "is not a capture" in run("debug", str(tmp_path), "-e", "c", code=1).stderr
     assert "isakit replay" in run("run", str(tmp_path), code=1).stderr
+
+
+def test_words_of_cuda_gdb(tmp_path: Path) -> None:
+    given = ("--kernel", "reduce", "--block", "64", "--arg", "ramp:f32:64", "--arg", "zeros:f32:1")
+    words = ("b 27 if k == 32", "r", "info locals", "bt", "list", "x/2xw s[0x20]", "x/2i", "cuda thread (3,0,0)", "p t",
+             "cuda warp 1 lane 2", "p t", "cuda block thread", "info cuda threads", "info cuda kernels", "disassemble",
+             "p nothing_of_the_kind")  # fmt: skip
+    out = CliRunner().invoke(app, ["debug", PYTHON, *given, *(x for w in words for x in ("-e", w))])
+    assert out.exit_code == 1  # the last one
+    lines = out.stdout.splitlines()
+    assert "k = 32" in lines
+    assert any(line.startswith("x = 0x") for line in lines)
+    assert "#0  0x0060 in reduce+0x60 at saxpy.py:27" in lines
+    assert ">B   27          if t < k:" in lines
+    assert "s[0x20]:  0x00000000  0x3f800000" in lines
+    assert "3" in lines
+    assert "34 (0x22)" in lines
+    assert "block (0,0,0), thread (34,0,0)" in lines
+    assert "* 0       1     (64,1,1)  reduce" in lines
+    assert "=> 0x0060            set $c0 # ge u32 $r0 $r1" in lines
+    assert max(map(len, lines)) <= 80

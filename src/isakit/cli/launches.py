@@ -63,7 +63,9 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[
     number: int | None = options.get("launch")
     if file != "-" and (number is not None or os.path.isdir(file)):
         return _captured(file, number, options)
-    source = run_.load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
+    source = run_.load_source(
+        read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"], named=True
+    )
     specs = [(spec, *run_.split_spec(spec)) for spec in options["specs"]]
     match source.isa or "tesla":
         case "tesla":

@@ -204,9 +204,18 @@ def split_spec(spec: str) -> tuple[str, str]:
 
 
 def load_source(
-    data: bytes, path: str, isa_name: str | None, variant: str | None, chip: str, kernel: str | None
+    data: bytes,
+    path: str,
+    isa_name: str | None,
+    variant: str | None,
+    chip: str,
+    kernel: str | None,
+    named: bool = False,
 ) -> Module | Program:
-    """Return the program in a file's content: see `run`. Raises IsakitError."""
+    """Return the program in a file's content: see `run`; `named`: with the places of its variables.
+
+    Raises IsakitError.
+    """
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text
     from isakit.programs.sources import compiled_source, language_of
@@ -215,11 +224,11 @@ def load_source(
         data = text_of(data).encode()
     language = language_of(path)
     if language is not None and b"\0" not in data:
-        return compiled_source(text_of(data), path, language, variant or chip)
+        return compiled_source(text_of(data), path, language, variant or chip, named)
     if _is_ptx(data):
         from isakit.compile import compile_ptx
 
-        return compile_ptx(text_of(data), variant or chip, path=path).module
+        return compile_ptx(text_of(data), variant or chip, path=path, named=named).module
     binary = data[:1] == b"\x7f"  # an ELF file may hold a source text
     if not binary and _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
         text = text_of(data)

@@ -27,6 +27,7 @@ from isakit.compile.tesla.branches import convert_ifs_to_guards, insert_join_poi
 from isakit.compile.tesla.chip import Chip, chip_of
 from isakit.compile.tesla.emit import Emitter, MachineCode, OutOfConstantsError, fuse_exits_into_stores
 from isakit.compile.tesla.literals import move_literals_to_registers
+from isakit.compile.tesla.locations import VariableLocations
 from isakit.compile.tesla.selection import TeslaSelection
 from isakit.compile.tesla.target import TESLA
 from isakit.compile.translate import translate
@@ -117,6 +118,7 @@ def compile_ptx(
     max_registers: int = 0,
     kernels: tuple[str, ...] = (),
     watch: Watch | None = None,
+    named: bool = False,
 ) -> Compiled:
     """Compile a PTX text.
 
@@ -128,6 +130,8 @@ def compile_ptx(
         max_registers: registers per thread to use at most; 0 for all there are.
         kernels: names of the kernels to compile (default: all).
         watch: called after every pass with its name and what it left, for people.
+        named: find the places of registers of PTX, for a text that is the source. The places of variables of another
+            source are found where the text has marks: see `compile.debug_records`.
 
     Returns:
         The kernels that compile; a kernel compiles as a whole or not at all.
@@ -149,7 +153,7 @@ def compile_ptx(
         if (kernels and entry.name not in kernels) or not entry.defined:
             continue
         try:
-            kernel = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch)
+            kernel = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch, named)
         except PtxSyntaxError as e:
             out.failures[entry.name] = [ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]
             continue
@@ -169,10 +173,11 @@ def compile_entry(
     textures: list[str],
     max_registers: int = 0,
     watch: Watch | None = None,
+    named: bool = False,
 ) -> Kernel:
     """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
     layout = VariableLayout(ptx, entry, bank)
-    f = translate(ptx, entry, chip, layout)
+    f = translate(ptx, entry, chip, layout, named)
     f.globals = [v.unique for v in ptx.variables.values() if _in_global_memory(v)]
     for step in PASSES:
         try:
@@ -199,7 +204,12 @@ def compile_entry(
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
     kernel.samplers = [TextureSlot(name, textures.index(name)) for name in f.textures]
     rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
-    kernel.lines = LineTable(rows, ptx.source.text)
+    variables = (
+        VariableLocations(m, {i: at for at, i in emitted.places}).ranges(list(emitted.lines), len(emitted.code))
+        if m.marks
+        else ()
+    )
+    kernel.lines = LineTable(rows, ptx.source.text, variables)
     return kernel
 
 

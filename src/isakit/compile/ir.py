@@ -171,6 +171,22 @@ class Ins:
         return f"{self.outs or ''} = {self.op}{self.shown()} {self.args}"
 
 
+class Mark:
+    """From here on a variable of the source has a value: of one word, or of several, the lowest first; none: unknown.
+
+    Passes replace the values of marks as they replace arguments, but a mark keeps no value alive. `line`: of the text
+    it stands at; `type`: as `line_table.VariableRange` has it.
+    """
+
+    __slots__ = ("line", "name", "type", "values")
+
+    def __init__(self, line: int, name: str, type: str, values: list[IrValue]) -> None:
+        self.line, self.name, self.type, self.values = line, name, type, values
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.type} = {self.values}"
+
+
 class Block:
     """Instructions that run one after the other, and how the block ends.
 
@@ -180,9 +196,10 @@ class Block:
         loc: where its last instruction comes from, which is the branch it ends in if it has one.
         live_in: values read before they are written here, by variable; only until values are defined once.
         env: the value each variable has at the end, likewise.
+        marks: variables of the source that get a value here, in the order of their lines.
     """
 
-    __slots__ = ("env", "index", "ins", "live_in", "loc", "phis", "preds", "term", "uniform")
+    __slots__ = ("env", "index", "ins", "live_in", "loc", "marks", "phis", "preds", "term", "uniform")
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -194,6 +211,7 @@ class Block:
         self.uniform = False
         self.live_in: dict[int, IrValue] = {}
         self.env: dict[int, IrValue] = {}
+        self.marks: list[Mark] = []
 
     @property
     def succs(self) -> list[Block]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 
 from isakit.codec import Instruction
-from isakit.debug.execution import MemoryAccess, Point
+from isakit.debug.execution import Execution, MemoryAccess, Point
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import TYPES, Binary, Load, Node, NumberTerm, Variable
 from isakit.debug.expressions import NamedRegister as Named
 from isakit.debug.session_view import SessionView
+from isakit.debug.source_variables import OptimisedOutError
 from isakit.debug.stops import Breakpoint, Cell, Range, Watched
 from isakit.debug.views import ThreadView, holds, parsed, place
 from isakit.errors import LaunchError, NotModelled, did_you_mean
@@ -85,9 +86,22 @@ def breakpoint_at(session: SessionView, number: int, where: str | int, condition
     def check(thread: int) -> bool:
         return node is None or any(holds(execution, node, t) for t in execution.lanes(thread))
 
-    point = Point(dict.fromkeys(found, node), check, skip=ignore)
+    point = Point({a: _condition_at(execution, node, a) for a in found}, check, skip=ignore)
     said = f"{where:#x}" if isinstance(where, int) else where
     return Breakpoint(number, "breakpoint", said, point, condition, once=once, node=node)
+
+
+def _condition_at(execution: Execution, node: Node | None, address: int) -> Node | None:
+    """Return a condition with the places that variables of the source have at an address.
+
+    A condition on what has been optimised away there does not hold.
+    """
+    if node is None:
+        return None
+    try:
+        return execution.variables.placed(node, address)
+    except OptimisedOutError:
+        return NumberTerm(0)
 
 
 def tracepoint(
@@ -105,7 +119,7 @@ def watchpoint(session: SessionView, number: int, what: str, access: Watched, co
                size: int | None = None, ignore: int = 0) -> Breakpoint:  # fmt: skip
     """Make a watchpoint; see `Session.watch`. Raises NotModelled for what the machine cannot observe."""
     execution, focus = session.execution, session.focus
-    to = place(execution, what)
+    to = place(execution, what, focus)
     node = parsed(execution, condition) if condition else None
     if isinstance(to, Load):
         space = execution.target.memories[to.space]

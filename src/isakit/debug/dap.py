@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO, Protocol, cast
 
-from isakit.debug import groups, loopback
+from isakit.debug import groups, loopback, source_views
 from isakit.debug.session import Session
 from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Breakpoint, Stop
@@ -34,8 +34,10 @@ MOST = 1 << 16
 _GONE = object()
 _REASONS = {"watchpoint": "data breakpoint", "step": "step", "until": "step",
             "fault": "exception", "interrupt": "pause", "start": "entry", "moved": "goto"}  # fmt: skip
-REGISTERS, FACTS, STACK = 1, 2, 3
+REGISTERS, FACTS, STACK, LOCALS, INLINED = 1, 2, 3, 4, 5
 """References of the scopes."""
+ARRAYS = 100
+"""The reference of the first array among the variables; the others follow."""
 PTX = 1
 """Reference of the source that is in no file."""
 
@@ -215,7 +217,8 @@ class Adapter:
              "supportsSetVariable", "supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints",
              "supportsDataBreakpoints", "supportsSteppingGranularity", "supportsTerminateRequest",
              "supportsFunctionBreakpoints", "supportsBreakpointLocationsRequest", "supportsLoadedSourcesRequest",
-             "supportsRestartRequest", "supportsExceptionInfoRequest", "supportsEvaluateForHovers"), True,
+             "supportsSetExpression", "supportsCompletionsRequest", "supportsRestartRequest",
+             "supportsExceptionInfoRequest", "supportsEvaluateForHovers"), True,
         )  # fmt: skip
 
     def _nothing(self, arguments: Message) -> Any:
@@ -256,12 +259,23 @@ class Adapter:
         return {"sources": [*files, *([_source("")] if self._sources.ptx else [])]}
 
     def _scopes(self, arguments: Message) -> Any:
-        names = (("Registers", REGISTERS), ("Facts", FACTS), ("Stack", STACK))
+        names = [("Registers", REGISTERS), ("Facts", FACTS), ("Stack", STACK)]
+        known = self.session.execution.variables
+        if any("::" in name for name in known):
+            names.insert(0, ("Inlined functions", INLINED))
+        if known:
+            names.insert(0, ("Locals", LOCALS))
         return {"scopes": [{"name": n, "variablesReference": k, "expensive": False} for n, k in names]}
 
     def _variables(self, arguments: Message) -> Any:
         session = self.session
         match int(arguments["variablesReference"]):
+            case 4 | 5 as which:
+                return {"variables": [self._shown(v) for v in source_views.variables(session, own=which == LOCALS)]}
+            case array if ARRAYS <= array < ARRAYS + len(session.execution.variables):
+                name = list(session.execution.variables)[array - ARRAYS]
+                found = source_views.elements(session, session.execution.variables.at(name, session.address))
+                pairs = [(f"[{k}]", text) for k, text in enumerate(found)]
             case 1:
                 pairs = [(n, hex(v)) for n, v in session.registers().items()]
             case 2:
@@ -273,10 +287,38 @@ class Adapter:
                 raise LaunchError(f"no variables {other}")
         return {"variables": [{"name": n, "value": v, "variablesReference": 0} for n, v in pairs]}
 
+    def _shown(self, v: source_views.ShownVariable) -> JsonObject:
+        """Return a variable as the protocol has it; an array can be opened."""
+        names = list(self.session.execution.variables)
+        opened = ARRAYS + names.index(v.name) if v.variable.count and v.variable.place else 0
+        out: JsonObject = {"name": v.name, "value": v.text, "type": v.type, "variablesReference": opened}
+        if opened:
+            out["indexedVariables"] = min(v.variable.count, source_views.ELEMENTS)
+        else:
+            out["evaluateName"] = v.name
+        return out
+
     def _set_variable(self, arguments: Message) -> Any:
         name = str(arguments["name"])
-        self.session.set(name, str(arguments["value"]))
-        return {"value": hex(int(self.session.evaluate(name)))}
+        if int(arguments.get("variablesReference", 0)) >= ARRAYS:
+            raise LaunchError("elements are set as memory: s[...] = ...")
+        return self._set_to(name, str(arguments["value"]))
+
+    def _set_expression(self, arguments: Message) -> Any:
+        return self._set_to(str(arguments["expression"]), str(arguments["value"]))
+
+    def _set_to(self, what: str, value: str) -> Any:
+        session = self.session
+        session.set(what, value)
+        number = session.evaluate(what)
+        return {"value": hex(int(number)) if what.startswith("$") else source_views.number_text(number)}
+
+    def _completions(self, arguments: Message) -> Any:
+        from isakit.debug.terminal import Commands
+
+        text = str(arguments["text"])[: max(0, int(arguments.get("column", 1 << 16)) - 1)]
+        found = Commands(self.session).completions(text)
+        return {"targets": [{"label": word} for word in found[:MOST]]}
 
     def _evaluate(self, arguments: Message) -> Any:
         text = str(arguments["expression"])
@@ -285,7 +327,13 @@ class Adapter:
 
             lines = Commands(self.session).run(text).lines
             return {"result": "\n".join(lines), "variablesReference": 0}
-        return {"result": str(self.session.evaluate(text)), "variablesReference": 0}
+        known = self.session.execution.variables
+        if text in known:
+            (shown,) = [
+                self._shown(v) for v in source_views.variables(self.session, own="::" not in text) if v.name == text
+            ]
+            return {"result": shown["value"], "type": shown["type"], "variablesReference": shown["variablesReference"]}
+        return {"result": source_views.number_text(self.session.evaluate(text)), "variablesReference": 0}
 
     def _instruction_breakpoints(self, arguments: Message) -> Any:
         self._forget("instruction")
@@ -409,7 +457,8 @@ _HANDLERS: dict[str, Callable[[Adapter, Message], Any]] = {
     "setBreakpoints": Adapter._source_breakpoints, "setFunctionBreakpoints": Adapter._function_breakpoints,
     "breakpointLocations": Adapter._breakpoint_locations, "source": Adapter._source_text,
     "loadedSources": Adapter._loaded_sources, "exceptionInfo": Adapter._exception_info,
-    "setExceptionBreakpoints": Adapter._nothing,
+    "setExceptionBreakpoints": Adapter._nothing, "setExpression": Adapter._set_expression,
+    "completions": Adapter._completions, "cancel": Adapter._nothing,
 }  # fmt: skip
 # pyright: reportPrivateUsage=false
 _MOVES: dict[str, Callable[[Adapter, bool], Stop]] = {

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from isakit.asm import Program
 from isakit.debug.expressions import Node
+from isakit.debug.source_variables import SourceVariables
 from isakit.errors import LaunchError
 from isakit.machine.snapshot import Snapshot
 from isakit.machine.target import Target
@@ -75,9 +76,17 @@ class Execution(ABC):
 
     target: Target
     program: Program
+    _variables: SourceVariables | None = None
     unit: str = "instruction"
     turn: int = 1 << 16
     """Positions that one group executes alone before another one's turn may be overdue."""
+
+    @property
+    def variables(self) -> SourceVariables:
+        """The variables of the source, where its compiler has said where they are."""
+        if self._variables is None:
+            self._variables = SourceVariables(self.program.lines, self.target.memories)
+        return self._variables
 
     # --- where it is ---
     @property

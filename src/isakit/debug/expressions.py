@@ -48,7 +48,7 @@ class NamedRegister:
 
 @dataclass(frozen=True)
 class Variable:
-    """A fact about where a thread is, such as `lane`."""
+    """A fact about where a thread is, such as `lane`, or a variable of the source."""
 
     name: str
 
@@ -109,7 +109,7 @@ class ThreadFacts(Protocol):
 # --- from text --------------------------------------------------------------------------------------------------------
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+\.\d*(?:[eE][-+]?\d+)?|\d+(?:[eE][-+]?\d+)?)
-    |(?P<name>\$?[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_]+)?)
+    |(?P<name>\$?[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_]+|(?:::[A-Za-z_][A-Za-z_0-9]*)+)?)
     |(?P<sign>&&|\|\||<<|>>|[<>=!]=|[-+*/%&|^~!<>()\[\]:]))""",
     re.VERBOSE,
 )
@@ -193,6 +193,9 @@ class _Parser:
                 node = self.level(0)
                 self._take(")")
                 return node
+            if text == "%" and self.k < len(self.tokens) and self.tokens[self.k][0] == "name":  # a register of PTX
+                self.k += 1
+                return Variable(f"%{self.tokens[self.k - 1][1]}")
             if kind != "name":
                 raise self._error(f"`{text}` stands where a value should", at)
             if self._next() == "[":

@@ -19,7 +19,7 @@ from isakit.debug.panes import html
 from isakit.debug.session_view import SessionView
 from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, TracepointHit, Watched
 from isakit.debug.timeline import MEMORY
-from isakit.debug.views import ThreadView, packed, parsed, place
+from isakit.debug.views import ThreadView, packed, parsed, place, value
 from isakit.errors import LaunchError, MachineFault, NotModelled
 from isakit.spec import InstructionKind
 
@@ -71,7 +71,7 @@ class Session(SessionView):
     def evaluate(self, expression: str, thread: int | None = None) -> Number:
         """Return the value of an expression for a thread (the focused one). Raises ExpressionError, MachineFault."""
         node = parsed(self.execution, expression)
-        return evaluate(node, ThreadView(self.execution, self.focus if thread is None else thread))
+        return value(self.execution, node, self.focus if thread is None else thread)
 
     # --- moving forwards ----------------------------------------------------------------------------------------------
     def step(self, count: int = 1) -> Stop:
@@ -176,17 +176,18 @@ class Session(SessionView):
         return self._move(move, "moved", f"{what} is written here")
 
     # --- changing -----------------------------------------------------------------------------------------------------
-    def set(self, what: str, value: str | Number, thread: int | None = None) -> None:
-        """Set a register or a cell of memory (`$r5`, `s[0x40]:f32`). What was future is forgotten."""
+    def set(self, what: str, new: str | Number, thread: int | None = None) -> None:
+        """Set a register, a cell of memory (`$r5`, `s[0x40]:f32`) or a variable. What was future is forgotten."""
         t = self.focus if thread is None else thread
-        to = place(self.execution, what)
-        number = self.evaluate(value, t) if isinstance(value, str) else value
+        to = place(self.execution, what, t)
+        number = self.evaluate(new, t) if isinstance(new, str) else new
         if isinstance(to, Load):
             address = int(evaluate(to.address, ThreadView(self.execution, t)))
             self.write(to.space, address, packed(to.type, number), t)
             return
         width = self.target.register_files[to.file].width
-        kind = "f32" if isinstance(number, float) and width == 32 else "u64"
+        variable = self.execution.variables.at(what, None).type if what in self.execution.variables else ""
+        kind = "f32" if width == 32 and (isinstance(number, float) or variable == "f32") else "u64"
         self.set_register(to, int.from_bytes(packed(kind, number), "little"), t)
 
     def set_register(self, register: tuple[str, int], bits: int, thread: int) -> None:
@@ -364,7 +365,7 @@ class Session(SessionView):
         values: dict[str, int | float | str] = {}
         for text, node in b.collect:
             try:
-                values[text] = evaluate(node, ThreadView(self.execution, thread))
+                values[text] = value(self.execution, node, thread)
             except (LaunchError, MachineFault) as e:
                 values[text] = f"<{e}>"
         self.records.append(TracepointHit(b.number, self.position, thread, values))

@@ -19,7 +19,10 @@ class SessionView:
 
     def __init__(self, execution: Execution, labels: Mapping[str, int], memory: int) -> None:
         self.execution, self.program = execution, execution.program
-        self.labels = {"entry": execution.address or self.program.address, **labels}
+        start = execution.address or self.program.address
+        kernel = self.program.kernel
+        named = {kernel.name: start} if kernel is not None and self.program.lines is not None else {}
+        self.labels = {**named, "entry": start, **labels}
         self.timeline = Timeline(execution, memory)
         self.breakpoints: dict[int, Breakpoint] = {}
         self.focus = execution.following or 0
@@ -50,6 +53,12 @@ class SessionView:
     def instruction(self) -> Instruction | None:
         """The focused thread's next instruction."""
         return None if self.address is None else self.program.at(self.address)
+
+    def target_block(self) -> tuple[int, int, int]:
+        """Return threads of a block in x, y and z; of other machines than Tesla (1, 1, 1)."""
+        launch = getattr(getattr(self.execution, "machine", None), "launch", None)
+        x, y, z = (1, 1, 1) if launch is None else launch.block
+        return x, y, z
 
     def focus_on(self, **where: Any) -> None:
         """Look at another thread: `thread=`, or on Tesla `block=`, `warp=`, `lane=`. Raises LaunchError."""

@@ -70,6 +70,12 @@ class Sources:
         wanted = os.path.realpath(path) if path else ""
         return next((p for p in self._lines if p and os.path.realpath(p) == wanted), path)
 
+    def text(self, path: str) -> list[str] | None:
+        """Return the lines of a source, None where it cannot be read."""
+        if not path:
+            return self.ptx.splitlines() if self.ptx else None
+        return self.table.file_lines(path)
+
     # --- moving by lines ----------------------------------------------------------------------------------------------
     def step(self, *, into: bool) -> Stop:
         """Execute the rest of the focused thread's line; calls as a whole unless `into`."""

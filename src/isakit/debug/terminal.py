@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from isakit.debug import panes
+from isakit.debug import cuda_words, panes, source_views
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import Load, Number
 from isakit.debug.session import Session
+from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Stop, Watched
 from isakit.debug.views import ThreadView, parsed, place
 from isakit.errors import IsakitError, LaunchError, did_you_mean
@@ -48,6 +49,7 @@ class Commands:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.sources = Sources(session)
         self.live = False
         self._examined: tuple[str, int, int] | None = None
         self.displays: list[str] = []
@@ -142,7 +144,7 @@ class Commands:
         return self.stopped(self.session.cont(self._count(rest) if rest else None))
 
     def _until(self, rest: str) -> Reply:
-        return self.stopped(self.session.until(_required(rest, "where to")))
+        return self.stopped(self.session.until(self._line(_required(rest, "where to"))))
 
     def _back(self, rest: str) -> Reply:
         return self.stopped(self.session.reverse_step(self._count(rest)))
@@ -162,13 +164,13 @@ class Commands:
 
     def _break(self, rest: str) -> Reply:
         where, condition, ignore = _placed(_required(rest, "a place"))
-        b = self.session.break_at(where, condition, ignore=ignore)
+        b = self.session.break_at(self._line(where), condition, ignore=ignore)
         return Reply([f"breakpoint {b.number} at {', '.join(f'{a:#x}' for a in sorted(b.point.addresses)[:6])}"],
                      b.as_json())  # fmt: skip
 
     def _temporary(self, rest: str) -> Reply:
         where, condition, ignore = _placed(_required(rest, "a place"))
-        b = self.session.break_at(where, condition, ignore=ignore, once=True)
+        b = self.session.break_at(self._line(where), condition, ignore=ignore, once=True)
         return Reply([f"temporary breakpoint {b.number}"], b.as_json())
 
     def _watch(self, rest: str, access: str = "change") -> Reply:
@@ -223,22 +225,85 @@ class Commands:
         return Reply([f"{what.strip()} = {number(self.session.evaluate(what.strip()))}"])
 
     def _examine(self, rest: str) -> Reply:
-        m = re.match(r"/(\d+)b? ?", rest)
-        count = min(int(m[1]), 1 << 16) if m else 64
-        to = place(self.session.execution, _required(rest[m.end() :] if m else rest, "a cell of memory"))
+        m = re.match(r"/(\w+) ?", rest)
+        form = source_views.examination(m[1].removesuffix("b") if m[1][:-1].isdigit() else m[1]) if m else None
+        if m is not None and form is not None and form.how == "i":
+            return self._instructions(rest[m.end() :], form.number)
+        count = 64 if m is None else min(int(m[1].rstrip("b")), 1 << 16) if form is None else form.number * form.size
+        cell = _required(rest[m.end() :] if m else rest, "a cell of memory")
+        to = place(self.session.execution, cell, self.session.focus)
         if not isinstance(to, Load):
             raise LaunchError("`x` shows memory; `p` and `info registers` show registers")
         session = self.session
         address = int(evaluate(to.address, ThreadView(session.execution, session.focus)))
+        if form is not None:
+            data = session.target.read_memory(to.space, address, count, session.focus)
+            said = {"space": to.space, "address": address, "bytes": data.hex()}
+            return Reply(source_views.examined(to.space, address, data, form), said)
         lines = self._memory_lines(to.space, address, count)
         self._examined = to.space, address, count
         data = self._memory[self._examined]
         return Reply(lines, {"space": to.space, "address": address, "bytes": data.hex()})
 
-    def _list(self, rest: str) -> Reply:
+    def _instructions(self, place: str, count: int) -> Reply:
+        """`x/4i PLACE`: instructions from there on, without a place from the next one on."""
         from isakit.debug.breakpoints import addresses
 
-        return Reply(panes.listing(self.session, addresses(self.session, rest)[0] if rest else None))
+        place = place.strip()
+        here = place in ("", "$pc", "pc")
+        first = self.session.address if here else addresses(self.session, self._line(place))[0]
+        return Reply(source_views.disassembly(self.session, first or 0, count))
+
+    def _list(self, rest: str) -> Reply:
+        """Show the source where the compiler knows it, else instructions."""
+        from isakit.debug.breakpoints import addresses
+
+        session = self.session
+        if session.program.lines is None:
+            return Reply(panes.listing(session, addresses(session, rest)[0] if rest else None))
+        path, _, number = rest.rpartition(":")
+        here = self.sources.at(session.address)
+        if rest and number.isdecimal():
+            known = [f for f in self.sources.files if not path or f == path or f.endswith(f"/{path}")]
+            name = here.path if here is not None and not path else next(iter(known), "")
+            return Reply(source_views.source_listing(session, self.sources, SourcePlace(name, int(number))))
+        around = self.sources.at(addresses(session, rest)[0]) if rest else here
+        if around is None or not self.sources.text(around.path):
+            return Reply(panes.listing(session, addresses(session, rest)[0] if rest else None))
+        return Reply(source_views.source_listing(session, self.sources, around))
+
+    def _disassemble(self, rest: str) -> Reply:
+        return Reply(source_views.disassembly(self.session))
+
+    def _backtrace(self, rest: str) -> Reply:
+        lines = source_views.backtrace(self.session, self.sources)
+        return Reply(lines, [f._asdict() for f in self.session.frames()])
+
+    def _cuda(self, rest: str) -> Reply:
+        session = self.session
+        words = tuple(w for w in cuda_words.WORDS if any(x and w.startswith(x) for x in rest.split()))
+        if not cuda_words.move(session, rest):
+            return Reply([cuda_words.focus_text(session, words or cuda_words.WORDS)])
+        where = cuda_words.focus_text(session)
+        stop = self.stopped(session._stay("moved", f"[switching focus to {where}]"))
+        return stop
+
+    def _run(self, rest: str) -> Reply:
+        """Run from the start, as gdb's `run` does."""
+        if self.session.position:
+            self.session.goto(0)
+        return self.stopped(self.session.cont())
+
+    def _line(self, place: str) -> str:
+        """Return a place with the file for a plain number, which is a line where the source is known."""
+        if not place.isdecimal() or self.session.program.lines is None:
+            return place
+        here = self.sources.at(self.session.address)
+        path = here.path if here is not None else next(iter(self.sources.files), "")
+        found = self.sources.place(path, int(place))
+        if found is None:
+            raise LaunchError(f"no code comes from line {place} or those below it")
+        return found
 
     def _focus(self, rest: str) -> Reply:
         where: JsonObject = {}
@@ -259,6 +324,9 @@ class Commands:
         return self.stopped(self.session._stay("moved", "the focus moved"))  # pyright: ignore[reportPrivateUsage]
 
     def _info(self, rest: str) -> Reply:
+        if rest.partition(" ")[0] == "cuda":
+            name = self.session.label_at(self.session.labels["entry"])
+            return Reply(cuda_words.table(self.session, rest.partition(" ")[2].strip(), name))
         name = next((n for n in _INFO if rest and n.startswith(rest)), None)
         if name is None:
             raise LaunchError(f"`info` knows {', '.join(_INFO)}")
@@ -271,6 +339,13 @@ class Commands:
                 return Reply(panes.registers(session, self._registers), session.registers())
             case "warps" | "threads" | "lanes":
                 return Reply(panes.lanes(session))
+            case "locals" | "args" | "variables":
+                return self._variables(inlined=name == "variables")
+            case "frame":
+                return Reply(source_views.backtrace(session, self.sources)[:1])
+            case "line" | "source":
+                place = self.sources.at(session.address)
+                return Reply(["no source is known here" if place is None else f"{place.path or 'ptx'}:{place.line}"])
             case "stack":
                 return Reply(panes.stack(session), [f._asdict() for f in session.frames()])
             case "trace":
@@ -288,6 +363,18 @@ class Commands:
                     "checkpoint_bytes": t.used, "limit_bytes": t.memory, "instructions": session.execution.instructions,
                 }  # fmt: skip
                 return Reply([f"{k}: {v}" for k, v in facts.items()], facts)
+
+    def _variables(self, inlined: bool) -> Reply:
+        session = self.session
+        if not session.execution.variables:
+            raise LaunchError("no variables are known here: debug a source (.py, .cu, .cl, .ptx), or code that was "
+                              "compiled with them")  # fmt: skip
+        shown = source_views.variables(session)
+        shown += source_views.variables(session, own=False) if inlined else []
+        rows = [panes.cut(f"{v.name} = {v.text}") for v in shown]
+        return Reply(
+            rows or ["no locals"], {v.name: {"type": v.type, "value": v.text, "place": v.variable.place} for v in shown}
+        )
 
     def _layout(self, rest: str) -> Reply:
         if rest in ("on", "off"):
@@ -389,17 +476,21 @@ COMMANDS = (
     Command(("display", "disp"), "[EXPR]", "show a value at every stop", Commands._display),
     Command(("undisplay",), "[EXPR]", "do not", Commands._undisplay),
     Command(("set",), "PLACE = EXPR", "change a register or memory", Commands._set),
-    Command(("x",), "[/N] CELL", "show N bytes of memory", Commands._examine),
-    Command(("list", "l"), "[PLACE]", "instructions around here", Commands._list),
+    Command(("x",), "[/N[x][w]] CELL", "N bytes, or numbers, of memory; x/4i", Commands._examine),
+    Command(("list", "l"), "[PLACE]", "source around here, or instructions", Commands._list),
+    Command(("disassemble", "disas"), "", "all instructions", Commands._disassemble),
+    Command(("backtrace", "bt", "where"), "", "the calls that led here", Commands._backtrace),
+    Command(("cuda",), "[WHAT [N]]", "the kernel, block, thread, warp, lane", Commands._cuda),
+    Command(("run", "r"), "", "run from the start", Commands._run),
     Command(("focus", "f", "thread"), "WHAT N ...", "look at a block, warp, lane or thread", Commands._focus),
-    Command(("info", "i"), "WHAT", "breakpoints, registers, warps, stack, ...", Commands._info),
+    Command(("info", "i"), "WHAT", "locals, breakpoints, registers, warps, ...", Commands._info),
     Command(("layout", "la"), "[on|off]", "all panes, now or at every stop", Commands._layout),
     Command(("help", "h"), "[COMMAND]", "this list", Commands._help),
     Command(("quit", "q"), "", "leave", Commands._quit),
 )  # fmt: skip
 _BY_NAME = {name: c for c in COMMANDS for name in c.names}
 _REPEATED = ("step", "next", "continue", "rs", "rc", "join")
-_INFO = ("about", "breakpoints", "registers", "warps", "threads", "lanes", "stack", "trace", "memories", "timeline",
-         "watchpoints")  # fmt: skip
+_INFO = ("about", "args", "frame", "line", "locals", "source", "variables", "breakpoints", "registers", "warps",
+         "threads", "lanes", "stack", "trace", "memories", "timeline", "watchpoints")  # fmt: skip
 
 __all__ = ["COMMANDS", "Command", "Commands", "Reply", "parsed"]

@@ -7,9 +7,10 @@ import struct
 from collections.abc import Callable, Mapping
 
 from isakit.debug.execution import Execution
-from isakit.debug.expression_values import condition
+from isakit.debug.expression_values import condition, evaluate
 from isakit.debug.expressions import (
     TYPES,
+    Cast,
     ExpressionError,
     Load,
     NamedRegister,
@@ -63,9 +64,26 @@ class ThreadView:
         return self.execution.target.read_memory(space, address, size, self.thread)
 
 
+def value(execution: Execution, node: Node, thread: int) -> Number:
+    """Return the value of an expression for a thread, with the variables of the source where it stands.
+
+    Raises ExpressionError, and OptimisedOutError for a variable that has no value there.
+    """
+    return evaluate(placed(execution, node, thread), ThreadView(execution, thread))
+
+
+def placed(execution: Execution, node: Node, thread: int) -> Node:
+    """Return an expression with places for the variables of the source that it names. Raises OptimisedOutError."""
+    if not execution.variables:
+        return node
+    t = execution.target.thread(thread)
+    return execution.variables.placed(node, t.address if t.active else None)
+
+
 def parsed(execution: Execution, text: str) -> Node:
-    """Parse an expression that names memories and registers of this machine. Raises ExpressionError."""
-    node = parse(text, lambda name: name in execution.target.memories)
+    """Parse an expression that names memories, registers and variables. Raises ExpressionError."""
+    memories, variables = execution.target.memories, execution.variables
+    node = parse(text, lambda name: name in memories or variables.indexed(name))
     evaluate_names(execution, node)
     return node
 
@@ -80,7 +98,7 @@ def evaluate_names(execution: Execution, node: Node) -> None:
         try:
             if isinstance(n, NamedRegister):
                 view.register(n.name)
-            elif isinstance(n, Variable):
+            elif isinstance(n, Variable) and n.name not in execution.variables:
                 view.variable(n.name)
         except KeyError as e:
             raise ExpressionError(f"no {n.name!r} here; {e.args[0]}") from None  # type: ignore[union-attr]
@@ -95,20 +113,27 @@ _MOST = 1000
 
 def holds(execution: Execution, node: Node, thread: int) -> bool:
     """Return true if a condition holds for a thread; one that reads a missing value does not hold."""
-    found = _conditions.get(id(node))
-    if found is None:
-        if len(_conditions) >= _MOST:
-            _conditions.clear()
-        found = _conditions[id(node)] = node, condition(node)
     try:
+        node = placed(execution, node, thread)
+        found = _conditions.get(id(node))
+        if found is None:
+            if len(_conditions) >= _MOST:
+                _conditions.clear()
+            found = _conditions[id(node)] = node, condition(node)
         return found[1](ThreadView(execution, thread))
     except IsakitError:
         return False
 
 
-def place(execution: Execution, text: str) -> Load | Reference:
+def place(execution: Execution, text: str, thread: int) -> Load | Reference:
     """Return the cell of memory or the register that the left side of an assignment names. Raises ExpressionError."""
-    node = parsed(execution, text)
+    node = placed(execution, parsed(execution, text), thread)
+    if isinstance(node, Cast):  # the place of a variable
+        node = (
+            Load(node.operand.space, node.operand.address, node.type)
+            if isinstance(node.operand, Load)
+            else node.operand
+        )
     if isinstance(node, Load):
         return node
     if isinstance(node, NamedRegister | Variable):

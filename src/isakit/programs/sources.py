@@ -21,27 +21,35 @@ def language_of(path: str | None) -> str | None:
     return None if path is None else ENDINGS.get(os.path.splitext(path)[1].lower())
 
 
-def ptx_of_source(text: str, path: str, language: str, variant: str | None = None, extra: Sequence[str] = ()) -> str:
+def ptx_of_source(
+    text: str,
+    path: str,
+    language: str,
+    variant: str | None = None,
+    extra: Sequence[str] = (),
+    named: bool = False,
+) -> str:
     """Return the PTX of kernels in CUDA C, OpenCL C or Python, for a chip.
 
     `path` names the text in messages and lines; where it is a file, a compiler of C reads that in place of the text,
-    so that files beside it are found. `extra` are options for that compiler. Raises CompileError, and NoCompilerError
-    where C needs a compiler.
+    so that files beside it are found. `extra` are options for that compiler; `named`: with marks of the values of
+    variables. Raises CompileError, and NoCompilerError where C needs a compiler.
     """
     if language == "python":
         from isakit.compile.python import compile_text
 
-        return compile_text(text, path)[0]
+        return compile_text(text, path, named)[0]
     from isakit.compile.c import compile_c
 
     arch = int(VARIANT_TO_ARCH.get(variant or "", "sm_13").removeprefix("sm_"))
-    return compile_c(path, None if Path(path).is_file() else text, language, extra, arch=arch)
+    return compile_c(path, None if Path(path).is_file() else text, language, extra, arch=arch, named=named)
 
 
-def compiled_source(text: str, path: str, language: str, variant: str | None = None) -> Module:
+def compiled_source(text: str, path: str, language: str, variant: str | None = None, named: bool = False) -> Module:
     """Return the module of a source text in a language of `ENDINGS`, for a chip; a shader has no choice of one.
 
-    Its programs have line tables. Raises CompileError where something of it does not compile.
+    Its programs have line tables; `named`: with the places of variables. Raises CompileError where something of it
+    does not compile.
     """
     if language in SHADER_ENDINGS.values():
         from isakit.compile.shading.compiled import beside, compile_shader
@@ -51,7 +59,8 @@ def compiled_source(text: str, path: str, language: str, variant: str | None = N
         raise IsakitError(f"there is no source language {language!r}")
     from isakit.compile import compile_ptx
 
-    return compile_ptx(ptx_of_source(text, path, language, variant), variant, path=path, origin=text).module
+    ptx = ptx_of_source(text, path, language, variant, named=named)
+    return compile_ptx(ptx, variant, path=path, origin=text).module
 
 
 __all__ = ["ENDINGS", "KERNEL_ENDINGS", "SHADER_ENDINGS", "compiled_source", "language_of", "ptx_of_source"]

@@ -18,6 +18,7 @@ from pathlib import Path
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
+from isakit.compile.debug_records import marked
 from isakit.errors import CompileError, Diagnostic, IsakitError
 from isakit.sandbox import program_files, python_files
 
@@ -184,10 +185,12 @@ def compile_c(
     extra: Sequence[str] = (),
     alone: bool = False,
     arch: int = 13,
+    named: bool = False,
 ) -> str:
     """The PTX of a CUDA C (`cuda`) or OpenCL C (`opencl`) file; the language follows from the name's ending.
 
     `extra` are options for the compiler, as clang spells them; `arch`: the architecture a CUDA C text is for, 10 to 13.
+    `named`: with marks where variables get values (`compile.debug_records`).
     With `alone`, the text may be anybody's: it can name no file, and the compiler is shut in and bounded more closely.
     Raises CompileError with the compiler's messages, NoCompilerError where there is none.
     """
@@ -213,7 +216,16 @@ def compile_c(
         if alone:
             options += [f"-U{name}" for name in MACROS]
             options += ["-Wno-builtin-macro-redefined", "-fdebug-compilation-dir=."]
-        got = _run([*found.command, *options, *COMMON, "-S", "-o", "-", *extra, source], Path(folder), alone)
+        command = [*found.command, *options, *COMMON, "-S", "-o", "-", *extra]
+        if not named:
+            got = _run([*command, source], Path(folder), alone)
+        else:
+            got = _run([*command, "-Xclang", "-debug-info-kind=constructor", "-emit-llvm", source], Path(folder), alone)
+            if not got.status and not got.bound:
+                Path(folder, "named.ll").write_text(marked(got.output), "utf-8")
+                back = [*found.command, "-x", "ir", "--target=nvptx64-nvidia-cuda", *COMMON, "-S", "-o", "-", "-Xclang",
+                        "-disable-llvm-passes", "-Wno-override-module", "named.ll"]  # fmt: skip
+                got = _run(back, Path(folder), alone)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status:

@@ -6,7 +6,7 @@ in memory or in a register of the class that holds for it.
 
 from __future__ import annotations
 
-from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, OperandReg, VReg
+from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, Note, OperandReg, VReg
 from isakit.compile.lower.liveness import BlockLiveness
 from isakit.compile.lower.target import Target
 
@@ -230,15 +230,21 @@ class Allocation:
                 highest = max(highest, c + v.size)
         for b in self.m.blocks:
             kept: list[MIns] = []
+            notes, b.notes = b.notes, []
             for i in b.ins:
                 if i.moves:
                     dst, src = i.copied()
                     assert dst.v.color is not None
                     assert src.v.color is not None
                     if dst.v.cls.file == src.v.cls.file and dst.v.color + dst.unit == src.v.color + src.unit:
+                        if self.m.marks:
+                            notes += [*i.before, Note(copied=(dst, src), guard=i.guard), *i.after]
                         continue
+                if notes:
+                    i.before, notes = [*notes, *i.before], []
                 kept.append(i)
             b.ins = kept
+            b.note(notes)
         self.m.registers = max(1, highest)
 
 

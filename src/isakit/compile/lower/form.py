@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from isakit.compile.ir import NOWHERE, Loc
+from isakit.compile.ir import NOWHERE, IrValue, Loc, Mark
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +153,18 @@ class MachineOp:
         return self.mnemonic
 
 
+@dataclass(frozen=True, eq=False)
+class Note:
+    """A change of what is known about variables: one gets a value, or (`copied`) a register has that of another.
+
+    `guard`: the condition of the instruction it was put at.
+    """
+
+    mark: Mark | None = None
+    copied: tuple[OperandReg, OperandReg] | None = None
+    guard: Any = None
+
+
 class MIns:
     """A machine instruction.
 
@@ -162,9 +174,10 @@ class MIns:
         target: the block a branch goes to.
         moves: the instruction is a plain copy of one register.
         literal: an immediate form exists for a literal source.
+        before, after: what becomes of variables of the source right before and behind it.
     """
 
-    __slots__ = ("guard", "literal", "loc", "moves", "op", "ops", "tail", "target", "tied")
+    __slots__ = ("after", "before", "guard", "literal", "loc", "moves", "op", "ops", "tail", "target", "tied")
 
     def __init__(self, op: MachineOp, ops: dict[str, Operand], loc: Loc = NOWHERE) -> None:
         self.op, self.ops, self.loc = op, ops, loc
@@ -174,6 +187,8 @@ class MIns:
         self.literal = False
         self.tail = ""
         self.tied = False
+        self.before: list[Note] = []
+        self.after: list[Note] = []
 
     def copied(self) -> tuple[OperandReg, OperandReg]:
         """Return destination and source of an instruction that `moves`."""
@@ -209,10 +224,11 @@ class MIns:
 class MBlock:
     """A block of machine instructions; `succs` in the order (taken, not taken) where it ends in a conditional branch.
 
-    Attributes: `cond` (condition register, test, divergent) of its branch.
+    Attributes: `cond` (condition register, test, divergent) of its branch; `notes`: what becomes of variables of the
+    source in a block without instructions, or before them; `edges`: likewise on the way to a successor.
     """
 
-    __slots__ = ("cond", "index", "ins", "loc", "preds", "succs")
+    __slots__ = ("cond", "edges", "index", "ins", "loc", "notes", "preds", "succs")
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -221,13 +237,24 @@ class MBlock:
         self.preds: list[MBlock] = []
         self.cond: tuple[VReg, str, bool] | None = None
         self.loc: Loc = NOWHERE
+        self.notes: list[Note] = []
+        self.edges: dict[MBlock, list[Note]] = {}
+
+    def note(self, notes: list[Note]) -> None:
+        """Add notes at the end."""
+        (self.ins[-1].after if self.ins else self.notes).extend(notes)
 
     def __repr__(self) -> str:
         return f"L{self.index}"
 
 
 class MFunction:
-    """A kernel as machine instructions. `spilled` is local memory for spilled registers, in bytes."""
+    """A kernel as machine instructions.
+
+    Attributes:
+        spilled: local memory for spilled registers, in bytes.
+        marks: all marks of the function, where there are some; `homes`: the registers of values.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -236,6 +263,8 @@ class MFunction:
         self.count = 0
         self.spilled = 0
         self.registers = 0
+        self.marks: list[Mark] = []
+        self.homes: dict[IrValue, VReg] = {}
 
     def vreg(self, cls: RegisterClass, size: int = 1) -> VReg:
         """Return a new virtual register."""

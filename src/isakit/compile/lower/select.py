@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from isakit.compile.ir import Block, Const, Function, Ins, IrValue
-from isakit.compile.lower.form import MachineOp, MBlock, MFunction, MIns, OperandReg, VReg
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue, Mark
+from isakit.compile.lower.form import MachineOp, MBlock, MFunction, MIns, Note, OperandReg, VReg
 from isakit.compile.lower.target import Target
 from isakit.flow.graph import FlowGraph
 
@@ -25,6 +25,8 @@ class Selection(ABC):
         self.out: MBlock
         self.at: Ins | None = None
         self.guard: tuple[VReg, str] | None = None
+        self.marks: list[Mark] = []
+        """Marks that the next instruction stands behind."""
 
     # --- what a target says -----------------------------------------------------------------------------------------
     @abstractmethod
@@ -63,6 +65,9 @@ class Selection(ABC):
         if self.at is not None:
             m.loc = self.at.loc
         m.guard = self.guard
+        if self.marks:
+            m.before = [Note(mark, guard=m.guard) for mark in self.marks]
+            self.marks = []
         self.out.ins.append(m)
         return m
 
@@ -80,12 +85,20 @@ class Selection(ABC):
             for phi in b.phis:
                 self.at = phi
                 self.copy(self.vreg(phi.out), temporaries[phi])
+            marks = list(reversed(b.marks))
             for i in b.ins:
                 self.at = i
+                while marks and marks[-1].line < i.loc[0]:
+                    self.marks.append(marks.pop())
                 if not self.taken_over(i):
                     self.rules.select(self, i)
+            self.marks += reversed(marks)
             self._finish(b, blocks, temporaries)
+            self.out.note([Note(mark) for mark in self.marks])
+            self.marks = []
+            self.m.marks += b.marks
         self.m.connect()
+        self.m.homes = self.vregs
         return self.m
 
     def _finish(self, b: Block, blocks: dict[Block, MBlock], temporaries: dict[Ins, VReg]) -> None:

@@ -17,6 +17,9 @@ def remove_empty_blocks(m: MFunction) -> None:
             continue
         s = b.succs[0]
         for p in b.preds:
+            notes = [*p.edges.pop(b, ()), *b.notes, *b.edges.get(s, ())]
+            if notes and s not in p.succs:
+                p.edges[s] = notes
             p.succs = [s if x is b else x for x in p.succs]
             if p not in s.preds:
                 s.preds.append(p)
@@ -44,8 +47,12 @@ def _append(m: MFunction, targets: set[MBlock]) -> None:
             s = b.succs[0]
             if s is b or s.preds != [b] or s in targets or s is m.blocks[0] or (not s.succs and not s.ins):
                 break
+            b.note([*b.edges.pop(s, ()), *s.notes])
+            if not b.ins and s.ins:
+                s.ins[0].before = [*b.notes, *s.ins[0].before]
+                b.notes = []
             b.ins += s.ins
-            b.succs, b.cond = s.succs, s.cond
+            b.succs, b.cond, b.edges = s.succs, s.cond, s.edges
             for t in s.succs:
                 t.preds = [b if p is s else p for p in t.preds]
             gone.add(s)

@@ -62,6 +62,9 @@ def construct_ssa(f: Function) -> None:
     replace(f, replaced)
     for b in f.blocks:
         b.live_in, b.env = {}, {}
+        for mark in b.marks:
+            if any(v is u for v in mark.values for u in undefined.values()):
+                mark.values = []
 
 
 def replace(f: Function, replaced: dict[IrValue, IrValue]) -> None:
@@ -81,6 +84,8 @@ def replace(f: Function, replaced: dict[IrValue, IrValue]) -> None:
     for b in f.blocks:
         for i in (*b.phis, *b.ins):
             i.args = [final(a) for a in i.args]
+        for mark in b.marks:
+            mark.values = [final(v) for v in mark.values]
         if b.term[0] == "branch":
             b.term = (b.term[0], final(b.term[1]), *b.term[2:])
 

@@ -7,6 +7,7 @@ Source: the PTX ISA manual, chapters 4 to 7 and 11.
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from isakit.compile.ptx.declarations import LINKAGE, MAX_BYTES, SPACES, DeclarationReader
 from isakit.compile.ptx.lexer import PtxToken, outside_calls, tokens
@@ -15,8 +16,11 @@ from isakit.compile.ptx.operands import MAX_DEPTH, PtxScope
 from isakit.compile.ptx.syntax import (
     SIZES,
     Label,
+    Name,
+    Number,
     Operand,
     PtxFunction,
+    PtxMark,
     PtxModule,
     PtxRegister,
     PtxSource,
@@ -24,6 +28,11 @@ from isakit.compile.ptx.syntax import (
     PtxSyntaxError,
     PtxVariable,
 )
+
+MARK = '"isakit.value '
+"""How a pragma begins that gives a variable of the source a value."""
+_MARK_TYPE = re.compile(r"[us](?:8|16|32|64)|f(?:16|32|64)|ptr(?::\w{1,8})?|array:\w{1,8}:\d{1,9}")
+_MARK_NUMBER = re.compile(r"0x[0-9a-f]{1,16}|\d{1,20}")
 
 
 class Parser(DeclarationReader):
@@ -134,6 +143,23 @@ class Parser(DeclarationReader):
         while self.has(","):
             self.take("string")
         self.take(";")
+
+    def _mark(self, entry: PtxFunction, at: PtxToken) -> None:
+        """Read `.pragma "isakit.value NAME TYPE OPERAND"`: see `compile.debug_records`."""
+        self.k += 1
+        words = self.take("string").text[1:-1].split()
+        self.take(";")
+        if len(words) not in (3, 4) or not _MARK_TYPE.fullmatch(words[2]):
+            raise self.fail("a variable, its type and its value were expected", at)
+        operand: Operand | None = None
+        if len(words) == 4 and words[3].startswith("%"):
+            register = self.lookup(words[3])
+            operand = Name(words[3], at.pos, register) if isinstance(register, PtxRegister) else None
+        elif len(words) == 4:
+            if not _MARK_NUMBER.fullmatch(words[3]):
+                raise self.fail("a register or a number was expected", at)
+            operand = Number(int(words[3], 0), at.pos, 0)
+        entry.body.append(PtxMark(unquote(words[1]), words[2], operand, at.pos))
 
     def _loc(self) -> None:
         self.k += 1
@@ -258,7 +284,7 @@ class Parser(DeclarationReader):
             if word == "loc":
                 self._loc()
             elif word == "pragma":
-                self._pragma()
+                self._mark(entry, t) if self.toks[self.k + 1].text.startswith(MARK) else self._pragma()
             elif word == "param" and entry.kernel and not self._in_call_scope():
                 self._old_parameters(entry)
             elif word in ("branchtargets", "calltargets", "callprototype"):

@@ -218,6 +218,16 @@ class Label:
 
 
 @dataclass(slots=True)
+class PtxMark:
+    """A pragma of ours: a variable of the source has the value of an operand from here on, an unknown one without."""
+
+    name: str
+    type: str
+    operand: Operand | None
+    pos: int
+
+
+@dataclass(slots=True)
 class PtxFunction:
     """A kernel or a device function."""
 
@@ -226,7 +236,7 @@ class PtxFunction:
     kernel: bool = True
     params: list[PtxVariable] = field(default_factory=list[PtxVariable])
     results: list[PtxVariable] = field(default_factory=list[PtxVariable])
-    body: list[PtxStatement | Label] = field(default_factory=list[Any])
+    body: list[PtxStatement | Label | PtxMark] = field(default_factory=list[Any])
     variables: list[PtxVariable] = field(default_factory=list[PtxVariable])
     limits: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     defined: bool = True

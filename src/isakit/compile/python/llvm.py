@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from isakit.compile.debug_records import marked
 from isakit.errors import HostError, NotModelled
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -35,8 +36,8 @@ def _target() -> Any:
         raise NotModelled("this llvmlite's LLVM", f"it has no NVPTX target ({e})") from e
 
 
-def ptx_of(ir: str, optimize: int = 2) -> str:
-    """The PTX of a module of LLVM IR."""
+def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
+    """The PTX of a module of LLVM IR; `named`: with marks where variables get values (`compile.debug_records`)."""
     llvm = _library()
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
     module = llvm.parse_assembly(ir)
@@ -46,6 +47,9 @@ def ptx_of(ir: str, optimize: int = 2) -> str:
     builder = llvm.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
     passes.run(module, builder)
+    if named:
+        module = llvm.parse_assembly(marked(str(module)))
+        module.verify()
     return machine.emit_assembly(module)
 
 

@@ -115,6 +115,7 @@ class Statements(Calls):
                 f"{symbol} = internal addrspace(3) global [{count} x {kind.llvm}] undef, align {max(4, kind.size)}"
             )
             self.arrays[name] = symbol, Pointer(kind, SHARED), count
+            self.lines += self.record("value", f"ptr addrspace({SHARED}) {symbol}", name, Pointer(kind, SHARED), count)
         else:
             where = f"%a.{ir_name(name)}"
             self.entry.insert(0, f"  {where} = addrspacecast ptr {where}.0 to ptr addrspace({LOCAL})")

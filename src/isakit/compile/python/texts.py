@@ -18,8 +18,8 @@ from isakit.errors import CompileError, Diagnostic
 _PACKAGE = "isakit"
 
 
-def compile_text(text: str, path: str) -> tuple[str, dict[str, list[Param]]]:
-    """Return the PTX of the kernels of a Python text, and their parameters by name.
+def compile_text(text: str, path: str, named: bool = False) -> tuple[str, dict[str, list[Param]]]:
+    """Return the PTX of the kernels of a Python text, and their parameters by name; `named`: with marks for variables.
 
     Kernels are the functions at the top of the text that `isakit.kernel` decorates, whatever it is imported as.
     They see the constants of the text: names that get a number or a text by one assignment at the top, and nothing
@@ -33,8 +33,9 @@ def compile_text(text: str, path: str) -> tuple[str, dict[str, list[Param]]]:
         if not isinstance(node, ast.FunctionDef) or not any(_dotted(d) in decorators for d in node.decorator_list):
             continue
         first = node.decorator_list[0].lineno
-        _, ir, given = translate(FunctionSource("\n".join(lines[first - 1 : node.end_lineno]), path, first, constants))
-        texts.append(ptx_of(ir))
+        source = FunctionSource("\n".join(lines[first - 1 : node.end_lineno]), path, first, constants)
+        _, ir, given = translate(source, named)
+        texts.append(ptx_of(ir, named=named))
         params[node.name] = parameters(given)
     if not texts:
         message = "there is no function with @isakit.kernel at the top of the text, which is read and not run"

@@ -62,8 +62,11 @@ def _too_deep(text: str) -> int:
     return bisect(range(1, len(lines)), False, key=fails) + 1
 
 
-def translate(source: FunctionSource) -> tuple[str, str, list[tuple[str, Type]]]:
-    """(name, LLVM IR, parameters) of a kernel. Raises CompileError that points at the Python line."""
+def translate(source: FunctionSource, named: bool = False) -> tuple[str, str, list[tuple[str, Type]]]:
+    """(name, LLVM IR, parameters) of a kernel; `named`: with debug records of its variables.
+
+    Raises CompileError that points at the Python line.
+    """
     tree = parsed(source.text, source.path, source.first)
     function = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
     if function is None:
@@ -71,7 +74,7 @@ def translate(source: FunctionSource) -> tuple[str, str, list[tuple[str, Type]]]
     if not function.name.isascii():
         row = source.first + function.lineno - 1
         raise CompileError([Diagnostic(row, 1, "the name of a kernel is written in ASCII", path=source.path)])
-    t = _Translator(source, function)
+    t = _Translator(source, function, named)
     try:
         return t.run()
     except TranslationStop as e:
@@ -94,6 +97,7 @@ class _Translator(Statements):
             params.append((p.arg, kind))
             if isinstance(kind, Pointer):
                 self.params[p.arg] = TypedValue(f"%p.{ir_name(p.arg)}", kind)
+                self.entry += self.record("value", f"ptr addrspace(1) %p.{ir_name(p.arg)}", p.arg, kind)
             else:
                 slot = self.slot(p.arg, kind)
                 self.entry.append(f"  store {kind.llvm} %p.{ir_name(p.arg)}, ptr {slot}")
@@ -116,12 +120,16 @@ class _Translator(Statements):
         folder, _, file = path.rpartition("/")
         out = ["!llvm.dbg.cu = !{!0}", "!llvm.module.flags = !{!4}",
                '!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, producer: "isakit", isOptimized: true, '
-               "runtimeVersion: 0, emissionKind: DebugDirectivesOnly)",
+               f"runtimeVersion: 0, emissionKind: {'FullDebug' if self.named else 'DebugDirectivesOnly'})",
                f'!1 = !DIFile(filename: "{file}", directory: "{folder}")', "!2 = !DISubroutineType(types: !{})",
                f'!3 = distinct !DISubprogram(name: "{name}", file: !1, line: {self.source.first}, type: !2, unit: !0, '
                "spFlags: DISPFlagDefinition)",
                '!4 = !{i32 2, !"Debug Info Version", i32 3}']  # fmt: skip
-        return [*out, *(f"!{k} = !DILocation(line: {n}, column: 1, scope: !3)" for n, k in self.debug.items())]
+        return [
+            *out,
+            *self.variables,
+            *(f"!{k} = !DILocation(line: {n}, column: 1, scope: !3)" for n, k in self.debug.items()),
+        ]
 
     def annotation(self, node: ast.expr | None, p: ast.arg) -> Type:
         if node is None:

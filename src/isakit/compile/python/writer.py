@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 from isakit.compile.python.constants import ConstantFolding, NotFoldable, variables
 from isakit.compile.python.types import Pointer, Scalar
@@ -63,11 +64,13 @@ class Writer:
     """The text of one kernel as it grows.
 
     Attributes: `lines` (of the body), `entry` (the first block), `top` (what stands before the function), `slots`
-    (variables), `arrays` and `params` by name, `done` (the block has ended), `at` (the statement being translated).
+    (variables), `arrays` and `params` by name, `variables` (what debug records say of them, where they are `named`),
+    `done` (the block has ended), `at` (the statement being translated).
     """
 
-    def __init__(self, source: FunctionSource, function: ast.FunctionDef) -> None:
-        self.source, self.function = source, function
+    def __init__(self, source: FunctionSource, function: ast.FunctionDef, named: bool = False) -> None:
+        self.source, self.function, self.named = source, function, named
+        self.variables: list[str] = []
         self.constants = ConstantFolding(source.names, variables(function))
         self.lines: list[str] = []
         self.entry: list[str] = []
@@ -147,8 +150,26 @@ class Writer:
         """The place of a variable."""
         where = f"%v.{ir_name(name)}"
         self.slots[name] = where, kind
-        self.entry.insert(0, f"  {where} = alloca {kind.llvm}")
+        self.entry[:0] = [f"  {where} = alloca {kind.llvm}", *self.record("declare", f"ptr {where}", name, kind)]
         return where
+
+    def record(self, what: str, value: str, name: str, kind: Type, count: int = 0) -> list[str]:
+        """Return the debug record that says where a variable of the source is; none for one of the translation."""
+        if not self.named or not name.isidentifier():
+            return []
+        scalar = kind.of if isinstance(kind, Pointer) else kind
+        type = scalar.name.replace("i", "s")
+        size = 8 * scalar.size  # that of its slot, of which a record may speak in parts
+        if isinstance(kind, Pointer):
+            size = 64
+            type = f"array:{type}:{count}" if count else f"ptr:{type}"
+        k = 2_000_000 + 2 * len(self.variables)
+        self.variables += [
+            f'!{k} = !DIBasicType(name: "isakit:{type}", size: {size}, encoding: DW_ATE_unsigned)',
+            f'!{k + 1} = !DILocalVariable(name: "{quote(name)}", scope: !3, file: !1, type: !{k})',
+        ]
+        self.debug.setdefault(self.source.first, 100 + len(self.debug))
+        return [f"    #dbg_{what}({value}, !{k + 1}, !DIExpression(), !{self.debug[self.source.first]})"]
 
     def known(self, node: ast.expr) -> int | float | None:
         """The value of a constant expression of numbers, None if it is not one."""

@@ -109,7 +109,8 @@ def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
         if i.op is hw.MOV_IMMEDIATE:
             _literal_move(i)
     a.ins += x.ins
-    x.ins = []
+    a.note(x.notes)
+    x.ins, x.notes = [], []
 
 
 def _literal_move(i: MIns) -> None:

@@ -55,11 +55,15 @@ class Pool:
 
 @dataclass
 class MachineCode:
-    """Machine code. `lines`: address of each instruction to where it comes from."""
+    """Machine code.
+
+    Attributes: `lines` (address of each instruction to where it comes from), `places` (addresses of what it was).
+    """
 
     code: bytes = b""
     pool: bytes = b""
     lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
+    places: list[tuple[int, MIns]] = field(default_factory=list[tuple[int, MIns]])
 
 
 class OutOfConstantsError(Exception):
@@ -238,6 +242,7 @@ class Emitter:
             for n in range(placed.sizes[k]):
                 words.append(word >> 32 * n & 0xFFFF_FFFF)
             out.lines[at] = i.loc
+            out.places.append((at, i))
         out.code = b"".join(w.to_bytes(4, "little") for w in words)
         out.pool = self.pool.data
         return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.compile.builder import IrBuilder, words64
-from isakit.compile.ir import NOWHERE, Block, Const, Function, IrValue
+from isakit.compile.ir import NOWHERE, Block, Const, Function, IrValue, Mark
 from isakit.compile.layout import VariableLayout
 from isakit.compile.ops import (
     ADD,
@@ -59,6 +59,11 @@ HEADER = {"%ntid.x": 0x2, "%ntid.y": 0x4, "%ntid.z": 0x6, "%nctaid.x": 0x8, "%nc
 _EXTENSIONS = {"u8": ZEXT8, "b8": ZEXT8, "s8": SEXT8, "u16": ZEXT16, "b16": ZEXT16, "f16": ZEXT16, "s16": SEXT16}
 
 
+MARKED = {**{t: t for t in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "f32", "f64")},
+          "b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64"}  # fmt: skip
+"""Types of registers, as variables that are shown."""
+
+
 class Unsupported(PtxSyntaxError):
     """Something of PTX that these chips or this compiler cannot do."""
 
@@ -75,6 +80,9 @@ class Base:
         self.kept: dict[tuple[str, int], int] = {}
         """Parameters of inlined functions (unique name, place) that lie in local memory, and where."""
         self.at: PtxStatement | None = None
+        self.registers: dict[int, PtxRegister] = {}
+        """Registers by their index, where PTX is the source; `named` has them by their (first) variable."""
+        self.named: dict[int, PtxRegister] = {}
         self.contracts = True
         self.demoted = "map_f64_to_f32" in module.options
         self.old = module.version < (1, 4)
@@ -95,6 +103,8 @@ class Base:
         if got is None:
             got = self.slots[key] = len(self.function.kinds)
             self.function.kinds.append(kind)
+            if key[0] in self.registers:
+                self.named[got] = self.registers[key[0]]
         return got
 
     def fresh(self, kind: str = "r") -> int:
@@ -113,6 +123,32 @@ class Base:
     def put(self, variable: int, value: IrValue) -> None:
         """Give a variable a value."""
         self.b.block.env[variable] = value
+        if variable in self.named:
+            r = self.named[variable]
+            words = [(r.index, 0), (r.index, 1)] if self.is_wide(r.type) else [(r.index,)]
+            known = [self.b.block.env.get(self.slots[word]) for word in words if word in self.slots]
+            values = [v for v in known if v is not None]
+            if r.type in MARKED:
+                self.b.block.marks.append(
+                    Mark(self.b.loc[0], r.name, MARKED[r.type], values if len(values) == len(words) else [])
+                )
+
+    def mark_value(self, name: str, type: str, operand: Operand | None, line: int) -> None:
+        """Mark that a variable of the source has the value of an operand from a line of PTX on."""
+        values: list[IrValue] = []
+        if isinstance(operand, Number):
+            bits = int(operand.value)
+            values = [Const(bits), *([Const(bits >> 32)] if type.endswith("64") else [])]
+        elif isinstance(operand, Name) and isinstance(operand.what, PtxRegister) and operand.what.type in MARKED:
+            r = operand.what
+            if self.is_wide(r.type):
+                words = [self.get(self.variable((r.index, 0), "r")), self.get(self.variable((r.index, 1), "r"))]
+                values = words if type.endswith("64") else words[:1]
+            elif r.type != "f64":
+                values = [self.get(self.variable((r.index,), "r"))]
+            elif not self.demoted:
+                values = [self.get(self.variable((r.index,), "d"))]
+        self.b.block.marks.append(Mark(line, name, type, values))
 
     def new_block(self) -> Block:
         """A block that starts, and gets its place in the order of blocks, later."""

@@ -16,6 +16,7 @@ from isakit.compile.ptx.syntax import (
     Number,
     Operand,
     PtxFunction,
+    PtxMark,
     PtxModule,
     PtxRegister,
     PtxStatement,
@@ -303,6 +304,10 @@ class Translator(Integer, Floats, Barriers):
                 self.go(block)
                 fallen = True
                 continue
+            if isinstance(item, PtxMark):
+                if fallen:
+                    self.mark_value(item.name, item.type, item.operand, self.module.source.line(item.pos))
+                continue
             if not fallen:
                 self.go(self.new_block())  # nothing reaches this
             self.mark(item)
@@ -446,7 +451,36 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
     return sorted(out.values(), key=lambda v: order.get(v.unique, len(order)))
 
 
-def translate(module: PtxModule, entry: PtxFunction, chip: Chip, layout: VariableLayout) -> Function:
-    """A kernel as operations on variables. Raises PtxSyntaxError for what is wrong or not supported."""
+def named_registers(entry: PtxFunction) -> dict[int, PtxRegister]:
+    """The registers that the statements of a function name, by their index."""
+    out: dict[int, PtxRegister] = {}
+
+    def visit(o: object) -> None:
+        if isinstance(o, Name):
+            if isinstance(o.what, PtxRegister):
+                out[o.what.index] = o.what
+        elif isinstance(o, Both):
+            visit(o.first)
+        elif isinstance(o, Vector | Group):
+            for i in o.items:
+                visit(i)
+
+    for item in entry.body:
+        if isinstance(item, PtxStatement):
+            for o in item.operands:
+                visit(o)
+    return out
+
+
+def translate(
+    module: PtxModule, entry: PtxFunction, chip: Chip, layout: VariableLayout, named: bool = False
+) -> Function:
+    """A kernel as operations on variables; `named`: mark the values of its registers.
+
+    Raises PtxSyntaxError for what is wrong or not supported.
+    """
     layout.place(used_variables(entry, module))
-    return Translator(module, entry, chip, layout).run()
+    t = Translator(module, entry, chip, layout)
+    if named:
+        t.registers = named_registers(entry)
+    return t.run()

@@ -1,0 +1,139 @@
+"""Variables of the source through LLVM: from its debug records to pragmas of PTX.
+
+LLVM says in its records which value each variable has, through all optimisations, but drops most of that on the way to
+PTX, which has no location lists. So every record becomes, behind the last optimisation, a statement of assembly that
+takes the value: `.pragma "isakit.value NAME TYPE OPERAND"`, see `compile.debug_records`.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+_RECORD = re.compile(r"^ *#dbg_value\((.*), (![0-9]+), !DIExpression\((.*?)\), (![0-9]+)\) *$")
+_DECLARED = re.compile(r"^ *#dbg_(?:declare|assign|label)\(.*\) *$")
+_NODE = re.compile(r"^(![0-9]+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
+_FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\{[^}]*\}|[^,]+)')
+_VALUE = re.compile(r"(i1|i8|i16|i32|i64|half|float|double|ptr(?: addrspace\(\d+\))?) (.+)")
+_CONSTRAINTS = {"i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d", "ptr": "l"}
+_SIZES = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64, "ptr": 64}
+_ENCODINGS = {"DW_ATE_signed": "s", "DW_ATE_signed_char": "s", "DW_ATE_unsigned": "u", "DW_ATE_unsigned_char": "u",
+              "DW_ATE_boolean": "u", "DW_ATE_float": "f", "DW_ATE_UTF": "u"}  # fmt: skip
+_NAMED_ONLY = ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_member")
+DEEPEST = 20
+"""Types inside of types that are followed."""
+
+
+class _Metadata:
+    """The nodes of a module: what variables are called and what they hold."""
+
+    def __init__(self, ir: str) -> None:
+        self.nodes = {m[1]: (m[2], dict(_FIELD.findall(m[3]))) for m in _NODE.finditer(ir)}
+
+    def variable(self, node: str, location: str) -> tuple[str, str] | None:
+        """Return name and type of a variable of a kernel; None for one that has no name, or a type without a place.
+
+        A variable of a function that was inlined is called `function::name`.
+        """
+        kind, fields = self.nodes.get(node, ("", {}))
+        name = fields.get("name", "").strip('"')
+        if kind != "DILocalVariable" or not name:
+            return None
+        type = self._type(fields.get("type", ""))
+        if self.nodes.get(location, ("", {}))[1].get("inlinedAt"):
+            name = f"{self._function(fields.get('scope', ''))}::{name}"
+        return None if type is None else (name, type)
+
+    def _function(self, scope: str) -> str:
+        for _ in range(DEEPEST):
+            kind, fields = self.nodes.get(scope, ("", {}))
+            if kind == "DISubprogram":
+                return fields.get("name", "").strip('"')
+            scope = fields.get("scope", "")
+        return ""
+
+    def _type(self, node: str, deep: int = 0) -> str | None:
+        kind, fields = self.nodes.get(node, ("", {}))
+        if deep > DEEPEST:
+            return None
+        if kind == "DIBasicType":
+            name = fields.get("name", "").strip('"')
+            if name.startswith("isakit:"):
+                return name.removeprefix("isakit:")
+            letter, size = _ENCODINGS.get(fields.get("encoding", "")), fields.get("size", "")
+            known = size in (("16", "32", "64") if letter == "f" else ("8", "16", "32", "64"))
+            return f"{letter}{size}" if letter and known else None
+        if kind == "DIDerivedType":
+            tag, base = fields.get("tag", ""), fields.get("baseType", "")
+            if tag in _NAMED_ONLY:
+                return self._type(base, deep + 1)
+            if tag in ("DW_TAG_pointer_type", "DW_TAG_reference_type"):
+                of = self._type(base, deep + 1)
+                return f"ptr:{of}" if of and ":" not in of and of != "ptr" else "ptr"
+        if kind == "DICompositeType" and fields.get("tag", "") == "DW_TAG_enumeration_type":
+            return self._type(fields.get("baseType", ""), deep + 1)
+        return None
+
+
+def marked(ir: str) -> str:
+    """Return a module of LLVM IR, all of whose optimisations are done, with marks in place of its debug records."""
+    about = _Metadata(ir)
+    out: list[str] = []
+    for line in ir.splitlines():
+        m = _RECORD.match(line)
+        if m is not None:
+            variable = about.variable(m[2], m[4])
+            if variable is not None:
+                out.append(f"  {_mark(*variable, m[1], plain=not m[3])}")
+        elif not _DECLARED.match(line):
+            out.append(line)
+    text = "\n".join(out).replace("emissionKind: FullDebug", "emissionKind: DebugDirectivesOnly")
+    return f"{text}\nattributes #9090 = {{ nounwind willreturn memory(inaccessiblemem: readwrite) }}\n"
+
+
+def _mark(name: str, type: str, value: str, plain: bool) -> str:
+    """Return the statement that marks a value; an unknown one where the record computes with it."""
+    operand, inputs = _operand(type, value) if plain else ("", "")
+    constraint = f'"{inputs.partition(" ")[0]}"' if inputs else '""'
+    text = f".pragma \\22isakit.value {quote(name, safe=':_')} {type} {operand}".rstrip() + "\\22;"
+    return f'call void asm sideeffect "{text}", {constraint}({inputs.partition(" ")[2]}) #9090'
+
+
+def _operand(type: str, value: str) -> tuple[str, str]:
+    """Return the operand of a mark, and the constraint, type and value of its input where it has one."""
+    m = _VALUE.fullmatch(value)
+    if m is None or m[2] in ("poison", "undef"):
+        return "", ""
+    kind, what = m[1].partition(" ")[0], m[2]
+    if what.startswith(("%", "@")):
+        return ("$0", f"{_CONSTRAINTS[kind]} {m[1]} {what}") if kind in _CONSTRAINTS else ("", "")
+    number = _constant(kind, what)
+    if number is None:
+        return "", ""
+    return hex(number & (1 << _SIZES.get(kind, 32)) - 1), ""
+
+
+def _constant(kind: str, text: str) -> int | None:
+    """Return the bits of a constant of LLVM, None for an expression."""
+    import struct
+
+    if text in ("true", "false"):
+        return int(text == "true")
+    if text == "null":
+        return 0
+    if kind[0] == "i":
+        return int(text) if re.fullmatch(r"-?\d+", text) else None
+    if kind not in ("float", "double"):
+        return None
+    if text.startswith("0x") and re.fullmatch(r"0x[0-9A-Fa-f]{16}", text):
+        number = struct.unpack("<d", int(text, 16).to_bytes(8, "little"))[0]
+    else:
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+    form = "f" if kind == "float" else "d"
+    return int.from_bytes(struct.pack("<" + form, number), "little")
+
+
+__all__ = ["marked"]

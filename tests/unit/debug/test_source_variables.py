@@ -1,0 +1,197 @@
+"""Variables by name: at every instruction, what a debugger shows is a state that the source goes through, in order.
+
+The oracle is Python itself: it runs the kernel's function for one thread, and a trace function notes the variables
+after every line.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isakit.compile import compile_ptx
+from isakit.compile.python import compile_text
+from isakit.debug import source_views
+from isakit.debug.session import Session
+from isakit.debug.source_variables import OPTIMISED_OUT, OptimisedOutError, SourceVariables
+from isakit.line_table import LineTable, SourceLine, VariableRange, pack, unpack
+from isakit.runtime import Device
+
+KERNELS = {  # the kernels' lines begin at 5
+    "sum": """
+    total = 0
+    for i in range(n):
+        total += i * i
+    out[0] = total
+""",
+    "collatz": """
+    steps = 0
+    x = n
+    while x != 1:
+        if x % 2 == 0:
+            x = x >> 1
+        else:
+            x = 3 * x + 1
+        steps += 1
+    out[0] = steps
+""",
+    "swaps": """
+    a = 0
+    b = 1
+    k = n
+    while k > 0:
+        a, b = b, a + b
+        k -= 1
+    out[0] = a
+""",
+    "nested": """
+    found = 0
+    for i in range(n):
+        j = 0
+        while j < i:
+            if (i ^ j) & 3 == 1:
+                found += j
+                j += 2
+            else:
+                j += 1
+        out[i] = found
+    out[0] = found
+""",
+    "again": """
+    t = n
+    out[1] = t
+    t = t * 3
+    out[2] = t
+    if t > 20:
+        t = t - 20
+    out[3] = t
+    t = 7
+    out[0] = t + n
+""",
+}
+HEAD = "import isakit\n\n@isakit.kernel\ndef kernel(n: 'i32', out: 'i32p'):"
+
+
+def states(body: str, n: int) -> list[dict[str, int]]:
+    """The variables after every line that Python executes."""
+    space: dict[str, Any] = {}
+    exec("def kernel(n, out):" + body, space)
+    seen: list[dict[str, int]] = []
+
+    def note(frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code.co_name != "kernel":
+            return None
+        seen.append({k: v for k, v in frame.f_locals.items() if isinstance(v, int)})
+        return note
+
+    before = sys.gettrace()
+    sys.settrace(note)
+    try:
+        space["kernel"](n, [0] * 64)
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def session_of(body: str, n: int) -> Session:
+    ptx = compile_text(HEAD + body, "k.py", named=True)[0]
+    kernel = Device("gt200").load(compile_ptx(ptx, "gt200", path="k.py", origin=HEAD + body).module)["kernel"]
+    machine = kernel.machine(1, 1, [n, np.zeros(64, np.int32)])
+    return Session(machine, kernel.info.program)
+
+
+def shown(session: Session) -> dict[str, int]:
+    found = {v.name: v.text for v in source_views.variables(session) if v.text != OPTIMISED_OUT}
+    return {name: int(text) for name, text in found.items() if name != "out"}
+
+
+@pytest.mark.parametrize("n", [1, 7])
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_is_shown_is_a_state_of_the_source(name: str, n: int) -> None:
+    wanted = states(KERNELS[name], n)
+    session = session_of(KERNELS[name], n)
+    at = seen = 0
+    while not session.finished:
+        now = shown(session)
+        seen += len(now)
+        match = next((k for k in range(at, len(wanted)) if now.items() <= wanted[k].items()), None)
+        assert match is not None, (hex(session.address or 0), now, wanted[at:])
+        at = match
+        session.step()
+    assert seen > 5  # it does show something
+
+
+def test_a_variable_without_a_place_is_said_to_be_optimised_out() -> None:
+    session = session_of(KERNELS["again"], 9)
+    texts = {v.name: v.text for v in source_views.variables(session)}
+    assert texts["t"] == OPTIMISED_OUT  # the program has not begun
+    with pytest.raises(OptimisedOutError, match="`t` is optimised out here"):
+        session.evaluate("t + 1")
+
+
+def test_conditions_and_elements_name_variables() -> None:
+    session = session_of(KERNELS["swaps"], 7)
+    session.break_at("k.py:9", "k == 3")  # which no probe of compiled code knows without its place
+    session.cont()
+    assert (session.evaluate("k"), session.evaluate("a")) == (3, 3)
+    session.set("out[3]", 5)
+    assert session.evaluate("out[k]") == 5
+    session.set("n", 3)
+    assert session.evaluate("n") == 3
+    assert session.evaluate("k") == 3
+
+
+def test_values_that_were_marked_survive_a_file() -> None:
+    table = LineTable([(0, SourceLine(1, "k.py", 2))], "ptx", [VariableRange("t", "s32", 0, 8, "s32($r1)")])
+    again = unpack(pack({"k": table}))["k"]
+    assert again.variables == table.variables
+    variables = SourceVariables(again)
+    assert [variables.at("t", a).place for a in (None, 0, 4, 8)] == ["", "s32($r1)", "s32($r1)", ""]
+
+
+PTX = """.version 1.4
+.target sm_13
+.entry sum (.param .u32 p, .param .u32 n) {
+    .reg .u32 %r<9>;
+    .reg .u64 %rd<3>;
+    .reg .pred %p<3>;
+    ld.param.u32 %r2, [n];
+    mov.u32 %r3, 0;
+    mov.u32 %r4, 0;
+LOOP:
+    setp.ge.u32 %p1, %r3, %r2;
+    @%p1 bra DONE;
+    add.u32 %r4, %r4, %r3;
+    mul.wide.u32 %rd1, %r4, %r4;
+    add.u32 %r3, %r3, 1;
+    bra LOOP;
+DONE:
+    ld.param.u32 %r5, [p];
+    st.global.u64 [%r5], %rd1;
+    exit;
+}
+"""
+
+
+def test_registers_of_ptx_are_variables_of_ptx() -> None:
+    kernel = Device("gt200").load(compile_ptx(PTX, "gt200", named=True).module)["sum"]
+    session = Session(kernel.machine(1, 1, [np.zeros(2, np.uint32), 4]), kernel.info.program)
+    session.break_at("ptx:15", "%r3 == 3")
+    session.cont()
+    assert [session.evaluate(e) for e in ("%r3", "%r4 % 4", "%rd1")] == [3, 2, 36]
+    session.break_at("ptx:13", "%r3 == 2")
+    session.reverse_cont()
+    assert session.evaluate("%r4") == 1
+    with pytest.raises(OptimisedOutError, match="`%rd1` is optimised out"):  # on the first way here it has no value
+        session.evaluate("%rd1")
+
+
+def test_code_without_names_is_the_code_with_names() -> None:
+    for body in KERNELS.values():
+        with_names = compile_ptx(compile_text(HEAD + body, "k.py", named=True)[0], "gt200").module["kernel"]
+        without = compile_ptx(compile_text(HEAD + body, "k.py")[0], "gt200").module["kernel"]
+        assert abs(len(with_names.code) - len(without.code)) <= 64
