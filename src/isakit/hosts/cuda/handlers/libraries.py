@@ -156,7 +156,7 @@ def blas_routine(s: Session, call: int, handle: int, device: int, packed: bytes)
     """Run a routine; returns its result as the bits of two doubles, or stores it in the device's memory."""
     f = _caller(call)
     if not f.routine:
-        raise ProtocolError(f"{f.name} is no routine of cuBLAS")
+        raise ProtocolError(f"{f.name} is not a routine of cuBLAS")
     known_stream(s, (_first(s) if f.legacy else s.handles.get(handle, BlasContext)).stream)
     numbers = struct.unpack(f"<{len(packed) // 8}Q", packed[: len(packed) // 8 * 8])
     given, result_at = _given(s, f, numbers, bool(device))

@@ -1,1 +1,1 @@
-"""What cuBLAS, cuFFT and cuRAND compute, with NumPy on the host."""
+"""Routines of cuBLAS, cuFFT and cuRAND, computed with NumPy on the host."""

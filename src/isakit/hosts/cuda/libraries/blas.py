@@ -34,7 +34,7 @@ class Memory(Protocol):
 
 @dataclass
 class Operands:
-    """What a routine is given: numbers by the names of the table, and the memory their addresses are of."""
+    """Arguments of a routine: numbers by the names of the table, and the memory their addresses are of."""
 
     element: str
     given: Mapping[str, Any]

@@ -27,7 +27,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where elements lie: the sizes they are embedded in, and elements between neighbours and between transforms."""
+    """Positions of elements: the sizes they are embedded in, and distances between neighbours and transforms."""
 
     embed: tuple[int, ...]
     stride: int
