@@ -223,7 +223,7 @@ class _Resolver:
         self.source.error(
             item.statement.place(),
             f"this instruction has {size * unit} bytes and must start at a multiple of that, not at {at * unit:#x}",
-            "the preceding instruction has no long form",
+            f"the preceding instruction has no long form; one of {unit} bytes between them would do",
         )
 
     def _complain(self, k: int, item: CodeStatement, names: Names, at: int) -> None:

@@ -43,6 +43,7 @@ COMMANDS = {
     "completion": "Write the script with which a shell completes commands.",
     "man": "Write the manual page of a command.",
     "web": "Open the workbench in the browser.",
+    "lesson": "Learn by twelve exercises, each with a check.",
     "lsp": "Serve an editor: errors while typing, hover, completion, renaming.",
 }
 """Verbs and what they do, so that the overview loads none of them."""

@@ -1,0 +1,13 @@
+"""A course: twelve exercises over the three machines, each with a check that runs what the student wrote.
+
+| module | what it does |
+|---|---|
+| `exercises` | reads the exercises: a TOML file each, in the folder of that name |
+| `checks` | one function per exercise, which runs the student's file and says what is right and what is not |
+| `given` | files that are made, not written: words, a cubin, a scene |
+"""
+
+from isakit.course.checks import Verdict, check
+from isakit.course.exercises import Exercise, exercise, exercises, start
+
+__all__ = ["Exercise", "Verdict", "check", "exercise", "exercises", "start"]

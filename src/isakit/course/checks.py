@@ -1,0 +1,353 @@
+"""The checks of the exercises. Each runs what the student wrote, on inputs the student has not seen, and counts.
+
+What is opened here is a student's: it is read by isakit's readers, runs on simulated chips, and within a bound.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from isakit.asm import Program
+from isakit.course import given
+from isakit.course.exercises import Exercise
+from isakit.errors import FormatError, IsakitError
+from isakit.instruction_sets import isa
+from isakit.lean import dataclass
+
+Words = npt.NDArray[np.uint32]
+MOST_INSTRUCTIONS = 2_000_000
+"""Instructions that a run of a student's program may take."""
+
+
+def _assembled(path: Path, name: str, variant: str) -> Program:
+    """Assemble a student's text. Raises AsmError, with the file's name in every line."""
+    try:
+        return isa(name, variant).assemble(path.read_text(encoding="utf-8"), path=path.name)
+    except UnicodeDecodeError as e:
+        raise FormatError(str(path), e.start, "is not a text in UTF-8") from None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One thing that was looked at: what is asked, whether it is so, and what was found."""
+
+    asked: str
+    passed: bool
+    found: str = ""
+
+
+Check = Callable[[Path], Iterator[Verdict]]
+CHECKS: dict[str, Check] = {}
+"""The check of each exercise by its name."""
+
+
+def check(found: Exercise, folder: Path) -> list[Verdict]:
+    """Run the check of an exercise over a folder with the student's files.
+
+    Raises IsakitError for files that cannot be read or assembled, MachineFault and BudgetExceeded where a program
+    faults or does not end.
+    """
+    if not (folder / found.file).is_file():
+        raise IsakitError(f"{folder / found.file} is missing: `isakit lesson start {found.name}` writes it")
+    return list(CHECKS[found.name](folder))
+
+
+def _checks(name: str) -> Callable[[Check], Check]:
+    def keep(function: Check) -> Check:
+        CHECKS[name] = function
+        return function
+
+    return keep
+
+
+class _Kernel:
+    """The one kernel of an assembly text or a file, ready to be launched, profiled and sanitized."""
+
+    def __init__(self, source: Path | Program) -> None:
+        from isakit import load
+        from isakit.runtime import Device
+
+        if not isinstance(source, Path):
+            loaded = source
+        elif source.suffix == ".s":
+            loaded = _assembled(source, "tesla", "gt200")
+        else:
+            loaded = load(source)
+        self.device = Device("gt200")
+        kernels = self.device.load(loaded)
+        if len(kernels) != 1:
+            raise FormatError(str(source), 0, f"has {len(kernels)} kernels, not one")
+        (self._kernel,) = kernels.values()
+
+    def run(self, grid: int, block: int | tuple[int, ...], *args: Any) -> None:
+        """Launch the kernel; arrays are changed in place."""
+        self._kernel.launch(grid, block, *args, max_instructions=MOST_INSTRUCTIONS)
+
+    def texture(self, picture: npt.NDArray[Any]) -> None:
+        """Bind a picture to texture unit 0, with linear filtering."""
+        from isakit.texture import Sampler
+
+        self._kernel.bind(0, picture, Sampler(mag="linear", min="linear"))
+
+    def counters(self, grid: int, block: int | tuple[int, ...], *args: Any, capability: str = "1.0") -> dict[str, int]:
+        """Return what `isakit profile` counts."""
+        from isakit.debug.profile import profile
+
+        machine = self.device.machine(self._kernel, grid, block, list(args))
+        return profile(machine, capability=capability, max_instructions=MOST_INSTRUCTIONS).counters
+
+    def complaint(self, grid: int, block: int | tuple[int, ...], *args: Any) -> str:
+        """Return the first finding of `isakit sanitize`, or nothing."""
+        from isakit.debug.sanitize import sanitize
+
+        machine = self.device.machine(self._kernel, grid, block, list(args))
+        report = sanitize(machine, max_instructions=MOST_INSTRUCTIONS)
+        return "" if report.clean else str(next(iter(report.findings.values())))
+
+
+def _equal(asked: str, got: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> Verdict:
+    """Say whether arrays are equal, and where they first differ."""
+    different = np.argwhere(got != wanted)
+    if not len(different):
+        return Verdict(asked, True)
+    at = tuple(int(k) for k in different[0])
+    place = ", ".join(str(k) for k in at)
+    return Verdict(asked, False, f"element {place} is {got[at]}, not {wanted[at]}")
+
+
+def _most(asked: str, number: int, most: int) -> Verdict:
+    """Say whether a count is small enough."""
+    return Verdict(f"{asked}: at most {most}" if most else f"{asked}: none", number <= most, f"{number}")
+
+
+def _random(count: int, below: int, seed: int = 1) -> Words:
+    return np.random.default_rng(seed).integers(0, below, count, dtype=np.uint32)
+
+
+@_checks("diverge")
+def diverge(folder: Path) -> Iterator[Verdict]:
+    """Check that no branch diverges, at no greater cost."""
+    kernel = _Kernel(folder / "collatz.s")
+    x = _random(256, 1 << 30)
+    out = np.zeros_like(x)
+    kernel.run(1, 256, x, out)
+    yield _equal("the numbers are right", out, np.where(x & 1, 3 * x + 1, x >> 1).astype(np.uint32))
+    counters = kernel.counters(1, 256, x, out)
+    yield _most("divergent branches", counters["divergent_branch"], 0)
+    yield _most("instructions of warps", counters["instructions"], 128)
+
+
+@_checks("coalesce")
+def coalesce(folder: Path) -> Iterator[Verdict]:
+    """Check that every access of a half-warp is one transaction."""
+    kernel = _Kernel(folder / "scale.s")
+    data = _random(256, 1 << 30)
+    wanted = data * np.uint32(2)
+    kernel.run(1, 64, data)
+    yield _equal("all 256 numbers are doubled", data, wanted)
+    counters = kernel.counters(1, 64, data)
+    for short, what in (("gld", "loads"), ("gst", "stores")):
+        yield _most(f"{what} that are not coalesced", counters[f"{short}_incoherent"], 0)
+
+
+@_checks("banks")
+def banks(folder: Path) -> Iterator[Verdict]:
+    """Check that no access to s[] waits for a bank."""
+    kernel = _Kernel(folder / "transpose.s")
+    x = _random(256, 1 << 32).reshape(16, 16)
+    out = np.zeros_like(x)
+    kernel.run(1, (16, 16), x, out)
+    yield _equal("the matrix is transposed", out, x.T)
+    counters = kernel.counters(1, (16, 16), x, out)
+    yield _most("steps lost by conflicts of banks", counters["shared_conflict_steps"], 0)
+    yield _most("accesses to g[] that are not coalesced", counters["gld_incoherent"] + counters["gst_incoherent"], 0)
+
+
+@_checks("reduce")
+def reduce(folder: Path) -> Iterator[Verdict]:
+    """Check the sum, its cost, and that nothing races."""
+    kernel = _Kernel(folder / "sum.s")
+    for seed in (1, 2):
+        x, out = _random(256, 1 << 32, seed), np.zeros(1, np.uint32)
+        kernel.run(1, 256, x, out)
+        yield _equal(
+            f"the sum of 256 random numbers is right ({seed} of 2)", out, x.sum(dtype=np.uint32, keepdims=True)
+        )
+    yield _most("instructions of warps", kernel.counters(1, 256, x, out)["instructions"], 640)
+    yield _quiet(kernel.complaint(1, 256, x, out))
+
+
+def _quiet(complaint: str) -> Verdict:
+    return Verdict("`isakit sanitize` has nothing to say", not complaint, complaint)
+
+
+@_checks("race")
+def race(folder: Path) -> Iterator[Verdict]:
+    """Check blocks of four sizes, and that the sanitizer is content."""
+    kernel = _Kernel(folder / "rotate.s")
+    complaint = ""
+    for n in (32, 64, 256, 512):
+        x, out = _random(n, 1 << 32, n), np.zeros(n, np.uint32)
+        kernel.run(1, n, x, out)
+        yield _equal(f"right for {n} threads", out, np.roll(x, -2))
+        complaint = complaint or kernel.complaint(1, n, x, out)
+    yield _quiet(complaint)
+    yield _most("barriers that a warp meets", kernel.counters(1, 32, x, out)["barriers"], 3)
+
+
+@_checks("texture")
+def texture(folder: Path) -> Iterator[Verdict]:
+    """Check the means, and that there is one fetch for each."""
+    kernel = _Kernel(folder / "shrink.s")
+    picture = np.random.default_rng(6).random((16, 16), dtype=np.float32)
+    kernel.texture(picture)
+    out = np.zeros((8, 8), np.float32)
+    kernel.run(1, (8, 8), out)
+    wanted = picture.reshape(8, 2, 8, 2).mean(axis=(1, 3))
+    yield _most("largest error, in 1/256", int(np.ceil(np.abs(out - wanted).max() * 256)), 1)
+    yield _most("fetches of 64 threads", kernel.counters(1, (8, 8), out)["tex_fetches"], 64)
+
+
+@_checks("pixel")
+def pixel(folder: Path) -> Iterator[Verdict]:
+    """Check the grey of every pixel against the picture in colours."""
+    from isakit.course.exercises import exercise
+
+    coloured = _drawn({n: exercise("pixel").files[n] for n in ("scene.json", "vertex.s", "fragment.s")}, folder)
+    files = {n: exercise("pixel").files[n] for n in ("scene.json", "vertex.s")}
+    got = _drawn({**files, "fragment.s": (folder / "fragment.s").read_bytes()}, folder)
+    grey = coloured[..., :3] @ np.array([0.299, 0.587, 0.114])
+    off = np.abs(got[..., :3] - grey[..., None]).max()
+    yield Verdict(
+        "every pixel has the grey of its colour, within one step of 255", bool(off <= 1.5), f"{off:.1f} steps"
+    )
+    yield _equal("alpha is as it was", got[..., 3], coloured[..., 3])
+
+
+def _drawn(files: dict[str, bytes], near: Path) -> npt.NDArray[Any]:
+    """Draw a scene made of these files, in a folder of its own; return its picture, [rows, columns, 4] in 0 to 255."""
+    from isakit.graphics.gxm_scene import open_scene
+    from isakit.processes import TemporaryFolder
+
+    folder = TemporaryFolder()
+    try:
+        for name, data in files.items():
+            (folder.path / name).write_bytes(data)
+        scene = cast("Any", open_scene(str(folder.path / "scene.json")))
+        pipeline = scene.pipeline(max_instructions=MOST_INSTRUCTIONS)
+        for n in range(len(scene.draws)):
+            scene.draw(pipeline, n, scene.default_chip)
+        return np.asarray(pipeline.picture(0), np.float64)
+    except FormatError as e:
+        raise FormatError(str(near / Path(e.path or "").name), e.offset, e.reason) from None
+    finally:
+        folder.close()
+
+
+@_checks("pipeline")
+def pipeline(folder: Path) -> Iterator[Verdict]:
+    """Check sums of four lengths, and the cycles that one more cell takes."""
+    from isakit.runtime.vuc import Core
+
+    program = _assembled(folder / "sum.s", "vuc", "vp3")
+    cycles: dict[int, int] = {}
+    for n in (1, 2, 50, 150):
+        cells = _random(n, 1 << 16, n)
+        core = Core("vp3")
+        core.load(program)
+        core.data[0] = n
+        core.data[0x100 : 0x100 + n] = cells
+        stop = core.run(max_cycles=100_000, stop_spinning=True)
+        sum_ = int(cells.sum()) & 0xFFFF
+        right = int(core.data[1]) == sum_ == core.host["V2H"]
+        yield Verdict(
+            f"the sum of {n} cells is right", right, "" if right else f"D[1] is {int(core.data[1])}, not {sum_}"
+        )
+        cycles[n] = stop.cycles
+    each = (cycles[150] - cycles[50]) / 100
+    yield Verdict("cycles per cell: at most 6", each <= 6, f"{each:g}")
+
+
+@_checks("shader")
+def shader(folder: Path) -> Iterator[Verdict]:
+    """Check which pixels are discarded, and the colours of the others."""
+    from isakit import compile_shader, usse
+
+    text = (folder / "leaf.cg").read_text(encoding="utf-8")
+    module = compile_shader(text, stage="fragment", language="cg")
+    rng = np.random.default_rng(9)
+    picture = rng.integers(0, 256, (8, 8, 4)).astype(np.float32) / 255
+    at = rng.integers(0, 8, (64, 2))
+    uv = ((at + 0.5) / 8).astype(np.float32)  # the centres of texels
+    colour = rng.random((64, 4), dtype=np.float32)
+    varyings = {"texcoord0": uv, "color0": colour}
+    out = usse.run(module, varyings=varyings, textures={"leaf": picture}, max_instructions=MOST_INSTRUCTIONS)
+    wanted = picture[at[:, 1], at[:, 0]] * colour
+    away = wanted[:, 3] < 0.5
+    yield _equal("the right pixels are discarded", np.asarray(out.get("discard", np.zeros(64, bool))), away)
+    off = np.abs(np.asarray(out["color"])[~away] - wanted[~away]).max()
+    yield Verdict(
+        "the others have the texture's colour times the vertex colour", bool(off < 1 / 256), f"off by {off:.3g}"
+    )
+
+
+@_checks("lost")
+def lost(folder: Path) -> Iterator[Verdict]:
+    """Check the answers against the kernel on random numbers."""
+    path = folder / "answers.toml"
+    try:
+        answers = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise FormatError(str(path), 0, f"cannot be read as TOML: {e}") from None
+    asked = ("first_shift", "added", "last_shift", "becomes_of_1")
+    numbers: dict[str, int] = {}
+    for name in asked:
+        if type(answers.get(name)) is not int:
+            raise FormatError(str(path), 0, f"{name} is missing or not a number")
+        numbers[name] = answers[name]
+    first, added, last, of_1 = (numbers[name] for name in asked)
+    x = _random(512, 1 << 32, 10)
+    x[0] = 1
+    out = np.zeros_like(x)
+    _Kernel(given.lost()).run(1, 512, x, out)
+    yield Verdict("what becomes of 1", of_1 == int(out[0]), hex(of_1))
+    if not 0 <= first < 32 or not 0 <= last < 32:
+        yield Verdict("shifts are from 0 to 31", False, f"{first} and {last}")
+        return
+    mine = x ^ (x >> np.uint32(first))
+    mine = mine + np.uint32(added & 0xFFFFFFFF)
+    mine = mine ^ (mine << np.uint32(last))
+    yield _equal("your three numbers make the same of 512 random numbers", mine, out)
+
+
+@_checks("patch")
+def patch(folder: Path) -> Iterator[Verdict]:
+    """Check what the patched kernel computes, and how much of the file has changed."""
+    path = folder / "limit.cubin"
+    kernel = _Kernel(path)
+    x = np.arange(0, 512, dtype=np.uint32)
+    kernel.run(1, 512, x)
+    yield _equal("numbers are cut at 255", x, np.minimum(np.arange(512, dtype=np.uint32), 255))
+    before, after = given.made("patch")["limit.cubin"], path.read_bytes()
+    changed = sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
+    yield Verdict("nothing else of the file has changed: at most 2 bytes", changed <= 2, f"{changed} bytes")
+
+
+@_checks("driver")
+def driver(folder: Path) -> Iterator[Verdict]:
+    """Check the picture against that of the right scene."""
+    right = json.dumps(given.house(depth="less", cull="back")).encode()
+    wanted = _drawn({"scene.json": right, **given.house_programs()}, folder)
+    got = _drawn({"scene.json": (folder / "scene.json").read_bytes(), **given.house_programs()}, folder)
+    if got.shape != wanted.shape:
+        yield Verdict("the picture is 64 x 64", False, f"{got.shape[1]} x {got.shape[0]}")
+        return
+    wrong = int((got != wanted).any(axis=-1).sum())
+    yield _most("pixels that are wrong", wrong, 0)

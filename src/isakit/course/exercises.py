@@ -1,0 +1,74 @@
+"""The exercises: texts, hints and the files a student begins with."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from isakit.course.given import made
+from isakit.errors import IsakitError, did_you_mean
+from isakit.lean import dataclass
+
+FOLDER = Path(__file__).parent / "exercises"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise.
+
+    Attributes:
+        name: what it is called on the command line.
+        minutes: how long it takes somebody new.
+        about: what there is to know.
+        task: what to do.
+        file: the file the student changes.
+        hints: from a nudge to nearly the answer.
+        files: what the student begins with.
+    """
+
+    name: str
+    title: str
+    minutes: int
+    about: str
+    task: str
+    file: str
+    hints: tuple[str, ...]
+    files: dict[str, bytes]
+
+
+@cache
+def exercises() -> tuple[Exercise, ...]:
+    """Return all exercises, in the order of the course."""
+    return tuple(_read(path) for path in sorted(FOLDER.glob("*.toml")))
+
+
+def exercise(name: str) -> Exercise:
+    """Return an exercise by its name, or its number from 1. Raises IsakitError."""
+    found = {e.name: e for e in exercises()}
+    if name.isdigit() and 1 <= int(name) <= len(found):
+        return exercises()[int(name) - 1]
+    if name not in found:
+        (hint,) = did_you_mean(name, found) or (f"there are {', '.join(found)}",)
+        raise IsakitError(f"no lesson {name!r}; {hint}")
+    return found[name]
+
+
+def start(found: Exercise, folder: Path) -> list[Path]:
+    """Write what the student begins with into a new folder, and return the paths. Raises IsakitError, OSError."""
+    if folder.exists():
+        raise IsakitError(f"{folder} exists already; give another folder with -o")
+    folder.mkdir(parents=True)
+    paths: list[Path] = []
+    for name, data in found.files.items():
+        paths.append(folder / name)
+        paths[-1].write_bytes(data)
+    return paths
+
+
+def _read(path: Path) -> Exercise:
+    text = tomllib.loads(path.read_text(encoding="utf-8"))
+    name = path.stem.partition("-")[2]
+    files = {n: t.lstrip("\n").encode() for n, t in text.get("files", {}).items()} | made(name)
+    return Exercise(name, text["title"], text["minutes"], text["about"].replace("\n", " "),
+                    text["task"].replace("\n", " "), text["file"], tuple(text["hints"]), files)  # fmt: skip

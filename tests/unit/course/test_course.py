@@ -1,0 +1,117 @@
+"""The course: what a student begins with is not enough, the teacher's answers are, and mistakes are told."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import isakit
+from isakit.course import Exercise, check, exercise, exercises, start
+from isakit.course.checks import CHECKS
+from isakit.course.given import limit
+from isakit.errors import IsakitError, MachineFault
+from isakit.programs import write
+from support.clients.command_line import run
+
+ANSWERS = Path(__file__).parents[3] / "docs" / "teaching" / "answers"
+NAMES = [e.name for e in exercises()]
+
+
+def answered(name: str, folder: Path) -> Path:
+    """Begin a lesson and put the teacher's answer over it."""
+    start(exercise(name), folder)
+    for f in (ANSWERS / name).iterdir():
+        shutil.copy(f, folder)
+    if name == "patch":
+        run("asm", str(folder / "limit.s"), "--like", str(folder / "limit.cubin"), "-o", str(folder / "limit.cubin"))
+    return folder
+
+
+def test_every_lesson_has_a_check_and_an_answer() -> None:
+    assert list(CHECKS) == NAMES
+    assert sorted(p.name for p in ANSWERS.iterdir() if p.is_dir()) == sorted(NAMES)
+    assert len(NAMES) == 12
+
+
+@pytest.mark.parametrize("found", exercises(), ids=NAMES)
+def test_what_a_student_begins_with_is_not_enough(found: Exercise, tmp_path: Path) -> None:
+    start(found, tmp_path / "x")
+    assert not all(v.passed for v in check(found, tmp_path / "x"))
+    assert (tmp_path / "x" / found.file).is_file()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_answer_is_enough(name: str, tmp_path: Path) -> None:
+    assert [v for v in check(exercise(name), answered(name, tmp_path / "x")) if not v.passed] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "old", "new"),
+    [
+        ("diverge", "collatz.s", "add b32 $r4 $r4 0x1\n", ""),
+        ("coalesce", "scale.s", "mov b32 $r3 0x4", "mov b32 $r3 0x3"),
+        (
+            "banks",
+            "transpose.s",
+            "shl b32 $r6 $r1 0x2\n    add b32 $r5 $r5 $r6\n    shl b32 $r6 $r2 0x2",
+            "shl b32 $r6 $r2 0x2",
+        ),
+        ("reduce", "sum.s", "join nop\n    bar inc wait 0x0 0xfff", "join nop"),
+        ("race", "rotate.s", "bar inc wait 0x0 0xfff\n    ld", "ld"),
+        ("texture", "shrink.s", "mov b32 $r6 1.0", "mov b32 $r6 0.5"),
+        ("pixel", "fragment.s", "0.587", "0.487"),
+        ("pipeline", "sum.s", "add  $r2 $r2 0x1\n", ""),
+        ("shader", "leaf.cg", "c.a < 0.5", "c.a < 0.4"),
+        ("lost", "answers.toml", "last_shift = 7", "last_shift = 8"),
+        ("driver", "scene.json", '"cull": "back"', '"cull": "both"'),
+    ],
+)
+def test_an_answer_with_a_mistake_is_not_enough(name: str, file: str, old: str, new: str, tmp_path: Path) -> None:
+    path = answered(name, tmp_path / "x") / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    assert not all(v.passed for v in check(exercise(name), tmp_path / "x"))
+
+
+def test_a_file_patched_in_more_than_one_place_is_not_enough(tmp_path: Path) -> None:
+    folder = answered("patch", tmp_path / "x")
+    text = str(limit()).replace("0x64", "0xff").replace("$r3", "$r2", 1)
+    (folder / "limit.cubin").write_bytes(write(isakit.isa("tesla", "gt200").assemble(text), "elf"))
+    assert not all(v.passed for v in check(exercise("patch"), folder))
+
+
+def test_a_program_without_end_is_ended(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    start(exercise("coalesce"), folder)
+    path = folder / "scale.s"
+    path.write_text(path.read_text().replace("(lg $c0) bra", "bra"))
+    with pytest.raises((MachineFault, IsakitError)):
+        check(exercise("coalesce"), folder)
+
+
+def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "divergence" not in run("lesson").stdout
+    assert all(name in run("lesson").stdout for name in NAMES)
+    assert "diverge/collatz.s" in run("lesson", "start", "1").stdout
+    assert "exists already" in run("lesson", "start", "diverge", code=1).stderr
+    assert "2 of 3" in run("lesson", "hint", "diverge", "--number", "2").stdout
+    run("lesson", "hint", "diverge", "--number", "4", code=2)
+    run("lesson", "check", code=2)
+    assert "did you mean `diverge`" in run("lesson", "check", "divrge", code=1).stderr
+    assert "collatz.s is missing" in run("lesson", "check", "diverge", "-o", "elsewhere", code=1).stderr
+    shutil.copy(ANSWERS / "diverge" / "collatz.s", "diverge")
+    assert "no " not in run("lesson", "check", "diverge").stdout
+    run("lesson", "check", "diverge", "--json")
+    run("lesson", "--json")
+
+
+def test_a_mistake_in_a_text_is_told_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("lesson", "start", "race")
+    path = Path("race/rotate.s")
+    path.write_text(path.read_text() + "    bar.sync 0\n")
+    assert "rotate.s:" in run("lesson", "check", "race", code=1).stderr
