@@ -29,7 +29,7 @@ version = release = os.environ.get("ISAKIT_DOCS_VERSION") or metadata["version"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "teaching"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # A name in an annotation that several modules export is not resolved to a module: the link goes to one of them.

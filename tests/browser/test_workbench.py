@@ -23,7 +23,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 pytest.importorskip("starlette", reason="needs the extra `web`")
 
 CHROMIUM = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
-LESSONS = [x["name"] for x in lessons.lessons() if "scene" not in lessons.lesson(x["name"])]
+LESSONS = [x["name"] for x in lessons.lessons() if x["kind"] == "lesson" and "scene" not in lessons.lesson(x["name"])]
 
 
 @pytest.fixture(scope="module")
@@ -549,3 +549,19 @@ def test_pages_look_as_they_were_drawn(chromium, running, scheme, width):
     away = [abs(a - b) for a, b in zip(known[name], seen, strict=True)]
     assert sum(away) / len(away) < 8, "the page as a whole"
     assert sorted(away)[len(away) * 95 // 100] < 40, "its parts"
+
+
+@pytest.mark.parametrize(("answer", "text"), [(None, "not yet"), ("diverge/collatz.s", "solved")])
+def test_an_exercise_is_checked(page, answer, text):
+    page.click("#exercises [data-lesson='exercise-diverge']")
+    page.wait_for_selector("#check")
+    page.click("#hint")
+    assert "choose" in page.inner_text("#task .hints")
+    if answer:
+        source = (Path(__file__).parents[2] / "docs" / "teaching" / "answers" / answer).read_text(encoding="utf-8")
+        page.click(".cm-content")
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(source)
+    page.click("#check")
+    status(page, text)
+    assert page.locator("#task .verdicts li").count() == 3

@@ -37,7 +37,7 @@ MISSING = {
 }
 """Arguments of each verb that name a file which is not there."""
 
-NO_INPUT = {"scan", "explain", "cache", "export", "doc", "schema", "completion", "man", "lsp"}
+NO_INPUT = {"scan", "lesson", "explain", "cache", "export", "doc", "schema", "completion", "man", "lsp"}
 """Verbs that read no file, and `scan`, which needs a package before it looks."""
 
 

@@ -12,7 +12,7 @@ from isakit.cli.common import NO, echo, echo_json, json_option
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
-    from isakit.course import Exercise
+    from isakit.course.exercises import Exercise
 
 
 @record
@@ -71,7 +71,7 @@ def command(action: str, name: str | None, output: Path | None, number: int, as_
     them, on inputs you have not seen; `hint` helps. NAME is a name or a number. The exit code of `check` is 3 while
     something is missing.
     """
-    from isakit.course import check, exercise, exercises, start
+    from isakit.course.exercises import exercise, exercises, start
 
     if action == "list":
         if as_json:
@@ -97,6 +97,8 @@ def command(action: str, name: str | None, output: Path | None, number: int, as_
         else:
             echo(f"{number} of {len(chosen.hints)}: {chosen.hints[number - 1]}")
     else:
+        from isakit.course.checks import check
+
         found = check(chosen, folder)
         if as_json:
             checks = [CheckRecord(v.asked, v.passed, v.found) for v in found]
@@ -128,7 +130,11 @@ def _begin(chosen: Exercise, written: list[Path]) -> None:
     for text in (chosen.about, chosen.task):
         echo(textwrap.fill(text, 100) + "\n")
     echo(f"written: {', '.join(str(p) for p in written)}")
-    echo(f"change {written[0].parent / chosen.file}, then: isakit lesson check {chosen.name}")
+    file = written[0].parent / chosen.file
+    if "grid" in chosen.launch and not chosen.arrays:
+        block = ",".join(str(n) for n in chosen.launch["block"])
+        echo(f"try it: isakit run {file} --block {block}{''.join(f' --arg {a}' for a in chosen.launch['args'])}")
+    echo(f"change {file}, then: isakit lesson check {chosen.name}")
 
 
 __all__ = ["command"]

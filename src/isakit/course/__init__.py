@@ -6,8 +6,3 @@
 | `checks` | one function per exercise, which runs the student's file and says what is right and what is not |
 | `given` | files that are made, not written: words, a cubin, a scene |
 """
-
-from isakit.course.checks import Verdict, check
-from isakit.course.exercises import Exercise, exercise, exercises, start
-
-__all__ = ["Exercise", "Verdict", "check", "exercise", "exercises", "start"]

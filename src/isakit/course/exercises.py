@@ -6,8 +6,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from isakit.course.given import made
 from isakit.errors import IsakitError, did_you_mean
+from isakit.json_text import JsonObject
 from isakit.lean import dataclass
 
 FOLDER = Path(__file__).parent / "exercises"
@@ -25,6 +25,10 @@ class Exercise:
         file: the file the student changes.
         hints: from a nudge to nearly the answer.
         files: what the student begins with.
+        launch: grid, block, arguments and textures to try it with, as `isakit run` takes them.
+        arrays: files of arrays that the launch needs: name to what they hold, in the words of `--arg`.
+        view: the view of the workbench that shows what it is about.
+        scene: the scene that the file is a program of.
     """
 
     name: str
@@ -35,6 +39,10 @@ class Exercise:
     file: str
     hints: tuple[str, ...]
     files: dict[str, bytes]
+    launch: JsonObject
+    arrays: dict[str, str]
+    view: str | None
+    scene: str | None
 
 
 @cache
@@ -69,6 +77,11 @@ def start(found: Exercise, folder: Path) -> list[Path]:
 def _read(path: Path) -> Exercise:
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     name = path.stem.partition("-")[2]
-    files = {n: t.lstrip("\n").encode() for n, t in text.get("files", {}).items()} | made(name)
+    files = {n: t.lstrip("\n").encode() for n, t in text.get("files", {}).items()}
+    if text.get("made"):
+        from isakit.course.given import made
+
+        files |= made(name)
     return Exercise(name, text["title"], text["minutes"], text["about"].replace("\n", " "),
-                    text["task"].replace("\n", " "), text["file"], tuple(text["hints"]), files)  # fmt: skip
+                    text["task"].replace("\n", " "), text["file"], tuple(text["hints"]), files, text.get("launch", {}),
+                    text.get("arrays", {}), text.get("view"), text.get("scene"))  # fmt: skip

@@ -1,4 +1,7 @@
-"""The gallery: small programs, each with a task. A lesson is a TOML file in the folder `lessons`."""
+"""The gallery: small programs, each with a task, and those exercises of the course that are assembly texts.
+
+A lesson is a TOML file in the folder `lessons`; an exercise is one of `isakit.course`, and the page can check it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+from isakit.course.exercises import exercises
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
 
@@ -15,21 +19,45 @@ FOLDER = Path(__file__).parent / "lessons"
 
 @cache
 def lessons() -> list[dict[str, str]]:
-    """Return names, titles and subjects of all lessons, in their order."""
+    """Return names, titles, subjects and kinds (lesson, exercise) of all lessons, in their order."""
+    names = [*sorted(p.stem for p in FOLDER.glob("*.toml")), *_exercises()]
     return [
-        {"name": name, "title": found["title"], "about": found["about"], "isa": found["isa"]}
-        for name in sorted(p.stem for p in FOLDER.glob("*.toml"))
-        for found in [_read(name)]
+        {k: str(found[k]) for k in ("name", "title", "about", "isa", "kind")}
+        for name in names
+        for found in [lesson(name)]
     ]
 
 
 def lesson(name: str) -> JsonObject:
-    """Return one lesson: title, about, task, isa, variant, language, source, launch. Raises IsakitError."""
+    """Return one lesson: title, about, task, isa, variant, language, source, launch. Raises IsakitError.
+
+    An exercise has `hints`, too.
+    """
+    if name in _exercises():
+        return _exercises()[name]
     if not re.fullmatch(r"[\w-]+", name) or not (FOLDER / f"{name}.toml").is_file():
         raise IsakitError("there is no such lesson")
-    return {"name": name, **_read(name)}
+    return {"name": name, "kind": "lesson", **_read(name)}
 
 
 @cache
 def _read(name: str) -> JsonObject:
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _exercises() -> dict[str, JsonObject]:
+    """Return the exercises that are assembly texts, as lessons, by their names here."""
+    found: dict[str, JsonObject] = {}
+    for e in exercises():
+        if not e.file.endswith(".s"):
+            continue
+        isa, variant = ("vuc", "vp3") if ".isa vuc" in e.files[e.file].decode() else ("tesla", "gt200")
+        scene = {} if e.scene is None else {"scene": e.scene, "program": e.file}
+        others = {name: data.decode() for name, data in e.files.items() if name != e.file}
+        found[f"exercise-{e.name}"] = {
+            "name": f"exercise-{e.name}", "kind": "exercise", "title": e.title, "about": e.about, "task": e.task,
+            "hints": list(e.hints), "isa": isa, "variant": variant, "language": "asm", "view": e.view,
+            "source": e.files[e.file].decode(), "launch": e.launch, "arrays": e.arrays, "files": others, **scene,
+        }  # fmt: skip
+    return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
@@ -166,6 +168,16 @@ class Workbench:
             self._units.drop(TEXT)
             return {"units": [], "diagnostics": diagnostics(e), "ptx": ptx}
         return {"units": [u.as_json() for u in units], "diagnostics": wrong, "ptx": ptx}
+
+    def exercise(self, asked: RequestFields) -> JsonObject:
+        """Check a text as the answer to an exercise of the course."""
+        from isakit.course.checks import check
+        from isakit.course.exercises import exercise
+
+        found = exercise(asked.text("name"))
+        with TemporaryDirectory() as folder:
+            (Path(folder) / found.file).write_text(asked.text("source"), encoding="utf-8")
+            return {"checks": plain(check(found, Path(folder)))}
 
     def keep(self, asked: RequestFields) -> JsonObject:
         """Keep the editor's programs as they are, under a name, to compare with what the text becomes."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import isakit
-from isakit.course import Exercise, check, exercise, exercises, start
-from isakit.course.checks import CHECKS
+from isakit.course.checks import CHECKS, check
+from isakit.course.exercises import Exercise, exercise, exercises, start
 from isakit.course.given import limit
 from isakit.errors import IsakitError, MachineFault
 from isakit.programs import write

@@ -130,3 +130,20 @@ def test_a_scene_that_is_not_one_is_an_error_of_the_input(bench, text):
     got = answer(bench, "scene", {"name": "s.json", "files": {"s.json": text}})
     assert got["kind"] == "input", got
     assert "s.json" in got["error"]
+
+
+def test_an_exercise_is_checked(bench):
+    from isakit.course.exercises import exercise
+
+    text = exercise("race").files["rotate.s"].decode()
+    checks = asked(bench, "exercise", name="race", source=text)["checks"]
+    assert {c["passed"] for c in checks} == {True, False}
+    mended = text.replace(
+        "    ld $r4 b32 s[$a2+0x40]\n    st",
+        "    bar inc wait 0x0 0xfff\n    ld $r4 b32 s[$a2+0x40]\n    bar inc wait 0x0 0xfff\n    st",
+        1,
+    )
+    assert all(c["passed"] for c in asked(bench, "exercise", name="race", source=mended)["checks"])
+    wrong = answer(bench, "exercise", {"name": "race", "source": "mov"})
+    assert wrong["kind"] == "text"
+    assert answer(bench, "exercise", {"name": "nothing", "source": ""})["kind"] == "input"

@@ -124,7 +124,10 @@ async function begin() {
   show("bits");
   running.showState();
   const answer = await api.open((text) => say(text, true));
-  $("lessons").replaceChildren(...answer.lessons.map((l) => make("li", {}, make("button", {type: "button", "data-lesson": l.name, onclick: () => trying(() => share.openLesson(l.name))}, l.title))));
+  for (const [kind, list] of [["lesson", "lessons"], ["exercise", "exercises"]]) {
+    const own = answer.lessons.filter((l) => l.kind === kind);
+    $(list).replaceChildren(...own.map((l) => make("li", {}, make("button", {type: "button", "data-lesson": l.name, onclick: () => trying(() => share.openLesson(l.name))}, l.title))));
+  }
   await programs.machineChosen();
   if (answer.given.length) {
     await programs.openFiles(await Promise.all(answer.given.map(async (path) => Object.assign(new File([await api.given(path)], path.split("/").at(-1)), {path: path.includes("/") ? path : ""}))));

@@ -1,8 +1,8 @@
 // Lessons, and pages that are handed on: in an address, or as a file.
 
 import * as api from "./api.js";
-import {$, make} from "./dom.js";
-import {page, tell} from "./page.js";
+import {$, make, say} from "./dom.js";
+import {page, tell, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {machineChosen, room, showFiles, write} from "./programs.js";
 import {launchFields} from "./running.js";
@@ -13,13 +13,29 @@ function paragraphs(text) {
   return text.trim().split(/\n\s*\n/).map((p) => make("p", {}, ...p.split(/(`[^`]+`)/).map((t) => t.startsWith("`") ? make("code", {}, t.slice(1, -1)) : t)));
 }
 
+// What an exercise has besides its task: hints, one after the other, and its check.
+function judged(exercise) {
+  const hints = make("ol", {class: "hints"}), verdicts = make("ul", {class: "verdicts", "aria-live": "polite"});
+  const left = [...exercise.hints];
+  const hint = make("button", {type: "button", id: "hint", onclick: () => {
+    hints.append(make("li", {}, ...paragraphs(left.shift())[0].childNodes));
+    hint.disabled = !left.length;
+  }}, "Hint");
+  const check = make("button", {type: "button", id: "check", onclick: () => trying(async () => {
+    const {checks} = await api.ask("exercise", {name: exercise.name.replace("exercise-", ""), source: editor.text});
+    verdicts.replaceChildren(...checks.map((c) => make("li", {class: c.passed ? "good" : "bad"}, `${c.passed ? "✓" : "✗"} ${c.asked}${c.found ? ` (${c.found})` : ""}`)));
+    say(checks.every((c) => c.passed) ? "solved" : "not yet");
+  })}, "Check");
+  return [make("p", {}, check, " ", hint), verdicts, hints];
+}
+
 export async function openLesson(name) {
   const l = await api.lesson(name);
   page.lesson = name;
-  for (const b of $("lessons").querySelectorAll("button")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
+  for (const b of document.querySelectorAll("[data-lesson]")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
   const [task, ...more] = paragraphs(l.task.charAt(0).toUpperCase() + l.task.slice(1));
   task.prepend(make("b", {}, "Task. "));
-  $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), task, ...more);
+  $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), task, ...more, ...(l.kind === "exercise" ? judged(l) : []));
   for (const [file, text] of Object.entries(l.files || {})) showFiles((await api.ask("open", {name: file, data: api.base64(new TextEncoder().encode(text))})).files);
   for (const [file, spec] of Object.entries(l.arrays || {})) showFiles((await api.ask("array", {name: file, spec})).files);
   page.scene = l.scene ? {name: l.scene, program: l.program} : null;
