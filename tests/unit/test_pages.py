@@ -127,7 +127,7 @@ def test_commands_work(page, tmp_path, monkeypatch) -> None:
         assert (tmp_path / "edited.cubin").read_bytes() == (tmp_path / "saxpy.cubin").read_bytes()
 
 
-FINDINGS = {"tutorial/shared-memory.md": (3,)}
+FINDINGS = {"tutorial/course.md": (3,), "tutorial/shared-memory.md": (3,)}
 """Pages whose commands report something: exit codes."""
 
 
