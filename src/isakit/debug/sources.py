@@ -11,6 +11,7 @@ from isakit.debug.session import Session
 from isakit.debug.stops import Stop
 from isakit.line_table import LineTable, SourceLine
 
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 POLLED = 64
 """Instructions of a line between two looks whether to go on."""
 
@@ -29,8 +30,9 @@ class Sources:
         self.session = session
         self.table = session.program.source_table or LineTable([])
         self._lines: dict[str, set[int]] = {}
+        self._from_files = any(_own(where) for _, where in self.table)
         for _, where in self.table:
-            place = _place(where)
+            place = self._place(where)
             if place is not None:
                 self._lines.setdefault(place.path, set()).add(place.line)
 
@@ -47,7 +49,13 @@ class Sources:
     def at(self, address: int | None) -> SourcePlace | None:
         """Return the line that the instruction at an address comes from."""
         where = None if address is None else self.table.at(address)
-        return None if where is None else _place(where)
+        return None if where is None else self._place(where)
+
+    def _place(self, where: SourceLine) -> SourcePlace | None:
+        """Return the line of a file; of PTX only where nothing comes from a file."""
+        if self._from_files:
+            return SourcePlace(os.path.abspath(where.path), where.line) if _own(where) else None
+        return SourcePlace("", where.ptx) if where.ptx else None
 
     def lines(self, path: str, first: int = 1, last: int | None = None) -> Sequence[int]:
         """Return the lines of a file that have code, from `first` to `last`."""
@@ -100,7 +108,6 @@ class Sources:
                 return stop
 
 
-def _place(where: SourceLine) -> SourcePlace | None:
-    if where.line:
-        return SourcePlace(os.path.abspath(where.path), where.line)
-    return SourcePlace("", where.ptx) if where.ptx else None
+def _own(where: SourceLine) -> bool:
+    """Return whether a line is one of the user's files: headers of the package are stepped over like an operator."""
+    return bool(where.line) and not os.path.abspath(where.path).startswith(_PACKAGE)
