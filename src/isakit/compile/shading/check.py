@@ -39,7 +39,7 @@ from isakit.compile.shading.typed import (
     TypedStatement,
     TypedSwitch,
 )
-from isakit.compile.shading.types import VOID, ArrayType, StructField, StructType, Type
+from isakit.compile.shading.types import VOID, ArrayType, Numeric, StructField, StructType, Type, holds_samplers
 
 MOST_ERRORS = 20
 
@@ -142,6 +142,8 @@ class Check(ExpressionCheck):
                 else "local" if q & {"static", "const"} else "uniform"
             )  # fmt: skip
         v = self.variable(d, role)
+        if self.language.product:
+            self.refuse_interface(v)
         if d.name in self.scopes[0]:
             raise ShadingError(d.pos, f"`{d.name}` is already declared", len(d.name))
         initial = self.initial(v, d)
@@ -150,6 +152,31 @@ class Check(ExpressionCheck):
         v.initial = initial
         self.scopes[0][d.name] = v
         self.variables.append(v)
+
+    def refuse_interface(self, v: ShaderVariable) -> None:
+        """Refuse types that GLSL does not let uniforms, attributes and varyings have. Raises ShadingError."""
+        if v.role == "sampler" and "uniform" not in v.qualifiers:
+            raise ShadingError(v.pos, f"the sampler `{v.name}` must be a uniform", len(v.name))
+        for word in v.qualifiers & {"attribute", "varying"}:
+            kind = v.type
+            while isinstance(kind, ArrayType) and word == "varying":
+                kind = kind.of
+            if not isinstance(kind, Numeric) or not kind.is_float:
+                raise ShadingError(v.pos, f"`{v.name}`: an {word} is of floats" if word == "attribute" else
+                                   f"`{v.name}`: a {word} is of floats", len(v.name))  # fmt: skip
+
+    def refuse_parameters(self, f: TypedFunction) -> None:
+        """Refuse parameters and results that no function has. Raises ShadingError."""
+        if holds_samplers(f.result):
+            raise ShadingError(f.pos, f"`{f.name}` cannot give a sampler", len(f.name))
+        for p in f.parameters:
+            stored = p.qualifiers & {"out", "inout"}
+            if stored and holds_samplers(p.type):
+                raise ShadingError(p.pos, f"`{p.name}` holds a sampler, which nothing is stored to", len(p.name))
+            if stored and "const" in p.qualifiers:
+                raise ShadingError(p.pos, f"`{p.name}` is a constant, which nothing is stored to", len(p.name))
+        if self.language.product and f.name == "main" and (f.parameters or f.result is not VOID):
+            raise ShadingError(f.pos, "`main` takes nothing and gives nothing", len(f.name))
 
     def initial(self, v: ShaderVariable, d: VariableSyntax) -> Typed | None:
         """The first value of a variable; that of a constant is what its name means."""
@@ -181,6 +208,7 @@ class Check(ExpressionCheck):
                 raise ShadingError(p.pos, f"the size of `{p.name}` is missing", len(p.name))
         f = TypedFunction(d.name, self.type_of(d.result), parameters, d.pos)
         f.semantic = d.semantic
+        self.refuse_parameters(f)
         kinds = [p.type for p in parameters]
         for old in self.functions.setdefault(d.name, []):
             if [p.type for p in old.parameters] == kinds:

@@ -51,6 +51,8 @@ equal:equal B:NN | equal:equal B:BB | notEqual:notequal B:NN | notEqual:notequal
 floatBitsToInt:floatbits I:F | floatBitsToUint:floatubits U:F | intBitsToFloat:bitsfloat F:I
 uintBitsToFloat:bitsfloat F:I | packHalf2x16:packhalf u:2 | unpackHalf2x16:unpackhalf 2:u
 packUnorm4x8:packunorm u:4 | unpackUnorm4x8:unpackunorm 4:u
+texture1D:sample 4:1f 4:1ff | texture1DLod:sample 4:1ff | texture1DProj:sample 4:12 4:12f 4:14 4:14f
+texture3D:sample 4:D3 4:D3f | texture3DLod:sample 4:D3f | texture3DProj:sample 4:D4 4:D4f
 texture2D:sample 4:S2 | texture2D:bias 4:S2f | texture2DBias:bias 4:S2f | texture2DProj:project3 4:S3
 texture2DProj:project 4:S4 | texture2DProj:project3bias 4:S3f | texture2DProj:projectbias 4:S4f
 texture2DLod:lod 4:S2f | texture2DLodEXT:lod 4:S2f | texture2DGradEXT:sample 4:S222 | texture2DGrad:sample 4:S222

@@ -80,6 +80,7 @@ def _cg_types() -> dict[str, Type]:
 
 def _glsl_types() -> dict[str, Type]:
     out: dict[str, Type] = {"void": VOID, "sampler2D": SamplerType("2d"), "samplerCube": SamplerType("cube"),
+                            "sampler1D": SamplerType("1d"), "sampler3D": SamplerType("3d"),
                             "sampler2DRect": SamplerType("2d"), "samplerExternalOES": SamplerType("2d")}  # fmt: skip
     for name, vectors, base in (("float", "vec", FLOAT), ("int", "ivec", INT), ("uint", "uvec", UINT),
                                 ("bool", "bvec", BOOL)):  # fmt: skip
@@ -118,8 +119,8 @@ GLSL = Language(
         "invariant precise lowp mediump highp"
     ),
     frozenset(),
-    {"buffer": "storage buffers", "shared": "shared memory", "goto": "`goto`", "sampler1D": "1D textures",
-     "sampler3D": "3D textures", "sampler2DArray": "texture arrays", "sampler2DShadow": "depth comparison",
+    {"buffer": "storage buffers", "shared": "shared memory", "goto": "`goto`",
+     "sampler2DArray": "texture arrays", "sampler2DShadow": "depth comparison",
      "samplerCubeShadow": "depth comparison", "double": "doubles", "subroutine": "subroutines",
      "isampler2D": "integer textures", "usampler2D": "integer textures", "image2D": "images"},
     product=True,

@@ -184,7 +184,8 @@ class Lowering(ExpressionLowering):
         head, step, after = self.meeting(), self.meeting(), self.meeting()
         changed = {n for v in s.changed for n in self.places.get(v, [])}
         counted = {n for v in _assigned(s.step) for n in self.places.get(v, [])} if s.step is not None else set[int]()
-        kept = {n: c for n, c in self.known.items() if n not in changed | counted and n not in self.shared_slots}
+        forgotten = changed | counted | self.shared_slots
+        kept = {n: c for n, c in self.known.items() if n not in forgotten}
         self.known = kept
         self.go(head)
         head.known = [dict(kept)]
@@ -234,7 +235,8 @@ class Lowering(ExpressionLowering):
             return None
         (slot,) = self.slots(counter)
         block, before, count = self.b.block, len(self.b.block.ins), 0
-        while count <= LONGEST_UNROLLED:
+        most = min(LONGEST_UNROLLED, MOST_TURNS // self.turns)
+        while count <= most:
             p = self.one(s.condition)
             if not isinstance(p, Const) or self.b.block is not block:
                 count = -1
@@ -249,7 +251,7 @@ class Lowering(ExpressionLowering):
         self.put(slot, start)
         del block.ins[before:]
         self.b.shared.clear()
-        return None if count < 0 or count > LONGEST_UNROLLED else count
+        return None if count < 0 or count > most else count
 
     # --- calls -------------------------------------------------------------------------------------------------------
     def call_function(self, t: TypedCall) -> Values:

@@ -45,6 +45,9 @@ from isakit.compile.vector_ops import BITS, UNIFORM, UNIFORM_AT, VNEG, count
 _INTEGER_OPS = {"+": ADD, "-": SUB, "*": MUL, "&": AND, "|": OR, "^": XOR, "<<": SHL}
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
+MOST_INDEXED = 256
+"""Elements of a local array that a computed index may choose from: the chip has no such memory, so all are compared."""
+
 
 class Lowered(Typed):
     """An expression that is computed already: an index that is needed twice, whose effects must happen once."""
@@ -168,11 +171,19 @@ class ExpressionLowering(Variables):
         parts = self._elements(t.base.type, base)
         if isinstance(index, Const):
             return parts[min(index.value, len(parts) - 1)]
+        self._bounded(t, len(parts))
         out = parts[-1]
         for k in range(len(parts) - 2, -1, -1):
             here = self.compare("==", index, Const(k))
             out = [self.choose(here, a, b) for a, b in zip(parts[k], out, strict=True)]
         return out
+
+    def _bounded(self, t: TypedElement, elements: int) -> None:
+        """Refuse a computed index into many values, of which each is compared with it. Raises ShadingError."""
+        if elements > MOST_INDEXED:
+            raise ShadingError(
+                t.index.pos, f"a computed index reaches over {elements} elements; {MOST_INDEXED} at most"
+            )
 
     def _elements(self, kind: Type, values: Values) -> list[Values]:
         """The values of each element of an array, vector of a matrix, component of a vector."""
@@ -512,6 +523,8 @@ class ExpressionLowering(Variables):
         kind = target.base.type
         index = self.one(target.index)
         parts = self._elements(kind, old)
+        if not isinstance(index, Const):
+            self._bounded(target, len(parts))
         out: list[Values] = []
         for k, part in enumerate(parts):
             if isinstance(index, Const):

@@ -551,6 +551,8 @@ class Parser:
             op = f"{t.kind}x" if t.kind in ("++", "--") else t.kind
             return self.made(UnarySyntax(t.pos, 1 + a.depth, op, a))
         if t.kind == "(" and self.is_type(1) and self._is_cast():
+            if self.language.product:
+                raise ShadingError(t.pos, "there are no casts: a constructor converts, as float(x)")
             self.step()
             kind = self.type_name()
             self.expect(")")

@@ -181,3 +181,27 @@ def test_calls_that_multiply_are_refused():
     text += "".join(f"float f{k}(float x) {{ return f{k - 1}(x) + f{k - 1}(x + 1); }}\n" for k in range(1, 30))
     found = errors(text + "float4 main(float v : TEXCOORD0) : COLOR { return f29(v); }")
     assert found[0][2] == "the program gets too large here"
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "place", "message"),
+    [
+        ("attribute int n;", "vertex", (1, 15), "`n`: an attribute is of floats"),
+        ("attribute vec4 n[2];", "vertex", (1, 16), "`n`: an attribute is of floats"),
+        ("varying bvec2 n;", "fragment", (1, 15), "`n`: a varying is of floats"),
+        ("struct S { vec4 a; };\nvarying S s;", "fragment", (2, 11), "`s`: a varying is of floats"),
+        ("sampler2D s;", "fragment", (1, 11), "the sampler `s` must be a uniform"),
+        ("void f(out sampler2D s) {}", "fragment", (1, 22), "`s` holds a sampler, which nothing is stored to"),
+        ("sampler2D f() {}", "fragment", (1, 11), "`f` cannot give a sampler"),
+        ("void f(const inout float s) {}", "fragment", (1, 26), "`s` is a constant, which nothing is stored to"),
+        (
+            "int f() { return (int)1.0; }",
+            "fragment",
+            (1, 18),
+            "there are no casts: a constructor converts, as float(x)",
+        ),
+        ("int main() { return 1; }", "fragment", (1, 5), "`main` takes nothing and gives nothing"),
+    ],
+)
+def test_what_glsl_does_not_have(text, stage, place, message):
+    assert errors(text, "glsl", stage)[0] == (*place, message)
