@@ -168,3 +168,61 @@ def test_psp2cgc_lists_its_options() -> None:
     assert "-fastprecision" in text
     assert "taken, without effect" in text
     assert run("psp2cgc", "--help").stdout == text
+
+
+COSTLY = """uniform sampler2D image; uniform int n; uniform float4 k;
+float4 main(float2 uv : TEXCOORD0, float4 color : COLOR) : COLOR
+{
+    float4 texel = tex2D(image, uv);
+    if (color.x > 0.5)
+        texel += tex2D(image, uv * 2);
+    LOOP
+    return texel;
+}
+"""
+
+
+def test_the_cost_of_a_shader(folder: Path) -> None:
+    path = folder / "costly_f.cg"
+    path.write_text(COSTLY.replace("LOOP", ""))
+    lines = run("cc", path, "--cost").output.splitlines()
+    assert re.fullmatch(r"instructions per pixel  (\d+) to (\d+)", lines[0])
+    assert lines[2] == "textures                1 read before the program, 1 by it"
+    assert [line for line in lines if "reads a texture" in line] == [
+        f"{path}:6: note: the program reads a texture here and waits: the coordinate is computed"
+    ]
+    got = json.loads(run("cc", path, "--cost", "--json").output)
+    assert not list(problems(got, schema("cc")))
+    cost = got["cost"]
+    assert (cost["samples"], cost["texels_before"]) == (1, 1)
+    assert 0 < cost["least_issues"] < cost["most_issues"] < cost["primary_instructions"]
+    assert "cost" not in json.loads(run("cc", path, "--json").output)
+
+
+def test_the_cost_of_a_loop_has_no_upper_bound(folder: Path) -> None:
+    path = folder / "loop_f.cg"
+    path.write_text(COSTLY.replace("LOOP", "for (int i = 0; i < n; i++) texel *= color;"))
+    cost = json.loads(run("cc", path, "--cost", "--json").output)["cost"]
+    assert cost["most_issues"] is None
+    assert 0 < cost["least_issues"] < cost["primary_instructions"]
+
+
+def test_perf_messages_of_psp2cgc(folder: Path) -> None:
+    path = folder / "costly_f.cg"
+    path.write_text(COSTLY.replace("LOOP", ""))
+    words = ("psp2cgc", "-profile", "sce_fp_psp2", path, "-o", folder / "x.gxp")
+    assert "perf" not in run(*words).stderr
+    assert f"{path}(6,1): perf: the program reads a texture here and waits" in run(*words, "-Wperf").stderr
+
+
+def test_the_cost_of_a_kernel_is_asked_elsewhere() -> None:
+    assert "isakit profile" in run("cc", "--cost", "examples/tesla/saxpy.s", "-x", "ptx", code=2).stderr
+
+
+def test_files_of_other_folders_are_included(folder: Path) -> None:
+    (folder / "common").mkdir()
+    (folder / "common" / "k.h").write_text("#define K 2\n")
+    path = folder / "k_f.cg"
+    path.write_text('#include "k.h"\nfloat4 main() : COLOR { return K; }\n')
+    assert "cannot be included" in run("cc", path, code=1).stderr
+    run("cc", path, "-I", folder / "common", "-o", folder / "k.gxp")

@@ -82,13 +82,20 @@ Examples:
 )
 @click.option("--varying", "varyings", metavar="NAME=SEMANTIC", multiple=True,
               help="What connects an input or output of GLSL, as v_tint=COLOR0; repeatable.")  # fmt: skip
+@click.option("--cost", is_flag=True, help="Say what a shader costs, and which lines cost more than they may need to.")
 @click.option("-D", "macros", metavar="NAME[=TEXT]", multiple=True, help="Define a macro; repeatable.")
 @click.option("--maxregs", type=click.IntRange(4, 124), help="Registers per thread to use at most.")
 @click.option("-k", "--kernel", "kernels", metavar="NAME", multiple=True, help="Compile this kernel only; repeatable.")
 @click.option(
     "--show", metavar="PASS", help="Print the code as PASS leaves it, to standard error; `all` for every pass."
 )
-@click.option("-I", "includes", metavar="DIR", multiple=True, help="Look for headers of C in DIR; repeatable.")
+@click.option(
+    "-I",
+    "includes",
+    metavar="DIR",
+    multiple=True,
+    help="Look for headers of C, and files that a shader includes, in DIR; repeatable.",
+)
 @click.option("-U", "undefined", metavar="NAME", multiple=True, help="Undefine a macro; repeatable.")
 @click.option("-include", "before", metavar="HEADER", multiple=True, help="Include HEADER first; repeatable.")
 @click.option("-O", "level", type=click.Choice(["0", "1", "2", "3", "s"]), help="How C is optimised.  [default: 2]")
@@ -104,6 +111,7 @@ def command(
     stage: str | None,
     target: str,
     varyings: tuple[str, ...],
+    cost: bool,
     macros: tuple[str, ...],
     maxregs: int | None,
     kernels: tuple[str, ...],
@@ -133,8 +141,10 @@ def command(
         if emit not in (*FORMATS, None):
             raise click.UsageError(f"a shader is written as {', '.join(FORMATS)}, not as {emit}")
         compile_file(file, output, emit, as_json, language=language, stage=stage, target=target, defines=macros,
-                     connected=varyings)  # fmt: skip
+                     connected=varyings, folders=includes, cost=cost)  # fmt: skip
         return
+    if cost:
+        raise click.UsageError("--cost is for shaders; `isakit profile` counts what a kernel does")
     if emit in ("gxp", "c"):
         raise click.UsageError(f"a kernel is not written as {emit}")
     if emit is None:

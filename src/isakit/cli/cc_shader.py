@@ -11,8 +11,9 @@ import click
 
 from isakit.cli.common import echo, echo_json, read_text, shown, write_bytes
 from isakit.cli.shapes import SourceError, source_errors
+from isakit.compile.usse.shader_cost import ShaderCost
 from isakit.errors import CompileError
-from isakit.results import record
+from isakit.results import OMITTED, Omitted, record
 
 if TYPE_CHECKING:
     from isakit.compile.shading.compiled import ShaderBuild
@@ -33,6 +34,7 @@ class CompiledShaderFile:
     secondary_instructions: int
     parameters: list[str]
     warnings: list[SourceError]
+    cost: ShaderCost | Omitted
 
 
 @record
@@ -61,7 +63,7 @@ def varyings(given: Sequence[str]) -> dict[str, str]:
 
 def compile_file(
     file: str, output: str, emit: str | None, as_json: bool, *, language: str, stage: str | None, target: str,
-    defines: Sequence[str], connected: Sequence[str],
+    defines: Sequence[str], connected: Sequence[str], folders: Sequence[str] = (), cost: bool = False,
 ) -> None:  # fmt: skip
     """Compile a shader and write it. Raises CompileError."""
     from isakit.compile.shading.compiled import beside, build_shader
@@ -70,7 +72,7 @@ def compile_file(
     try:
         made = build_shader(text, stage=stage, language=language, path=shown(file), target=target,
                             defines=macros(defines), varyings=varyings(connected),
-                            resolver=None if file == "-" else beside(file))  # fmt: skip
+                            resolver=None if file == "-" else beside(file, folders))  # fmt: skip
     except CompileError as e:
         if as_json:
             echo_json(ShaderErrors(source_errors(e.diagnostics, named=True)))
@@ -78,7 +80,12 @@ def compile_file(
     for d in made.warnings:
         echo(str(d).replace(": error: ", ": warning: ", 1), err=True)
     if as_json:
-        echo_json(_result(made))
+        echo_json(_result(made, cost))
+        return
+    if cost:
+        echo(cost_lines(made.shader, shown(file)), nl=False)
+        if output != "-":
+            write_bytes(output, _emitted(made, emit or _format_of(output), file))
         return
     write_bytes(output, _emitted(made, emit or _format_of(output), file))
 
@@ -88,11 +95,35 @@ def _format_of(output: str) -> str:
     return {".gxp": "gxp", ".c": "c", ".h": "c"}.get(ending, "asm" if output == "-" else "gxp")
 
 
-def _result(made: ShaderBuild) -> CompiledShaderFile:
+def cost_lines(shader: Shader, path: str) -> str:
+    """Return what a shader costs as text."""
+    from isakit.compile.usse.cost import cost_of
+
+    c = cost_of(shader)
+    most = "any number, as a loop has no bound" if c.most_issues is None else str(c.most_issues)
+    each = "vertex" if shader.stage == "vertex" else "pixel"
+    rows = [
+        (f"instructions per {each}", str(c.least_issues) if most == str(c.least_issues) else
+         f"{c.least_issues} to {most}"),
+        ("instructions", f"{c.primary_instructions}, and {c.secondary_instructions} once per draw"),
+        ("textures", f"{c.texels_before} read before the program, {c.samples} by it"),
+        ("arithmetic", f"{c.f32_operations} operations f32, {c.f16_operations} f16"),
+        ("registers", f"{c.primary_registers} for inputs, {c.temporary_registers} temporary, {c.shared_registers} for "
+         "uniforms and constants"),
+    ]  # fmt: skip
+    width = max(len(name) for name, _ in rows)
+    out = [f"{name:{width}}  {value}\n" for name, value in rows]
+    out += [f"{path}{f':{n.line}' if n.line else ''}: note: {n.message}\n" for n in c.notes]
+    return "".join(out)
+
+
+def _result(made: ShaderBuild, cost: bool) -> CompiledShaderFile:
+    from isakit.compile.usse.cost import cost_of
+
     s = made.shader
     return CompiledShaderFile(
         made.stage, made.language, len(made.data), len(s.primary), len(s.secondary),
-        [p.name for p in s.parameters], source_errors(made.warnings, named=True),
+        [p.name for p in s.parameters], source_errors(made.warnings, named=True), cost_of(s) if cost else OMITTED,
     )  # fmt: skip
 
 

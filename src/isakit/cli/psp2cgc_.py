@@ -8,6 +8,7 @@ from isakit.cli.common import BAD_INPUT, echo, read_text, shown, write_bytes
 from isakit.errors import CompileError
 
 PROFILES = {"sce_vp_psp2": "vertex", "sce_fp_psp2": "fragment"}
+ALONE = {"-Wperf": "say which lines cost more than they may need to"}
 WITH_VALUE = {
     "-profile": "sce_vp_psp2 or sce_fp_psp2: the stage",
     "-o": "the file to write",
@@ -16,7 +17,7 @@ WITH_VALUE = {
     "-entry": "the function that is the program",
 }
 IDLE = {
-    "-W": "warnings (-W0 to -W4)", "-Wperf": "warnings about speed", "-Werror": "warnings as errors",
+    "-W": "warnings (-W0 to -W4)", "-Werror": "warnings as errors",
     "-pedantic": "more warnings", "-nowarn": "no warnings", "-cache": "a cache", "-O": "optimisation (-O0 to -O4)",
     "-fastmath": "less exact arithmetic", "-nofastmath": "its opposite", "-fastprecision": "half precision",
     "-nofastprecision": "its opposite", "-fastint": "short integers", "-nofastint": "its opposite",
@@ -42,7 +43,7 @@ class Words:
                 self.given.setdefault(name, []).append(value)
             elif word == "-" or not word.startswith("-"):
                 self.files.append(word)
-            elif word not in IDLE and not (word[:2] in IDLE and word[2:].isdecimal()):
+            elif word not in ALONE and word not in IDLE and not (word[:2] in IDLE and word[2:].isdecimal()):
                 raise click.UsageError(f"there is no option {word!r}")
 
     def last(self, name: str, default: str = "") -> str:
@@ -92,11 +93,16 @@ def command(words: tuple[str, ...]) -> None:
         click.get_current_context().exit(BAD_INPUT)
     for d in made.warnings:
         echo(f"{d.path}({d.line},{d.column}): warning: {d.message}", err=True)
+    if "-Wperf" in words:
+        from isakit.compile.usse.cost import cost_of
+
+        for n in cost_of(made.shader).notes:
+            echo(f"{shown(file)}({max(n.line, 1)},1): perf: {n.message}", err=True)
     write_bytes(output, made.data)
 
 
 def listing() -> str:
     """Return the options as text."""
-    rows = [*WITH_VALUE.items(), *((n, f"{what}; taken, without effect") for n, what in IDLE.items())]
+    rows = [*WITH_VALUE.items(), *ALONE.items(), *((n, f"{what}; taken, without effect") for n, what in IDLE.items())]
     width = max(len(n) for n, _ in rows)
     return "".join(f"  {name:{width}}  {what}\n" for name, what in rows)

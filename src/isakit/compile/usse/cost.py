@@ -1,0 +1,101 @@
+"""What a shader costs, as far as it can be known: instructions on its ways, reads of textures, registers, and reasons.
+
+How many cycles an instruction takes is in no public source, so that issues are counted: an instruction that repeats
+counts as often as it executes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from isakit.analysis import ControlFlow, control_flow
+from isakit.codec import Instruction
+from isakit.compile.usse.shader_cost import CostNote, ShaderCost
+from isakit.formats import Shader
+from isakit.formats.gxp import NO_SOURCE, FragmentVaryings
+from isakit.line_table import LineTable
+
+FREE = ("phas", "nop", "emit")
+"""Instructions that every program has, whatever it computes."""
+_REPEAT = re.compile(r"\brepeat (\d+)")
+_MOVES = ("vmov.", "vpck.", "or.u32", "limm.", "smp", "ldr.", "wdf", "kill", "br", "i16mad.", "phas", "nop", "emit")
+
+
+def cost_of(shader: Shader) -> ShaderCost:
+    """Return the cost of a shader; lines of notes are known where its programs have line tables."""
+    program, gxp = shader.primary, shader.file
+    least, most = _issues(control_flow(program))
+    floats = [i for i in program if not i.mnemonic.startswith(_MOVES)]
+    f32 = [i for i in floats if ".f32" in i.mnemonic]
+    f16 = [i for i in floats if ".f16" in i.mnemonic]
+    samples = [i for i in program if i.mnemonic.startswith("smp")]
+    inputs = gxp.varyings.inputs if isinstance(gxp.varyings, FragmentVaryings) else ()
+    lines = shader.kernels["primary"].lines
+    notes: list[CostNote] = []
+    if shader.stage == "fragment":
+        notes += _at_lines(samples, lines, "the program reads a texture here and waits: the coordinate is computed")
+        if f32 and isinstance(gxp.varyings, FragmentVaryings) and gxp.varyings.output_type != 0:
+            said = f"{len(f32)} of {len(f32) + len(f16)} operations are f32: half computes four components, float two"
+            notes.append(CostNote(0, said))
+    same = [i for i in floats if i.reads and i.writes and all(r.startswith("sa") for r in i.reads)]
+    what = "vertex" if shader.stage == "vertex" else "pixel"
+    notes += _at_lines(same, lines, f"this is computed for every {what} though only uniforms are in it")
+    return ShaderCost(
+        len(program), len(shader.secondary), least, most, sum(d.bits.coordinate != NO_SOURCE for d in inputs),
+        len(samples), len(f32), len(f16), gxp.primary_registers, gxp.temp_registers, gxp.secondary_registers, notes,
+    )  # fmt: skip
+
+
+def _at_lines(found: list[Instruction], lines: LineTable | None, message: str) -> list[CostNote]:
+    """Return a note for each line that instructions come from, in the order of the lines."""
+    rows = {where.line if (where := lines.at(i.address) if lines else None) else 0 for i in found}
+    return [CostNote(line, message) for line in sorted(rows)]
+
+
+def _weight(i: Instruction) -> int:
+    if i.mnemonic in FREE:
+        return 0
+    found = _REPEAT.search(i.text)
+    return int(found[1]) if found else 1
+
+
+def _issues(flow: ControlFlow) -> tuple[int, int | None]:
+    """Return the instructions on the shortest and on the longest way; None where a block comes again."""
+    weights = [sum(map(_weight, b.instructions)) for b in flow.blocks]
+    after = [[e.target for e in edges] for edges in flow.successors]
+    least: dict[int, int] = {}
+    most: dict[int, int] = {}
+    order: list[int] = []
+    state: dict[int, int] = {}
+    endless = False
+    path = [(0, iter(after[0]))] if after else []
+    state[0] = 1
+    while path:
+        block, ways = path[-1]
+        for to in ways:
+            endless |= state.get(to) == 1
+            if to not in state:
+                state[to] = 1
+                path.append((to, iter(after[to])))
+                break
+        else:
+            state[block] = 2
+            order.append(block)
+            path.pop()
+    for _ in range(len(order) if endless else 1):
+        changed = False
+        for block in order:
+            ways_on = [least[t] for t in after[block] if t in least]
+            if after[block] and not ways_on:
+                continue
+            got = weights[block] + min(ways_on, default=0)
+            changed |= least.get(block) != got
+            least[block] = got
+            if not endless:
+                most[block] = weights[block] + max((most[t] for t in after[block]), default=0)
+        if not changed:
+            break
+    return least.get(0, 0), None if endless else most.get(0, 0)
+
+
+__all__ = ["CostNote", "ShaderCost", "cost_of"]
