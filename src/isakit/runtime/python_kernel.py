@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isakit.compile import compile_ptx
-from isakit.compile.python import function_source, parameters, ptx_of, translate
+from isakit.compile.python import Pointer, Scalar, function_source, parameters, ptx_of, translate
 from isakit.description import Module, Param
+from isakit.errors import LaunchError
 
 if TYPE_CHECKING:
     from isakit.runtime.device import Device
@@ -29,6 +30,7 @@ class PythonKernel:
         self.function, self.name = function, function.__name__
         self.__doc__ = function.__doc__
         self.device = device
+        self._given: list[tuple[str, Scalar | Pointer]] = []
         self._ptx: tuple[str, list[Param]] | None = None
         self._modules: dict[str, Module] = {}
         self._loaded: tuple[Any, Any] | None = None
@@ -40,8 +42,8 @@ class PythonKernel:
 
     def _translated(self) -> tuple[str, list[Param]]:
         if self._ptx is None:
-            _, ir, given = translate(function_source(self.function))
-            self._ptx = ptx_of(ir), parameters(given)
+            _, ir, self._given = translate(function_source(self.function))
+            self._ptx = ptx_of(ir), parameters(self._given)
         return self._ptx
 
     def module(self, variant: str = "gt200") -> Module:
@@ -63,7 +65,11 @@ class PythonKernel:
             self.device = Device("gt200")
         if self._loaded is None or self._loaded[0] is not self.device:
             self._loaded = self.device, self.device.load(self.module(self.device.chip))[self.name]
-        return self._loaded[1][shape]
+        given = self._given
+        launch = self._loaded[1][shape]
+        if not any(isinstance(kind, Pointer) and kind.dimensions for _, kind in given):
+            return launch
+        return lambda *args: launch(*with_shapes(self.name, given, args))  # type: ignore[reportUnknownLambdaType]
 
     def __call__(self, *args: Any) -> None:
         """Raise TypeError: a kernel needs a shape, `kernel[grid, block](...)`."""
@@ -71,6 +77,22 @@ class PythonKernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
+
+
+def with_shapes(name: str, given: Sequence[tuple[str, Scalar | Pointer]], args: Sequence[Any]) -> list[Any]:
+    """Return the arguments of a kernel with the shapes behind the arrays that have one. Raises LaunchError."""
+    if len(args) != len(given):
+        raise LaunchError(f"{name} takes {len(given)} arguments, got {len(args)}")
+    out: list[Any] = []
+    for (parameter, kind), arg in zip(given, args, strict=True):
+        out.append(arg)
+        if isinstance(kind, Pointer) and kind.dimensions:
+            shape = getattr(arg, "shape", None)
+            if shape is None or len(shape) != kind.dimensions:
+                got = "no shape" if shape is None else f"the shape {shape}"
+                raise LaunchError(f"{parameter} of {name} is {kind}, got what has {got}")
+            out += shape
+    return out
 
 
 def kernel(function: Callable[..., Any] | None = None, *, device: Device | None = None) -> Any:

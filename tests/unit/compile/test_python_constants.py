@@ -145,7 +145,7 @@ def test_a_variable_is_not_the_constant_of_its_name() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [("break", "`break` stands outside of a loop"), ("continue", "`continue` stands outside of a loop"),
-     ("for i in range(0, 9, 1 << 40): pass", "the step of `range` must be a constant i32 that is not 0"),
+     ("for i in range(0, 9, 1 << 40): pass", "the step of `range` must be an i32 that is not 0"),
      ("x = local(f32, 4); atomic_cas(x, 0, 1.0, 2.0)", "there is no `atomic_cas` of f32")],
 )  # fmt: skip
 def test_what_has_no_code_is_an_error_at_its_line(line: str, message: str) -> None:

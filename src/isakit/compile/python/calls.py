@@ -4,11 +4,38 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import ClassVar
+from types import FunctionType, ModuleType
+from typing import Any, ClassVar
 
+from isakit.compile.python.constants import ConstantFolding, variables
 from isakit.compile.python.expressions import Expressions
-from isakit.compile.python.types import SCALARS, Pointer, boolean, f32
-from isakit.compile.python.writer import TypedValue, float_text
+from isakit.compile.python.library import FUNCTIONS, library
+from isakit.compile.python.types import Pointer, Scalar, boolean, f32, i32, scalar_named
+from isakit.compile.python.writer import (
+    FunctionSource,
+    Returning,
+    TypedValue,
+    float_text,
+    function_source,
+    name_of,
+    parsed_function,
+)
+
+_DEEPEST, _MOST_CALLS = 16, 2000
+"""How deeply functions may call each other, and how many calls a kernel may have in it."""
+_OF_A_FUNCTION = ("source", "constants", "slots", "arrays", "views", "params", "exits", "calling", "scope", "returning",
+                  "at", "line_of_call")  # fmt: skip
+"""What belongs to the function whose statements are being written."""
+_OWN = {"sync", "syncthreads", "grid", "gridsize"}
+_VOTES: dict[str, tuple[str, Scalar]] = {
+    "any_sync": ("vote.any.pred p, p; selp.s32 $0, 1, 0, p;", boolean),
+    "all_sync": ("vote.all.pred p, p; selp.s32 $0, 1, 0, p;", boolean),
+    "vote_any": ("vote.any.pred p, p; selp.s32 $0, 1, 0, p;", boolean),
+    "vote_all": ("vote.all.pred p, p; selp.s32 $0, 1, 0, p;", boolean),
+    "syncthreads_count": ("bar.red.popc.u32 $0, 0, p;", i32),
+    "syncthreads_and": ("bar.red.and.pred p, 0, p; selp.s32 $0, 1, 0, p;", boolean),
+    "syncthreads_or": ("bar.red.or.pred p, 0, p; selp.s32 $0, 1, 0, p;", boolean),
+}
 
 
 class Calls(Expressions):
@@ -21,6 +48,113 @@ class Calls(Expressions):
             self.fail(f"`{self.shown(node.func)}` gives no value", node)
         return v
 
+    # --- functions of Python ------------------------------------------------------------------------------------------
+    def python_function(self, node: ast.expr) -> FunctionSource | None:
+        """Return the Python function that a name means, None for something else."""
+        v: Any = None
+        if isinstance(node, ast.Name):
+            v = self.source.names.get(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = self.source.names.get(node.value.id)
+            v = vars(module).get(node.attr) if isinstance(module, ModuleType) else None
+        v = getattr(v, "function", v)  # of one that is decorated
+        if isinstance(v, FunctionSource):
+            return v
+        return function_source(v) if isinstance(v, FunctionType) else None
+
+    def of_library(self, name: str, arguments: list[TypedValue], node: ast.AST) -> TypedValue:
+        """Call a function that is put together of others."""
+        (out,) = self.inlined(library(name), arguments, node)
+        return out
+
+    def inlined(self, source: FunctionSource, arguments: list[TypedValue], node: ast.AST) -> list[TypedValue]:
+        """Write the statements of a function with values for its parameters; returns its results."""
+        tree = parsed_function(source)
+        a = tree.args
+        if a.vararg or a.kwarg or a.kwonlyargs or a.posonlyargs:
+            self.fail(f"`{tree.name}` has other than plain parameters", node)
+        missing = len(a.args) - len(arguments)
+        if missing < 0 or missing > len(a.defaults):
+            self.fail(f"`{tree.name}` takes {len(a.args)} arguments, got {len(arguments)}", node)
+        if tree.name in self.calling or tree.name == self.kernel_name:
+            self.fail(f"`{tree.name}` calls itself; these chips have no stack for that", node)
+        if len(self.calling) >= _DEEPEST:
+            self.fail("functions call each other too deeply", node)
+        if self.scopes >= _MOST_CALLS:
+            self.fail("too many calls", node)
+        kept = {name: getattr(self, name) for name in _OF_A_FUNCTION}
+        if source.path != self.source.path and self.line_of_call is None:
+            self.line_of_call = self.source.first + getattr(self.at, "lineno", 1) - 1
+        self.scopes += 1
+        self.source = source
+        self.constants = ConstantFolding(source.names, variables(tree))
+        self.slots, self.arrays, self.views, self.params, self.exits = {}, {}, {}, {}, []
+        self.calling, self.scope = (*self.calling, tree.name), f"{self.scopes}."
+        self.returning = Returning(self.new("returned"))
+        values = [*arguments, *(self.value(d) for d in a.defaults[len(a.defaults) - missing :] if missing)]
+        for p, v in zip(a.args, values, strict=True):
+            if isinstance(v.type, Pointer):
+                self.params[p.arg] = v
+                continue
+            kind = scalar_named(self.type_name(p.annotation)) if p.annotation is not None else v.type
+            kind = kind or v.type
+            if self.widths is not None and p.annotation is None:
+                kind = self.width(p.arg, v)
+            where = self.slot(p.arg, i32 if kind is boolean else kind)
+            self.line(f"store {self.slots[p.arg][1].llvm} {self.convert(v, self.slots[p.arg][1]).text}, ptr {where}")
+        self.block(tree.body)
+        self.label(self.returning.end)
+        slots = self.returning.slots or []
+        for name, value in kept.items():
+            setattr(self, name, value)
+        return [self.make(f"load {kind.llvm}, ptr {where}", kind) for where, kind in slots]
+
+    def block(self, body: list[ast.stmt]) -> None:
+        raise NotImplementedError
+
+    def width(self, name: str, v: TypedValue) -> Scalar:
+        raise NotImplementedError
+
+    def several_of_call(self, node: ast.Call) -> list[TypedValue] | None:
+        name = self.called(node)
+        if name in ("grid", "gridsize"):
+            return self.grid(name, node)
+        source = self.python_function(node.func)
+        if source is None or name in _OWN:
+            return None
+        out = self.inlined(source, [self.value(v) for v in node.args], node)
+        return out
+
+    def grid(self, name: str, node: ast.Call) -> list[TypedValue]:
+        """`grid(n)`: the thread's place in the whole grid, in n dimensions; `gridsize(n)`: how many threads it has."""
+        self.count_of(node, 1)
+        n = self.known(node.args[0])
+        if n not in (1, 2, 3):
+            self.fail(f"`{name}` takes 1, 2 or 3", node)
+        out: list[TypedValue] = []
+        for axis in "xyz"[: int(n)]:
+            size = self.special("ntid", axis)
+            if name == "gridsize":
+                count = self.special("nctaid", axis)
+                out.append(self.make(f"mul i32 {count.text}, {size.text}", i32))
+                continue
+            first = self.make(f"mul i32 {self.special('ctaid', axis).text}, {size.text}", i32)
+            out.append(self.make(f"add i32 {first.text}, {self.special('tid', axis).text}", i32))
+        return out
+
+    def special(self, register: str, axis: str) -> TypedValue:
+        f = f"@llvm.nvvm.read.ptx.sreg.{register}.{axis}"
+        self.declare(f"declare i32 {f}()")
+        return self.make(f"call i32 {f}()", i32)
+
+    def voted(self, name: str, node: ast.Call) -> TypedValue:
+        """Votes of a warp, and barriers that count or combine a condition over the block."""
+        p = self.convert(self.truth(self.value(node.args[-1])), i32)
+        how, result = _VOTES[name]
+        text = f"{{ .reg .pred p; setp.ne.s32 p, $1, 0; {how} }}"
+        v = self.make(f'call i32 asm sideeffect "{text}", "=r,r"(i32 {p.text}) convergent', i32)
+        return self.make(f"icmp ne i32 {v.text}, 0", boolean) if result is boolean else v
+
     _MATH: ClassVar[dict[str, str]] = {
              "sin": "sin.approx.f", "cos": "cos.approx.f", "exp2": "ex2.approx.f", "log2": "lg2.approx.f",
              "rsqrt": "rsqrt.approx.f", "rcp": "rcp.approx.ftz.f"}  # fmt: skip
@@ -29,17 +163,47 @@ class Calls(Expressions):
         name = self.called(node)
         if node.keywords:
             self.fail("calls in kernels take plain arguments", node)
-        if name == "sync":
+        if isinstance(node.func, ast.Attribute) and name_of(node.func.value) == "atomic":
+            name = {"compare_and_swap": "atomic_cas", "and_": "atomic_and", "or_": "atomic_or"}.get(
+                name, f"atomic_{name}"
+            )
+        source = None if name in _OWN else self.python_function(node.func)
+        if source is not None:
+            results = self.inlined(source, [self.value(v) for v in node.args], node)
+            if len(results) > 1 and not statement:
+                self.fail(f"`{self.shown(node.func)}` gives {len(results)} values", node)
+            return results[0] if results else None
+        if name in ("sync", "syncthreads"):
             self.declare("declare void @llvm.nvvm.barrier0()")
             self.line("call void @llvm.nvvm.barrier0()")
             return None
-        if name in SCALARS or name == "bool":
+        if name in ("grid", "gridsize"):
+            values = self.grid(name, node)
+            return values[0] if len(values) == 1 else self.fail(f"`{name}` gives {len(values)} values", node)
+        if name in ("threadfence", "threadfence_block"):
+            self.line(f'call void asm sideeffect "membar.{"gl" if name == "threadfence" else "cta"};", "~{{memory}}"()')
+            return None
+        if name in _VOTES:
+            self.count_of(node, 2 if name.endswith("_sync") else 1)
+            return self.voted(name, node)
+        kind = scalar_named(self.type_name(node.func))
+        if kind is not None or name == "bool":
             self.count_of(node, 1)
             v = self.value(node.args[0])
-            return self.truth(v) if name == "bool" else self.convert(v, SCALARS[name])
+            return self.truth(v) if kind is None else self.convert(v, kind)
+        if name == "len":
+            self.count_of(node, 1)
+            return self.shape(ast.Attribute(node.args[0], "shape", ast.Load()))[0]
+        if name == "array_like":
+            self.count_of(node, 1)
+            return self.value(node.args[0])
+        if name == "round":
+            name = "rint"
+        if name in ("pow",) and len(node.args) == 2:
+            return self.power(self.value(node.args[0]), self.value(node.args[1]), node)
         if name in ("min", "max"):
             return self.extreme(name, [self.value(a) for a in node.args], node)
-        if name in ("abs", "fabs", "sqrt", "floor", "ceil"):
+        if name in ("abs", "fabs", "sqrt", "floor", "ceil", "trunc", "rint"):
             return self.unary(name, node)
         if name in self._MATH:
             self.count_of(node, 1)
@@ -62,6 +226,8 @@ class Calls(Expressions):
             return self.mad(node)
         if name.startswith("atomic_"):
             return self.atomic(name[7:], node)
+        if name in FUNCTIONS:
+            return self.of_library(name, [self.value(v) for v in node.args], node)
         if name == "local" or name == "shared":
             self.fail(f"`{name}` makes an array: give it a name of its own, `x = {name}(f32, 64)`", node)
         self.fail(f"`{self.shown(node.func)}` cannot be called in a kernel", node)

@@ -9,10 +9,31 @@ import ast
 import math
 from typing import Any
 
-from isakit.compile.python.types import SCALARS, Pointer, Scalar, boolean, f32, f64, i32, i64, u32
-from isakit.compile.python.writer import TypedValue, Writer, float_text
+from isakit.compile.python.types import (
+    CONSTANT,
+    GLOBAL,
+    SCALARS,
+    Pointer,
+    Scalar,
+    boolean,
+    f32,
+    f64,
+    i32,
+    i64,
+    scalar_named,
+    type_named,
+    u32,
+)
+from isakit.compile.python.writer import TypedValue, Writer, float_text, name_of
 
-SPECIAL = {"thread": "tid", "block": "ctaid", "block_dim": "ntid", "grid_dim": "nctaid"}
+SPECIAL = {
+    "thread": "tid", "block": "ctaid", "block_dim": "ntid", "grid_dim": "nctaid",
+    "threadIdx": "tid", "blockIdx": "ctaid", "blockDim": "ntid", "gridDim": "nctaid",
+}  # fmt: skip
+
+
+_CONSTANTS = 32768
+"""Bytes of captured arrays that lie in constant memory; what is more lies in global memory."""
 
 
 class Expressions(Writer):
@@ -22,6 +43,9 @@ class Expressions(Writer):
         raise NotImplementedError
 
     def condition(self, node: ast.expr, yes: str, no: str) -> None:
+        raise NotImplementedError
+
+    def of_library(self, name: str, arguments: list[TypedValue], node: ast.AST) -> TypedValue:
         raise NotImplementedError
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -49,18 +73,90 @@ class Expressions(Writer):
         if node.id in self.slots:
             where, kind = self.slots[node.id]
             return self.make(f"load {kind.llvm}, ptr {where}", kind)
+        if node.id in self.views:
+            where, view, places = self.views[node.id]
+            pointer = self.make(f"load ptr addrspace({view.space}), ptr {where}", view)
+            return TypedValue(pointer.text, view, shape=tuple(self.make(f"load i32, ptr {n}", i32) for n in places))
         if node.id in self.params:
             return self.params[node.id]
         if node.id in self.arrays:
-            name, kind, _ = self.arrays[node.id]
-            return TypedValue(name, kind)
+            return self.arrays[node.id]
         v = self.source.names.get(node.id)
         if isinstance(v, int | float):
             return self.literal(v, node)
+        if v is not None:
+            captured = self.captured(v)
+            if captured is not None:
+                return captured
         self.fail(f"`{node.id}` is not known here", node)
+
+    def captured(self, v: Any) -> TypedValue | None:
+        """Return a number or an array of NumPy's that stands outside of the kernel as it is now; None for another."""
+        dtype = getattr(v, "dtype", None)
+        kind = scalar_named(getattr(dtype, "name", ""))
+        if kind is None:
+            return None
+        if not getattr(v, "shape", None):
+            return self.convert(self.literal(v.item(), self.at), kind)
+        key = id(v)
+        if key not in self.outside:
+            if v.size == 0 or v.nbytes > 1 << 24:
+                self.fail(f"an array of {v.nbytes} bytes cannot be part of a kernel: pass it as an argument")
+            self.outside_bytes += v.nbytes
+            space = CONSTANT if self.outside_bytes <= _CONSTANTS else GLOBAL
+            name = f"@{self.kernel_name}.outside{len(self.outside)}"
+            texts = (float_text(float(x), kind is f64) if kind.is_float else str(int(x)) for x in v.ravel().tolist())
+            content = ", ".join(f"{kind.llvm} {t}" for t in texts)
+            what = f"[{v.size} x {kind.llvm}] [{content}], align {max(4, kind.size)}"
+            self.top.append(f"{name} = internal addrspace({space}) constant {what}")
+            shape = tuple(TypedValue(str(n), i32, n) for n in v.shape)
+            self.outside[key] = v, TypedValue(name, Pointer(kind, space, len(shape)), shape=shape)
+        return self.outside[key][1]
+
+    def several(self, node: ast.expr) -> list[TypedValue] | None:
+        """Return the values of an expression of several: a tuple, a shape, `grid(2)`; None for another expression."""
+        if isinstance(node, ast.Tuple):
+            return [self.value(v) for v in node.elts]
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            return list(self.shape(node))
+        return self.several_of_call(node) if isinstance(node, ast.Call) else None
+
+    def several_of_call(self, node: ast.Call) -> list[TypedValue] | None:
+        raise NotImplementedError
+
+    def shape(self, node: ast.Attribute) -> tuple[TypedValue, ...]:
+        """Return the shape of an array. Raises where it is not known."""
+        array = self.value(node.value)
+        if not array.shape:
+            self.fail(f"the shape of `{self.shown(node.value)}` is not known", node,
+                      "arrays with a shape have types as `f32[:]` and `f32[:, :]`")  # fmt: skip
+        return array.shape
+
+    def elements(self, node: ast.Attribute) -> TypedValue:
+        """Return how many elements an array has."""
+        out, *rest = self.shape(node)
+        for n in rest:
+            out = self.arithmetic(ast.Mult(), out, n, node)
+        return out
+
+    def type_name(self, node: ast.expr) -> str:
+        """Return the name of a type: `f32`, `np.float32`, `"f32"`, or what a name outside of the kernel stands for."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value
+        if isinstance(node, ast.Name):
+            known = self.source.names.get(node.id)
+            name = known if isinstance(known, str) else getattr(known, "name", None) or getattr(known, "__name__", "")
+            return name if isinstance(name, str) and type_named(name) is not None else node.id
+        return name_of(node)
 
     def of_Attribute(self, node: ast.Attribute) -> TypedValue:
         base = node.value
+        if node.attr == "size":
+            return self.elements(node)
+        if node.attr == "ndim":
+            return self.literal(len(self.shape(node)), node)
+        if node.attr in ("laneid", "warpsize"):
+            return self.lane() if node.attr == "laneid" else self.literal(32, node)
         if isinstance(base, ast.Attribute):
             name = base.attr
         elif isinstance(base, ast.Name):
@@ -75,7 +171,18 @@ class Expressions(Writer):
             return self.literal(getattr(math, node.attr), node)
         self.fail(f"`{self.shown(node)}` is not known here", node)
 
+    def lane(self) -> TypedValue:
+        """Return the number of the lane in its warp."""
+        f = "@llvm.nvvm.read.ptx.sreg.laneid"
+        self.declare(f"declare i32 {f}()")
+        return self.make(f"call i32 {f}()", i32)
+
     def of_Subscript(self, node: ast.Subscript) -> TypedValue:
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            shape, k = self.shape(node.value), self.known(node.slice)
+            if not isinstance(k, int) or not -len(shape) <= k < len(shape):
+                self.fail(f"the array has {len(shape)} dimensions; they are numbered by constants", node.slice)
+            return shape[k]
         place, kind, space = self.element(node)
         return self.make(f"load {kind.llvm}, ptr addrspace({space}) {place}", kind)
 
@@ -84,17 +191,32 @@ class Expressions(Writer):
         array = self.value(node.value)
         if not isinstance(array.type, Pointer):
             self.fail(f"`{self.shown(node.value)}` is not an array", node.value)
-        if isinstance(node.slice, ast.Slice | ast.Tuple):
-            self.fail("arrays are indexed by one number", node.slice)
-        index = self.value(node.slice)
-        if isinstance(index.type, Pointer) or index.type.is_float:
-            self.fail("an index is an integer", node.slice)
-        index = self.convert(index, i64)
+        index = self.convert(self.index(array, node.slice), i64)
         kind, space = array.type.of, array.type.space
         p = self.make(
             f"getelementptr inbounds {kind.llvm}, ptr addrspace({space}) {array.text}, i64 {index.text}", array.type
         )
         return p.text, kind, space
+
+    def index(self, array: TypedValue, node: ast.expr) -> TypedValue:
+        """Return the number of an element; rows lie one after the other. A constant below 0 counts from the end."""
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        if any(isinstance(p, ast.Slice) for p in parts) or (len(parts) > 1 and not array.shape):
+            self.fail("arrays are indexed by one number", node)
+        values = [self.value(p) for p in parts]
+        if array.shape and len(values) != len(array.shape):
+            self.fail(f"an array of {len(array.shape)} dimensions is indexed by as many numbers", node)
+        out: TypedValue | None = None
+        for k, v in enumerate(values):
+            if isinstance(v.type, Pointer) or v.type.is_float:
+                self.fail("an index is an integer", node)
+            if array.shape and isinstance(v.number, int) and v.number < 0:
+                v = self.arithmetic(ast.Add(), array.shape[k], v, node)
+            if out is not None:
+                out = self.arithmetic(ast.Mult(), out, array.shape[k], node)
+            out = v if out is None else self.arithmetic(ast.Add(), out, v, node)
+        assert out is not None
+        return out
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> TypedValue:
         if isinstance(node.op, ast.Not):
@@ -183,8 +305,14 @@ class Expressions(Writer):
         return self.make(f"select i1 {p.text}, {kind.llvm} {less.text}, {kind.llvm} {q.text}", kind)
 
     def power(self, a: TypedValue, b: TypedValue, node: ast.AST) -> TypedValue:
-        if not isinstance(b.number, int) or not 0 <= b.number <= 64 or isinstance(a.type, Pointer):
-            self.fail("powers have a small constant exponent", node)
+        if isinstance(a.type, Pointer) or isinstance(b.type, Pointer):
+            self.fail("arrays cannot be calculated with", node)
+        if not isinstance(b.number, int) or not 0 <= b.number <= 64:
+            if b.number == 0.5:
+                return self.of_library("sqrt", [a], node)
+            if not (a.type.is_float or b.type.is_float):
+                self.fail("powers of integers have a small constant exponent", node)
+            return self.of_library("pow", [a, b], node)
         kind = a.type
         result = self.convert(TypedValue("1", i32, 1), kind)
         for k in range(b.number):

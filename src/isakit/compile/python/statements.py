@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import ast
+import math
 
 from isakit.compile.python.calls import Calls
-from isakit.compile.python.types import LOCAL, SCALARS, SHARED, Pointer, boolean, i32
-from isakit.compile.python.writer import TypedValue, ir_name, name_of
+from isakit.compile.python.types import LOCAL, SHARED, Pointer, Scalar, boolean, f64, i32, scalar_named, wider_of
+from isakit.compile.python.writer import TypedValue, VariableWidened, ir_name, name_of
 
 UNROLLED = 16
 """Loops that are known to run so often at most are taken apart."""
+
+
+def wider(kind: Scalar, v: TypedValue) -> Scalar | None:
+    """Return the type of a variable that holds both what it did and a value; None if it is the one it has."""
+    if (
+        isinstance(v.type, Pointer)
+        or v.type is boolean
+        or (v.number is not None and (kind.is_float or isinstance(v.number, int)))
+    ):
+        return None
+    both = wider_of(kind, v.type)
+    return both if both != kind else None
 
 
 class Statements(Calls):
@@ -37,35 +50,52 @@ class Statements(Calls):
         self.call(s.value, statement=True)
 
     def do_Return(self, s: ast.Return) -> None:
-        if s.value is not None and not (isinstance(s.value, ast.Constant) and s.value.value is None):
-            self.fail("a kernel returns nothing; write results to an array")
-        self.line("ret void")
-        self.done = True
+        nothing = s.value is None or (isinstance(s.value, ast.Constant) and s.value.value is None)
+        if self.returning is None:
+            if not nothing:
+                self.fail("a kernel returns nothing; write results to an array")
+            self.line("ret void")
+            self.done = True
+            return
+        values = [] if s.value is None or nothing else self.several(s.value) or [self.value(s.value)]
+        if self.returning.slots is None:
+            self.returning.slots = []
+            for v in values:
+                if isinstance(v.type, Pointer):
+                    self.fail("a function returns numbers, not arrays")
+                kind = i32 if v.type is boolean else v.type
+                self.returning.slots.append((self.slot(self.new("result."), kind), kind))
+        if len(values) != len(self.returning.slots):
+            self.fail("every `return` of a function gives as many values")
+        for (where, kind), v in zip(self.returning.slots, values, strict=True):
+            self.line(f"store {kind.llvm} {self.convert(v, kind).text}, ptr {where}")
+        self.jump(self.returning.end)
 
     def do_Assign(self, s: ast.Assign) -> None:
         if len(s.targets) != 1:
             self.fail("one target at a time")
         target = s.targets[0]
         if isinstance(target, ast.Tuple):
-            if not isinstance(s.value, ast.Tuple) or len(s.value.elts) != len(target.elts):
+            values = self.several(s.value)
+            if values is None or len(values) != len(target.elts):
                 self.fail("as many values as targets were expected")
-            values = [self.value(v) for v in s.value.elts]
             for t, v in zip(target.elts, values, strict=True):
                 self.store(t, v)
             return
-        if (
-            isinstance(target, ast.Name)
-            and isinstance(s.value, ast.Call)
-            and self.called(s.value) in ("shared", "local")
-        ):
-            self.array(target.id, s.value)
-            return
+        if isinstance(target, ast.Name) and isinstance(s.value, ast.Call):
+            space = self.space_of(s.value)
+            if space:
+                self.array(target.id, s.value, space)
+                return
+            if self.called(s.value) == "array_like" and len(s.value.args) == 1:
+                self.arrays[target.id] = self.value(s.value.args[0])
+                return
         self.store(target, self.value(s.value))
 
     def do_AnnAssign(self, s: ast.AnnAssign) -> None:
         if not isinstance(s.target, ast.Name) or s.value is None:
             self.fail("a variable and its value were expected")
-        kind = SCALARS.get(name_of(s.annotation))
+        kind = scalar_named(self.type_name(s.annotation))
         if kind is None:
             self.fail(f"`{self.shown(s.annotation)}` is not a type of a variable", s.annotation)
         self.store(s.target, self.convert(self.value(s.value), kind))
@@ -87,10 +117,16 @@ class Statements(Calls):
             if target.id in self.params or target.id in self.arrays:
                 self.fail(f"`{target.id}` is an array; assign to its elements", target)
             if isinstance(v.type, Pointer):
-                self.fail("arrays cannot be assigned", target)
+                self.view(target, v, v.type)
+                return
+            if target.id in self.views:
+                self.fail(f"`{target.id}` is an array; assign to its elements", target)
             if target.id not in self.slots:
-                self.slot(target.id, i32 if v.type is boolean else v.type)
+                self.slot(target.id, self.width(target.id, v))
             where, kind = self.slots[target.id]
+            if self.widths is not None and wider(kind, v):
+                self.widths[self.calling, target.id] = wider(kind, v) or kind
+                raise VariableWidened
             self.line(f"store {kind.llvm} {self.convert(v, kind).text}, ptr {where}")
         elif isinstance(target, ast.Subscript):
             place, kind, space = self.element(target)
@@ -98,29 +134,71 @@ class Statements(Calls):
         else:
             self.fail("this cannot be assigned to", target)
 
-    def array(self, name: str, call: ast.Call) -> None:
-        """`name = shared(type, count)`."""
-        what = self.called(call)
-        if len(call.args) != 2 or call.keywords:
+    def space_of(self, call: ast.Call) -> str:
+        """Return where `shared(f32, 64)` or `cuda.shared.array(64, float32)` makes an array: `shared` or `local`."""
+        name = self.called(call)
+        if name == "array" and isinstance(call.func, ast.Attribute):
+            name = name_of(call.func.value)
+        return name if name in ("shared", "local") else ""
+
+    def view(self, target: ast.Name, v: TypedValue, kind: Pointer) -> None:
+        """Let a variable mean an array; it may mean another one of the same type later."""
+        name = target.id
+        if name in self.slots:
+            self.fail(f"`{name}` is a number; an array needs a name of its own", target)
+        if name not in self.views:
+            where = f"%w.{self.scope}{ir_name(name)}"
+            places = [f"{where}.{k}" for k in range(len(v.shape))]
+            for place in places:
+                self.entry.insert(0, f"  {place} = alloca i32")
+            self.entry.insert(0, f"  {where} = alloca ptr addrspace({kind.space})")
+            self.views[name] = where, kind, places
+        where, known, places = self.views[name]
+        if known != kind or len(places) != len(v.shape):
+            self.fail(f"`{name}` means an array of another type already", target)
+        self.line(f"store ptr addrspace({kind.space}) {v.text}, ptr {where}")
+        for place, n in zip(places, v.shape, strict=True):
+            self.line(f"store i32 {n.text}, ptr {place}")
+
+    def width(self, name: str, v: TypedValue) -> Scalar:
+        """Return the type of a variable that gets its first value."""
+        assert isinstance(v.type, Scalar)
+        first = i32 if v.type is boolean else v.type
+        if self.widths is None:
+            return first
+        return self.widths.get((self.calling, name), f64 if isinstance(v.number, float) else first)
+
+    def array(self, name: str, call: ast.Call, what: str) -> None:
+        """`name = shared(type, count)`, `name = cuda.shared.array(shape, type)`; a shape is a number or several."""
+        given = dict(
+            zip(("type", "shape") if self.called(call) == what else ("shape", "type"), call.args, strict=False)
+        )
+        given |= {{"dtype": "type"}.get(k.arg or "", k.arg or ""): k.value for k in call.keywords}
+        if set(given) != {"type", "shape"} or len(call.args) + len(call.keywords) != 2:
             self.fail(f"`{what}` takes a type and a number of elements", call)
-        kind = SCALARS.get(name_of(call.args[0]))
-        count = self.known(call.args[1])
-        if kind is None or not isinstance(count, int) or not 0 < count <= 1 << 20:
+        kind = scalar_named(self.type_name(given["type"]))
+        sizes = [
+            self.known(n) for n in (given["shape"].elts if isinstance(given["shape"], ast.Tuple) else [given["shape"]])
+        ]
+        shape = [n for n in sizes if isinstance(n, int) and n > 0]
+        count = math.prod(shape)
+        if kind is None or len(shape) != len(sizes) or not 0 < count <= 1 << 20:
             self.fail(f"`{what}` takes a type and a constant number of elements", call)
         if name in self.slots or name in self.arrays or name in self.params:
             self.fail(f"`{name}` exists already", call)
         if what == "shared":
-            symbol = f"@{self.function.name}.{ir_name(name)}"
+            symbol = f"@{self.kernel_name}.{self.scope}{ir_name(name)}"
             self.top.append(
                 f"{symbol} = internal addrspace(3) global [{count} x {kind.llvm}] undef, align {max(4, kind.size)}"
             )
-            self.arrays[name] = symbol, Pointer(kind, SHARED), count
+            where, space = symbol, SHARED
             self.lines += self.record("value", f"ptr addrspace({SHARED}) {symbol}", name, Pointer(kind, SHARED), count)
         else:
-            where = f"%a.{ir_name(name)}"
+            where, space = f"%a.{self.scope}{ir_name(name)}", LOCAL
             self.entry.insert(0, f"  {where} = addrspacecast ptr {where}.0 to ptr addrspace({LOCAL})")
             self.entry.insert(0, f"  {where}.0 = alloca [{count} x {kind.llvm}], align {max(4, kind.size)}")
-            self.arrays[name] = where, Pointer(kind, LOCAL), count
+        numbers = tuple(TypedValue(str(n), i32, n) for n in shape)
+        self.arrays[name] = TypedValue(where, Pointer(kind, space, len(shape)), shape=numbers)
 
     # --- control ----------------------------------------------------------------------------------------------------
     def do_If(self, s: ast.If) -> None:
@@ -178,8 +256,9 @@ class Statements(Calls):
         start = values[0] if len(values) > 1 else TypedValue("0", i32)
         stop = values[1] if len(values) > 1 else values[0]
         step = self.known(s.iter.args[2]) if len(values) > 2 else 1
-        if not isinstance(step, int) or step == 0 or not -(1 << 31) <= step < 1 << 31:
-            self.fail("the step of `range` must be a constant i32 that is not 0", s.iter)
+        if step is not None and (not isinstance(step, int) or step == 0 or not -(1 << 31) <= step < 1 << 31):
+            self.fail("the step of `range` must be an i32 that is not 0", s.iter)
+        by = str(step) if step is not None else values[2].text
         if s.target.id not in self.slots:
             self.slot(s.target.id, i32)
         where, kind = self.slots[s.target.id]
@@ -190,7 +269,11 @@ class Statements(Calls):
         head, body, tail, end = self.new("for"), self.new("do"), self.new("next"), self.new("end")
         self.label(head)
         now = self.make(f"load i32, ptr {counter}", i32)
-        p = self.make(f"icmp {'slt' if step > 0 else 'sgt'} i32 {now.text}, {stop.text}", boolean)
+        p = self.make(f"icmp {'slt' if step is None or step > 0 else 'sgt'} i32 {now.text}, {stop.text}", boolean)
+        if step is None:  # its sign says which way the loop goes
+            down = self.make(f"icmp sgt i32 {now.text}, {stop.text}", boolean)
+            up = self.make(f"icmp sgt i32 {by}, 0", boolean)
+            p = self.make(f"select i1 {up.text}, i1 {p.text}, i1 {down.text}", boolean)
         self.branch(p, body, end)
         self.lines.append(f"{body}:")
         self.done = False
@@ -200,11 +283,11 @@ class Statements(Calls):
         self.exits.pop()
         self.label(tail)
         old = self.make(f"load i32, ptr {counter}", i32)
-        new = self.make(f"add nsw i32 {old.text}, {step}", i32)
+        new = self.make(f"add nsw i32 {old.text}, {by}", i32)
         self.line(f"store i32 {new.text}, ptr {counter}")
         ends = [v.number for v in (start, stop)] if len(values) > 1 else [0, stop.number]
         known = [n for n in ends if isinstance(n, int)]
-        self.repeat(head, len(known) == 2 and -((known[0] - known[1]) // step) <= UNROLLED)
+        self.repeat(head, step is not None and len(known) == 2 and -((known[0] - known[1]) // step) <= UNROLLED)
         self.lines.append(f"{end}:")
         self.done = False
 

@@ -22,11 +22,17 @@ def compile_text(text: str, path: str, named: bool = False) -> tuple[str, dict[s
     """Return the PTX of the kernels of a Python text, and their parameters by name; `named`: with marks for variables.
 
     Kernels are the functions at the top of the text that `isakit.kernel` decorates, whatever it is imported as.
-    They see the constants of the text: names that get a number or a text by one assignment at the top, and nothing
-    otherwise. Raises CompileError where there is no kernel, or one that cannot be translated.
+    They see the functions at the top of the text, and its constants: names that get a number or a text by one
+    assignment there, and nothing otherwise. Raises CompileError where there is no kernel, or one that cannot be
+    translated.
     """
     tree = parsed(text, path)
     constants, decorators, lines = _constants(tree), _decorators(tree), source_lines(text)
+    bound = Counter(_bound(tree))
+    for node in tree.body:  # other functions, which kernels may call
+        if isinstance(node, ast.FunctionDef) and bound[node.name] == 1 and node.name not in constants:
+            text_of = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+            constants[node.name] = FunctionSource(text_of, path, node.lineno, constants)
     texts: list[str] = []
     params: dict[str, list[Param]] = {}
     for node in tree.body:

@@ -6,15 +6,17 @@ import ast
 import os
 import warnings
 from bisect import bisect
+from collections.abc import Sequence
 from typing import Any
 
 from isakit.compile.python.statements import Statements
-from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar
+from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar, i32, type_named
 from isakit.compile.python.writer import (
     FunctionSource,
     TranslationStop,
     Type,
     TypedValue,
+    VariableWidened,
     function_source,
     ir_name,
     source_lines,
@@ -62,8 +64,15 @@ def _too_deep(text: str) -> int:
     return bisect(range(1, len(lines)), False, key=fails) + 1
 
 
-def translate(source: FunctionSource, named: bool = False) -> tuple[str, str, list[tuple[str, Type]]]:
-    """(name, LLVM IR, parameters) of a kernel; `named`: with debug records of its variables.
+def translate(
+    source: FunctionSource, named: bool = False, types: Sequence[Type] | None = None
+) -> tuple[str, str, list[tuple[str, Type]]]:
+    """Return (name, LLVM IR, parameters) of a kernel.
+
+    Args:
+        source: the function.
+        named: with debug records of its variables.
+        types: of its parameters, instead of those it says.
 
     Raises CompileError that points at the Python line.
     """
@@ -74,40 +83,58 @@ def translate(source: FunctionSource, named: bool = False) -> tuple[str, str, li
     if not function.name.isascii():
         row = source.first + function.lineno - 1
         raise CompileError([Diagnostic(row, 1, "the name of a kernel is written in ASCII", path=source.path)])
-    t = _Translator(source, function, named)
-    try:
-        return t.run()
-    except TranslationStop as e:
-        raise CompileError([e.diagnostic]) from None
-    except RecursionError:
-        row = source.first + getattr(t.at, "lineno", 1) - 1
-        raise CompileError([Diagnostic(row, 1, TOO_DEEP, path=source.path)]) from None
+    widths: dict[tuple[tuple[str, ...], str], Scalar] = {}
+    while True:
+        t = _Translator(source, function, named)
+        t.widths = None if types is None else widths
+        try:
+            return t.run(types)
+        except VariableWidened:  # types only grow: this ends
+            continue
+        except TranslationStop as e:
+            raise CompileError([e.diagnostic]) from None
+        except RecursionError:
+            row = source.first + getattr(t.at, "lineno", 1) - 1
+            raise CompileError([Diagnostic(row, 1, TOO_DEEP, path=source.path)]) from None
 
 
 class _Translator(Statements):
     # --- whole kernels ----------------------------------------------------------------------------------------------
-    def run(self) -> tuple[str, str, list[tuple[str, Type]]]:
+    def run(self, types: Sequence[Type] | None = None) -> tuple[str, str, list[tuple[str, Type]]]:
         f = self.function
         a = f.args
         if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs:
             self.fail("a kernel takes plain parameters only")
         params: list[tuple[str, Type]] = []
-        for p in a.args:
-            kind = self.annotation(p.annotation, p)
+        widened: list[tuple[TypedValue, Scalar, str]] = []
+        if types is not None and len(types) != len(a.args):
+            self.fail(f"`{f.name}` takes {len(a.args)} arguments, got {len(types)}")
+        for k, p in enumerate(a.args):
+            kind = types[k] if types is not None else self.annotation(p.annotation, p)
             params.append((p.arg, kind))
             if isinstance(kind, Pointer):
-                self.params[p.arg] = TypedValue(f"%p.{ir_name(p.arg)}", kind)
+                shape = tuple(TypedValue(f"%p.{ir_name(p.arg)}.{k}", i32) for k in range(kind.dimensions))
+                self.params[p.arg] = TypedValue(f"%p.{ir_name(p.arg)}", kind, shape=shape)
                 self.entry += self.record("value", f"ptr addrspace(1) %p.{ir_name(p.arg)}", p.arg, kind)
             else:
-                slot = self.slot(p.arg, kind)
-                self.entry.append(f"  store {kind.llvm} %p.{ir_name(p.arg)}, ptr {slot}")
+                wide = kind if self.widths is None else self.widths.get(((), p.arg), kind)
+                slot = self.slot(p.arg, wide)
+                if wide is kind:
+                    self.entry.append(f"  store {kind.llvm} %p.{ir_name(p.arg)}, ptr {slot}")
+                else:
+                    widened.append((TypedValue(f"%p.{ir_name(p.arg)}", kind), wide, slot))
         self.lines.append("body:")
+        for v, wide, slot in widened:
+            self.line(f"store {wide.llvm} {self.convert(v, wide).text}, ptr {slot}")
         self.block(f.body)
         if not self.done:
             self.line("ret void")
-        text = ", ".join(
-            f"{'ptr addrspace(1)' if isinstance(k, Pointer) else k.llvm} %p.{ir_name(n)}" for n, k in params
-        )
+        given: list[str] = []
+        for n, k in params:
+            given.append(f"{'ptr addrspace(1)' if isinstance(k, Pointer) else k.llvm} %p.{ir_name(n)}")
+            if isinstance(k, Pointer):
+                given += [f"i32 %p.{ir_name(n)}.{d}" for d in range(k.dimensions)]
+        text = ", ".join(given)
         name = f.name
         dbg = self.debug_info(name)
         ir = [HEADER, *self.top, *sorted(self.declared),
@@ -141,10 +168,12 @@ class _Translator(Statements):
             value = self.source.names.get(node.id, node.id)
         elif isinstance(node, ast.Attribute):
             value = node.attr
+        elif isinstance(node, ast.Subscript):
+            value = f"{self.type_name(node.value)}[{ast.unparse(node.slice).strip('()')}]"
         if isinstance(value, Scalar | Pointer):
             return value
         name = value if isinstance(value, str) else getattr(value, "__name__", "")
-        kind = SCALARS.get(name) or POINTERS.get(name)
+        kind = type_named(name)
         if kind is None:
             self.fail(f"`{self.shown(node)}` is not a type of a kernel's parameter", node,
                       f"types: {' '.join((*SCALARS, *POINTERS))}")  # fmt: skip

@@ -44,13 +44,35 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     return FunctionSource(textwrap.dedent("".join(lines)), path, first, names)
 
 
+def parsed_function(source: FunctionSource) -> ast.FunctionDef:
+    """Return the syntax tree of a function whose text Python has read before."""
+    tree = next(n for n in ast.parse(source.text).body if isinstance(n, ast.FunctionDef))
+    return tree
+
+
 @dataclass
 class TypedValue:
-    """A value: its LLVM name or constant, and its type. `number` is what a literal was written as."""
+    """A value: its LLVM name or constant, and its type.
+
+    `number` is what a literal was written as, `shape` the numbers of elements of an array, as far as they are known.
+    """
 
     text: str
     type: Type
     number: int | float | None = None
+    shape: tuple[TypedValue, ...] = ()
+
+
+@dataclass
+class Returning:
+    """Where a function that is called leaves to: the label behind it, and the places of its results."""
+
+    end: str
+    slots: list[tuple[str, Scalar]] | None = None
+
+
+class VariableWidened(Exception):
+    """A variable has to hold more than the type of its first value does: translation begins again."""
 
 
 class TranslationStop(Exception):
@@ -63,9 +85,20 @@ class TranslationStop(Exception):
 class Writer:
     """The text of one kernel as it grows.
 
-    Attributes: `lines` (of the body), `entry` (the first block), `top` (what stands before the function), `slots`
-    (variables), `arrays` and `params` by name, `variables` (what debug records say of them, where they are `named`),
-    `done` (the block has ended), `at` (the statement being translated).
+    Attributes:
+        lines: of the body.
+        entry: the first block.
+        top: what stands before the function.
+        slots: variables.
+        arrays, views, params: by name; `views` are variables that mean an array.
+        variables: what debug records say of them, where they are `named`.
+        done: the block has ended.
+        at: the statement being translated.
+        widths: types of variables that hold more than their first value, None where the first value says the type.
+        returning: inside of a function that is called, where it returns to.
+        calling: the names of the functions being called.
+        scope: what variables of a function that is called are told apart by.
+        line_of_call: the line of the kernel, where the function stands in another file.
     """
 
     def __init__(self, source: FunctionSource, function: ast.FunctionDef, named: bool = False) -> None:
@@ -77,7 +110,16 @@ class Writer:
         self.top: list[str] = []
         self.count = 0
         self.slots: dict[str, tuple[str, Scalar]] = {}
-        self.arrays: dict[str, tuple[str, Pointer, int]] = {}
+        self.arrays: dict[str, TypedValue] = {}
+        self.views: dict[str, tuple[str, Pointer, list[str]]] = {}
+        self.outside: dict[int, tuple[Any, TypedValue]] = {}
+        self.outside_bytes = 0
+        self.widths: dict[tuple[tuple[str, ...], str], Scalar] | None = None
+        self.kernel_name, self.scopes = function.name, 0
+        self.returning: Returning | None = None
+        self.calling: tuple[str, ...] = ()
+        self.scope = ""
+        self.line_of_call: int | None = None
         self.params: dict[str, TypedValue] = {}
         self.declared: set[str] = set()
         self.exits: list[tuple[str, str]] = []
@@ -105,7 +147,7 @@ class Writer:
         """An instruction, with the Python line it comes from."""
         if self.done:
             return
-        number = self.source.first + getattr(self.at, "lineno", 1) - 1
+        number = self.line_of_call or self.source.first + getattr(self.at, "lineno", 1) - 1
         self.debug.setdefault(number, 100 + len(self.debug))
         self.lines.append(f"  {text}, !dbg !{self.debug[number]}")
 
@@ -128,14 +170,14 @@ class Writer:
         self.done = True
 
     def repeat(self, name: str, unroll: bool) -> None:
-        """Go back to the head of a loop, which LLVM repeats as it is or takes apart."""
+        """Go back to the head of a loop, which LLVM repeats as it is or may take apart."""
         if self.done:
             return
-        k = 1_000_000 + len(self.loops)
-        how = "full" if unroll else "disable"
-        self.loops.append(f'!{k} = distinct !{{!{k}, !{{!"llvm.loop.unroll.{how}"}}}}')
         self.jump(name)
-        self.lines[-1] += f", !llvm.loop !{k}"
+        if not unroll:
+            k = 1_000_000 + len(self.loops)
+            self.loops.append(f'!{k} = distinct !{{!{k}, !{{!"llvm.loop.unroll.disable"}}}}')
+            self.lines[-1] += f", !llvm.loop !{k}"
 
     def branch(self, p: TypedValue, yes: str, no: str) -> None:
         """Go to one of two blocks."""
@@ -148,14 +190,14 @@ class Writer:
 
     def slot(self, name: str, kind: Scalar) -> str:
         """The place of a variable."""
-        where = f"%v.{ir_name(name)}"
+        where = f"%v.{self.scope}{ir_name(name)}"
         self.slots[name] = where, kind
         self.entry[:0] = [f"  {where} = alloca {kind.llvm}", *self.record("declare", f"ptr {where}", name, kind)]
         return where
 
     def record(self, what: str, value: str, name: str, kind: Type, count: int = 0) -> list[str]:
         """Return the debug record that says where a variable of the source is; none for one of the translation."""
-        if not self.named or not name.isidentifier():
+        if not self.named or self.scope or not name.isidentifier():
             return []
         scalar = kind.of if isinstance(kind, Pointer) else kind
         type = scalar.name.replace("i", "s")
