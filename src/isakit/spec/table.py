@@ -13,9 +13,11 @@ out. Both may stand in one line, two blanks apart. An operand is `{part}`, `{par
 Arguments are mostly letters of the pattern, several of them (highest first) for a concatenation.
 
 After the bits, or on lines of their own below, stand clauses that begin with `|`: `needs FEATURES`, `unless
-LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, and `NAME=VALUE` for constants of the semantics. Further
-texts are tables whose rows are put in, row by row: a capital letter heads a column of bits for that letter of the
-pattern, other columns replace `<column>`, and `{column}` in the syntax.
+LETTERS=BITS`, `refuse LETTERS=BITS ERROR`, `lacking ERROR`, `default LETTERS=BITS` (or `0x...`) for what the assembler
+writes where no operand says it, `fields LETTER=NAME` for names of bits that have another name than their operand,
+`control PARTS` for operands that the semantics does not receive, and `NAME=VALUE` for constants of the semantics.
+Further texts are tables whose rows are put in, row by row: a capital letter heads a column of bits for that letter of
+the pattern, other columns replace `<column>`, and `{column}` in the syntax.
 """
 
 from __future__ import annotations
@@ -42,7 +44,6 @@ _FAR = re.compile(r"(?<=[\w}])\s{2,}(?=[01.-])")
 _CELLS = re.compile(r"\s{2,}")
 _COLUMN = re.compile(r"<([^<>]+)>")
 _STRANGE = re.compile(r"[^01a-z.-]")
-_RUN = re.compile(r"([a-z])\1*")
 _each = cache(re.compile)
 _FIXED, _ONES, _IGNORED = ({ord(c): "01"[c in wanted] for c in f"01.-{ascii_lowercase}"} for wanted in ("01", "1", "-"))
 """What makes a binary number of a pattern: 1 where it has one of some characters."""
@@ -53,9 +54,10 @@ class Shape:
     """A layout with what all its forms share.
 
     `fields` names its fields, `operands` are the kinds of operands to be had by name; `lead` stands before every
-    syntax line. `mnemonic` makes the part `name` from the word that begins a syntax line: `setgt,setsg {dst} ...`.
-    `selectors` are bits that have no effect in forms whose operands do not look at all of them, `ignored`
-    bits that never have one.
+    syntax line and `tail` behind. `mnemonic` makes the part `name`, or a constant, from the word that begins a syntax
+    line: `setgt,setsg {dst} ...`. `needs` are features and `lacking(fixed bits)` is the decode error where they are
+    absent, unless a clause says it. `selectors` are bits that have no effect in forms whose operands do not look at all
+    of them, `ignored` bits that never have one.
     """
 
     layout: Layout
@@ -68,7 +70,10 @@ class Shape:
     default: int | None = None
     control: tuple[str, ...] = ()
     sharing: Mapping[str, str] = field(default_factory=dict[str, str])
-    mnemonic: Maker | None = None
+    mnemonic: Callable[..., Part | str] | None = None
+    tail: str = ""
+    needs: str = ""
+    lacking: Callable[[Bits], str] | None = None
 
     @cached_property
     def by_slices(self) -> dict[tuple[tuple[int, int], ...], Field]:
@@ -91,7 +96,8 @@ class Encoding:
         units = [characters[i : i + unit_bits] for i in range(0, len(characters), unit_bits)]
         # From the highest bit of the last word down: the order in which the bits of a column are written.
         text = "".join(reversed(units))
-        for c in set(filter(str.isupper, text)):
+        columns = {c: self._runs(text, c) for c in set(filter(str.isupper, text))}
+        for c in columns:
             if text.count(c) < len(row[c]):
                 raise DefinitionError(f"more bits in a row than the pattern has for it: {row}")
             cells = iter(row[c])
@@ -101,11 +107,15 @@ class Encoding:
             raise DefinitionError(f"a pattern cannot have {strange[0]!r}")
         self.fixed = Bits(int(text.translate(_FIXED), 2), int(text.translate(_ONES), 2))
         self.ignored = int(text.translate(_IGNORED), 2)
-        slices: dict[str, list[tuple[int, int]]] = {}
-        for run in _RUN.finditer(text):
-            slices.setdefault(run[1], []).insert(0, (len(text) - run.end(), len(run[0])))
-        self._letters = {c: self._named(found) for c, found in slices.items()}
-        self.used: set[str] = set()
+        letters = {c: self._runs(text, c) for c in dict.fromkeys(filter(str.islower, text))}
+        self._letters = {c: self._named(found) for c, found in (letters | columns).items()}
+        self.used = set(columns)
+
+    @staticmethod
+    def _runs(text: str, letter: str) -> list[tuple[int, int]]:
+        """Return (lowest bit, number of bits) of the runs of a letter, lowest first."""
+        found = _each(f"{letter}+").finditer(text)
+        return [(len(text) - run.end(), len(run[0])) for run in found][::-1]
 
     def _named(self, slices: Sequence[tuple[int, int]]) -> Field:
         """The field of some bits, lowest first, under the shape's name for it."""
@@ -117,6 +127,12 @@ class Encoding:
                 joined.append((low, n))
         key = tuple(joined)
         return self.shape.by_slices.get(key) or Field(key)
+
+    def name(self, letter: str, name: str) -> None:
+        """Give the field of a letter a name. Raises DefinitionError."""
+        if letter not in self._letters:
+            raise DefinitionError(f"the pattern has no letter {letter!r}")
+        self._letters[letter] = Field(self._letters[letter].slices, name)
 
     def field(self, letters: str) -> Field:
         """The field of a letter of the pattern, or of several, highest first. Raises DefinitionError."""
@@ -176,12 +192,12 @@ class FormTable:
             for line, pattern in zip(lines[::2], lines[1::2], strict=True):
                 shapes, _, syntax = line.partition(" ")
                 for shape in shapes.split(","):
-                    where = _Declaration(table, line, pattern, row)
+                    where = Declared(table, line, pattern, row)
                     with where:
                         out.append(self._form(shape, filled(syntax, row), filled(pattern, row), parts, where))
         return out
 
-    def _form(self, name: str, syntax: str, below: str, parts: Mapping[str, Any], where: _Declaration) -> Form:
+    def _form(self, name: str, syntax: str, below: str, parts: Mapping[str, Any], where: Declared) -> Form:
         row = where.row
         if name not in self.shapes:
             raise DefinitionError(f"no shape {name!r}; there are {', '.join(self.shapes)}")
@@ -190,8 +206,10 @@ class FormTable:
         kinds = {**self.operands, **shape.operands, **self.more, **parts}
         encoding = where.encoding = Encoding(shape, pattern, row, self.unit_bits, kinds)
         constants = {n: p for n, p in parts.items() if not isinstance(p, Part) and not callable(p)}
-        options: dict[str, Any] = {"needs": [], "refusals": []}
-        unless = list(shape.unless)
+        options: dict[str, Any] = {"needs": [shape.needs], "refusals": [], "default": shape.default}
+        if shape.lacking is not None:
+            options["lacking"] = shape.lacking(encoding.fixed)
+        unless, control = list(shape.unless), list(shape.control)
         for clause in clauses:
             word, _, rest = clause.partition(" ")
             if word == "needs":
@@ -200,6 +218,13 @@ class FormTable:
                 options["lacking"] = rest
             elif word == "unless":
                 unless += encoding.where(rest)
+            elif word == "default":
+                options["default"] = int(rest, 16) if rest[:2] == "0x" else encoding.where(rest)[0].value
+            elif word == "fields":
+                for letter, _, called in (c.partition("=") for c in rest.split()):
+                    encoding.name(letter, called)
+            elif word == "control":
+                control += rest.split()
             elif word == "refuse":
                 conditions, _, error = rest.rpartition(" ")
                 options["refusals"] += [Refusal(b, error) for b in encoding.where(conditions)]
@@ -212,9 +237,10 @@ class FormTable:
         syntax = syntax.lstrip()
         if shape.mnemonic is not None and syntax[0] != "{":
             word, _, rest = syntax.partition(" ")
-            real["name"] = Later(partial(shape.mnemonic, encoding, *word.split(",")))
+            called = shape.mnemonic(*word.split(","))
+            (constants if isinstance(called, str) else real)["name"] = called
             syntax = f"{{name}} {rest}"
-        syntax = f"{shape.lead} {syntax}"
+        syntax = f"{shape.lead} {syntax} {shape.tail}"
         items: list[str] = []
         for part, kind, arguments, word in _ITEM.findall(syntax):
             items.append(word or f"{{{part}}}")
@@ -234,8 +260,7 @@ class FormTable:
             encoding.fixed,
             unless=unless,
             ignored=(shape.ignored | encoding.ignored) & ~encoding.fixed.mask,
-            default=shape.default,
-            control=shape.control,
+            control=control,
             selectors=shape.selectors,
             sharing=shape.sharing,
             declaration=where,
@@ -250,7 +275,7 @@ class _Declarations:
         self.text, self.idle, self.left = text, operands, 0
 
 
-class _Declaration:
+class Declared:
     """A form's place in a table. As a context: errors say where they are."""
 
     def __init__(self, table: _Declarations, line: str, pattern: str, row: Mapping[str, str]) -> None:

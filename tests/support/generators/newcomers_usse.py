@@ -1,20 +1,22 @@
 """An instruction of the USSE invented here, with an operand that no other has: a cell of a heap."""
 
-from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import destination, form, word_source
+from isakit.arch.usse.forms import forms
 from isakit.arch.usse.usse import usse
 from isakit.spec import Imm, Ref, template
 from isakit.spec.operands import Memory
 
-BITS = layout("11011@63:59 dext@51 s1ext@49 dbank@33:32 s1bank@31:30 dn@27:21 s1n@13:7 off@6:0")
-HOLES = {"base": word_source(BITS, 1), "offset": Imm(BITS.off, 32)}
-SRC = template("heap[{base}+{offset}]", Memory, lambda base, offset: base.word() + offset,
-               facts={"space": "heap"}, **HOLES)  # fmt: skip
-DST = destination(BITS, double=False)
-FORM = form(BITS, "{name} {dst} {src}", name="frobsum", dst=DST, src=SRC)
+
+def cell(e, offset):  # `heap[pa2+0x30]`
+    holes = {"base": e.operand("src1"), "offset": Imm(e.field(offset), 32)}
+    facts = {"space": "heap"}
+    return template("heap[{base}+{offset}]", Memory, lambda base, offset: base.word() + offset, facts=facts, **holes)
 
 
-@usse.insn([FORM], ref=Ref("test", "made up"), status="known")
+BITS = "11011 .. . . . .. . . . . . ... .......... .. .. .. ....... ....... ....... ooooooo"
+FORMS = forms(f"int2  frobsum {{dst}} {{src=cell:o}}\n{BITS}", cell=cell)
+
+
+@usse.insn(FORMS, ref=Ref("test", "made up"), status="known")
 def frobsum(name, dst, src):
     """Adds up: DST = register + number."""
     dst.write_word(src)

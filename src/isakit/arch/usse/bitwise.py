@@ -5,45 +5,35 @@ Source: [usse] 2.6.10; groups 50 to 70 of [004].
 
 from __future__ import annotations
 
-from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import destination, forms, word_source
+from isakit.arch.usse.forms import forms
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const
-from isakit.spec import Choice, Enum, Flag, Form, Imm, Ref, choice, when
-
-VBW = layout(
-    "01@63:62 op1@61:59 pred3@58:56 skipinv@55 nosched@54 rptsel@53 sync@52 dext@51 end@50 s1ext@49 s2ext@48 "
-    "rpt@47:44 s2inv@43 s2rot@42:38 immhi@37:36 op2@35 partial@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 "
-    "immmid@20:14 s1n@13:7 s2n@6:0 imm16@6:0 imm16@20:14 imm16@37:36"
-)
+from isakit.spec import Choice, Encoding, Form, Imm, Ref, choice, when, words
 
 
-def _source2() -> Choice:
-    """A register, or the 16-bit immediate spread over three fields."""
-    selector = VBW.s2bank + VBW.s2ext
-    number = Imm(VBW.imm16, 32, label="a 16-bit number", prefix="#")
-    return choice(when({selector: 6}, number), when({}, word_source(VBW, 2)))
+def _source2(e: Encoding) -> Choice:
+    """Return a register, or the 16-bit immediate spread over three fields."""
+    fields = e.shape.fields
+    number = Imm(e.field("vu"), 32, label="a 16-bit number", prefix="#")
+    return choice(when({fields["s2bank"] + fields["s2ext"]: 6}, number), when({}, e.operand("src2")))
 
 
-ROTATIONS = {v: f"rol{v}" if v else "" for v in range(32)}
+_ROTATIONS = words("", *(f"rol{v}" for v in range(1, 32)), values=range(32), label="source 2 is not rotated")
 
 
 def _forms(rows: str) -> list[Form]:
-    """The forms of operations: the fields that select them (op1 is the end of the opcode), their names."""
+    """Return the forms of operations: the bits that select them (O is the end of the opcode), their names."""
     return forms(
-        VBW,
-        "{name} {dst} {src1} {src2} {rotate} {invert}",
+        """
+        bits  <op>.<ty> {dst} {src1} {src2=second} {rotate:r} {invert=flag:i,inv}
+              01 OOO ... . . . . . . . . .... i rrrrr vv P H .. .. .. ....... vvvvvvv ....... uuuuuuu
+              | op=<op> | ty=<ty> | fields r=s2rot i=s2inv
+        """,
         rows,
-        name="<op>.<ty>",
-        op="<op>",
-        ty="<ty>",
         early="<early>",
-        dst=destination(VBW, double=False),
-        src1=word_source(VBW, 1),
-        src2=_source2(),
-        rotate=Enum(VBW.s2rot, ROTATIONS, {v: v for v in ROTATIONS}, label="source 2 is not rotated"),
-        invert=Flag(VBW.s2inv, "inv"),
+        second=_source2,
+        rotate=_ROTATIONS,
     )
 
 
@@ -80,19 +70,19 @@ def _run(op: str, ty: str, dst, src1, src2, rotate: int, invert: bool) -> None:
 @usse.insn(
     _forms(
         """
-        op1  op2  partial  op   ty   early
-        2    0    0        and  u32  and.u32
-        2    0    1        and  u16  -
-        2    1    0        or   u32  -
-        2    1    1        or   u16  -
-        3    0    0        xor  u32  xor.u32
-        3    0    1        xor  u16  -
-        4    0    0        shl  u32  shl.u32
-        4    0    1        shl  u16  -
-        5    0    0        shr  u32  shr.u32
-        5    0    1        shr  u16  -
-        5    1    0        asr  u32  -
-        5    1    1        asr  u16  -
+        O    P  H  op   ty   early
+        010  0  0  and  u32  and.u32
+        010  0  1  and  u16  -
+        010  1  0  or   u32  -
+        010  1  1  or   u16  -
+        011  0  0  xor  u32  xor.u32
+        011  0  1  xor  u16  -
+        100  0  0  shl  u32  shl.u32
+        100  0  1  shl  u16  -
+        101  0  0  shr  u32  shr.u32
+        101  0  1  shr  u16  -
+        101  1  0  asr  u32  -
+        101  1  1  asr  u16  -
         """
     ),
     ref=Ref("usse", "2.6.10 VBW"),
@@ -111,11 +101,11 @@ def bitwise(name, op, ty, dst, src1, src2, rotate, invert):
 @usse.insn(
     _forms(
         """
-        op1  op2  partial  op    ty   early
-        3    1    0        xor2  u32  -
-        3    1    1        xor2  u16  -
-        4    1    0        rol   u32  -
-        4    1    1        rol   u16  -
+        O    P  H  op    ty   early
+        011  1  0  xor2  u32  -
+        011  1  1  xor2  u16  -
+        100  1  0  rol   u32  -
+        100  1  1  rol   u16  -
         """
     ),
     ref=Ref("usse", "2.6.10 VBW"),
@@ -130,11 +120,11 @@ def bitwise_inferred(name, op, ty, dst, src1, src2, rotate, invert):
 @usse.insn(
     _forms(
         """
-        op1  op2  partial  op    ty   early
-        6    0    0        rlp   u32  rlp.u32
-        6    0    1        rlp   u16  -
-        6    1    0        rlp2  u32  -
-        6    1    1        rlp2  u16  -
+        O    P  H  op    ty   early
+        110  0  0  rlp   u32  rlp.u32
+        110  0  1  rlp   u16  -
+        110  1  0  rlp2  u32  -
+        110  1  1  rlp2  u16  -
         """
     ),
     ref=Ref("usse", "2.6.10 VBW"),

@@ -7,36 +7,23 @@ clamped to 0..255. Source: [usse] 2.6.11.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import destination, form, word_source
+from isakit.arch.usse.forms import forms
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select
-from isakit.spec import Enum, Field, Flag, Part, Ref, Template
+from isakit.spec import Encoding, Maker, Part, Ref, Template, words
 
-OPS4 = {0: "add", 1: "sub", 2: "min", 3: "max"}
-OPS2 = {0: "add", 1: "sub"}
-
-RGB1 = {0: "zero", 1: "s1", 2: "s2", 3: "s1a", 4: "s2a", 5: "sat", 6: "scale", 7: "c7"}
-RGB2 = {0: "zero", 1: "s1", 2: "s2", 3: "s1a", 4: "s2a", 5: "sat", 6: "half", 7: "c7"}
-ALPHA1 = {0: "zero", 1: "s1a", 2: "s2a", 3: "scale"}
-ALPHA2 = {0: "zero", 1: "s1a", 2: "s2a", 3: "half"}
-MASKED = {0: "zero", 1: "sat", 2: "s1", 3: "s1a", 4: "c4", 5: "c5", 6: "s2", 7: "s2a"}
-RGB3 = {0: "zero", 1: "sat", 2: "s1", 3: "s1a", 4: "s0", 5: "s0a", 6: "s2", 7: "s2a"}
-ALPHA3 = {0: "zero", 1: "s0a", 2: "s1a", 3: "s2a"}
+_RGB = words("rgb_add", "rgb_sub", "rgb_min", "rgb_max", values=("add", "sub", "min", "max"))
+_ALPHA = words("a_add", "a_sub", "a_min", "a_max", values=("add", "sub", "min", "max"))
+_MASKED = ("zero", "sat", "s1", "s1a", "c4", "c5", "s2", "s2a")
+_SOURCES = ("zero", "sat", "s1", "s1a", "s0", "s0a", "s2", "s2a")
 
 
-def factor(selector: Field, complement: Field, names: dict[int, str], prefix: str) -> Enum:
-    """A factor: what is selected, or (`inv_`) 1 minus it."""
-    texts: dict[int, str] = {}
-    values: dict[int, tuple[str, bool]] = {}
-    for v in range(2 << selector.width):
-        name, inverted = names[v & (1 << selector.width) - 1], bool(v >> selector.width)
-        texts[v] = f"{prefix}.{'inv_' if inverted else ''}{name}"
-        values[v] = name, inverted
-    return Enum(selector + complement, texts, values)
+def _factor_of(prefix: str, *names: str) -> Maker:
+    """Return a factor: what the letters after the first select, or (`inv_`, where the first is set) 1 minus it."""
+    choices = [(n, inverted) for inverted in (False, True) for n in names]
+    return words(*(f"{prefix}.{'inv_' if inverted else ''}{n}" for n, inverted in choices), values=choices)
 
 
 def _byte(v: Value, k: int) -> Value:
@@ -76,38 +63,21 @@ def _pack(channels: dict[int, Value], old: Value | None) -> Value:
     return out
 
 
-SOP2 = layout(
-    "10000@63:59 short@58:57 cmod1@56 skipinv@55 nosched@54 asel1@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 "
-    "rpt@46:44 amod1@43 asel2@42:41 csel1@40:38 csel2@37:35 amod2@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 "
-    "s1mod@20 cop@19:18 aop@17:16 asrc1mod@15 dmod@14 s1n@13:7 s2n@6:0"
-)
-
-
-_SOP2_PARTS: dict[str, Any] = {
-    "c1": factor(SOP2.csel1, SOP2.cmod1, RGB1, "rgb1"),
-    "c2": factor(SOP2.csel2, SOP2.cmod2, RGB2, "rgb2"),
-    "a1": factor(SOP2.asel1, SOP2.amod1, ALPHA1, "a1"),
-    "a2": factor(SOP2.asel2, SOP2.amod2, ALPHA2, "a2"),
-}
-
-
 @usse.insn(
-    [
-        form(
-            SOP2,
-            "{name} {dst} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {a2} {inv1} {asrc1mod} {dmod}",
-            name="sop2",
-            dst=destination(SOP2, double=False),
-            src1=word_source(SOP2, 1),
-            src2=word_source(SOP2, 2),
-            cop=Enum(SOP2.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
-            aop=Enum(SOP2.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
-            inv1=Flag(SOP2.s1mod, "inv1"),
-            asrc1mod=Flag(SOP2.asrc1mod, "asrc1mod"),
-            dmod=Flag(SOP2.dmod, "dmod"),
-            **_SOP2_PARTS,
-        )
-    ],
+    forms(
+        """
+        int2  sop2 {dst} {src1} {src2} {cop:o} {c1:ac} {c2:bd} {aop:p} {a1:ef} {a2:gh} {inv1=flag:i,inv1}
+              {asrc1mod=flag:k,asrc1mod} {dmod=flag:l,dmod}
+              10000 .. a . . ff . . . . b ... e hh ccc ddd g .. .. .. ....... i oo pp k l ....... .......
+              | fields o=cop p=aop i=s1mod k=asrc1mod l=dmod
+        """,
+        cop=_RGB,
+        aop=_ALPHA,
+        c1=_factor_of("rgb1", "zero", "s1", "s2", "s1a", "s2a", "sat", "scale", "c7"),
+        c2=_factor_of("rgb2", "zero", "s1", "s2", "s1a", "s2a", "sat", "half", "c7"),
+        a1=_factor_of("a1", "zero", "s1a", "s2a", "scale"),
+        a2=_factor_of("a2", "zero", "s1a", "s2a", "half"),
+    ),
     ref=Ref("usse", "2.6.11 SOP2"),
     status="known",
     notes=[
@@ -135,38 +105,34 @@ def _masked(k: int, mask: int) -> bool:
     return bool(mask >> (0 if k == 3 else k + 1) & 1)
 
 
-_MASK_NAMES = {v: "mask_" + ("".join("rgba"[k] for k in range(4) if _masked(k, v)) or "none") for v in range(16)}
-
-SOP2M = layout(
-    "10010@63:59 short@58:57 cmod1@56 skipinv@55 nosched@54 cop@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 "
-    "wmask@46:43 aop@42:41 csel1@40:38 csel2@37:35 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s1n@13:7 s2n@6:0"
+_MASKS = words(
+    *("mask_" + ("".join("rgba"[k] for k in range(4) if _masked(k, v)) or "none") for v in range(16)), values=range(16)
 )
 
 
-def _partly(part: Part) -> Part:
-    """A destination that keeps the bytes which the write mask leaves out."""
+def _partly(e: Encoding) -> Part:
+    """Return a destination that keeps the bytes which the write mask leaves out."""
+    part, mask = e.operand("dst"), e.field("m")
     assert isinstance(part, Template)
     told = part.hints
     assert callable(told)
-    return replace(part, hints=lambda word: {**told(word), "partial": SOP2M.wmask.get(word) != 15})
+    return replace(part, hints=lambda word: {**told(word), "partial": mask.get(word) != 15})
 
 
 @usse.insn(
-    [
-        form(
-            SOP2M,
-            "{name} {dst} {src1} {src2} {wmask} {cop} {aop} {c1} {c2}",
-            name="sop2m",
-            dst=_partly(destination(SOP2M, double=False)),
-            src1=word_source(SOP2M, 1),
-            src2=word_source(SOP2M, 2),
-            wmask=Enum(SOP2M.wmask, _MASK_NAMES, {v: v for v in range(16)}),
-            cop=Enum(SOP2M.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
-            aop=Enum(SOP2M.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
-            c1=factor(SOP2M.csel1, SOP2M.cmod1, MASKED, "c1"),
-            c2=factor(SOP2M.csel2, SOP2M.cmod2, MASKED, "c2"),
-        )
-    ],
+    forms(
+        """
+        once2  sop2m {dst=partly} {src1} {src2} {wmask:m} {cop:o} {aop:p} {c1:ac} {c2:bd}
+               10010 .. a . . oo . . . . b mmmm pp ccc ddd . .. .. .. ....... ....... ....... .......
+               | fields m=wmask o=cop p=aop
+        """,
+        partly=_partly,
+        wmask=_MASKS,
+        cop=_RGB,
+        aop=_ALPHA,
+        c1=_factor_of("c1", *_MASKED),
+        c2=_factor_of("c2", *_MASKED),
+    ),
     ref=Ref("usse", "2.6.11 SOP2M"),
     status="inferred",
 )
@@ -184,31 +150,19 @@ def sop2m(name, dst, src1, src2, wmask, cop, aop, c1, c2):
     dst.write_word(_pack(out, dst.at.word()))
 
 
-SOP3 = layout(
-    "10001@63:59 short@58:57 cmod1@56 skipinv@55 nosched@54 cop@53:52 dext@51 end@50 s1ext@49 s2ext@48 cmod2@47 "
-    "amod1@46 asel1@45:44 dmod@43 aop@42:41 csel1@40:38 csel2@37:35 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 "
-    "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
-)
-
-
 @usse.insn(
-    [
-        form(
-            SOP3,
-            "{name} {dst} {src0} {src1} {src2} {cop} {c1} {c2} {aop} {a1} {dmod}",
-            name="sop3",
-            dst=destination(SOP3, double=False),
-            src0=word_source(SOP3, 0),
-            src1=word_source(SOP3, 1),
-            src2=word_source(SOP3, 2),
-            cop=Enum(SOP3.cop, {v: f"rgb_{n}" for v, n in OPS4.items()}, OPS4),
-            aop=Enum(SOP3.aop, {v: f"a_{n}" for v, n in OPS4.items()}, OPS4),
-            c1=factor(SOP3.csel1, SOP3.cmod1, RGB3, "rgb1"),
-            c2=factor(SOP3.csel2, SOP3.cmod2, RGB3, "rgb2"),
-            a1=factor(SOP3.asel1, SOP3.amod1, ALPHA3, "a1"),
-            dmod=Flag(SOP3.dmod, "dmod"),
-        )
-    ],
+    forms(
+        """
+        once  sop3 {dst} {src0} {src1} {src2} {cop:o} {c1:ac} {c2:bd} {aop:p} {a1:ef} {dmod=flag:l,dmod}
+              10001 .. a . . oo . . . . b e ff l pp ccc ddd . .. .. .. ....... ....... ....... .......
+              | fields o=cop p=aop l=dmod
+        """,
+        cop=_RGB,
+        aop=_ALPHA,
+        c1=_factor_of("rgb1", *_SOURCES),
+        c2=_factor_of("rgb2", *_SOURCES),
+        a1=_factor_of("a1", "zero", "s0a", "s1a", "s2a"),
+    ),
     ref=Ref("usse", "2.6.11 SOP3"),
     status="inferred",
     notes=["the second factor of alpha is that of rgb: a guess of one simulator", "dmod is not modelled"],

@@ -5,19 +5,16 @@ Source: [usse] 2.6.9. In [004] the groups 48 and 78 only hold illegal instructio
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
-from isakit.arch.usse.fields import layout
 from isakit.arch.usse.float import quad_derivative
-from isakit.arch.usse.forms import PerRow, destination, forms, predicate_operand, source
-from isakit.arch.usse.swizzles import swizzle
+from isakit.arch.usse.forms import forms, registers
+from isakit.arch.usse.operands import predicate_operand, source
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select, write
-from isakit.spec import Choice, Enum, Form, Nothing, Part, Ref, choice, when
-from isakit.spec.parts import ILLEGAL
+from isakit.spec import Choice, Encoding, Enum, Form, Nothing, Part, Ref, choice, when, words
 
 FLOAT_OPS = {
     2: "add",
@@ -50,27 +47,10 @@ BIT_OPS = {0: "and.u32", 1: "or.u32", 2: "xor.u32", 3: "shl.u32", 4: "shr.u32", 
 IDIOMS = {(0, 1, 1): "eq", (0, 2, 1): "ne", (1, 2, 1): "lt", (1, 1, 0): "le", (2, 2, 1): "gt", (2, 1, 0): "ge"}
 """(sign, zero, and) of the comparisons that compilers use."""
 
-VTST = layout(
-    "group@63:59 pred3@58:56 skipinv@55 nosched@54 once@53 sync@52 dext@51 s1neg@50 s1ext@49 s2ext@48 prec@47 "
-    "s2scalar@46 rpt@45:44 sign@43:42 zero@41:40 and_@39 chan@38:36 masktype@37:36 pdst@35:34 dbank@33:32 "
-    "s1bank@31:30 s2bank@29:28 dn@27:21 wben@20 alusel@19:18 aluop@17:14 s1n@13:7 s2n@6:0"
+_TESTS = [(v >> 2 & 3, v & 3, v >> 4) for v in range(32)]
+CONDITION = words(
+    *(IDIOMS.get((s, z, both), f"s{s}z{z}{'and' if both else 'or'}") for s, z, both in _TESTS), values=_TESTS, on="asz"
 )
-
-
-_CONDITION = VTST.zero + VTST.sign + VTST.and_
-
-
-def _conditions() -> tuple[dict[int, str], dict[int, tuple[int, int, int]]]:
-    names: dict[int, str] = {}
-    values: dict[int, tuple[int, int, int]] = {}
-    for v in range(32):
-        key = (v >> 2 & 3, v & 3, v >> 4)
-        names[v] = IDIOMS.get(key, f"s{key[0]}z{key[1]}{'and' if key[2] else 'or'}")
-        values[v] = key
-    return names, values
-
-
-CONDITION = Enum(_CONDITION, *_conditions())
 
 
 def _holds(sign: Value, zero: Value, condition: tuple[int, int, int]) -> Value:
@@ -137,85 +117,95 @@ def integer_result(op: str, a: Value, b: Value, channel: int) -> Value:
     return {"and": a & b, "or": a | b, "xor": a ^ b, "shl": a << n, "shr": a >> n, "asr": a.sar(n)}[name]
 
 
-_FLOATS = """
-    alusel  prec  ty
-    0       0     f16
-    0       1     f32
-"""
-_INTEGERS, _BITS = "alusel\n1", "alusel\n3"
-"""prec says nothing about integer tests."""
+_FLOATS = "U   P  ty\n00  0  f16\n00  1  f32"
+_INTEGERS, _BITS = "U\n01", "U\n11"
+"""Precision says nothing about integer tests."""
 _BYTES = """
-    alusel  aluop  op
-    2       0      add.s8
-    2       1      sub.s8
-    2       2      add.u8
-    2       3      sub.u8
-    2       4      mul.s8
-    2       6      mul.u8
+    U   O     op
+    10  0000  add.s8
+    10  0001  sub.s8
+    10  0010  add.u8
+    10  0011  sub.u8
+    10  0100  mul.s8
+    10  0110  mul.u8
 """
 _FRACTIONS = """
-    alusel  aluop  op
-    2       5      mul.fp8
-    2       7      add.fp8
-    2       8      sub.fp8
+    U   O     op
+    10  0101  mul.fp8
+    10  0111  add.fp8
+    10  1000  sub.fp8
 """
-_OPERATIONS = {_FLOATS: FLOAT_OPS, _INTEGERS: INT_OPS, _BITS: BIT_OPS}
 
 
 CHANNELS = {0: "x", 1: "y", 2: "z", 3: "w", 4: "all", 5: "any", 6: "c6", 7: "c7"}
-PREDICATE_NAMES = {v: f"p{v & 3}.{CHANNELS[v >> 2]}" for v in range(32)}
 
 
 NO_DESTINATION = 1 << 51 | 1 << 32
 """The destination as compilers write it where there is none: bank special."""
 
 
-def _names(stem: str, types: str, ty: str = "") -> Enum:
-    """The names of the operations of a kind of test."""
-    operations = _OPERATIONS[types]
-    return Enum(VTST.aluop, {v: ".".join(filter(None, (stem, n, ty))) for v, n in operations.items()}, operations)
+def _operation(e: Encoding, stem: str, kind: str, ty: str = "") -> Enum:
+    """Return the names of the operations of a kind of test."""
+    operations = {"float": FLOAT_OPS, "int": INT_OPS, "bit": BIT_OPS}[kind]
+    names = {v: ".".join(filter(None, (stem, n, ty))) for v, n in operations.items()}
+    return Enum(e.field("o"), names, operations)
 
 
-def _tests(stem: str, group: int, syntax: str, types: str, **parts: Any) -> list[Form]:
-    """The forms of a kind of tests; a floating point source 2 may repeat its channel x."""
-    own: dict[str, Any] = {"op": "", "ty": "int", "src1": source(VTST, 1), "src2": source(VTST, 2)}
+_KINDS = {_FLOATS: "float,<ty>", _INTEGERS: "int", _BITS: "bit"}
+
+
+def _negated(e: Encoding, letter: str) -> Part:
+    return source(registers(e), 1, neg=e.field(letter))
+
+
+def _tests(stem: str, types: str, operands: str, bits: str, clauses: str, last: str = "", **parts: Any) -> list[Form]:
+    """Return the forms of a kind of tests; a floating point source 2 may repeat its channel x.
+
+    `bits` are those of the opcode and, after a blank, from 38 to 34.
+    """
+    opcode, others = bits.split(maxsplit=1)
+    kind = _KINDS.get(types)
+    own = dict(parts)
+    name, choice, said = f"{stem}.<op>", "OOOO", "op=<op> | ty=int | fields n=s1neg w=wben"
+    sources, format = "{src1=negated:n} {src2}", ". ."
+    if kind:
+        own["operation"] = _operation
+        name, choice, said = f"{{name=operation:{stem},{kind}}}", "oooo", "op= | ty=int | fields n=s1neg w=wben o=aluop"
     if types == _FLOATS:
-        operand = partial(PerRow, source, VTST, double=True, alias=8, ty="<ty>")
-        repeated = swizzle(VTST.s2scalar, ("xyzw", "xxxx"))
-        own |= {"name": PerRow(_names, stem, types, "<ty>"), "ty": "<ty>"}
-        own |= {"src1": operand(n=1), "src2": operand(n=2, letters=repeated)}
-    elif types in _OPERATIONS:
-        own["name"] = _names(stem, types)
+        sources, format = "{src1=f1:<ty>,-,-,n} {src2=f2:<ty>,scalar,x}", "P x"
+        said = "op= | ty=<ty> | fields n=s1neg w=wben o=aluop x=s2scalar"
     else:
-        own |= {"name": f"{stem}.<op>", "op": "<op>"}
-    fixed = {VTST.group: group}
-    return forms(VTST, syntax, types, fixed=fixed, lacking=ILLEGAL, condition=CONDITION, **own, **parts)
+        own["negated"] = _negated
+    return forms(
+        f"""
+        test  {name} {{condition}} {operands} {sources} {last}
+              {opcode} ... . . . . . n . . {format} .. ss zz a {others} .. .. .. ....... w UU {choice} ....... .......
+              | lacking ILLEGAL_OPCODE | {said} {clauses}
+        """,
+        types,
+        condition=CONDITION,
+        **own,
+    )
 
 
-def _dst(types: str) -> PerRow | Part:
-    if types == _FLOATS:
-        return PerRow(destination, VTST, double=True, alias=8, ty="<ty>")
-    return destination(VTST, double=False)
+def _optional(e: Encoding, ty: str = "") -> Choice:
+    """Return a destination, or none."""
+    dst = e.operand("floats", ty) if ty else e.operand("dst")
+    return choice(when({e.field("w"): 0}, Nothing()), when({e.field("w"): 1}, dst))
 
 
-def _written(dst: Part) -> Choice:
-    """A destination, or none."""
-    return choice(when({VTST.wben: 0}, Nothing()), when({VTST.wben: 1}, dst))
-
-
-_RESULT = Enum(VTST.pdst + VTST.chan, PREDICATE_NAMES, {v: (v & 3, v >> 2) for v in range(32)}, typed=predicate_operand)
+_RESULT = words(
+    *(f"p{v & 3}.{CHANNELS[v >> 2]}" for v in range(32)),
+    values=[(v & 3, v >> 2) for v in range(32)],
+    on="cp",
+    typed=predicate_operand,
+)
 
 
 def _vtst(types: str) -> list[Form]:
-    return _tests(
-        "vtst",
-        0x09,
-        "{name} {condition} {pdst} {dst} {src1} {src2}",
-        types,
-        dst=PerRow(_written, _dst(types)),
-        default=NO_DESTINATION,
-        pdst=_RESULT,
-    )
+    operands = f"{{pdst}} {{dst=optional{':<ty>' if types == _FLOATS else ''}}}"
+    default = f"| default {NO_DESTINATION:#x}"
+    return _tests("vtst", types, operands, "01001 ccc pp", default, optional=_optional, pdst=_RESULT)
 
 
 @usse.insn(
@@ -280,19 +270,15 @@ def _integer_mask(name, condition, dst, src1, src2, kind):
     dst.write_word(mask)
 
 
-MASK_TYPES = {0: "", 1: "m1", 2: "m2", 3: "m3"}
+_KIND = words("", "m1", "m2", "m3", on="k")
+_NOWRITE = words("nowrite", "", values=(True, False), on="w", idle=frozenset({0}))
 ONES = {"u8": 0xFF, "s8": 0x7F, "u16": 0xFFFF, "s16": 0x7FFF, "u32": 0xFFFFFFFF, "s32": 0x7FFFFFFF}
 
 
 def _vtstmsk(types: str) -> list[Form]:
+    dst = "{dst=floats:<ty>}" if types == _FLOATS else "{dst}"
     return _tests(
-        "vtstmsk",
-        0x0F,
-        "{name} {condition} {dst} {src1} {src2} {kind} {nowrite}",
-        types,
-        dst=_dst(types),
-        kind=Enum(VTST.masktype, MASK_TYPES),
-        nowrite=Enum(VTST.wben, {1: "", 0: "nowrite"}, {1: False, 0: True}, idle=frozenset({0})),
+        "vtstmsk", types, dst, "01111 . kk ..", "k=masktype", "{kind} {nowrite}", kind=_KIND, nowrite=_NOWRITE
     )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import UNEXPLORED, form, predicate_operand, source, word_source
+from isakit.arch.usse.forms import forms, registers
+from isakit.arch.usse.operands import predicate_operand, source
 from isakit.arch.usse.requests import (
     BASES,
     BRANCH,
@@ -22,45 +22,41 @@ from isakit.arch.usse.requests import (
 )
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
-from isakit.spec import Choice, Enum, Field, Flag, Form, Imm, Nothing, Ref, Relative, choice, when
+from isakit.spec import (
+    Choice,
+    Encoding,
+    Enum,
+    Form,
+    Imm,
+    Nothing,
+    Part,
+    Ref,
+    Relative,
+    choice,
+    number,
+    when,
+    words,
+)
 
 _REF = Ref("usse", "2.7 Special group")
 
 
-def _movement(increment: Field, mode: Field) -> Choice:
-    """How an operand moves: `1`, `-2` a step per repetition, `o2010` the offsets of four repetitions.
+def _movement(e: Encoding, increment: str, mode: str) -> Choice:
+    """Return the movement of an operand: `1`, `-2` a step per repetition, `o2010` the offsets of four repetitions.
 
     Bound to the step or to the four offsets.
     """
-    offsets = {v: tuple(v >> 2 * k & 3 for k in range(4)) for v in range(1 << increment.width)}
+    by = e.field(increment)
+    offsets = {v: tuple(v >> 2 * k & 3 for k in range(4)) for v in range(1 << by.width)}
     names = {v: f"o{''.join(map(str, o))}" for v, o in offsets.items()}
-    step = Imm(increment, signed=True, fixed=True, form="d", label="a step", meaning="moves by {} in each repetition")
-    each = Enum(increment, names, offsets, meanings={v: f"offsets {o}" for v, o in offsets.items()}, hint="oNNNN")
-    return choice(when({mode: 0}, step), when({mode: 1}, each))
+    step = Imm(by, signed=True, fixed=True, form="d", label="a step", meaning="moves by {} in each repetition")
+    each = Enum(by, names, offsets, meanings={v: f"offsets {o}" for v, o in offsets.items()}, hint="oNNNN")
+    return choice(when({e.field(mode): 0}, step), when({e.field(mode): 1}, each))
 
 
-BR = layout(
-    "11111@63:59 zero@54:52 sub@40:38 pred3@58:56 syncend@55 exception@51 pwait@45 syncext@44 nosched@43 monitor@42 "
-    "savelink@41 relative@38 anyinst@21 allinst@20 off@19:0"
-)
-
-
-_BR_FLAGS = {
-    "syncend": BR.syncend,
-    "exception": BR.exception,
-    "pwait": BR.pwait,
-    "syncext": BR.syncext,
-    "nosched": BR.nosched,
-    "monitor": BR.monitor,
-    "savelink": BR.savelink,
-    "anyinst": BR.anyinst,
-    "allinst": BR.allinst,
-}
-
-
-def _branch(name: str, sub: int, target: bool) -> Form:
-    distance = Relative(
-        BR.off,
+def _distance(e: Encoding, letter: str) -> Part:
+    return Relative(
+        e.field(letter),
         32,
         signed=True,
         code_address=True,
@@ -68,18 +64,19 @@ def _branch(name: str, sub: int, target: bool) -> Form:
         hint="a distance in instructions, or a label",
         meaning="{:+d} instructions from here",
     )
-    where = {0: Imm(BR.off, 32, label="an instruction number", code_address=True), 1: distance}
-    flags: dict[str, Any] = {n: Flag(f, n) for n, f in _BR_FLAGS.items()}
-    operands: dict[str, Any] = {"target": where[sub]} if target else {}
-    return form(
-        BR,
-        "{name} {target} " + " ".join(f"{{{n}}}" for n in flags),
-        {BR.zero: 0, BR.sub: sub},
-        name=name,
-        flags=(),
-        control=[n for n in flags if n not in ("savelink", "anyinst", "allinst")],
+
+
+def _branch(line: str, kind: str, target: str = 20 * "t", **operands: Any) -> list[Form]:
+    """Return the form of a branch: its name and target, the bits that tell it from others, those of the target."""
+    return forms(
+        f"""
+        branch  {line} {{syncend=flag:s,syncend}} {{exception=flag:x,exception}} {{pwait=flag:p,pwait}}
+                {{syncext=flag:e,syncext}} {{nosched=flag:n,nosched}} {{monitor=flag:m,monitor}}
+                {{savelink=flag:l,savelink}} {{anyinst=flag:a,anyinst}} {{allinst=flag:i,allinst}}
+                11111 ... s 000 x ..... p e n m l {kind} ................ a i {target}
+                | control syncend exception pwait syncext nosched monitor {"| fields t=off" if "t" in target else ""}
+        """,
         **operands,
-        **flags,
     )
 
 
@@ -89,7 +86,7 @@ def _check_instances(anyinst: bool, allinst: bool) -> None:
 
 
 @usse.insn(
-    [_branch("br", 1, target=True)],
+    _branch("br {target=distance:t}", "001", distance=_distance),
     ref=Ref("usse", "2.7 BR"),
     status="known",
     notes=["anyinst and allinst are not modelled; the other flags have no effect here"],
@@ -104,7 +101,7 @@ def br(name, target, savelink, anyinst, allinst):
 
 
 @usse.insn(
-    [_branch("bra", 0, target=True)],
+    _branch("bra {target=absolute:t}", "000", absolute=number("an instruction number", code_address=True)),
     ref=Ref("usse", "2.7 BR"),
     status="inferred",
     name="bra",
@@ -119,7 +116,7 @@ def bra(name, target, savelink, anyinst, allinst):
 
 
 @usse.insn(
-    [_branch("ret", 2, target=False)],
+    _branch("ret", "010", 20 * "."),
     ref=Ref("usse", "2.7 BR"),
     status="inferred",
     name="ret",
@@ -132,11 +129,8 @@ def ret(name, savelink, anyinst, allinst):
     RETURN()
 
 
-NOP = layout("11111@63:59 000@54:52 101@40:38 end@50 nosched@43")
-
-
 @usse.insn(
-    [form(NOP, "{name}", name="nop")],
+    forms("nop  nop  11111 .... 000 . . ...... . .. 101 " + 38 * "."),
     ref=Ref("usse", "2.7 NOP"),
     status="known",
     group="control",
@@ -145,34 +139,21 @@ def nop(name):
     """Do nothing."""
 
 
-PHAS = layout(
-    "11111@63:59 op2@58:56 cat@54:52 sprvv@55 end@51 imm@50 s1ext@49 s2ext@48 mode@45 ratehi@44 rate@43 wait@42:40 "
-    "tempcount@39:32 s1bank@31:30 s2bank@29:28 addr@6:0 addr@13:7 addr@19:14"
-)
-
-
 @usse.insn(
-    [
-        form(
-            PHAS,
-            "{name} {wait} {rate} {ratehi} {mode} {sprvv} {imm} temps {tempcount} addr {addr} {bank1} {bank2}",
-            {PHAS.op2: 2, PHAS.cat: 4},
-            name="phas",
-            flags=("end",),
-            wait=Enum(PHAS.wait, {v: f"wait{v}" for v in range(8)}),
-            rate=Flag(PHAS.rate, "rate"),
-            ratehi=Flag(PHAS.ratehi, "ratehi"),
-            mode=Flag(PHAS.mode, "mode"),
-            sprvv=Flag(PHAS.sprvv, "sprvv"),
-            imm=Enum(PHAS.imm, {1: "", 0: "noimm"}),
-            tempcount=Imm(PHAS.tempcount, label="a number of temporaries"),
-            addr=Imm(PHAS.addr, label="an address"),
-            bank1=Enum(PHAS.s1bank + PHAS.s1ext, {v: f"b1.{v}" if v else "" for v in range(8)}),
-            bank2=Enum(PHAS.s2bank + PHAS.s2ext, {v: f"b2.{v}" if v else "" for v in range(8)}),
-            default=PHAS.imm.mask,
-            control=("wait", "rate", "ratehi", "mode", "sprvv", "imm", "tempcount", "addr", "bank1", "bank2"),
-        )
-    ],
+    forms(
+        """
+        phase  phas {wait:w} {rate=flag:r,rate} {ratehi=flag:h,ratehi} {mode=flag:m,mode}
+               {sprvv=flag:s,sprvv} {imm:i} temps {tempcount:t} addr {addr:a} {bank1:bd} {bank2:ce}
+               11111 010 s 100 . i b c .. m h r www tttttttt dd ee ........ aaaaaa aaaaaaa aaaaaaa
+               | default i=1 | control wait rate ratehi mode sprvv imm tempcount addr bank1 bank2
+        """,
+        wait=words(*(f"wait{v}" for v in range(8))),
+        imm=words("noimm", ""),
+        tempcount=number("a number of temporaries", 0),
+        addr=number("an address", 0),
+        bank1=words("", *(f"b1.{v}" for v in range(1, 8))),
+        bank2=words("", *(f"b2.{v}" for v in range(1, 8))),
+    ),
     ref=Ref("usse", "2.7 PHAS"),
     status="known",
     notes=["addresses are 0 in files; a program with two phases is two blocks one after the other"],
@@ -186,28 +167,17 @@ def phas(name):
     """
 
 
-SMLSI = layout(
-    "11111@63:59 nosched@50 templim@47:44 palim@43:40 salim@39:36 dmode@35 s0mode@34 s1mode@33 s2mode@32 dinc@31:24 "
-    "s0inc@23:16 s1inc@15:8 s2inc@7:0 0@54 01@53:52 010@58:56"
-)
-
-
 @usse.insn(
-    [
-        form(
-            SMLSI,
-            "{name} limits {temp} {pa} {sa} d {d} s0 {s0} s1 {s1} s2 {s2}",
-            name="smlsi",
-            flags=("nosched",),
-            temp=Imm(SMLSI.templim, fixed=True, label="a limit"),
-            pa=Imm(SMLSI.palim, fixed=True, label="a limit"),
-            sa=Imm(SMLSI.salim, fixed=True, label="a limit"),
-            d=_movement(SMLSI.dinc, SMLSI.dmode),
-            s0=_movement(SMLSI.s0inc, SMLSI.s0mode),
-            s1=_movement(SMLSI.s1inc, SMLSI.s1mode),
-            s2=_movement(SMLSI.s2inc, SMLSI.s2mode),
-        )
-    ],
+    forms(
+        """
+        state  smlsi limits {temp=limit:t} {pa=limit:p} {sa=limit:s} d {d=movement:e,d} s0 {s0=movement:f,a} s1
+               {s1=movement:g,b} s2 {s2=movement:h,c}
+               11111 010 . 0 01 . . .. tttt pppp ssss d a b c eeeeeeee ffffffff gggggggg hhhhhhhh
+               | fields t=templim p=palim s=salim e=dinc f=s0inc g=s1inc h=s2inc
+        """,
+        limit=number("a limit", 0, fixed=True),
+        movement=_movement,
+    ),
     ref=Ref("usse", "2.7 SMLSI"),
     status="known",
     see=[Ref("usse", "2.5 Repeat model")],
@@ -220,22 +190,14 @@ def smlsi(name, temp, pa, sa, d, s0, s1, s2):
     INCREMENTS(**{role: ("offsets", m) if isinstance(m, tuple) else ("step", (m,)) for role, m in moves.items()})
 
 
-SMBO = layout("11111@63:59 nosched@50 doff@47:36 s0off@35:24 s1off@23:12 s2off@11:0 0@54 01@53:52 011@58:56")
-
-
 @usse.insn(
-    [
-        form(
-            SMBO,
-            "{name} {d} {s0} {s1} {s2}",
-            name="smbo",
-            flags=("nosched",),
-            d=Imm(SMBO.doff, fixed=True),
-            s0=Imm(SMBO.s0off, fixed=True),
-            s1=Imm(SMBO.s1off, fixed=True),
-            s2=Imm(SMBO.s2off, fixed=True),
-        )
-    ],
+    forms(
+        """
+        state  smbo {d=fixed:d} {s0=fixed:a} {s1=fixed:b} {s2=fixed:c}
+               11111 011 . 0 01 . . .. dddddddddddd aaaaaaaaaaaa bbbbbbbbbbbb cccccccccccc
+               | fields d=doff a=s0off b=s1off c=s2off
+        """
+    ),
     ref=Ref("usse", "2.7 SMBO"),
     status="inferred",
     group="control",
@@ -245,36 +207,27 @@ def smbo(name, d, s0, s1, s2):
     BASES(dst=d, src0=s0, src1=s1, src2=s2)
 
 
-KILL = layout("11111@63:59 pred@42:41 special@54 cat@53:52 op2@58:56 s1bank@31:30 s2bank@29:28 s1n@13:7 s2n@6:0")
+def _kill_source(e: Encoding, source: str) -> Choice:
+    """Return an operand that is left out where both are sa0."""
+    r = registers(e)
+    return choice(when({r.s1bank: 3, r.s2bank: 3, r.s1n: 0, r.s2n: 0}, Nothing()), when({}, e.operand(source)))
 
 
-_KILL_SA0 = {KILL.s1bank: 3, KILL.s2bank: 3, KILL.s1n: 0, KILL.s2n: 0}
-
-
-def _kill_source(n: int) -> Choice:
-    """An operand that is left out where both are sa0."""
-    return choice(when(_KILL_SA0, Nothing()), when({}, word_source(KILL, n, ext=False)))
+_KILL_CONDITION = words(
+    "", "!p0", "!p1", "p0", values=(None, (0, True), (1, True), (0, False)), label="always", typed=predicate_operand
+)
 
 
 @usse.insn(
-    [
-        form(
-            KILL,
-            "{name} {condition} {src1} {src2}",
-            {KILL.op2: 1, KILL.cat: 3, KILL.special: 0},
-            name="kill",
-            default=0x6F0000000,
-            condition=Enum(
-                KILL.pred,
-                {0: "", 1: "!p0", 2: "!p1", 3: "p0"},
-                {0: None, 1: (0, True), 2: (1, True), 3: (0, False)},
-                label="always",
-                typed=predicate_operand,
-            ),
-            src1=_kill_source(1),
-            src2=_kill_source(2),
-        )
-    ],
+    forms(
+        """
+        kill  kill {condition:c} {src1=optional:src1} {src2=optional:src2}
+              11111 001 . 0 11 ......... cc ......... .. .. .............. ....... .......
+              | fields c=pred | default 0x6f0000000
+        """,
+        condition=_KILL_CONDITION,
+        optional=_kill_source,
+    ),
     ref=Ref("usse", "2.7 KILL"),
     status="known",
     see=[Ref("usse", "2.4 Predicates by opcode")],
@@ -290,31 +243,20 @@ def kill(name, condition, src1, src2):
     KILL_LANES(condition=condition)
 
 
-DEPTHF = layout(
-    "11111@63:59 011@58:56 11@53:52 sync@55 s0ext@51 end@50 s1ext@49 s2ext@48 nosched@43 short@42:41 twosided@37 "
-    "feedback@36:35 s0bank@34 s1bank@31:30 s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0 0@54"
-)
-
-
-_DEPTH_PARTS: dict[str, Any] = {
-    "src0": source(DEPTHF, 0, double=True, alias=8),
-    "src1": word_source(DEPTHF, 1),
-    "src2": word_source(DEPTHF, 2),
-    "twosided": Flag(DEPTHF.twosided, "twosided"),
-    "feedback": Enum(DEPTHF.feedback, {v: f"feedback{v}" if v else "" for v in range(4)}),
-}
+def _depth(e: Encoding) -> Part:
+    return source(registers(e), 0, double=True)
 
 
 @usse.insn(
-    [
-        form(
-            DEPTHF,
-            "{name} {src0} {src1} {src2} {twosided} {feedback}",
-            name="depthf",
-            control=("twosided", "feedback"),
-            **_DEPTH_PARTS,
-        )
-    ],
+    forms(
+        """
+        depth  depthf {src0=depth} {src1} {src2} {twosided=flag:t,twosided} {feedback:f}
+               11111 011 . 0 11 . . . . .... . .. ... t ff . .. .. .. ....... ....... ....... .......
+               | control twosided feedback
+        """,
+        depth=_depth,
+        feedback=words("", "feedback1", "feedback2", "feedback3"),
+    ),
     ref=Ref("usse", "2.7 DEPTHF"),
     status="known",
     notes=["sources 1 and 2 hold state of the depth unit that is not modelled"],
@@ -325,11 +267,8 @@ def depthf(name, src0, src1, src2):
     DEPTH(src0.channel(0))
 
 
-EMIT = layout("11111@63:59 011@58:56 10@53:52 special@54 end@50")
-
-
 @usse.insn(
-    [form(EMIT, "{name}", name="emit", default=0xFB275000A0200000 & ~(31 << 59))],
+    forms("emit  emit  11111 011 . . 10 . . " + 50 * "." + f" | default {0xFB275000A0200000 & ~(31 << 59):#x}"),
     ref=Ref("usse", "2.7 EMIT"),
     status="known",
     notes=["its fields are not known; compilers always write the same word"],
@@ -340,12 +279,8 @@ def emit(name):
     EMIT_RESULTS()
 
 
-SPECIAL = layout("11111@63:59 cat@53:52 op2@58:56 special@54 upper@55 rest@51:0")
-_SPECIAL_1_5 = {SPECIAL.cat: 1, SPECIAL.op2: 5, SPECIAL.special: 0, SPECIAL.upper: 0, SPECIAL.rest: 0}
-
-
 @usse.insn(
-    [form(SPECIAL, "{name} 0x1 0x5", _SPECIAL_1_5, name="spec")],
+    forms("bare  spec 0x1 0x5  11111 101 0 0 01 " + 52 * "0"),
     ref=Ref("usse", "2.7 Special group"),
     status="inferred",
     name="spec_1_5",
@@ -360,35 +295,17 @@ def spec_1_5(name):
     STATE_AT_END()
 
 
-_KNOWN_SPECIALS = [
-    _SPECIAL_1_5,
-    {SPECIAL.cat: 2, SPECIAL.op2: 1},
-    {SPECIAL.cat: 2, SPECIAL.op2: 3},
-    {SPECIAL.cat: 2, SPECIAL.op2: 4},
-    {SPECIAL.cat: 1, SPECIAL.op2: 2, SPECIAL.special: 0},
-    {SPECIAL.cat: 1, SPECIAL.op2: 3, SPECIAL.special: 0},
-    {SPECIAL.cat: 3, SPECIAL.op2: 1, SPECIAL.special: 0},
-    {SPECIAL.cat: 3, SPECIAL.op2: 3, SPECIAL.special: 0},
-    {BR.zero: 0, BR.sub: 0},
-    {BR.zero: 0, BR.sub: 1},
-    {BR.zero: 0, BR.sub: 2},
-    {BR.zero: 0, BR.sub: 5},
-    {PHAS.op2: 2, PHAS.cat: 4},
-]
-
-
 @usse.insn(
-    [
-        form(
-            SPECIAL,
-            "{name} {cat} {op2}",
-            name="spec",
-            cat=Imm(SPECIAL.cat, fixed=True),
-            op2=Imm(SPECIAL.op2, fixed=True),
-            unless=_KNOWN_SPECIALS,
-            lacking=UNEXPLORED,
-        )
-    ],
+    forms(
+        """
+        bare  spec {cat=fixed:c} {op2=fixed:o}
+              11111 ooo u s cc rrrrrrrrrrr bbb rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr
+              | unless c=10 o=001,011,100 | unless c=01 o=010,011 s=0 | unless c=11 o=001,011 s=0
+              | unless s=0 c=00 b=000,001,010,101 | unless s=1 c=00 o=010
+        """
+        + "| unless c=01 o=101 u=0 s=0 b=000 r="
+        + 49 * "0"
+    ),
     ref=_REF,
     status="unknown",
     notes=["more instructions are known by name than by encoding"],

@@ -14,10 +14,11 @@ from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.fields import fields_of, layout
-from isakit.arch.usse.forms import PerRow, forms, seed_view
+from isakit.arch.usse.forms import forms
 from isakit.arch.usse.operands import dest_part, internal_source, source_part
 from isakit.arch.usse.places import DEST_NO_EXT, SRC_NO_EXT, place
 from isakit.arch.usse.registers import Destination, SourceOperand
+from isakit.arch.usse.seed import seed_view
 from isakit.arch.usse.swizzles import (
     DUAL3EXT,
     DUAL3STD,
@@ -31,7 +32,7 @@ from isakit.arch.usse.swizzles import (
 from isakit.arch.usse.usse import usse
 from isakit.spec import Dependent, Enum, Field, Form, Part, Ref, Silent, Template, template
 from isakit.spec.operands import Compound
-from isakit.spec.parts import ILLEGAL, accepted_text
+from isakit.spec.parts import accepted_text
 from isakit.spec.table import combined
 
 OPERATIONS = (
@@ -196,13 +197,10 @@ def _dual(vec4: bool, row: str, early: str) -> list[Form]:
     word there; without one their own.
     """
     made = forms(
-        VDUAL,
-        "{name} {ops}",
-        f"vec4  f16  ty\n{row}",
-        name=f"dual{4 if vec4 else 3}.<ty>",
-        ops=PerRow(_operations, vec4, "<ty>"),
+        f"dual  dual{4 if vec4 else 3}.<ty> {{ops:<ty>}}  0010 V . .. . . H {53 * '.'} | lacking ILLEGAL_OPCODE",
+        f"V  H  ty\n{row}",
+        ops=lambda _, ty: _operations(vec4, ty),
         vec4=vec4,
-        lacking=ILLEGAL,
     )
     first = VDUAL.op1 if vec4 else VDUAL.op1 + VDUAL.w54
     for view in combined(early):

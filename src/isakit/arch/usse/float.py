@@ -8,50 +8,24 @@ from __future__ import annotations
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
-from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import PerRow, destination, forms, source
-from isakit.arch.usse.operands import internal_source
+from isakit.arch.usse.forms import floats, forms, mnemonics
 from isakit.arch.usse.requests import QUAD
-from isakit.arch.usse.swizzles import (
-    CHANNEL,
-    CODES3,
-    CODES4,
-    MAD2_SRC0,
-    MAD2_SRC1,
-    MAD2_SRC2,
-    V3EXT,
-    V3STD,
-    V4EXT,
-    V4STD,
-    swizzle,
-)
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value
-from isakit.spec import Enum, Field, Form, Ref, choice, when
-
-VMAD2 = layout(
-    "00000@63:59 fmt@58 pred2@57:56 skipinv@55 sync@52 s0abs@50 s1ext@49 s2ext@48 s2swz@47:45 nosched@43 mask@42:39 "
-    "s1neg@37 s1abs@38 s2neg@35 s2abs@36 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:22 s1swz@21:20 "
-    "s1swz@44 s0swz@19:18 s0swz@53 s0n@17:12 s1n@11:6 s2n@5:0"
-)
+from isakit.spec import Encoding, Enum, Form, Part, Ref, bits, choice, when, words
 
 
 @usse.insn(
     forms(
-        VMAD2,
-        "{name} {dst} {src0} {src1} {src2}",
         """
-        fmt  ty
-        0    f32
-        1    f16
+        mad2  vmad2.<ty> {dst=floats:<ty>,m,<ty>} {src0=f0:<ty>,mad2_0,x,-,a} {src1=f1:<ty>,mad2_1,y,o,b}
+              {src2=f2:<ty>,mad2_2,z,p,c}
+              00000 F .. . . x . . a . . zzz y . mmmm b o c p . .. .. .. ...... yy xx ...... ...... ......
+              | fields m=mask x=s0swz a=s0abs y=s1swz o=s1neg b=s1abs z=s2swz p=s2neg c=s2abs
         """,
-        name="vmad2.<ty>",
+        "F  ty\n0  f32\n1  f16",
         early="mad.<ty>",
-        described=[VMAD2.fmt],
-        dst=PerRow(destination, VMAD2, double=True, mask="<ty>", ty="<ty>", ext=False),
-        src0=PerRow(source, VMAD2, 0, double=True, letters=swizzle(VMAD2.s0swz, MAD2_SRC0), ty="<ty>", ext=False),
-        src1=PerRow(source, VMAD2, 1, double=True, letters=swizzle(VMAD2.s1swz, MAD2_SRC1), ty="<ty>"),
-        src2=PerRow(source, VMAD2, 2, double=True, letters=swizzle(VMAD2.s2swz, MAD2_SRC2), ty="<ty>"),
+        described="F",
     ),
     ref=Ref("usse", "2.6.1 VMAD2"),
     status="known",
@@ -71,46 +45,30 @@ def vmad2(name, dst, src0, src1, src2):
 
 
 # --- two sources -----------------------------------------------------------------------------------------------------
-NMAD = layout(
-    "000@63:61 type@60:59 pred3v@58:56 skipinv@55 sync@52 dext@51 s1ext@49 s2ext@48 s2swz@47:44 nosched@43 mask@42:39 "
-    "s1neg@37 s1abs@38 s2abs@36 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:22 s1swz@21:15 s1swz@35:34 s1swz@50 "
-    "s1swz@54:53 op@14:12 s1n@11:6 s2n@5:0"
-)
-
-
-_NMAD_TYPES = """
-    type  ty
-    1     f32
-    2     f16
-"""
-
-
 def _nmad(operations: str) -> list[Form]:
-    """The forms of some operations, a table of the field `op`, its name, and what the early page calls it."""
+    """Return the forms of some operations: the bits of each, its name, and its name on the early page."""
     return forms(
-        NMAD,
-        "{name} {dst} {src1} {src2}",
-        _NMAD_TYPES,
+        """
+        two  v<does>.<ty> {dst=floats:<ty>,m} {src1=f1:<ty>,codes4,y,o,b} {src2=f2:<ty>,v4,z,-,c}
+             000 TT ... . yy . . y . . zzzz . mmmm b o c yy .. .. .. ...... yyyyyyy OOO ...... ......
+             | does=<does> | fields m=mask y=s1swz o=s1neg b=s1abs z=s2swz c=s2abs
+        """,
+        "T   ty\n01  f32\n10  f16",
         operations,
-        name="v<does>.<ty>",
-        does="<does>",
         early="<early>",
-        dst=PerRow(destination, NMAD, double=True, mask="raw", ty="<ty>"),
-        src1=PerRow(source, NMAD, 1, double=True, letters=swizzle(NMAD.s1swz, CODES4), ty="<ty>"),
-        src2=PerRow(source, NMAD, 2, double=True, letters=swizzle(NMAD.s2swz, V4STD), ty="<ty>"),
     )
 
 
 @usse.insn(
     _nmad(
         """
-        op  does  early
-        0   mul   mul.<ty>
-        1   add   -
-        2   frc   -
-        5   min   -
-        6   max   -
-        7   dp    -
+        O    does  early
+        000  mul   mul.<ty>
+        001  add   -
+        010  frc   -
+        101  min   -
+        110  max   -
+        111  dp    -
         """
     ),
     ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
@@ -134,9 +92,9 @@ def vector(name, does, dst, src1, src2):
 @usse.insn(
     _nmad(
         """
-        op  does  early
-        3   dsx   -
-        4   dsy   -
+        O    does  early
+        011  dsx   -
+        100  dsy   -
         """
     ),
     ref=Ref("usse", "2.6.2 V32NMAD, V16NMAD"),
@@ -160,41 +118,27 @@ def quad_derivative(value: Value, op: str) -> Value:
 
 
 # --- multiply-add and dot product with internal registers ------------------------------------------------------------
-MODES = {0: "", 1: "rpt_internal", 2: "rpt_both", 3: "rpt_slmsi"}
-MODE_VALUES = {0: "external", 1: "internal", 2: "both", 3: "slmsi"}
+MODES = ("", "rpt_internal", "rpt_both", "rpt_slmsi")
+MODE_VALUES = ("external", "internal", "both", "slmsi")
 
 
-def _mode(field: Field) -> Enum:
-    return Enum(field, MODES, MODE_VALUES, label="repeats move the other registers")
-
-
-VMAD = layout(
-    "00011@63:59 pred3v@58:56 skipinv@55 opcode2@53 vec4@52 dext@51 end@50 s1ext@49 rptmode@48:47 g0abs@46 rpt@45:44 "
-    "nosched@43 mask@42:39 s1neg@38 s1abs@37 g1neg@36 g1abs@35 dbank@33:32 s1bank@31:30 s2bank@29:28 g0n@29:28 "
-    "dn@27:22 g0swz@21:18 g0swz@34 g1swz@17:14 g1swz@54 g1n@13:12 g0neg@11 s1swz@9:6 s1swz@10 s1n@5:0"
-)
-
-
-def _vmad(row: str, swizzles: tuple[str | None, ...]) -> list[Form]:
-    """The form whose sources have these swizzles; its row: the fields that select it, its name."""
-    return forms(
-        VMAD,
-        "{name} {dst} {src0} {src1} {src2} {rptmode}",
-        f"opcode2  vec4  name\n{row}",
-        name="<name>",
-        early="mad.f32",
-        base=0,
-        control=("rptmode",),
-        dst=destination(VMAD, double=True, mask="raw"),
-        src0=internal_source(VMAD.g0n, swizzle(VMAD.g0swz, swizzles), VMAD.g0neg, VMAD.g0abs, "src0"),
-        src1=source(VMAD, 1, double=True, letters=swizzle(VMAD.s1swz, swizzles)),
-        src2=internal_source(VMAD.g1n, swizzle(VMAD.g1swz, swizzles), VMAD.g1neg, VMAD.g1abs, "src2"),
-        rptmode=_mode(VMAD.rptmode),
-    )
+_MODE = words(*MODES, values=MODE_VALUES, label="repeats move the other registers")
 
 
 @usse.insn(
-    [*_vmad("1  1  vmad4.f32", V4STD + V4EXT), *_vmad("1  0  vmad3.f32", V3STD + V3EXT)],
+    forms(
+        """
+        internal  <name> {dst=floats:f32,m} {src0=internal0:g,<letters>,x,n,a} {src1=f1:f32,<letters>,y,o,b}
+                  {src2=internal2:h,<letters>,z,p,c} {rptmode:r}
+                  00011 ... . z 1 V . . . rr a .. . mmmm o b p c x .. .. gg ...... xxxx zzzz hh n y yyyy ......
+                  | fields m=mask g=g0n x=g0swz n=g0neg a=g0abs y=s1swz o=s1neg b=s1abs h=g1n z=g1swz p=g1neg c=g1abs
+                  | control rptmode
+        """,
+        "V  name       letters\n1  vmad4.f32  v4ext\n0  vmad3.f32  v3ext",
+        early="mad.f32",
+        base=0,
+        rptmode=_MODE,
+    ),
     ref=Ref("usse", "2.6.3 VMAD3/4"),
     status="known",
     see=[Ref("004", "0x18000000 - 0x20000000")],
@@ -207,54 +151,46 @@ def vmad(name, dst, src0, src1, src2):
     dst.write({k: fp.mad(src0.channel(k), src1.channel(k), src2.channel(k)) for k in dst.written})
 
 
-UNUSED_CHANNEL = 3 << 15
-"""Compilers fill the channel that the 3-channel form does not have with w."""
+def _three_letters(e: Encoding) -> Part:
+    """Return source 1 of the 3-channel form: three letters, four where the channel it does not have is not w."""
 
-VDP = layout(
-    "00011@63:59 pred3v@58:56 skipinv@55 clip@36:34 clip@54 opcode2@53 vec4@52 dext@51 end@50 s1ext@49 rptmode@48:47 "
-    "g0abs@46 rpt@45:44 nosched@43 mask@42:39 s1neg@38 s1abs@37 dbank@33:32 s1bank@31:30 s2bank@29:28 g0n@29:28 "
-    "dn@27:22 g0swz@21:18 s1swz@17:6 s1n@5:0 clip_en@54"
-)
+    def letters(names: str, *fields: str) -> Part:
+        return floats(1)(e, "f32", names, *fields, "o", "b")
 
-
-def _three_letters() -> Any:
-    """Source 1 of the 3-channel form: three letters, four where the channel it does not have is not w."""
-    four = source(VDP, 1, double=True, letters=swizzle(VDP.s1swz, CODES4))
-    unused, used = Field(((15, 3),), "s1w"), Field(((6, 9),), "s1swz")
-    three = source(VDP, 1, double=True, letters=swizzle(used, CODES3))
-    return choice(when({unused: UNUSED_CHANNEL >> 15}, three), when({}, four))
+    return choice(when({e.field("u"): 3}, letters("codes3", "y")), when({}, letters("codes4", "uy")))
 
 
-PLANE, CLIP = "plane{}", "clip{}"
-"""How the clip plane is written, which has a meaning only where the clip bit is set."""
-
-
-def _vdp(row: str, channels: int, planes: str) -> list[Form]:
-    """The form of so many channels; its row: the fields that select it, its name. `planes` names the clip plane."""
-    names = {v: planes.format(v) for v in range(8)}
-    if planes == PLANE:
-        names[0] = ""
-    four = source(VDP, 1, double=True, letters=swizzle(VDP.s1swz, CODES4))
+def _vdp(channels: int, clip: int, planes: str) -> list[Form]:
+    """Return the form of so many channels, without or with a clip plane; `planes` names it."""
+    three = channels == 3
+    own: dict[str, Any] = {"letters": _three_letters} if three else {}
+    dotted = "letters" if three else "f1:f32,codes4,uy,o,b"
+    names = [planes.format(v) for v in range(8)]
     return forms(
-        VDP,
-        "{name} {dst} {src1} {src2} {plane} {rptmode}",
-        f"opcode2  clip_en  vec4  name\n{row}",
-        name="<name>",
+        f"""
+        internal  vdp{channels}.f32 {{dst=floats:f32,m}} {{src1={dotted}}}
+                  {{src2=internal2:g,v{channels},x,-,a}} {{plane:p}} {{rptmode:r}}
+                  00011 ... . C O V . . . rr a .. . mmmm o b ppp .. .. gg ...... xxxx uuu yyyyyyyyy ......
+                  | fields m=mask y=s1swz o=s1neg b=s1abs g=g0n x=g0swz a=g0abs p=clipplane | control rptmode plane
+                  | default {"u=011" if three else "0x0"}
+        """,
+        f"C  O  V\n{clip}  0  {4 - channels ^ 1}",
         early="dot.f32",
-        described=[VDP.opcode2],
-        control=("rptmode", "plane"),
-        dst=destination(VDP, double=True, mask="raw"),
-        src1=four if channels == 4 else _three_letters(),
-        src2=internal_source(VDP.g0n, swizzle(VDP.g0swz, V4STD if channels == 4 else V3STD), None, VDP.g0abs, "src2"),
-        plane=Enum(Field(((34, 3),), "clipplane"), names, label="no clip plane"),
-        rptmode=_mode(VDP.rptmode),
+        described="O",
+        **own,
+        plane=words("" if planes == PLANE else names[0], *names[1:], label="no clip plane"),
+        rptmode=_MODE,
         count=channels,
-        default=0 if channels == 4 else UNUSED_CHANNEL,
     )
 
 
+VDP_MASK = bits(39, 42)
+PLANE, CLIP = "plane{}", "clip{}"
+"""The text of the clip plane, which has a meaning only where the clip bit is set."""
+
+
 @usse.insn(
-    [*_vdp("0  0  1  vdp4.f32", 4, PLANE), *_vdp("0  0  0  vdp3.f32", 3, PLANE)],
+    _vdp(4, 0, PLANE) + _vdp(3, 0, PLANE),
     ref=Ref("usse", "2.6.4 VDP3/4"),
     status="known",
     see=[Ref("004", "0x18000000 - 0x20000000")],
@@ -271,7 +207,7 @@ def vdp(name, dst, src1, src2, count):
 
 
 @usse.insn(
-    [*_vdp("0  1  1  vdp4.f32", 4, CLIP), *_vdp("0  1  0  vdp3.f32", 3, CLIP)],
+    _vdp(4, 1, CLIP) + _vdp(3, 1, CLIP),
     ref=Ref("usse", "2.6.4 VDP3/4"),
     status="inferred",
     name="vdp_clip",
@@ -289,38 +225,34 @@ def vdp_clip(name, dst, src1, src2, count):
 # --- scalar functions ------------------------------------------------------------------------------------------------
 FUNCTIONS = {0: "rcp", 1: "rsq", 2: "log", 3: "exp"}
 
-VCOMP = layout(
-    "00110@63:59 pred3@58:56 skipinv@55 dtype@54:53 sync@52 dext@51 end@50 s1ext@49 rpt@47:44 nosched@43 op@42:41 "
-    "stype@40:39 s1neg@37 s1abs@38 s1chan@36:35 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 s1n@13:7 mask@3:0"
-)
 
-
-def _functions(stem: str, types: str) -> Enum | None:
-    """The names of the functions, None where there are no types."""
-    return Enum(VCOMP.op, {v: f"{stem}{n}.{types}" for v, n in FUNCTIONS.items()}, FUNCTIONS) if types else None
+def _function(e: Encoding, letter: str, types: str, stem: str = "") -> Enum:
+    """Return the names of the functions for some types."""
+    return mnemonics(e.field(letter), {v: f"{stem}{n}.{types}" for v, n in FUNCTIONS.items()}, FUNCTIONS)
 
 
 @usse.insn(
     forms(
-        VCOMP,
-        "{name} {dst} {src1}",
         """
-        stype  dtype  from  to   types    early
-        0      0      f32   f32  f32      f32
-        0      1      f32   f16  f16.f32  f16.f32
-        0      2      f32   c10  c10.f32  fx10.f32
-        1      0      f16   f32  f32.f16  -
-        1      1      f16   f16  f16      -
-        1      2      f16   c10  c10.f16  -
-        2      0      c10   f32  f32.c10  f32.fx10
-        2      1      c10   f16  f16.c10  f16.fx10
-        2      2      c10   c10  c10      fx10
+        scalar  {name=function:o,<types>,v} {dst=floats:<to>,m} {src1=f1:<from>,channel,y,n,b}
+                00110 ... . DD . . . . . .... . oo SS b n yy . .. .. .. ....... ....... ....... ... mmmm
+                | fields o=op m=mask y=s1chan n=s1neg b=s1abs
         """,
-        name=PerRow(_functions, "v", "<types>"),
-        early=PerRow(_functions, "", "<early>"),
-        described=[VCOMP.dtype, VCOMP.stype],
-        dst=PerRow(destination, VCOMP, double=True, alias=8, mask="raw", ty="<to>"),
-        src1=PerRow(source, VCOMP, 1, double=True, alias=8, letters=swizzle(VCOMP.s1chan, CHANNEL), ty="<from>"),
+        """
+        S   D   from  to   types    early
+        00  00  f32   f32  f32      f32
+        00  01  f32   f16  f16.f32  f16.f32
+        00  10  f32   c10  c10.f32  fx10.f32
+        01  00  f16   f32  f32.f16  -
+        01  01  f16   f16  f16      -
+        01  10  f16   c10  c10.f16  -
+        10  00  c10   f32  f32.c10  f32.fx10
+        10  01  c10   f16  f16.c10  f16.fx10
+        10  10  c10   c10  c10      fx10
+        """,
+        function=_function,
+        early=lambda e, row: _function(e, "o", row["early"]) if row["early"] else "",
+        described="DS",
     ),
     ref=Ref("usse", "2.6.5 VCOMP"),
     status="known",

@@ -7,95 +7,76 @@ from __future__ import annotations
 
 from typing import Any
 
-from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import NO_SOURCE2, PerRow, form, forms, source, word_source
-from isakit.arch.usse.operands import Span, dest_part
+from isakit.arch.usse.forms import forms, registers
+from isakit.arch.usse.operands import NO_SOURCE2, Span, dest_part, source
 from isakit.arch.usse.places import place
 from isakit.arch.usse.registers import Location
 from isakit.arch.usse.requests import SAMPLE, SAMPLE_HAS
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, load, store
-from isakit.spec import Choice, Enum, Flag, Form, Nothing, Part, Ref, choice, when
+from isakit.spec import Choice, Encoding, Enum, Form, Nothing, Part, Ref, choice, when, words
 
-DIMENSIONS = {0: "1d", 1: "2d", 2: "3d"}
-CONVERSIONS = {0: "", 1: "native", 2: "f16", 3: "f32"}
-LODS = {0: "", 1: "bias", 2: "replace", 3: "gradient"}
-MODES = {0: "", 1: "gather4", 2: "info", 3: "gather4_uv"}
-
-
-def _dest(layout: Any, span: Span) -> Part:
-    return dest_part(place(layout.dn, layout.destpa, ("r", "pa"), alias=7), span=span)
+CONVERSIONS = ("", "native", "f16", "f32")
+LODS = ("", "bias", "replace", "gradient")
+MODES = ("", "gather4", "info", "gather4_uv")
 
 
-LDST = layout(
-    "group@63:59 pred3@58:56 skipinv@55 nosched@54 moe@53 sync@52 cacheext@51 s0ext@50 s1ext@49 s2ext@48 count@47:44 "
-    "addrmode@43:42 mode@41:40 destpa@39 range@38 dtype@37:36 incdec@35 s0bank@34 cachebyp@33 drc@32 s1bank@31:30 "
-    "s2bank@29:28 dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
-)
+def _dest(e: Encoding, span: Span) -> Part:
+    r = registers(e)
+    return dest_part(place(r.dn, r.destpa, ("r", "pa"), alias=7), span=span)
 
 
-def _elements(word: int) -> int:
-    """How many registers a load or store moves."""
-    return LDST.count.get(word) + 1
+def _texel(e: Encoding) -> Part:
+    """Return a destination of as many registers as a sample fills at most."""
+    conversion, mode = e.field("c"), e.field("m")
+    return _dest(e, lambda word: _result_words(CONVERSIONS[conversion.get(word)], MODES[mode.get(word)]))
 
 
-SMP = layout(
-    "11100@63:59 pred3@58:56 skipinv@55 nosched@54 sync@52 minpack@51 s0ext@50 s1ext@49 s2ext@48 conv@47:46 "
-    "maskcount@45:44 dim@43:42 lod@41:40 destpa@39 sb@38:37 ctype@36:35 s0bank@34 drc@33:32 s1bank@31:30 s2bank@29:28 "
-    "dn@27:21 s0n@20:14 s1n@13:7 s2n@6:0"
-)
+def _coordinate(e: Encoding, ty: str) -> Part:
+    return source(registers(e), 0, double=True, ty=ty)
 
 
-def _texel_registers(word: int) -> int:
-    """How many registers a sample fills at most."""
-    return _result_words(CONVERSIONS[SMP.conv.get(word)], MODES[SMP.sb.get(word)])
+def _texture_state(e: Encoding) -> Part:
+    return source(registers(e), 1, double=True, span=lambda word: 4)
 
 
-def _state_registers(_: int) -> int:
-    """How many registers the state of a texture takes."""
-    return 4
+def _detail(e: Encoding, ty: str) -> Choice:
+    """Return the level of detail, what is added to it, or gradients: where there are any."""
+    lod, dimension = e.field("l"), e.field("n")
+
+    def span(word: int) -> int:
+        return 2 * (dimension.get(word) + 1) if LODS[lod.get(word)] == "gradient" else 2
+
+    given = source(registers(e), 2, double=True, ty=ty, span=span)
+    return choice(when({lod: 0}, Nothing()), when({}, given))
 
 
-def _detail_registers(word: int) -> int:
-    """How many registers hold the level of detail, or the gradients of the coordinate."""
-    return 2 * (SMP.dim.get(word) + 1) if LODS[SMP.lod.get(word)] == "gradient" else 2
-
-
-def _detail(ty: str) -> Choice:
-    """The level of detail, what is added to it, or gradients: where there are any."""
-    given = source(SMP, 2, double=True, alias=8, ty=ty, span=_detail_registers)
-    return choice(when({SMP.lod: 0}, Nothing()), when({}, given))
-
-
-def _sample_names(ty: str) -> Enum:
-    return Enum(SMP.dim, {d: f"smp{n}.{ty}" for d, n in DIMENSIONS.items()}, DIMENSIONS)
+def _sample_name(e: Encoding, letter: str, ty: str) -> Enum:
+    dimensions = ("1d", "2d", "3d")
+    return Enum(e.field(letter), {n: f"smp{d}.{ty}" for n, d in enumerate(dimensions)}, dict(enumerate(dimensions)))
 
 
 @usse.insn(
     forms(
-        SMP,
-        "{name} {conv} {dst} {src0} {src1} {lodmode} {src2} {mode} {drc} {maskcount} {minpack}",
         """
-        ctype  ty
-        0      f32
-        1      f16
-        2      c10
-        """,
-        name=PerRow(_sample_names, "<ty>"),
-        conv=Enum(SMP.conv, CONVERSIONS, label="raw"),
-        ty="<ty>",
-        dst=_dest(SMP, _texel_registers),
-        src0=PerRow(source, SMP, 0, double=True, alias=8, ty="<ty>"),
-        src1=source(SMP, 1, double=True, alias=8, span=_state_registers),
-        lodmode=Enum(SMP.lod, LODS),
-        src2=PerRow(_detail, "<ty>"),
-        mode=Enum(SMP.sb, MODES),
-        drc=Enum(SMP.drc, {v: f"drc{v}" for v in range(4)}),
-        maskcount=Enum(SMP.maskcount, {v: f"mask{v}" if v else "" for v in range(4)}),
-        minpack=Flag(SMP.minpack, "minpack"),
-        control=("drc", "maskcount", "minpack"),
-        default=NO_SOURCE2,
+        memory  {name=sample:n,<ty>} {conv:c} {dst=texel} {src0=coordinate:<ty>} {src1=state} {lodmode:l}
+                {src2=detail:<ty>} {mode:m} {drc:d} {maskcount:k} {minpack=flag:p,minpack}
+                11100 ... . . . . p . . . cc kk nn ll . mm TT . dd .. .. ....... ....... ....... .......
+                | fields n=dim l=lod m=sb | control drc maskcount minpack
+        """
+        f"| ty=<ty> | default {NO_SOURCE2:#x}",
+        "T   ty\n00  f32\n01  f16\n10  c10",
+        sample=_sample_name,
+        conv=words(*CONVERSIONS, label="raw"),
+        texel=_texel,
+        coordinate=_coordinate,
+        state=_texture_state,
+        lodmode=words(*LODS),
+        detail=_detail,
+        mode=words(*MODES),
+        drc=words("drc0", "drc1", "drc2", "drc3"),
+        maskcount=words("", "mask1", "mask2", "mask3"),
     ),
     ref=Ref("usse", "2.6.13 SMP"),
     status="inferred",
@@ -149,9 +130,6 @@ def _result_words(conv: str, mode: str) -> int:
     return {"gather4": 4 * texel, "gather4_uv": 4 * texel + 2}.get(mode, texel)
 
 
-SIZES = {0: (4, "32"), 1: (2, "16"), 2: (1, "8")}
-
-
 def _address(src0: Location, src1: Any, size: int, moe: bool) -> Value:
     """Byte address: base, plus an index, plus 4 unless bit 53 is set."""
     base = src0.word()
@@ -162,37 +140,39 @@ def _address(src0: Location, src1: Any, size: int, moe: bool) -> Value:
     return base if moe else base + 4
 
 
-def _ldst_forms(opcode: int, stem: str) -> list[Form]:
-    names = {v: f"{stem}.{n}" for v, (_, n) in SIZES.items()}
-    is_load = stem == "ldr"
-    operands = "{dst} {src0} {src1} {src2}" if is_load else "{src2} {src0} {src1}"
-    more: dict[str, Any] = {"dst": _dest(LDST, _elements)} if is_load else {}
-    return [
-        form(
-            LDST,
-            "{name} " + operands + " {count} {addrmode} {mode} {range} {incdec} {cachebyp} {drc} {moe} {cacheext}",
-            {LDST.group: opcode},
-            name=Enum(LDST.dtype, names, {v: s for v, (s, _) in SIZES.items()}),
-            src0=word_source(LDST, 0),
-            src1=word_source(LDST, 1),
-            src2=word_source(LDST, 2, span=None if is_load else _elements),
-            count=Enum(LDST.count, {v: f"x{v + 1}" for v in range(16)}, {v: v + 1 for v in range(16)}),
-            addrmode=Enum(LDST.addrmode, {v: f"addr{v}" if v else "" for v in range(4)}),
-            mode=Enum(LDST.mode, {v: f"mode{v}" if v else "" for v in range(4)}),
-            range=Flag(LDST.range, "range"),
-            incdec=Flag(LDST.incdec, "dec"),
-            cachebyp=Flag(LDST.cachebyp, "bypass"),
-            drc=Enum(LDST.drc, {0: "drc0", 1: "drc1"}),
-            moe=Flag(LDST.moe, "moe"),
-            cacheext=Flag(LDST.cacheext, "cacheext"),
-            control=("drc", "cachebyp", "cacheext", "range", "addrmode", "mode", "incdec"),
-            **more,
-        )
-    ]
+def _moved(e: Encoding) -> Part:
+    """Return a destination of as many registers as there are elements."""
+    return _dest(e, _elements(e))
+
+
+def _stored(e: Encoding) -> Part:
+    return source(registers(e), 2, span=_elements(e))
+
+
+def _elements(e: Encoding) -> Span:
+    count = e.field("c")
+    return lambda word: count.get(word) + 1
+
+
+def _ldst_forms(stem: str, opcode: str, operands: str, **moved: Any) -> list[Form]:
+    return forms(
+        f"""
+        memory  {{name:t}} {operands} {{count:c}} {{addrmode:a}} {{mode:o}} {{range=flag:r,range}} {{incdec=flag:i,dec}}
+                {{cachebyp=flag:b,bypass}} {{drc:d}} {{moe=flag:m,moe}} {{cacheext=flag:x,cacheext}}
+                {opcode} ... . . m . x . . . cccc aa oo . r tt i . b d .. .. ....... ....... ....... .......
+                | fields t=dtype | control drc cachebyp cacheext range addrmode mode incdec
+        """,
+        name=words(f"{stem}.32", f"{stem}.16", f"{stem}.8", values=(4, 2, 1)),
+        count=words(*(f"x{n}" for n in range(1, 17)), values=range(1, 17)),
+        addrmode=words("", "addr1", "addr2", "addr3"),
+        mode=words("", "mode1", "mode2", "mode3"),
+        drc=words("drc0", "drc1"),
+        **moved,
+    )
 
 
 @usse.insn(
-    _ldst_forms(0x1D, "ldr"),
+    _ldst_forms("ldr", "11101", "{dst=moved} {src0} {src1} {src2}", moved=_moved),
     ref=Ref("usse", "2.6.14 LDR, STR"),
     status="inferred",
     notes=[
@@ -215,7 +195,7 @@ def ldr(name, dst, src0, src1, src2, count, moe):
 
 
 @usse.insn(
-    _ldst_forms(0x1E, "str"),
+    _ldst_forms("str", "11110", "{src2=stored} {src0} {src1}", stored=_stored),
     ref=Ref("usse", "2.6.14 LDR, STR"),
     status="inferred",
     notes=["the address arithmetic was found by trial: compilers store a bias with every buffer address"],
@@ -229,19 +209,11 @@ def str_(name, src0, src1, src2, count, moe):
         store("memory", address + k * name, v.trunc(8 * name))
 
 
-WDF = layout("11111@63:59 001@58:56 10@53:52 drc@32 nosched@43 special@54")
-
-
 @usse.insn(
-    [
-        form(
-            WDF,
-            "{name} {drc}",
-            name="wdf",
-            drc=Enum(WDF.drc, {0: "drc0", 1: "drc1"}),
-            control=("drc",),
-        )
-    ],
+    forms(
+        "wait  wdf {drc:d}  11111 001 .. 10 ........ . .......... d " + 32 * "." + " | control drc",
+        drc=words("drc0", "drc1"),
+    ),
     ref=Ref("usse", "2.7 WDF"),
     status="known",
     group="control",

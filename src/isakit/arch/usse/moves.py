@@ -5,119 +5,106 @@ Source: [usse] 2.6.7, 2.6.8, 2.7 (LIMM); groups 38 and 40 of [004].
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from isakit.arch.usse import arithmetic as fp
-from isakit.arch.usse.fields import layout
-from isakit.arch.usse.forms import NO_SOURCE2, UNDESCRIBED, PerRow, destination, form, forms, source
-from isakit.arch.usse.swizzles import SELECT4, V4STD, swizzle
+from isakit.arch.usse.forms import floats, forms, mnemonics, registers
+from isakit.arch.usse.operands import NO_SOURCE2, destination, source, written_mask
+from isakit.arch.usse.seed import UNDESCRIBED
+from isakit.arch.usse.swizzles import SELECT4, swizzle
 from isakit.arch.usse.usse import usse
 from isakit.sem import Value, const, select
 from isakit.sem.fp.ieee import float_to_int, float_to_ratio, int_to_float, ratio_to_float
-from isakit.spec import Enum, Flag, Form, Imm, Nothing, Ref
+from isakit.spec import Encoding, Enum, Form, Part, Ref, number
 
 FLOATS = {"c10", "f16", "f32"}
 CONDITIONS = {0: "eq", 1: "ne", 2: "lt", 3: "le"}
-VMOV = layout(
-    "00111@63:59 pred3@58:56 skipinv@55 cond@39 cond@54 s0usesswz@53 sync@52 dext@51 end@50 s0ext@50 s1ext@49 "
-    "s2ext@48 type@47:46 rpt@45:44 nosched@43 dt@42:40 swz@38:35 s0bank@34 dbank@33:32 s1bank@31:30 s2bank@29:28 "
-    "mask@27:24 dn@23:18 s0n@17:12 s1n@11:6 s2n@5:0 condhigh@54"
-)
 
-
-_INTEGER_TYPES = """
-    dt  ty   early_ty
-    0   i8   i8
-    1   i16  i16
-    2   i32  i32
+_INTEGERS = """
+    T    ty   early_ty
+    000  i8   i8
+    001  i16  i16
+    010  i32  i32
 """
-_FLOAT_TYPES = """
-    dt  ty   early_ty  written
-    3   c10  fx10      raw
-    4   f16  f16       f16
-    5   f32  f32       f32
+_FLOATS = """
+    T    ty   early_ty  mask
+    011  c10  fx10      raw
+    100  f16  f16       f16
+    101  f32  f32       f32
 """
-_DST: dict[str, Any] = {
-    _INTEGER_TYPES: destination(VMOV, double=False, alias=6),
-    _FLOAT_TYPES: PerRow(destination, VMOV, double=True, alias=7, mask="<written>", ty="<ty>"),
-}
-_DEFAULT = {_INTEGER_TYPES: VMOV.mask.put(15) | VMOV.swz.put(4), _FLOAT_TYPES: 0}
+_DST = {_INTEGERS: "{dst}", _FLOATS: "{dst=floats:<ty>,m,<mask>}"}
+_DEFAULT = {_INTEGERS: "| default m=1111 y=0100", _FLOATS: "| fields m=mask y=swz"}
 """Compilers write channel x and xyzw where neither matters."""
 
 
-def _operand(types: str, n: int, **options: Any) -> PerRow:
-    """A source: floats are swizzled registers, 64 bits each."""
-    if types == _INTEGER_TYPES:
-        return PerRow(source, VMOV, n, alias=6, **options)
-    return PerRow(source, VMOV, n, double=True, alias=7, ty="<ty>", **{"letters": swizzle(VMOV.swz, V4STD)} | options)
+def _sources(types: str, *numbers: int) -> str:
+    """Return sources: floats are swizzled registers, 64 bits each."""
+    return " ".join(f"{{src{n}}}" if types == _INTEGERS else f"{{src{n}=f{n}:<ty>,v4,y}}" for n in numbers)
 
 
 def _moves(types: str) -> list[Form]:
     return forms(
-        VMOV,
-        "{name} {dst} {src1}",
+        f"""
+        move  vmov.<ty> {_DST[types]} {_sources(types, 1)}
+              00111 ... . . . . . . . . KK .. . TTT . yyyy . .. .. .. mmmm ...... ...... ...... ......
+              | ty=<ty> {_DEFAULT[types]}
+        """,
+        "K\n00",
         types,
-        fixed={VMOV.type: 0},
-        flags=("skipinv", "nosched", "sync", "end"),
-        name="vmov.<ty>",
-        ty="<ty>",
         early="mov.<early_ty>",
-        described=[VMOV.type, VMOV.dt],
-        dst=_DST[types],
-        src1=_operand(types, 1),
-        default=_DEFAULT[types],
+        described="KT",
     )
 
 
-def _conditional(stem: str, ty: str) -> Enum:
-    return Enum(VMOV.cond, {v: f"{stem}.{n}.{ty}" for v, n in CONDITIONS.items()}, CONDITIONS)
+def _conditional(e: Encoding, letter: str, stem: str, ty: str) -> Enum:
+    return mnemonics(e.field(letter), {v: f"{stem}.{n}.{ty}" for v, n in CONDITIONS.items()}, CONDITIONS)
 
 
-def _early_conditional(stem: str, ty: str) -> Enum:
-    """The page has two conditions; the bit that tells eq from ne is outside of what it describes."""
-    return Enum(VMOV.cond, {0: f"{stem}.eqzero.{ty}", 2: f"{stem}.ltzero.{ty}"}, CONDITIONS, illegal=UNDESCRIBED)
+def _early_conditional(e: Encoding, row: Mapping[str, str]) -> Enum:
+    """Return the two conditions of the early page; the bit that tells eq from ne is outside of what it describes."""
+    stem, ty = row["early_stem"], row["early_ty"]
+    names = {0: f"{stem}.eqzero.{ty}", 2: f"{stem}.ltzero.{ty}"}
+    return Enum(e.field("c"), names, CONDITIONS, illegal=UNDESCRIBED)
 
 
-def _conditional_moves(kind: str, types: str, *more: str, **first: Any) -> list[Form]:
-    """The forms of a kind, a table of one row; `first` are options of source 0."""
+def _conditional_moves(kind: str, types: str, swizzled: str = ".", source0: str = "", **operands: Any) -> list[Form]:
+    """Return the forms of a kind, a table of one row; `source0` where it is not like the other sources."""
     return forms(
-        VMOV,
-        "{name} {dst} {src0} {src1} {src2}",
+        f"""
+        choose  {{name=conditional:c,<stem>,<ty>}} {_DST[types]} {source0 or _sources(types, 0)} {_sources(types, 1, 2)}
+                00111 ... . c {swizzled} . . . . . KK .. . TTT c yyyy . .. .. .. mmmm ...... ...... ...... ......
+                | ty=<ty> | fields c=cond {_DEFAULT[types]}
+        """,
         kind,
         types,
-        *more,
-        flags=("skipinv", "nosched", "sync"),
-        name=PerRow(_conditional, "<stem>", "<ty>"),
-        ty="<ty>",
-        early=PerRow(_early_conditional, "<early_stem>", "<early_ty>"),
-        described=[VMOV.type, VMOV.dt],
-        dst=_DST[types],
-        src0=_operand(types, 0, **first),
-        src1=_operand(types, 1),
-        src2=_operand(types, 2),
-        default=_DEFAULT[types],
+        conditional=_conditional,
+        early=_early_conditional,
+        described="KT",
+        **operands,
     )
 
 
-_AS_IT_IS, _SWIZZLED = "s0usesswz\n0", "s0usesswz\n1"
-"""Whether source 0 has the swizzle of the others, or none."""
-_COMPARED = """
-    type  stem   early_stem
-    1     vmovc  cmov
-"""
-_COMPARED_BYTES = """
-    type  stem     early_stem
-    2     vmovcu8  cmov8
-"""
+_AS_IT_IS = "{src0=f0:<ty>}"
+_COMPARED = "K   stem   early_stem\n01  vmovc  cmov"
+_COMPARED_BYTES = "K   stem     early_stem\n10  vmovcu8  cmov8"
 
 
-def _compared_registers(_: int) -> int:
-    """How many registers have the bytes that are compared, whatever the swizzle."""
-    return 2
+def _of_bytes(types: str, source0: str = "", swizzled: str = ".") -> list[Form]:
+    """Return conditional moves that compare the bytes of two registers, whatever the swizzle."""
+
+    def span(word: int) -> int:
+        return 2
+
+    def integer(e: Encoding) -> Part:
+        return source(registers(e), 0, span=span)
+
+    own: dict[str, Any] = {"bytes0": integer if types == _INTEGERS else floats(0, span=span)}
+    return _conditional_moves(_COMPARED_BYTES, types, swizzled, source0, **own)
 
 
 @usse.insn(
-    _moves(_INTEGER_TYPES) + _moves(_FLOAT_TYPES),
+    _moves(_INTEGERS) + _moves(_FLOATS),
     ref=Ref("usse", "2.6.7 VMOV"),
     status="known",
     see=[Ref("004", "0x38000000 - 0x40000000")],
@@ -139,9 +126,9 @@ def _compare_zero(v: Value, condition: str, ty: str) -> Value:
 
 
 @usse.insn(
-    _conditional_moves(_COMPARED, _INTEGER_TYPES)
-    + _conditional_moves(_COMPARED, _FLOAT_TYPES, _AS_IT_IS, letters=None)
-    + _conditional_moves(_COMPARED, _FLOAT_TYPES, _SWIZZLED),
+    _conditional_moves(_COMPARED, _INTEGERS)
+    + _conditional_moves(_COMPARED, _FLOATS, "0", _AS_IT_IS)
+    + _conditional_moves(_COMPARED, _FLOATS, "1"),
     ref=Ref("usse", "2.6.7 VMOV"),
     status="known",
     see=[Ref("004", "0x38000000 - 0x40000000")],
@@ -159,9 +146,9 @@ def vmovc(name, ty, dst, src0, src1, src2):
 
 
 @usse.insn(
-    _conditional_moves(_COMPARED_BYTES, _INTEGER_TYPES, span=_compared_registers)
-    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _AS_IT_IS, letters=None, span=_compared_registers)
-    + _conditional_moves(_COMPARED_BYTES, _FLOAT_TYPES, _SWIZZLED, span=_compared_registers),
+    _of_bytes(_INTEGERS, "{src0=bytes0}")
+    + _of_bytes(_FLOATS, "{src0=bytes0:<ty>}", "0")
+    + _of_bytes(_FLOATS, "{src0=bytes0:<ty>,v4,y}", "1"),
     ref=Ref("usse", "2.6.7 VMOV"),
     see=[Ref("004", "0x38000000 - 0x40000000")],
     status="inferred",
@@ -188,79 +175,74 @@ def vmovcu8(name, ty, dst, src0, src1, src2):
 # --- pack and unpack -------------------------------------------------------------------------------------------------
 PACK_FLOATS = {"f16", "f32", "c10"}
 
-VPCK = layout(
-    "01000@63:59 pred3@58:56 skipinv@55 nosched@54 sync@52 dext@51 end@50 s1ext@49 s2ext@48 rpt@47:44 sfmt@43:41 "
-    "dfmt@40:38 mask@37:34 dbank@33:32 s1bank@31:30 s2bank@29:28 dn@27:21 sel3@20:19 scale@18 sel1@17:16 sel2@15:14 "
-    "s1n@13:8 a@7 s2n@6:1 sel0low@0 sel0bit1@1 unknown53@53"
-)
-
-
 _FROM_INTEGERS = """
-    sfmt  sty
-    0     u8
-    1     s8
-    3     u16
-    4     s16
+    S    sty
+    000  u8
+    001  s8
+    011  u16
+    100  s16
 """
-_FROM_F16, _FROM_F32, _FROM_C10, _FROM_O8 = (
-    "sfmt  sty\n5  f16",
-    "sfmt  sty\n6  f32",
-    "sfmt  sty\n7  c10",
-    "sfmt  sty\n2  o8",
-)
+_FROM_F16, _FROM_F32 = "S    sty\n101  f16", "S    sty\n110  f32"
+_FROM_C10, _FROM_O8 = "S    sty\n111  c10", "S    sty\n010  o8"
 _TO_NUMBERS = """
-    dfmt  dty  early
-    0     u8   pack.u8.<sty>
-    1     s8   -
-    3     u16  -
-    4     s16  pack.s16.<sty>
-    5     f16  -
-    6     f32  -
+    D    dty  early
+    000  u8   pack.u8.<sty>
+    001  s8   -
+    011  u16  -
+    100  s16  pack.s16.<sty>
+    101  f16  -
+    110  f32  -
 """
 _TO_FLOATS = """
-    dfmt  dty  early
-    5     f16  -
-    6     f32  -
-    7     c10  -
+    D    dty  early
+    101  f16  -
+    110  f32  -
+    111  c10  -
 """
-_TO_C10, _TO_O8 = "dfmt  dty  early\n7  c10  -", "dfmt  dty  early\n2  o8  -"
+_TO_C10, _TO_O8 = "D    dty  early\n111  c10  -", "D    dty  early\n010  o8  -"
 _EARLY_COPIES = {"pack.u8.u8": "mov.u8", "pack.s16.s16": "mov.s16"}
-_SELECTORS = VPCK.sel1 + VPCK.sel2 + VPCK.sel3
 
 
-def _early_pack(name: str) -> str:
-    """What the early page calls a conversion: one to the same type is a move."""
-    return _EARLY_COPIES.get(name, name)
+def _early_pack(e: Encoding, row: Mapping[str, str]) -> str:
+    """Return the name of a conversion on the early page: one to the same type is a move."""
+    return _EARLY_COPIES.get(row["early"], row["early"])
+
+
+def _packed(e: Encoding, ty: str) -> Part:
+    """Return a source of elements of at most 32 bits."""
+    return source(registers(e), 1, letters=swizzle(e.field("wzybx"), SELECT4), ty=ty, number=e.field("s"))
 
 
 def _packs(sources: str, *destinations: str) -> list[Form]:
-    """The conversions from some types, which have the same sources, to others."""
-    letters = swizzle(VPCK.sel0low + VPCK.sel0bit1 + _SELECTORS, SELECT4)
-    operands: dict[str, Any] = {"src1": PerRow(source, VPCK, 1, letters=letters, ty="<sty>", number=VPCK.a + VPCK.s1n)}
+    """Return the conversions from some types, which have the same sources, to others."""
+    operands, low = "{src1=packed:<sty>}", "sssssss ..... b x"
     if sources in (_FROM_F16, _FROM_C10):
-        operands = {"src1": PerRow(source, VPCK, 1, double=True, letters=letters, ty="<sty>", number=VPCK.s1n)}
-    operands |= {"src2": Nothing(), "default": NO_SOURCE2}
-    if sources == _FROM_F32:
-        letters = swizzle(VPCK.sel0low + VPCK.a + _SELECTORS, SELECT4)
-        operands = {"src1": source(VPCK, 1, double=True, letters=letters), "src2": source(VPCK, 2, double=True)}
+        operands, low = "{src1=f1:<sty>,select4,wzybx}", "...... . ..... b x"
+    elif sources == _FROM_F32:
+        operands, low = "{src1=f1:f32,select4,wzyax} {src2=f2:f32}", "...... a ..... . x"
+    default = "" if sources == _FROM_F32 else f"| default {NO_SOURCE2:#x}"
+    own: dict[str, Any] = {"packed": _packed} if "packed" in operands else {}
     return [
         f
         for table in destinations
         for f in forms(
-            VPCK,
-            "{name} {dst} {src1} {src2} {scale}",
+            f"""
+            pack  vpck.<dty>.<sty> {{dst=elements:<dty>,m}} {operands} {{scale=flag:k,scale}}
+                  01000 ... . . . . . . . . .... SSS DDD mmmm .. .. .. ....... ww k yy zz {low}
+                  | sty=<sty> | dty=<dty> | fields m=mask {default}
+            """,
             sources,
             table,
-            name="vpck.<dty>.<sty>",
-            early=PerRow(_early_pack, "<early>"),
-            described=[VPCK.sfmt, VPCK.dfmt],
-            sty="<sty>",
-            dty="<dty>",
-            dst=PerRow(destination, VPCK, double=False, mask="raw", ty="<dty>"),
-            scale=Flag(VPCK.scale, "scale"),
-            **operands,
+            elements=_elements,
+            **own,
+            early=_early_pack,
+            described="SD",
         )
     ]
+
+
+def _elements(e: Encoding, ty: str, letter: str) -> Part:
+    return destination(registers(e), ty=ty, masks=written_mask(e.field(letter), "raw"))
 
 
 LIMITS = {"u8": (0, 255), "s8": (-127, 127), "u16": (0, 65535), "s16": (-32767, 32767), "c10": (-510, 510)}
@@ -283,7 +265,7 @@ def _selected(dst, src1, scale: bool, sty: str, dty: str) -> dict[int, int]:
     return {c: k for k, c in enumerate(channels)}
 
 
-def _pack(name, sty, dty, dst, src1, scale, src2):
+def _pack(name, sty, dty, dst, src1, scale, src2: Any = None):
     letters = src1.swizzle
     values: dict[int, Value] = {}
     for channel, selector in _selected(dst, src1, scale, sty, dty).items():
@@ -345,7 +327,7 @@ def _converted(v: Value, sty: str, dty: str, scale: bool) -> Value:
     ],
     group="move",
 )
-def vpck(name, sty, dty, dst, src1, scale, src2):
+def vpck(name, sty, dty, dst, src1, scale, src2: Any = None):
     """Convert between formats, channel by channel: DST.c gets the selected element of the source.
 
     With `scale` integers stand for fractions: the largest one is 1.0. Between floating point formats, and between
@@ -366,7 +348,7 @@ def vpck(name, sty, dty, dst, src1, scale, src2):
     notes=["the scale of o8 is not known"],
     group="move",
 )
-def vpck_o8(name, sty, dty, dst, src1, scale, src2):
+def vpck_o8(name, sty, dty, dst, src1, scale, src2: Any = None):
     """Convert from or to o8, an unsigned byte with a scale that is not known."""
     from isakit.errors import NotModelled
 
@@ -376,25 +358,18 @@ def vpck_o8(name, sty, dty, dst, src1, scale, src2):
 # --- immediates ------------------------------------------------------------------------------------------------------
 
 
-LIMM = layout(
-    "11111@63:59 100@58:56 10@53:52 skipinv@55 nosched@54 dext@51 end@50 imm@20:0 imm@40:36 imm@49:44 pred3@43:41 "
-    "dbank@33:32 dn@27:21"
-)
-
-
 @usse.insn(
-    [
-        form(
-            LIMM,
-            "limm.u32 {dst} {imm}",
-            dst=destination(LIMM, double=False),
-            imm=Imm(LIMM.imm, wrap=True, single=True, label="a 32-bit number"),
-        )
-    ],
+    forms(
+        """
+        load  limm.u32 {dst} {imm:i}
+              11111 100 . . 10 . . iiiiii ... iiiii .. .. .... ....... iiiiiiiiiiiiiiiiiiiii | fields i=imm
+        """,
+        imm=number("a 32-bit number", 0, wrap=True, single=True),
+    ),
     ref=Ref("usse", "2.7 LIMM"),
     status="known",
     group="move",
 )
-def limm(dst, imm):
+def limm(name, dst, imm):
     """Load a 32-bit immediate into a register. A floating point number stands for its f32 bits."""
     dst.write_word(imm)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from isakit.arch.usse.places import NO_BITS, Banked, place
+from isakit.arch.usse.fields import ANY, PREDICATES
+from isakit.arch.usse.places import DEST, DEST_NO_EXT, NO_BITS, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, Banked, place
 from isakit.arch.usse.registers import Destination, SourceOperand
 from isakit.arch.usse.swizzles import mask, swizzle
-from isakit.spec import Choice, Dependent, Enum, Field, Template, choice, template, when
-from isakit.spec.operands import Register
+from isakit.spec import Choice, Dependent, Enum, Field, Part, Template, choice, template, when
+from isakit.spec.operands import Condition, Operand, Register
 from isakit.spec.parts import accepted_text, possible_bits, text_of
 from isakit.spec.parts.base import union
 
@@ -119,3 +120,71 @@ def internal_source(
     fixed = isinstance(number, int)
     at = place(NO_BITS if fixed else number, None, (f"i{number if fixed else 0}",), role=role)
     return source_part(at, letters or swizzle(NO_BITS, ("xyzw",)), neg, abs)
+
+
+# --- where a layout has them ------------------------------------------------------------------------------------------
+NO_SOURCE2 = 1 << 48 | 2 << 28
+"""Source 2 as compilers write it where there is none: immediate 0."""
+
+
+def condition(name: str) -> tuple[int, bool] | str | None:
+    """A printed predicate as (register, inverted), `Pn`, or None for always."""
+    if not name or name == ANY:
+        return name or None
+    return int(name[-1]), name[0] == "!"
+
+
+def predicate_operand(text: str) -> Operand | None:
+    """Return the operand of a predicate's text: `!p0`, as a result `p1.x`."""
+    if not text or text == ANY:
+        return Condition(None, ANY, text=text) if text else None
+    name, _, channel = text.lstrip("!").partition(".")
+    register = Register("p", int(name[1:]), 1, text=name)
+    if channel:
+        return Register("p", register.index, 1, text=text, plain=name, channel=channel)
+    return Condition(register, "!" if text[0] == "!" else "", text=text)
+
+
+def predicate(field: Field, table: str) -> Enum:
+    """Return the predicate of a table of `PREDICATES`."""
+    names = PREDICATES[table]
+    return Enum(field, names, {v: condition(n) for v, n in names.items()}, label="always", typed=predicate_operand)
+
+
+def repeat(field: Field) -> Enum:
+    """The repeat count: how many times the instruction executes."""
+    names = {v: f"repeat {v + 1}" if v else "" for v in range(1 << field.width)}
+    return Enum(field, names, {v: v + 1 for v in names}, label="executes once")
+
+
+def _selector(bank: Field | None, ext: Field | None) -> Field | None:
+    return bank + ext if bank is not None and ext is not None else bank
+
+
+def source(
+    layout: Any,
+    n: int,
+    *,
+    double: bool = False,
+    letters: Enum | None = None,
+    ty: str = "f32",
+    number: Field | None = None,
+    span: Span | None = None,
+    neg: Field | None = None,
+    abs: Field | None = None,
+) -> Part:
+    """Return source operand `n` of a layout, with a swizzle and with signs where fields for them are given."""
+    bank = getattr(layout, f"s{n}bank")
+    ext = getattr(layout, f"s{n}ext", None)
+    banks = (SRC0 if ext else SRC0_NO_EXT) if n == 0 else (SRC if ext else SRC_NO_EXT)
+    named: Field = number or getattr(layout, f"s{n}n")
+    at = place(named, _selector(bank, ext), banks, double=double, alias=named.width + double, role=f"src{n}")
+    return source_part(at, letters, neg, abs, ty, span)
+
+
+def destination(layout: Any, *, double: bool = False, ty: str = "f32", masks: tuple[Enum, Enum] | None = None) -> Part:
+    """Return the destination of a layout; `masks` are those of unified and internal registers, see `written_mask`."""
+    ext = getattr(layout, "dext", None)
+    banks = DEST if ext else DEST_NO_EXT
+    at = place(layout.dn, _selector(layout.dbank, ext), banks, double=double, alias=layout.dn.width + double)
+    return dest_part(at, *(masks or (None, None)), ty)

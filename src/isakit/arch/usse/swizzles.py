@@ -43,6 +43,23 @@ CHANNEL = tuple("xyzw")
 SELECT4 = tuple("".join("xyzw"[v >> 2 * k & 3] for k in range(4)) for v in range(1 << 8))
 
 
+SWIZZLES: dict[str, tuple[str | None, ...]] = {
+    "mad2_0": MAD2_SRC0,
+    "mad2_1": MAD2_SRC1,
+    "mad2_2": MAD2_SRC2,
+    "v4": V4STD,
+    "v4ext": V4STD + V4EXT,
+    "v3": V3STD,
+    "v3ext": V3STD + V3EXT,
+    "codes4": CODES4,
+    "codes3": CODES3,
+    "channel": CHANNEL,
+    "select4": SELECT4,
+    "scalar": ("xyzw", "xxxx"),
+}
+"""The tables by the names that the tables of forms have for them."""
+
+
 @cache
 def swizzle(field: Field, names: tuple[str | None, ...]) -> Enum:
     """A swizzle field with its table; a missing name is an encoding without a known meaning."""

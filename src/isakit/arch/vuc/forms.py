@@ -61,7 +61,7 @@ _SHARING = {
 }
 
 
-def _called(e: Encoding, name: str, *aliases: str) -> Part:
+def _called(name: str, *aliases: str) -> Part:
     return Literal(name, aliases=aliases)
 
 

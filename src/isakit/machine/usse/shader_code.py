@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from isakit.arch.usse.arithmetic import Rules, using
-from isakit.arch.usse.float import VDP
+from isakit.arch.usse.float import VDP_MASK
 from isakit.arch.usse.places import Banked
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import CompiledTrace, compile_trace
@@ -127,8 +127,8 @@ class ShaderStep:
         """Return the word of repetition `i`, and the numbers of the fields that are not in it: how operands move."""
         word = self.word
         if self.name == "vdp" and i:
-            mask = VDP.mask.get(word)
-            word = word & ~VDP.mask.mask | VDP.mask.put((mask << i % 4 | mask >> (4 - i % 4)) & 15)
+            mask = VDP_MASK.get(word)
+            word = word & ~VDP_MASK.mask | VDP_MASK.put((mask << i % 4 | mask >> (4 - i % 4)) & 15)
         offsets, internal = self._offsets(i, increments)
         moved: dict[Any, int] = {}
         for k, role in enumerate(ROLES):
