@@ -1,4 +1,5 @@
-// Starts `isakit debug --dap` for a debug configuration, or connects to the port of one that runs.
+// Starts `isakit debug --dap` for a debug configuration, or connects to the port of one that runs; starts `isakit lsp`
+// where the client library of the package is there: a folder that was only copied has none.
 "use strict";
 
 const vscode = require("vscode");
@@ -31,11 +32,38 @@ class Provider {
   }
 }
 
+let client;
+
+/** Starts the language server; does nothing where it is switched off or has no client library. */
+async function startServer() {
+  const settings = vscode.workspace.getConfiguration("isakit");
+  if (!settings.get("languageServer", true)) return undefined;
+  let library;
+  try {
+    library = require("vscode-languageclient/node");
+  } catch {
+    return undefined;
+  }
+  const [command, ...first] = settings.get("command", ["isakit"]);
+  const server = { command, args: [...first, "lsp"], transport: library.TransportKind.stdio };
+  const languages = ["isakit-tesla", "isakit-usse", "isakit-vuc", "ptx"];
+  client = new library.LanguageClient("isakit", "isakit", server, {
+    documentSelector: languages.map((language) => ({ scheme: "file", language })),
+  });
+  await client.start();
+  return client;
+}
+
 function activate(context) {
+  startServer().catch((error) => vscode.window.showWarningMessage(`isakit lsp: ${error.message}`));
   context.subscriptions.push(
     vscode.debug.registerDebugAdapterDescriptorFactory("isakit", new Factory()),
     vscode.debug.registerDebugConfigurationProvider("isakit", new Provider()),
   );
 }
 
-module.exports = { activate, commandLine, Factory };
+function deactivate() {
+  return client?.stop();
+}
+
+module.exports = { activate, commandLine, deactivate, Factory };

@@ -79,6 +79,10 @@ class Assembly:
             return [Diagnostic(1, 1, f"a text of more than {LARGEST} characters is not looked at")]
         return list(self.assembled.diagnostics) if isinstance(self.assembled, AsmError) else []
 
+    def prepare(self) -> None:
+        """Collect the words that completions offer, which takes half a second the first time."""
+        _vocabulary(self.isa.name)
+
     def hover(self, line: int, column: int) -> Hover | None:
         """Return the bits of an instruction, or the use of a directive; None where neither stands."""
         for s in self.names.statements.get(line, ()):

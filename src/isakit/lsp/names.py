@@ -78,6 +78,7 @@ class NameTable:
         return [
             place
             for line in self.statements
+            if definition.name in self._lines[line - 1]
             for place, name in self._words(line)
             if name == definition.name and self.definition(name, line) == definition
         ]

@@ -79,6 +79,8 @@ class Server(LanguageServer):
         else:
             diagnostics = []
         self._publish(uri, version, [self._diagnostic(document, d) for d in diagnostics])
+        if found is not None:
+            await asyncio.to_thread(found[1].prepare)
 
     def _publish(self, uri: str, version: int | None, found: list[lsp.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
@@ -199,7 +201,8 @@ def _check_new_name(name: str, assembly: Assembly, d: Definition) -> None:
 
     if not NAME.fullmatch(name) or name == ".":
         raise JsonRpcInvalidParams(f"{name!r} is not a name: letters, digits, `_`, `.` and `$`, no digit first")
-    if any(assembly.names.definition(name, p.line) for p in assembly.names.references(d)):
+    known = any(other.name == name for other in assembly.names.definitions)
+    if known and any(assembly.names.definition(name, p.line) for p in assembly.names.references(d)):
         raise JsonRpcInvalidParams(f"`{name}` is already defined")
 
 
