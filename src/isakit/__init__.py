@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         UnknownIsaError,
     )
     from isakit.instruction_sets import Isa, isa
+    from isakit.notebook import load_ipython_extension
     from isakit.programs import load, load_all
     from isakit.runtime import Device
     from isakit.runtime.python_kernel import kernel
@@ -78,6 +79,7 @@ __all__ = [
     "kernel",
     "load",
     "load_all",
+    "load_ipython_extension",
     "sweep",
 ]
 
@@ -94,6 +96,7 @@ __getattr__, __dir__ = lazy(
             "LaunchError MachineFault NotModelled UnknownIsaError"
         ),
         "isakit.instruction_sets": "Isa isa",
+        "isakit.notebook": "load_ipython_extension",
         "isakit.programs": "load load_all",
         "isakit.runtime": "Device",
         "isakit.runtime.python_kernel": "kernel",

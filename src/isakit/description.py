@@ -126,6 +126,12 @@ class ExtraSection:
     data: bytes
 
 
+_HTML_HEAD = (
+    "<tr><th>kernel</th><th>code</th><th>registers</th><th>shared</th><th>local</th><th>barriers</th>"
+    "<th>parameters</th></tr>"
+)
+
+
 @dataclass(repr=False)
 class Kernel:
     """One entry point (or program of a shader, or microcode) and what it needs to run.
@@ -203,6 +209,17 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}: {len(self.code)} bytes of code>"
+
+    def _repr_html_(self) -> str:
+        return f"<table>{_HTML_HEAD}{self.html_row()}</table>{self.program._repr_html_()}"  # pyright: ignore[reportPrivateUsage]
+
+    def html_row(self) -> str:
+        """Return the kernel as a row of a table."""
+        from html import escape
+
+        params = ", ".join(f"{p.kind or p.size} {p.name}".strip() for p in self.params)
+        cells = (self.name, len(self.code), self.registers, self.shared_bytes, self.local_bytes, self.barriers, params)
+        return "<tr>" + "".join(f"<td>{escape('' if c is None else str(c))}</td>" for c in cells) + "</tr>"
 
 
 @dataclass(repr=False)
@@ -320,6 +337,14 @@ class Module:
         more = f"; {len(self.beside)} more kernels in other programs of the file" if self.beside else ""
         known = self.isa or "an unnamed instruction set"
         return f"<{self.kind} for {known} {self.variant}: {', '.join(self.kernels)}{more}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = (
+            f"<p>{escape(self.kind)} for {escape(self.isa or 'an unnamed instruction set')} {escape(self.variant)}</p>"
+        )
+        return f"{head}<table>{_HTML_HEAD}{''.join(k.html_row() for k in self.kernels.values())}</table>"
 
 
 def words_of(data: bytes, size: int = 4) -> list[int]:

@@ -199,3 +199,9 @@ class Stats:
     instructions: int = 0
     warp_instructions: int = 0
     seconds: float = 0.0
+
+    def _repr_html_(self) -> str:
+        rate = f"{self.instructions / self.seconds / 1e9:.3g} G/s" if self.seconds else ""
+        rows = (("thread instructions", f"{self.instructions:,}"), ("warp instructions", f"{self.warp_instructions:,}"),
+                ("seconds", f"{self.seconds:.6f}"), ("thread instructions per second", rate))  # fmt: skip
+        return "<table>" + "".join(f"<tr><th>{n}</th><td>{v}</td></tr>" for n, v in rows) + "</table>"

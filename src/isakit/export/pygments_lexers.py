@@ -1,0 +1,30 @@
+"""Pygments lexers as the wheel's entry points name them: TeslaLexer, VucLexer, UsseLexer.
+
+A class is made when it is asked for: Pygments looks at the names of all plugins at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isakit.export.lexing import names, pygments_lexer
+
+if TYPE_CHECKING:
+    TeslaLexer: type[Any]
+    VucLexer: type[Any]
+    UsseLexer: type[Any]
+
+
+_made: dict[str, type[Any]] = {}
+
+
+def __getattr__(name: str) -> type[Any]:
+    isa = name.removesuffix("Lexer").lower()
+    if not name.endswith("Lexer") or isa not in names():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _made:
+        _made[name] = pygments_lexer(isa)
+    return _made[name]
+
+
+__all__ = ["TeslaLexer", "UsseLexer", "VucLexer"]
