@@ -33,6 +33,7 @@ QUICK = (
     "containers",
     "ptx-texts",
     "shading-texts",
+    "shading-values",
     "hostile",
     "interrupts",
     "threads",
@@ -111,6 +112,14 @@ def test_a_wrong_flag_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     case, why = first_failure("ptx", 1_060, only=lambda c: ".hs.u" in c["text"])
     assert case is not None
     assert "the PTX says" in why
+
+
+def test_a_condition_that_is_inverted_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from isakit.compile.usse import rules
+
+    monkeypatch.setitem(rules.INVERTED, "le", "ge")
+    _, why = first_failure("shading-values")
+    assert "Wrong: pixel" in why
 
 
 def test_an_off_by_one_in_a_container_reader_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import (
+    NO,
     dimensions,
     echo,
     echo_json,
@@ -21,6 +22,7 @@ from isakit.cli.common import (
     shown,
     variant_option,
 )
+from isakit.errors import IsakitError
 from isakit.machine.tesla.occupancy import Occupancy, OccupancyRecord, occupancy
 from isakit.results import OMITTED, Omitted, Output, column, record, table
 
@@ -109,6 +111,7 @@ class ProgramFile:
     attributes: list[FileAttribute]
     stage: str | Omitted
     parameters: list[Any] | Omitted
+    complaints: list[str] | Omitted
 
 
 @record
@@ -147,9 +150,10 @@ Examples:
     default=0,
     help="With --block: shared memory that launches add, in bytes.",
 )
+@click.option("--check", is_flag=True, help="Look at a shader as a strict loader does; exit status 3 if it complains.")
 @click.argument("file", metavar="FILE|-")
 def command(
-    isa_name: str | None, variant: str | None, as_json: bool, block: str | None, shared: int, file: str
+    isa_name: str | None, variant: str | None, as_json: bool, block: str | None, shared: int, check: bool, file: str
 ) -> None:
     """Show kernels, registers, memory, parameters and occupancy of a program file."""
     from isakit.programs.reading import load_all
@@ -158,8 +162,16 @@ def command(
     data = read_bytes(file)
     modules = load_all(data, **named_code(isa_name, variant), path=shown(file))
     texts = _ptx_texts(data)
+    found = [_complaints(m) if check else None for m in modules]
     if as_json:
-        echo_json([*(_file(m, threads, shared) for m in modules), *texts])
+        echo_json([*(_file(m, threads, shared, said) for m, said in zip(modules, found, strict=True)), *texts])
+    elif check:
+        for m, said in zip(modules, found, strict=True):
+            for line in said or ["nothing to complain about"]:
+                _line(f"{m.path or '<stdin>'}: {line}")
+    if any(found):
+        click.get_current_context().exit(NO)
+    if as_json or check:
         return
     for m in modules:
         _show(m)
@@ -171,6 +183,16 @@ def command(
               f"{count or 'no'} kernel{'s' * (count != 1)}{':' * bool(count)}")  # fmt: skip
         for name in t.kernels:
             _line(f"  {name}")
+
+
+def _complaints(m: Module) -> list[str]:
+    """Return what a strict loader says of a shader. Raises IsakitError for other files."""
+    from isakit.formats import Shader
+    from isakit.formats.gxp_check import complaints
+
+    if not isinstance(m, Shader):
+        raise IsakitError(f"--check is for shader files (GXP), not for {m.kind}")
+    return complaints(m)
 
 
 _PTX = re.compile(r"\.version\s+([\d.]+).*?\.target\s+(\w+)", re.DOTALL)
@@ -220,7 +242,7 @@ def _show_occupancy(m: Module, threads: int, shared: int) -> None:
                   f"{warps} of {most} warps ({100 * warps // most} %), limited by {limit}")  # fmt: skip
 
 
-def _file(m: Module, threads: int | None, shared: int) -> ProgramFile:
+def _file(m: Module, threads: int | None, shared: int, complaints: list[str] | None = None) -> ProgramFile:
     from isakit.formats import Shader
 
     return ProgramFile(
@@ -236,6 +258,7 @@ def _file(m: Module, threads: int | None, shared: int) -> ProgramFile:
         attributes=_attributes(m.info),
         stage=m.stage if isinstance(m, Shader) else OMITTED,
         parameters=list(m.parameters) if isinstance(m, Shader) else OMITTED,
+        complaints=OMITTED if complaints is None else complaints,
     )
 
 

@@ -54,7 +54,7 @@ CAMPAIGNS: dict[str, str] = {
     "kernels": "engines", "choices": "engines", "shaders": "engines", "microcode": "engines",
     "ptx": "compiler", "c": "compiler", "shader-glsl": "shader_glsl", "glsl-texts": "shader_glsl",
     "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
-    "shading-texts": "shading", "python-texts": "strangers", "c-texts": "strangers",
+    "shading-texts": "shading", "shading-values": "shading_values", "python-texts": "strangers", "c-texts": "strangers",
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
     "servers": "servers", "races": "races",
 }  # fmt: skip
