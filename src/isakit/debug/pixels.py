@@ -189,9 +189,11 @@ class _WatchedEngine(StageEngine):
     def prepared(self, *_: Any, **__: Any) -> None:
         """Watch every run: draws go batch by batch through `run`."""
 
-    def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
+    def run(
+        self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
+    ) -> StageRun:
         """See `StageEngine`."""
-        done = self._inner.run(launch, stage, results)
+        done = self._inner.run(launch, stage, results, borrow=borrow)
         self._pipeline.shaded(launch, stage, done)
         return done
 

@@ -106,7 +106,7 @@ class ArrayFragments:
             part = Stage(
                 stop - start, varyings=varyings.part(start, stop), visible=covered[start:stop], choices=self.choices
             )
-            done = self.engine.run(launch, part, self.results)
+            done = self.engine.run(launch, part, self.results, borrow=True)
             file, alive = done.state.files["r"], np.flatnonzero(done.state.visible)
             return Shaded(
                 alive + start,

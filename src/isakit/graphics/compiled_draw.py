@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +22,7 @@ from isakit.engine.protocol import Array
 from isakit.graphics.compiled_inputs import InputQuestion, inputs_function, put_columns
 from isakit.graphics.compiled_merge import MergeQuestion, fits, merge_function, put_state, stencil_names
 from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
-from isakit.graphics.compiled_stage import StageWarps, spare_states, start_warps
+from isakit.graphics.compiled_stage import StageLaunch, brief, keep, kept, stage_key
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge
@@ -31,12 +32,10 @@ from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine, no_memory
 from isakit.machine.interrupts import submitted
-from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import interruptible
-from isakit.machine.tesla.compiled.launch.warp_handover import masks_of
-from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
+from isakit.machine.tesla.compiled.launch.worker_context import address_of, aligned
 from isakit.machine.tesla.launch import Launch
 
 Merged = Callable[[StageState, int, int], int]
@@ -79,9 +78,9 @@ def draw(d: DrawArguments, engine: StageEngine, stats: DrawStats) -> bool:
         return False
     started = time.perf_counter()
     work = _Work(d, engine, *functions)
-    with engine.running(work.bound):
-        interruptible(work.run, work.bound.stop)
-    if work.bound.stop[0]:
+    with engine.running(work.stop):
+        interruptible(work.run, work.stop, brief(d.kernel, len(d.quads) // 8))
+    if work.stop[0]:
         raise KeyboardInterrupt
     stats.instructions += work.instructions
     stats.fragments += work.visible
@@ -153,66 +152,61 @@ class _Later:
 
 
 class _Batches:
-    """What a thread uses for one batch after the other: registers, inputs, and the records of the two functions."""
+    """What a thread uses for one batch after the other: the launch, inputs, and the records of the two functions."""
 
-    def __init__(self, work: _Work) -> None:
-        d = work.drawing
-        self.work, self.lanes = work, min(LANES, -(-4 * len(d.quads) // 32) * 32)
-        self.warps = self.lanes // 32
-        self.state = StageState(d.launch, Stage(self.lanes, varyings=_Later(work, 0, 0), choices=d.choices))
-        self.states = spare_states(self.warps, d.kernel.state_bytes)
-        words = work.words
+    def __init__(self, work: _Work, room: int) -> None:
+        d, words = work.drawing, work.words
+        self.lanes = 32 * room
         count = len(words) + work.question.reads_depth
-        rows = aligned(4 * (count + 1) * self.lanes).view(np.uint32).reshape(count + 1, self.lanes)
-        table = np.full(4 * VARYING_WORDS, rows[count].ctypes.data, np.int64)
+        self._rows = rows = aligned(4 * (count + 1) * self.lanes).view(np.uint32).reshape(count + 1, self.lanes)
+        table = np.full(4 * VARYING_WORDS, address_of(rows[count]), np.int64)
         self.inputs, self.merger = work.inputs.job(), work.merger.job()
         for k in range(count):
             self.inputs.put(f"row{k}", rows[k])
         for k, (word, flat) in enumerate(words):
             for centroid in (0, 1):
-                table[word + VARYING_WORDS * (flat + 2 * centroid)] = rows[k].ctypes.data
-        self.stage_warps = StageWarps(work.bound, d.kernel, self.state, self.states, table)
-        self._rows = rows
+                table[word + VARYING_WORDS * (flat + 2 * centroid)] = address_of(rows[k])
+        if work.question.reads_depth:
+            self.merger.put("z", rows[len(words)])
+        self.merger.put("state_bytes", d.kernel.state_bytes)
+        like = Stage(self.lanes, varyings=_Later(work, 0, 0), choices=d.choices)
+        self.launch = StageLaunch(d.launch, d.kernel, like, no_memory(), room, table)
+
+    def begin(self, work: _Work) -> None:
+        """Set what is the same for all batches of a draw."""
+        d, self.work = work.drawing, work
+        self.launch.stopped_by(work.stop)
         put_columns(self.inputs, work.inputs.slots, d.corners)
         put_columns(self.merger, work.merger.slots, d.corners)
         put_state(self.merger, work.question, d.state, d.targets, d.depth)
         low, high = sorted(d.depth_range)
-        for name, value in (
-            ("states", self.states.raw), ("state_bytes", d.kernel.state_bytes), ("low", float(np.float32(low))),
-            ("high", float(np.float32(high))), *zip(("x", "y", "primitive"), work.places, strict=True),
-        ):  # fmt: skip
+        self.merger.put("low", float(np.float32(low)))
+        self.merger.put("high", float(np.float32(high)))
+        for name, value in zip(("x", "y", "primitive"), work.places, strict=True):
             self.merger.put(name, value)
             self.inputs.put(name, value)
-        if work.question.reads_depth:
-            self.merger.put("z", rows[len(words)])
 
     def shade(self, start: int, stop: int) -> StageMachine | None:
         """Run the program; None if the records have what it leaves, else the reference machine that did it."""
-        work, states, state = self.work, self.states, self.state
+        work, launch = self.work, self.launch
         d = work.drawing
         groups = -(-(stop - start) // (4 * GROUP_QUADS))
         work.inputs.run(self.inputs.address, 0, groups, start // 4)
         covered = work.covered[start:stop]
         later = _Later(work, start, stop)
-        state.stage = Stage(stop - start, varyings=later, visible=covered, choices=d.choices)
-        state.visible[: stop - start] = covered
-        state.visible[stop - start :] = False
-        if states.local is not None:
-            states.local[:] = 0
-        masks = np.zeros(self.warps, np.uint32)
-        masks[: state.stage.warps] = state.stage.masks()
-        states.clear()
-        start_warps(states, d.launch, masks, masks_of(state.visible))
+        stage = Stage(stop - start, varyings=later, visible=covered, choices=d.choices)
+        launch.begin(d.launch, stage)
+        self.merger.put("states", launch.states.raw)
         watchdog = work.engine.watchdog
         if watchdog is not None:
-            self.stage_warps.bound_by(watchdog)
-        if self.stage_warps.run():
+            launch.bound_by(watchdog)
+        if launch.run():
             return None
-        if work.bound.stop[0]:
+        if work.stop[0]:
             raise KeyboardInterrupt
         if watchdog is not None:
-            self.stage_warps.check_ended()
-        machine = StageMachine(d.launch, Stage(stop - start, varyings=later, visible=covered, choices=d.choices))
+            launch.check_ended()
+        machine = StageMachine(d.launch, stage)
         work.engine.finish(machine, machine.stage)
         return machine
 
@@ -220,7 +214,7 @@ class _Batches:
         """Merge what the program left in the records."""
         groups = -(-(stop - start) // (4 * GROUP_QUADS))
         done = self.work.merger.run(self.merger.address, 0, groups, start // 4)
-        threads, issued = (int(self.states.count(n).sum()) for n in (state_layout.THREADS, state_layout.ISSUED))
+        threads, issued = self.launch.instructions()
         self.work.count(threads, issued, done >> 32, done & 0xFFFF_FFFF)
 
 
@@ -238,7 +232,7 @@ class _Work:
     ) -> None:
         self.engine = engine
         self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question
-        self.bound = Bound(d.launch, no_memory())
+        self.stop: Array = np.zeros(1, np.int32)
         self.words = asked.words
         self.covered = d.quads.covered.reshape(-1)
         # A group reads four quads, also at the end.
@@ -266,32 +260,44 @@ class _Work:
         starts = range(0, len(self.covered), LANES)
         count = min(self.drawing.threads, len(starts))
         if count < 2:
-            mine = _Batches(self)
-            for start in starts:
-                self._batch(mine, start)
+            with self._batches() as mine:
+                for start in starts:
+                    self._batch(mine, start)
             return
         left = iter(starts)
         taking = threading.Lock()
 
         def some() -> None:
-            mine = _Batches(self)
-            while True:
-                with taking:
-                    start = next(left, None)
-                if start is None or self._failed:
-                    return
-                try:
-                    self._batch(mine, start)
-                except BaseException:
-                    with self._turn:
-                        self._failed = True
-                        self._turn.notify_all()
-                    raise
+            with self._batches() as mine:
+                while True:
+                    with taking:
+                        start = next(left, None)
+                    if start is None or self._failed:
+                        return
+                    try:
+                        self._batch(mine, start)
+                    except BaseException:
+                        with self._turn:
+                            self._failed = True
+                            self._turn.notify_all()
+                        raise
 
         futures = [submitted(_pool(count), some) for _ in range(count)]
         wait(futures)
         for future in futures:
             future.result()
+
+    @contextmanager
+    def _batches(self) -> Generator[_Batches]:
+        """What this thread uses, kept for its next draw unless something goes wrong."""
+        d = self.drawing
+        room = min(LANES // 32, 1 << max(0, len(d.quads) - 1 >> 3).bit_length())
+        stage = stage_key(d.launch, d.kernel, Stage(0, varyings=_Later(self, 0, 0), choices=d.choices), room)
+        key = stage, self.inputs, self.merger
+        found = kept(key, lambda: _Batches(self, room))
+        found.begin(self)
+        yield found
+        keep(key, found)
 
     def _batch(self, mine: _Batches, start: int) -> None:
         stop = min(len(self.covered), start + LANES)

@@ -1,12 +1,16 @@
-"""Graphics stages on compiled code.
+"""Graphics stages on compiled code: a launch of their own kind, of one block whose lanes are items.
 
 a[], p[] and o[] stay in the memory of the stage's state, where compiled code reads and writes them. The inputs of
-fragments are evaluated before the program begins, a row for each one that it names.
+fragments are evaluated before the program begins, a row for each one that it names. A thread keeps the launches it has
+used for the next draw with the same program.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,48 +24,135 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
+from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
-from isakit.machine.tesla.compiled.launch.worker_context import Bound, aligned
+from isakit.machine.tesla.compiled.launch.worker_context import Bound, address_of, aligned
+from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.launch import Launch, Stats
 
-_spare = threading.local()
-MOST_KEPT = 1 << 26
+T = TypeVar("T")
+MOST_RECORDS = 1 << 26
 """Bytes of records that a thread keeps; most of them are room for divergence stacks, and never touched."""
+MOST_LAUNCHES = 64
+"""Launches that a thread keeps."""
+MOST_TABLES = 16
+"""Sets of textures for which a launch keeps its table."""
+BRIEF = 1 << 17
+"""Instructions of warps that are over before somebody who interrupts them would notice."""
 
 
-class StageWarps(ServedWarps):
-    """The warps of a stage: one block that has rows of items, and lanes that are not visible."""
+class _OfThread(threading.local):
+    """What a thread keeps from one draw to the next."""
+
+    def __init__(self) -> None:
+        self.records: Array = np.zeros(0, np.uint8)
+        self.launches: OrderedDict[Any, Any] = OrderedDict()
+
+
+_own = _OfThread()
+
+
+def kept(key: Any, make: Callable[[], T]) -> T:
+    """Return what this thread has kept under a key, which it keeps no longer, or something new."""
+    found = _own.launches.pop(key, None)
+    return make() if found is None else found
+
+
+def keep(key: Any, some: object) -> None:
+    """Keep something for the next draw of this thread, in place of what was used least recently."""
+    _own.launches[key] = some
+    if len(_own.launches) > MOST_LAUNCHES:
+        _own.launches.popitem(last=False)
+
+
+class StageLaunch(ServedWarps):
+    """A program of a stage on compiled code, with the memory of its runs: constants, a[], p[], o[] and records.
+
+    It has room for `room` warps. `begin` says what the next run works on; the state is that of the run before until
+    then.
+    """
 
     state: StageState
 
     def __init__(
-        self, bound: Bound, kernel: CompiledKernel, state: StageState, states: WarpStates, table: Array | None = None
-    ) -> None:
-        """`table`: see `_table`; made here if it is not given."""
-        super().__init__(bound, kernel, state, states, state.stage.warps)
+        self, launch: Launch, kernel: CompiledKernel, stage: Stage, device: DeviceMemory, room: int,
+        varyings: Array | None = None,
+    ) -> None:  # fmt: skip
+        """Make a launch for stages like `stage`; `varyings`: see `_table`, made for each run if it is not given."""
+        bound = Bound(launch, device)
+        state = StageState(launch, stage.of_same_kind(32 * room))
+        for k, (data, size) in bound.constants.items():
+            if size:  # the reference machine's instructions see the same bytes
+                state.spaces[f"c{k}"].memory = FlatMemory.over(data)  # type: ignore[attr-defined]
+        super().__init__(bound, kernel, state, spare_states(room, kernel.state_bytes), room)
         set_slot = self.context.set_slot
         set_slot("row_bytes", 4 * state.lane_count)
-        set_slot("live_all", 0xFFFF_FFFF if state.stage.choices.live_helpers == "fetch" else 0)
+        set_slot("live_all", 0xFFFF_FFFF if stage.choices.live_helpers == "fetch" else 0)
         for name in ("a", "p", "o"):
             space = state.spaces.get(name)
             if isinstance(space, RowSpace):
                 set_slot(name, space.memory.bytes)
                 set_slot(f"{name}_size", space.limit)
-        self._rows = [np.zeros(state.lane_count, np.uint32)]
-        set_slot("varyings", self._table() if table is None else table)
+        self._nothing = np.zeros(state.lane_count, np.uint32)
+        self._rows: list[Array] = []
+        self._has_table = varyings is not None
+        if varyings is not None:
+            set_slot("varyings", varyings)
+        self._tables: OrderedDict[Any, TextureTable] = OrderedDict()
+        if kernel.known.samples:
+            self._textures = bound.textures(kernel)
+
+    def begin(self, launch: Launch, stage: Stage) -> None:
+        """Set what the next run works on: the launch may differ from the one before in constants and textures."""
+        bound, state, n = self.bound, self.state, stage.warps
+        for k, data in launch.constants.items():
+            bound.constants[k][0][: len(data)] = np.frombuffer(data, np.uint8)
+        if self.kernel.known.samples and (launch is not self.launch or self._textures.changes):
+            self._show_textures(launch)
+        self.launch = bound.launch = state.launch = launch
+        state.begin(stage)
+        self.per_block = n
+        self.states = states = spare_states(n, self.kernel.state_bytes, self.states)
+        if states.local is not None:
+            states.local[:] = 0
+        self._of_block["state"] = address_of(states.raw), states.raw.nbytes
+        self.context.set_slot("block_warps", n)
+        states.clear()
+        start_warps(states, launch, stage.masks(), masks_of(state.visible[: 32 * n]))
+        if not self._has_table:
+            self.context.set_slot("varyings", self._table())
+
+    def _show_textures(self, launch: Launch) -> None:
+        """Let the code find the textures of a launch, as they are now."""
+        self.state.__dict__.pop("textures", None)
+        units = (tuple((n, id(x)) for n, x in some.items()) for some in (launch.textures, launch.samplers))
+        key = launch.texturing, launch.flags, *units
+        table = self._tables.pop(key, None)
+        if table is None or table.changes:
+            table = TextureTable(launch, self.kernel.known.samples, self.kernel.target)
+        self._tables[key] = self._textures = table
+        if len(self._tables) > MOST_TABLES:
+            self._tables.popitem(last=False)
+        self.context.set_slot("textures", table.addresses)
 
     def _table(self) -> Array:
         """Addresses of the rows of v[]; words that are not named share one of zeros."""
-        table = np.full(4 * VARYING_WORDS, self._rows[0].ctypes.data, np.int64)
+        table = np.full(4 * VARYING_WORDS, address_of(self._nothing), np.int64)
         varyings = self.state.stage.varyings
         everyone = Lanes.span(0, self.state.lane_count)
+        self._rows.clear()
         for word, flat, centroid in self.kernel.flow.varyings if varyings is not None else ():
             if word < VARYING_WORDS:
                 assert varyings is not None
                 row = np.ascontiguousarray(varyings.read(word, flat, centroid, everyone), np.uint32)
                 self._rows.append(row)
-                table[word + VARYING_WORDS * (flat + 2 * centroid)] = row.ctypes.data
+                table[word + VARYING_WORDS * (flat + 2 * centroid)] = address_of(row)
         return table
+
+    def stopped_by(self, stop: Array) -> None:
+        """Let another flag stop the runs."""
+        self.bound.stop = stop
+        self.context.set_slot("stop", stop)
 
     def bound_by(self, watchdog: Watchdog | Budget) -> None:
         """Execute no more than a watchdog allows. Programs without loops end by themselves."""
@@ -77,37 +168,50 @@ class StageWarps(ServedWarps):
             pc = int(self.states.column(state_layout.PC)[warp])
             raise BudgetExceeded("TIMEOUT", pc, warp=warp, detail="the allowed number of instructions is used up")
 
+    def stage_run(self) -> StageRun:
+        """Return what a run that has ended leaves, in the state."""
+        state, states = self.state, self.states
+        state.visible[: 32 * self.per_block] = lanes_of(states.column(state_layout.VISIBLE)).ravel()
+        states.to_files(state.files, self.kernel.flow.results, slice(0, self.per_block))
+        return StageRun(state, Stats(*self.instructions()))
+
+    def instructions(self) -> tuple[int, int]:
+        """Return the instructions that the run has executed: of threads, and of warps."""
+        states = self.states
+        return int(states.count(state_layout.THREADS).sum()), int(states.count(state_layout.ISSUED).sum())
+
     def _before(self, warps: Array | slice) -> None:
         lanes = lanes_of(self.states.column(state_layout.VISIBLE)[warps])
         self.state.visible.reshape(-1, 32)[warps] = lanes
 
 
-def run_stage(
-    bound: Bound, kernel: CompiledKernel, stage: Stage, watchdog: Watchdog | Budget | None = None
-) -> StageRun | None:
+def stage_key(launch: Launch, kernel: CompiledKernel, stage: Stage, room: int) -> Any:
+    """Return a key that is the same for launches that one `StageLaunch` can be."""
+    words = tuple(None if rows is None else len(rows) for rows in (stage.attributes, stage.primitive))
+    sizes = tuple((k, len(data)) for k, data in launch.constants.items())
+    return kernel, launch.local_limit, launch.choices, stage.choices, room, words, stage.varyings is None, sizes
+
+
+def run_stage(s: StageLaunch, watchdog: Watchdog | Budget | None = None) -> StageRun | None:
     """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning.
 
     Raises BudgetExceeded where the watchdog allows no more.
     """
-    launch = bound.launch
-    state = StageState(launch, stage)
-    states = spare_states(stage.warps, kernel.state_bytes)
-    states.clear()
-    start_warps(states, launch, stage.masks(), masks_of(state.visible))
-    warps = StageWarps(bound, kernel, state, states)
     if watchdog is not None:
-        warps.bound_by(watchdog)
-    finished = interruptible(warps.run, bound.stop)
-    if bound.stop[0]:
+        s.bound_by(watchdog)
+    finished = interruptible(s.run, s.bound.stop, brief(s.kernel, s.per_block))
+    if s.bound.stop[0]:
         raise KeyboardInterrupt
     if not finished:
         if watchdog is not None:
-            warps.check_ended()
+            s.check_ended()
         return None
-    state.visible[:] = lanes_of(states.column(state_layout.VISIBLE)).ravel()
-    states.to_files(state.files, kernel.flow.results, slice(None))
-    stats = Stats(int(states.count(state_layout.THREADS).sum()), int(states.count(state_layout.ISSUED).sum()))
-    return StageRun(state, stats)
+    return s.stage_run()
+
+
+def brief(kernel: CompiledKernel, warps: int) -> bool:
+    """Return true if a run of so many warps is over soon, whatever they compute."""
+    return not kernel.known.has_loops and not kernel.known.needs_host and warps * kernel.known.count <= BRIEF
 
 
 def start_warps(states: WarpStates, launch: Launch, masks: Array, visible: Array) -> None:
@@ -123,12 +227,16 @@ def start_warps(states: WarpStates, launch: Launch, masks: Array, visible: Array
         states.column(offset)[:] = value
 
 
-def spare_states(warps: int, state_bytes: int) -> WarpStates:
-    """Records for a batch. A thread uses their memory again for the next one: the first touch of pages takes time."""
-    room = getattr(_spare, "room", None)
-    nbytes = warps * state_bytes
-    if room is None or len(room) < nbytes:
-        room = aligned(nbytes)
-        if nbytes <= MOST_KEPT:
-            _spare.room = room
-    return WarpStates(warps, state_bytes, room[:nbytes])
+def spare_states(warps: int, state_bytes: int, before: WarpStates | None = None) -> WarpStates:
+    """Return records for a batch. A thread uses their memory again: the first touch of pages takes time.
+
+    `before`: records for the same program, which may be what is wanted already; its l[] is taken over.
+    """
+    records, nbytes = _own.records, warps * state_bytes
+    if len(records) < nbytes:
+        records = aligned(nbytes)
+        if nbytes <= MOST_RECORDS:
+            _own.records = records
+    elif before is not None and before.raw.base is records.base and len(before.words) == warps:
+        return before
+    return WarpStates(warps, state_bytes, records[:nbytes], None if before is None else before.local)

@@ -33,8 +33,11 @@ from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
+PLAINEST = Sampler()
 CONSTANTS = 0x40
 """Result map entries from here on are constants, not output words."""
+FEW_LANES = 1 << 11
+"""Lanes of a run whose memory is kept for the next one: in longer runs making new memory takes no noticeable time."""
 MAX_VERTICES = 1 << 24
 """Vertices of a draw, all instances together: their outputs are kept until it is done."""
 
@@ -201,16 +204,18 @@ class Pipeline(Framebuffer):
         for start in range(0, lanes, LANES):
             stop = min(lanes, start + LANES)
             part = {k: v[:, start:stop] for k, v in inputs.items()}
-            done = self.engine.run(launch, Stage(stop - start, choices=self.choices, **part), ())
+            few = stop - start <= FEW_LANES
+            done = self.engine.run(launch, Stage(stop - start, choices=self.choices, **part), (), borrow=few)
             stats.instructions += done.stats.instructions
-            parts.append(done.state.files["o"][:, : stop - start])
+            words = done.state.files["o"][:, : stop - start]
+            parts.append(words.copy() if few else words)
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([np.zeros((OUTPUT_WORDS, 0), np.uint32), *parts], axis=1)
 
     def _units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
         textures = {n: b if isinstance(b, Texture) else b[0] for n, b in bound.items()}
-        samplers = {n: Sampler() if isinstance(b, Texture) else b[1] for n, b in bound.items()}
+        samplers = {n: PLAINEST if isinstance(b, Texture) else b[1] for n, b in bound.items()}
         return textures, samplers, self.texturing
 
     def _geometry(

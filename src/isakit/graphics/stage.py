@@ -108,6 +108,16 @@ class Stage:
     max_vertices: int = 0
     choices: GraphicsChoices = DEFAULT_CHOICES
 
+    def of_same_kind(self, lanes: int) -> Stage:
+        """Return a stage of as many lanes, with the same inputs, all of which are zero."""
+        attributes, primitive = (
+            None if rows is None else np.zeros((len(rows), 0), np.uint32) for rows in (self.attributes, self.primitive)
+        )
+        return Stage(
+            lanes, attributes=attributes, primitive=primitive, varyings=self.varyings, max_vertices=self.max_vertices,
+            choices=self.choices,
+        )  # fmt: skip
+
     @property
     def warps(self) -> int:
         """Warps that hold the lanes."""
@@ -128,7 +138,6 @@ class StageState(State):
     def __init__(self, launch: Launch, stage: Stage) -> None:
         super().__init__(launch, stage.warps)
         n = self.lane_count
-        self.stage = stage
         local = launch.local_limit
         if local:
             bases = np.arange(n) * local
@@ -141,12 +150,31 @@ class StageState(State):
         outputs = RowSpace("o", words, n, launch.choices, writable=True)
         self.files = {**self.files, "o": outputs.rows}
         self.spaces["o"] = outputs
-        self.visible = _padded(stage.visible, stage.lanes, n)
-        self.emitted = Emitted(stage.max_vertices, n)
+        self._inputs: dict[str, Array] = {}
         for name, rows in (("a", stage.attributes), ("p", stage.primitive)):
             if rows is not None:
                 space = self.spaces[name] = RowSpace(name, len(rows), n, launch.choices)
-                space.rows[:, : rows.shape[1]] = rows
+                self._inputs[name] = space.rows
+        self.visible = np.zeros(n, bool)
+        self._begin(stage)
+
+    def begin(self, stage: Stage) -> None:
+        """Take the inputs of another stage of the same kind, of as many lanes or fewer.
+
+        o[] is cleared; registers and l[] hold what was left there.
+        """
+        self.files["o"][...] = 0
+        self._begin(stage)
+
+    def _begin(self, stage: Stage) -> None:
+        self.stage, n = stage, stage.lanes
+        self.visible[:n] = True if stage.visible is None else stage.visible
+        self.visible[n:] = False
+        if stage.max_vertices or not hasattr(self, "emitted"):
+            self.emitted = Emitted(stage.max_vertices, self.lane_count)
+        for name, rows in (("a", stage.attributes), ("p", stage.primitive)):
+            if rows is not None:
+                self._inputs[name][:, : rows.shape[1]] = rows
 
     def _visible(self, lanes: Lanes) -> Array:
         if self.stage.choices.live_helpers == "fetch":

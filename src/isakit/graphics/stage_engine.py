@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from isakit.engine.protocol import Array
 from isakit.errors import BudgetExceeded
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun, answered
@@ -23,7 +24,6 @@ from isakit.runtime.tesla_engine import engine_of, executor
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
-    from isakit.machine.tesla.compiled.launch.worker_context import Bound
 
 WORTH = 1 << 14
 """Lanes, over all draws of a program, from which on its code is used if it is at hand."""
@@ -58,13 +58,15 @@ class StageEngine:
         self.cancelled = False
         self._stops: dict[int, Any] = {}  # without a lock, which a forked process would find taken for ever
 
-    def run(self, launch: Launch, stage: Stage, results: Iterable[int] | None = None) -> StageRun:
+    def run(
+        self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
+    ) -> StageRun:
         """Run a program over the items of a stage to the end of all lanes.
 
-        `results`: registers that are looked at afterwards, None for all; other registers may hold anything. Raises
-        MachineFault, BudgetExceeded.
+        `results`: registers that are looked at afterwards, None for all; other registers may hold anything. `borrow`:
+        the state that is returned may be that of the next run of this thread, too. Raises MachineFault, BudgetExceeded.
         """
-        done = self._run(launch, stage, results)
+        done = self._run(launch, stage, results, borrow)
         self.count(launch, done.stats.warp_instructions)
         return done
 
@@ -73,10 +75,10 @@ class StageEngine:
         if self.watchdog is not None:
             self.watchdog.use(instructions, launch.entry)
 
-    def _run(self, launch: Launch, stage: Stage, results: Iterable[int] | None) -> StageRun:
+    def _run(self, launch: Launch, stage: Stage, results: Iterable[int] | None, borrow: bool) -> StageRun:
         wanted = range(launch.code.registers) if results is None else results
         if self.name == "llvm":
-            done = self._compiled(launch, stage, wanted, self._eager)
+            done = self._compiled(launch, stage, wanted, self._eager, borrow)
             if done is not None:
                 return done
         machine = StageMachine(launch, stage)
@@ -84,7 +86,7 @@ class StageEngine:
             try:
                 self._advance(machine, LONG * stage.warps)
             except BudgetExceeded:
-                done = self._compiled(launch, stage, wanted, True)
+                done = self._compiled(launch, stage, wanted, True, borrow)
                 if done is not None:
                     return done
         self.finish(machine, stage)
@@ -147,27 +149,36 @@ class StageEngine:
         return None if kernel is None else (launch, kernel)
 
     @contextmanager
-    def running(self, bound: Bound) -> Generator[None]:
-        """What runs meanwhile is cancelled by `interrupt`."""
-        self._stops[id(bound)] = bound.stop
+    def running(self, stop: Array) -> Generator[None]:
+        """Let `interrupt` set a flag, which stops what runs meanwhile."""
+        self._stops[id(stop)] = stop
         try:
             if self.cancelled:
-                bound.stop[0] = 1
+                stop[0] = 1
             yield
         finally:
-            del self._stops[id(bound)]
+            del self._stops[id(stop)]
 
-    def _compiled(self, launch: Launch, stage: Stage, results: Iterable[int], eager: bool) -> StageRun | None:
+    def _compiled(
+        self, launch: Launch, stage: Stage, results: Iterable[int], eager: bool, borrow: bool
+    ) -> StageRun | None:
         """The run on compiled code; None where the reference machine must do it or does it sooner."""
         ready = self.prepared(launch, stage.lanes, results, stage.choices, eager)
         if ready is None:
             return None
-        from isakit.graphics.compiled_stage import run_stage
-        from isakit.machine.tesla.compiled.launch.worker_context import Bound
+        from isakit.graphics.compiled_stage import StageLaunch, keep, kept, run_stage, stage_key
 
-        bound = Bound(ready[0], no_memory())
-        with self.running(bound):
-            return run_stage(bound, ready[1], stage, self.watchdog)
+        launch, kernel = ready
+        room = 1 << (stage.warps - 1).bit_length() if borrow else stage.warps
+        key = stage_key(launch, kernel, stage, room) if borrow else None
+        s = kept(key, lambda: StageLaunch(launch, kernel, stage, no_memory(), room))
+        s.begin(launch, stage)
+        s.bound.stop[0] = 0
+        with self.running(s.bound.stop):
+            done = run_stage(s, self.watchdog)
+        if borrow:
+            keep(key, s)
+        return done
 
 
 @lru_cache(maxsize=1)

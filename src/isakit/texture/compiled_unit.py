@@ -311,23 +311,27 @@ def _function(module: LlvmModule, head: list[str], lines: list[str], f: IrFuncti
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
-_made: dict[tuple[Question, Host], LoadedCode | None] = {}
+_made: dict[tuple[Question, Host], tuple[LoadedCode | None, int]] = {}
+"""Loaded code and the address of its function, 0 without code."""
 _lock = threading.Lock()
 
 
 def function_of(q: Question, target: Host) -> int:
     """The address of the function of a question; 0 where only the array code answers."""
+    key = q, target
+    found = _made.get(key)
+    if found is not None:
+        return found[1]
     with using_llvm, _lock:
-        key = q, target
         if key not in _made:
             try:
                 text = text_of(q, target)
             except (NotModelled, NotImplementedError):
-                _made[key] = None
+                _made[key] = None, 0
             else:
-                _made[key] = LoadedCode(object_code(text, target), target)
-        loaded = _made[key]
-        return 0 if loaded is None else loaded.address("answer")
+                loaded = LoadedCode(object_code(text, target), target)
+                _made[key] = loaded, loaded.address("answer")
+        return _made[key][1]
 
 
 class Answerer:

@@ -222,6 +222,11 @@ class Texture:
         return step * (rows - 1) + tight
 
     # --- what the texture unit asks -----------------------------------------------------------------------------------
+    @property
+    def over_memory(self) -> bool:
+        """Whether it lies in memory that may change between launches."""
+        return self._source is not None
+
     def refresh(self) -> None:
         """Take up what the memory behind the texture holds now."""
         if self._source is not None:

@@ -279,10 +279,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_runner.cache_clear)
 
 
-def interruptible(work: Callable[[], T], stop: Array) -> T:
-    """Do some work while the main thread stays free for an interrupt, which sets `stop`."""
+def interruptible(work: Callable[[], T], stop: Array, brief: bool = False) -> T:
+    """Do some work while the main thread stays free for an interrupt, which sets `stop`.
+
+    `brief`: it is over so soon that an interrupt can wait, and the main thread does it.
+    """
     if threading.current_thread() is not threading.main_thread():
         return work()
+    if brief:
+        with deferred():
+            return work()
     future: Future[T] | None = None
     try:
         with deferred():  # see `submitted`

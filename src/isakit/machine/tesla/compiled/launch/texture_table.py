@@ -17,12 +17,15 @@ from isakit.texture.sampler_state import Sampler
 class TextureTable:
     """`addresses`: u64 per unit of the code, of two words: a function and the record it gets; 0 where there is none.
 
-    `complete` tells whether all of `samples` are answered. Texels are those of the time when it is made.
+    `complete` tells whether all of `samples` are answered. Texels are those of the time when it is made; `changes`
+    tells whether they may be others at the next launch. It keeps the textures and samplers that it was made of.
     """
 
     def __init__(self, launch: Launch, samples: Sequence[Sample], target: Host) -> None:
         self.addresses: Array = np.zeros(len(launch.code.units) + 2, np.uint64)
         self.complete = True
+        self._units = launch.textures, launch.samplers
+        self.changes = any(t.over_memory for t in launch.textures.values())
         self._records: dict[tuple[int, int], Descriptor] = {}
         self._entries: Array = np.zeros((max(1, len(samples)), 2), np.uint64)
         for texture in {s.texture for s in samples} & launch.textures.keys():
