@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import Field, fields
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -23,18 +23,29 @@ class Settings:
     """
 
     def __post_init__(self) -> None:
-        for name, allowed, wanted in _checks(type(self)):
-            value = getattr(self, name)
-            if not allowed(value):
-                raise LaunchError(f"{name} is {wanted}, not {value!r}")
+        for check in _checks(type(self)):
+            value = getattr(self, check.field)
+            if value is not check.passed:
+                if not check.allowed(value):
+                    raise LaunchError(f"{check.field} is {check.wanted}, not {value!r}")
+                check.passed = value
+
+
+class _FieldCheck:
+    """The test of a field: `allowed`, and `wanted` in words. `passed`: a value that is known to pass."""
+
+    def __init__(self, field: Field[Any], test: tuple[Callable[[Any], bool], str]) -> None:
+        self.field = field.name
+        self.allowed, self.wanted = test
+        self.passed: Any = self  # no value
 
 
 @cache
-def _checks(cls: type[Any]) -> list[tuple[str, Callable[[Any], bool], str]]:
-    """Return (field, test, what the field is) of the fields that can be checked."""
+def _checks(cls: type[Any]) -> list[_FieldCheck]:
+    """Return the tests of the fields that can be checked."""
     hints = get_type_hints(cls, include_extras=True)
-    found = [(f.name, _check(hints[f.name])) for f in fields(cls)]
-    return [(name, *check) for name, check in found if check is not None]
+    found = [(f, _check(hints[f.name])) for f in fields(cls)]
+    return [_FieldCheck(f, check) for f, check in found if check is not None]
 
 
 def _check(hint: Any) -> tuple[Callable[[Any], bool], str] | None:

@@ -143,6 +143,7 @@ class WatchedPipeline(Pipeline):
             return ()
         t = self.targets[0]
         x, y = self._place
+        t.load((x, y, x + 1, y + 1))
         form = t.color_format
         bits = form.decoded(t.pixels[y, x].reshape(1, -1))[0, sorted("rgba".index(c) for c in form.order if c != "x")]
         return tuple(float(v) for v in (bits if form.integer else bits.view(np.float32)))

@@ -86,9 +86,10 @@ def inputs_function(q: InputQuestion, target: Host, pixels: int | None = None) -
 
 def put_columns(job: JobSlots, slots: Sequence[Name], corners: Corners) -> None:
     """Fill the slots of a job that are columns of primitives."""
-    for name in slots:
-        if isinstance(name, tuple):
-            job.put(name, corners.column(name))
+    columns = [name for name in slots if isinstance(name, tuple)]
+    corners.make_planes(columns)
+    for name in columns:
+        job.put(name, corners.column(name))
 
 
 __all__ = ["InputQuestion", "inputs_function", "put_columns"]

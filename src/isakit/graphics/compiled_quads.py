@@ -163,6 +163,8 @@ _pixels: dict[tuple[Any, Host], int] = {}
 _lock = threading.Lock()
 MAKING = 1 << 17
 """Pixels from which on it pays to make a function; one that is on disk is used at once."""
+LEAST = 1 << 8
+"""Pixels that a draw counts for at least: array code takes about as long for fewer."""
 KIND = "pixels"
 
 
@@ -190,6 +192,10 @@ def function_of(
     come for too few pixels, it is None. `pixels`: of the draw; None makes it in any case.
     """
     key = question, target
+    found = _made.get(key)
+    if found is not None:
+        return found
+    pixels = None if pixels is None else max(pixels, LEAST)
     with _lock:
         if key in _made:
             return _made[key]

@@ -15,6 +15,7 @@ from isakit.errors import LaunchError
 from isakit.graphics.color_formats import NAMED, ColorFormat
 from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
 from isakit.graphics.merge_rules import DEPTH_MAX, ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
+from isakit.graphics.raster import Bounds
 
 
 class RenderTarget:
@@ -27,6 +28,9 @@ class RenderTarget:
             form = NAMED[form]
         self.color_format = form
         self.pixels: Array = np.zeros((height, width, form.stored), form.dtype) if pixels is None else pixels
+
+    def load(self, box: Bounds) -> None:
+        """Get ready to be drawn to in a rectangle, pixels from and below; here the pixels are always there."""
 
     @property
     def format(self) -> str:
@@ -56,6 +60,9 @@ class DepthBuffer:
         self.format: DepthFormat = form
         self.depth: Array = np.zeros((height, width), np.float32 if form == "d32f" else np.int64)
         self.stencil: Array = np.zeros((height, width), np.uint8)
+
+    def load(self, box: Bounds) -> None:
+        """Get ready to be drawn to in a rectangle, pixels from and below; here they are always there."""
 
     def encoded(self, z: Array) -> Array:
         """Depth 0 to 1 (f32) as it is stored and compared."""

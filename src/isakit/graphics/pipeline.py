@@ -291,7 +291,19 @@ class Pipeline(Framebuffer):
                 stats.triangles += drawn.triangles
                 stats.quads += len(quads)
                 if len(quads):
+                    self._load(quads, state)
                     self._shade(fragment, drawn.corners, quads, state, view, bound, stats)
+
+    def _load(self, quads: Quads, state: DrawState) -> None:
+        """Let the targets get ready for pixels."""
+        m = state.multisampling
+        across, down = (1, 1) if m is None else (m.across, m.down)
+        x0, x1, y0, y1 = (int(n) for n in (quads.x.min(), quads.x.max(), quads.y.min(), quads.y.max()))
+        box = x0 * across, y0 * down, (x1 + 2) * across, (y1 + 2) * down
+        for target in self.targets:
+            target.load(box)
+        if self.depth_buffer is not None and (state.depth is not None or state.stencil is not None):
+            self.depth_buffer.load(box)
 
     def _triangles(self) -> Callable[..., Quads] | None:
         """What rasterizes triangles, where that is compiled."""

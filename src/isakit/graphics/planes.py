@@ -6,7 +6,7 @@ w, as the programs expect. `Interpolation` has the rule; `compiled_inputs` makes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -82,9 +82,9 @@ class Planes:
         self._to_y = -bx / area, ax / area
 
     def of(self, corners: Array) -> tuple[Array, Array, Array]:
-        """(value at the first corner, change per x, change per y) of values [n, 3]."""
-        a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-        return corners[:, 0], a * self._to_x[0] + b * self._to_x[1], a * self._to_y[0] + b * self._to_y[1]
+        """(value at the first corner, change per x, change per y) of values [..., n, 3]."""
+        a, b = corners[..., 1] - corners[..., 0], corners[..., 2] - corners[..., 0]
+        return corners[..., 0], a * self._to_x[0] + b * self._to_x[1], a * self._to_y[0] + b * self._to_y[1]
 
 
 class LinePlanes:
@@ -98,9 +98,9 @@ class LinePlanes:
         self._step = delta / np.where(squared == 0, np.inf, squared)[:, None]
 
     def of(self, corners: Array) -> tuple[Array, Array, Array]:
-        """(value at the first corner, change per x, change per y) of values [n, 2]."""
-        a = corners[:, 1] - corners[:, 0]
-        return corners[:, 0], a * self._step[:, 0], a * self._step[:, 1]
+        """(value at the first corner, change per x, change per y) of values [..., n, 2]."""
+        a = corners[..., 1] - corners[..., 0]
+        return corners[..., 0], a * self._step[:, 0], a * self._step[:, 1]
 
 
 Column = tuple[Any, ...]
@@ -145,6 +145,17 @@ class Corners:
                 self._make(name)
             found = self._columns[name]
         return found
+
+    def make_planes(self, names: Iterable[Column]) -> None:
+        """Make those of the columns that are planes, all of them together."""
+        missing = list(dict.fromkeys(n[1] for n in names if n[0] == "plane" and n not in self._columns))
+        if missing and self.planes is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                made = self.planes.of(np.stack([self._at_corners(what) for what in missing]))
+            parts = [np.ascontiguousarray(part) for part in made]
+            for j, what in enumerate(missing):
+                for k, part in enumerate(parts):
+                    self._columns["plane", what, k] = part[j]
 
     def _make(self, name: Column) -> None:
         kind, *which = name

@@ -188,6 +188,7 @@ def unpack(kind: str, words: Sequence[int]) -> dict[str, int]:
 
 
 @lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)
 def not_modelled(tic: tuple[int, ...], tsc: tuple[int, ...]) -> tuple[str, ...]:
     """Return what a texture and a sampler ask for together that the texture unit does not do, in words.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -181,6 +182,8 @@ def _named() -> dict[str, Format]:
 
 
 FORMATS = _named()
+TABLED = 16
+"""Bits of the components that are looked up in a table."""
 
 
 def format_named(name: str) -> Format:
@@ -257,20 +260,43 @@ def decode(
         One u32 array per component the layout has.
     """
     made = form.layout
-    wide = np.zeros((len(texels), 16), np.uint8)
-    wide[:, : texels.shape[1]] = texels
-    quarters = wide.view(np.uint32).astype(np.uint64)
-    halves = [quarters[:, k] | (quarters[:, k + 1] << np.uint64(32) if k < 3 else 0) for k in range(4)]
+    alpha = form.sources[3] if srgb_of == "results" and form.sources[3] not in form.sources[:3] else -1
     out: list[Array] = []
-    for (low, n), kind in zip(made.components, form.types, strict=False):
-        raw = (halves[low // 32] >> np.uint64(low % 32)) & np.uint64((1 << n) - 1)
-        out.append(_number(raw, n, kind) if made.kind != "e5" else raw)
+    for k, ((low, n), kind) in enumerate(zip(made.components, form.types, strict=False)):
+        raw, linear = _raw(texels, low, n), srgb and k < 3 and k + RED != alpha
+        if made.kind == "e5":
+            out.append(raw)
+        elif n <= TABLED:
+            out.append(_table(n, kind, linear, srgb_bits)[raw])
+        else:
+            bits = _number(raw, n, kind)
+            out.append(linear_from_srgb(bits, srgb_bits) if linear else bits)
     if made.kind == "e5":
-        scale = (quarters[:, 0] >> np.uint64(27)).astype(np.int64) - 15 - 9
+        scale = _raw(texels, 27, 5).astype(np.int64) - 15 - 9
         out = [np.ldexp(m.astype(np.float64), scale).astype(np.float32).view(np.uint32) for m in out]
-    if srgb:
-        alpha = form.sources[3] if srgb_of == "results" and form.sources[3] not in form.sources[:3] else -1
-        colors = [k for k in range(min(3, len(out))) if k + RED != alpha]
-        for k in colors:
-            out[k] = linear_from_srgb(out[k], srgb_bits)
+        if srgb:
+            out = [linear_from_srgb(m, srgb_bits) if k + RED != alpha else m for k, m in enumerate(out)]
     return out
+
+
+def _raw(texels: Array, low: int, n: int) -> Array:
+    """Return `n` bits of each texel, from bit `low` on."""
+    count = texels.shape[1]
+    texels = np.ascontiguousarray(texels)
+    if n in (8, 16, 32) and not low % n and not count % (n // 8):
+        return texels.view(f"u{n // 8}")[:, low // n]
+    if count in (1, 2, 4, 8) and low + n <= 8 * count:
+        words = texels.view(f"u{count}")[:, 0]
+        return words >> words.dtype.type(low) & words.dtype.type((1 << n) - 1)
+    wide = np.zeros((len(texels), 16), np.uint8)
+    wide[:, :count] = texels
+    quarters = wide.view(np.uint32).astype(np.uint64)
+    first = quarters[:, low // 32] | (quarters[:, low // 32 + 1] << np.uint64(32) if low < 96 else 0)
+    return (first >> np.uint64(low % 32)) & np.uint64((1 << n) - 1)
+
+
+@lru_cache(maxsize=64)
+def _table(n: int, kind: int, linear: bool, srgb_bits: int | None) -> Array:
+    """Return the register bits of every number of a component of `n` bits."""
+    bits = _number(np.arange(1 << n, dtype=np.uint64), n, kind)
+    return linear_from_srgb(bits, srgb_bits) if linear else bits

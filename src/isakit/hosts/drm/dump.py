@@ -41,6 +41,8 @@ class Dump:
         target = color_image(engine, 0)
         if target is not None:
             opened = OpenColor(target, 0)
+            opened.begin()
+            opened.load()
             self._picture(f"draw-{number}-target-0.png", lambda: shown(opened.target)[::-1])
 
     def _text(self, name: str, text: str) -> None:

@@ -148,7 +148,10 @@ class Replay:
         image = None if engine is None else color_image(engine, target)
         if image is None:
             raise HostError(f"no image is bound as render target {target}")
-        return shown(OpenColor(image, 0).target).copy()
+        opened = OpenColor(image, 0)
+        opened.begin()
+        opened.load()
+        return shown(opened.target).copy()
 
 
 __all__ = ["BASE", "Replay", "ReplayedDraw"]

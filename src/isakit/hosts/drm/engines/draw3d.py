@@ -17,13 +17,18 @@ from isakit.graphics.assembly import Attribute, Input
 from isakit.graphics.draw_state import DrawState, DrawStats
 from isakit.graphics.merge import RenderTarget
 from isakit.graphics.pipeline import Pipeline
-from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.texture_bindings import Bound
 from isakit.hosts.drm.engine import signed
 from isakit.hosts.drm.engines import images
 from isakit.hosts.drm.engines.draw_state3d import ResultMap, State3D
-from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenDepth, color_image, depth_image
+from isakit.hosts.drm.engines.framebuffer import (
+    ColorImage,
+    DepthImage,
+    OpenColor,
+    OpenDepth,
+    OpenImages,
+)
 from isakit.hosts.drm.engines.programs import Programs
 from isakit.hosts.drm.engines.stream_output import StreamOutput
 from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, AttributeFormat, Inline, constant, from_memory
@@ -36,7 +41,6 @@ CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 LEAST_LOCAL = 1 << 10
-SHADE_FLAT = 0x1D00
 G80 = 0x5097
 """The class of the first chip's 3D engine."""
 
@@ -97,6 +101,7 @@ class Drawing:
         self.engine = engine
         self.programs = Programs(engine.memory, engine.chip)
         self.images = images.Images(engine.memory, engine.chip.class_3d == G80)
+        self.opened = OpenImages()
         self.pipeline: Pipeline = self.use(Pipeline)
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
@@ -195,38 +200,10 @@ class Drawing:
         self._place_results(shader, e.geometry_map)
         return shader
 
-    def _fragment(self, result: ResultMap, targets: int) -> FragmentShader:
+    def _fragment(self, targets: int) -> FragmentShader:
         e = self.engine
         shader: FragmentShader = self._program("fragment", FragmentShader)
-        control = e.get("FP_INTERPOLANT_CTRL")
-        count, offset, nonflat = control.COUNT, control.OFFSET, control.COUNT_NONFLAT
-        inputs: list[FragmentInput] = [PositionInput(c) for k, c in enumerate("xyzw") if control.UMASK >> k & 1]  # type: ignore[arg-type]
-        colors = e.get("SEMANTIC_COLOR")
-        front, back, colored = colors.FFC0_ID, colors.BFC0_ID, colors.COLR_NR
-        two_sided = e.on("VERTEX_TWO_SIDE_ENABLE") and front != back
-        sprites = e.on("POINT_SPRITE_ENABLE")
-        # Inputs that the program interpolates without perspective keep doing so (inferred).
-        flat_colors = e.get("SHADE_MODEL") == SHADE_FLAT
-        primitive = e.get("SEMANTIC_PRIM_ID").PRIM_ID if not e.on("GP_ENABLE") else 0
-        for k in range(count):
-            slot = offset + k
-            if primitive and slot == primitive:
-                inputs.append(PrimitiveInput())
-                continue
-            linear = e.get("NOPERSPECTIVE_BITMAP", slot >> 5 & 3) >> (slot & 31) & 1
-            mode: Any = "flat" if k >= nonflat else "linear" if linear else "perspective"
-            if flat_colors and mode == "perspective" and front <= slot < front + colored:
-                mode = "constant"
-            other = result.word(back + slot - front) if two_sided and front <= slot < front + colored else None
-            varying = VaryingInput(result.word(slot), mode, other)
-            replaced = e.get("POINT_COORD_REPLACE_MAP", slot >> 3 & 15) >> 4 * (slot & 7) & 15 if sprites else 0
-            if replaced in (1, 2):
-                inputs.append(PointInput("s" if replaced == 1 else "t", varying))
-            elif replaced in (3, 4):
-                inputs.append(PointInput("zero" if replaced == 3 else "one", varying))
-            else:
-                inputs.append(varying)
-        shader.inputs = inputs
+        shader.inputs = e.fragment_inputs
         results = e.get("FP_CONTROL")
         several = bool(results.MULTIPLE_RESULTS)
         colors_of = [tuple(range(4 * k, 4 * k + 4)) for k in range(targets)]
@@ -299,9 +276,8 @@ class Drawing:
         attributes: list[int] = []
         vertex = self._vertex(attributes, batch)
         geometry = self._geometry()
-        result = e.last_map
-        colors, depth = self._images()
-        fragment = self._fragment(result, len(colors))
+        colors, depth = e.color_images, e.depth_target
+        fragment = self._fragment(len(colors))
         if None in colors and state.color_masks is not None:
             bound = [c is not None for c in colors] + [True] * (len(state.color_masks) - len(colors))
             masks = tuple(m if b else (False,) * 4 for m, b in zip(state.color_masks, bound, strict=True))
@@ -333,7 +309,7 @@ class Drawing:
         textures = self._textures(stages)
         self._texturing()
         self._size(colors, depth)
-        opened = _Layers(self.pipeline, colors, depth, state)
+        opened = _Layers(self.pipeline, self.opened, colors, depth, state)
         base = 0 if state.layer_word is not None else e.get("LAYER").IDX
         opened.select(base)
         stats = self.pipeline.draw(
@@ -351,13 +327,7 @@ class Drawing:
         if self.pipeline.texturing.seamless != seamless:
             self.pipeline.texturing = replace(self.pipeline.texturing, seamless=seamless)
 
-    def _images(self) -> tuple[list[ColorImage | None], DepthImage | None]:
-        e = self.engine
-        control = e.get("RT_CONTROL")
-        colors = [color_image(e, getattr(control, f"MAP{k}")) for k in range(min(8, control.COUNT))]
-        return colors, depth_image(e)
-
-    def _size(self, colors: list[ColorImage | None], depth: DepthImage | None) -> None:
+    def _size(self, colors: tuple[ColorImage | None, ...], depth: DepthImage | None) -> None:
         sizes = [(c.width, c.height) for c in colors if c is not None]
         if depth is not None:
             sizes.append((depth.width, depth.height))
@@ -397,9 +367,14 @@ class _Layers:
     """The layers of the targets a draw writes to: opened when they are drawn, written back at its end."""
 
     def __init__(
-        self, pipeline: Pipeline, colors: list[ColorImage | None], depth: DepthImage | None, state: DrawState
+        self,
+        pipeline: Pipeline,
+        opened: OpenImages,
+        colors: tuple[ColorImage | None, ...],
+        depth: DepthImage | None,
+        state: DrawState,
     ) -> None:
-        self.pipeline, self.colors, self.depth = pipeline, colors, depth
+        self.pipeline, self.opened, self.colors, self.depth = pipeline, opened, colors, depth
         self._open: dict[int, tuple[list[OpenColor | None], OpenDepth | None]] = {}
         self._uses_depth = state.depth is not None or state.stencil is not None
 
@@ -407,8 +382,8 @@ class _Layers:
         """Make a layer the pipeline's targets."""
         found = self._open.get(layer)
         if found is None:
-            colors = [None if c is None else OpenColor(c, layer) for c in self.colors]
-            depth = OpenDepth(self.depth, layer) if self.depth is not None else None
+            colors = [None if c is None else self.opened.open_color(c, layer) for c in self.colors]
+            depth = self.opened.open_depth(self.depth, layer) if self.depth is not None else None
             found = self._open[layer] = colors, depth
         nothing = RenderTarget("r8", 0, 0)  # nothing is written to it
         self.pipeline.targets = [nothing if c is None else c.target for c in found[0]]
@@ -416,9 +391,12 @@ class _Layers:
 
     def close(self) -> None:
         """Write everything back."""
-        for colors, depth in self._open.values():
-            for c in colors:
-                if c is not None:
-                    c.close()
-            if depth is not None and self._uses_depth:
-                depth.close()
+        for layer, (colors, depth) in self._open.items():
+            for image, c in zip(self.colors, colors, strict=True):
+                if c is not None and image is not None:
+                    c.store()
+                    self.opened.keep(image, layer, c)
+            if depth is not None and self.depth is not None:
+                if self._uses_depth:
+                    depth.store()
+                self.opened.keep(self.depth, layer, depth)

@@ -6,6 +6,7 @@ Source: rnndb nv50_3d; [graphics] 3; what the driver writes for each state ([nv5
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from isakit.graphics.draw_state import (
     Blend,
@@ -17,9 +18,11 @@ from isakit.graphics.draw_state import (
     Stencil,
     Viewport,
 )
+from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Engine, derived, number, signed
+from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, color_image, depth_image
 from isakit.hosts.drm.engines.shared import ConstantBuffers
 from isakit.hosts.drm.engines.vertex_input import Current
 from isakit.hosts.drm.memory import VideoMemory
@@ -33,6 +36,7 @@ LOGIC = (
 )  # fmt: skip
 POLYGON_MODES = {0x1B00: "point", 0x1B01: "line", 0x1B02: "fill"}
 VIEWPORTS = 16
+SHADE_FLAT = 0x1D00
 COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES", "GP_PRIMITIVES_OUT",
             "TRANSFORM_FEEDBACK", "GENERATED_PRIMITIVES", "RAST_PRIMITIVES_PRECLIP", "RAST_PRIMITIVES_POSTCLIP",
             "FP_PIXELS")  # fmt: skip
@@ -167,9 +171,14 @@ class State3D(Engine):
         words = [self.get("COLOR_MASK", 0 if common else i) for i in range(TARGETS)]
         return tuple((bool(w.R), bool(w.G), bool(w.B), bool(w.A)) for w in words)
 
-    @derived("VIEWPORT_*", "DEPTH_RANGE_*")
+    @property
+    def used_viewports(self) -> int:
+        """Viewports that there are: one where no program chooses."""
+        return VIEWPORTS if self.on("GP_VIEWPORT_ID_ENABLE") and self.on("GP_ENABLE") else 1
+
+    @derived("VIEWPORT_*", "DEPTH_RANGE_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
     def viewports(self) -> tuple[Viewport, ...]:
-        """All sixteen."""
+        """Return those that are used."""
 
         def three(name: str, i: int) -> tuple[float, float, float]:
             x, y, z = (self.number(f"VIEWPORT_{name}_{c}", i) for c in "XYZ")
@@ -181,7 +190,7 @@ class State3D(Engine):
                 three("TRANSLATE", i),
                 (self.number("DEPTH_RANGE_NEAR", i), self.number("DEPTH_RANGE_FAR", i)),
             )
-            for i in range(VIEWPORTS)
+            for i in range(self.used_viewports)
         )
 
     @property
@@ -198,11 +207,11 @@ class State3D(Engine):
         h, v = self.get("SCISSOR_HORIZ", i), self.get("SCISSOR_VERT", i)
         return max(x0, h.MIN), min(x1, h.MAX), max(y0, v.MIN), min(y1, v.MAX)
 
-    @derived("SCISSOR_*", "SCREEN_SCISSOR_*")
+    @derived("SCISSOR_*", "SCREEN_SCISSOR_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
     def scissors(self) -> tuple[Rectangle, ...]:
-        """One per viewport, cut to the screen scissor. The driver leaves all of them enabled."""
+        """Return one per viewport, cut to the screen scissor. The driver leaves all of them enabled."""
         out: list[Rectangle] = []
-        for i in range(VIEWPORTS):
+        for i in range(self.used_viewports):
             x0, x1, y0, y1 = self.scissor(i)
             out.append((x0, y0, max(0, x1 - x0), max(0, y1 - y0)))
         return tuple(out)
@@ -275,6 +284,53 @@ class State3D(Engine):
     def last_map(self) -> ResultMap:
         """The map of the last stage before rasterization."""
         return self.geometry_map if self.on("GP_ENABLE") else self.vertex_map
+
+    @derived(
+        "FP_INTERPOLANT_CTRL", "SEMANTIC_*", "VERTEX_TWO_SIDE_ENABLE", "POINT_SPRITE_ENABLE", "SHADE_MODEL",
+        "NOPERSPECTIVE_BITMAP", "POINT_COORD_REPLACE_MAP", "GP_ENABLE", "VP_RESULT_MAP*", "GP_RESULT_MAP",
+        "GP_RESULT_MAP_SIZE",
+    )  # fmt: skip
+    def fragment_inputs(self) -> list[FragmentInput]:
+        """Return what each word of v[] holds in fragment programs."""
+        result, control = self.last_map, self.get("FP_INTERPOLANT_CTRL")
+        inputs: list[FragmentInput] = [PositionInput(c) for k, c in enumerate("xyzw") if control.UMASK >> k & 1]  # type: ignore[arg-type]
+        colors = self.get("SEMANTIC_COLOR")
+        front, back, colored = colors.FFC0_ID, colors.BFC0_ID, colors.COLR_NR
+        two_sided = self.on("VERTEX_TWO_SIDE_ENABLE") and front != back
+        sprites = self.on("POINT_SPRITE_ENABLE")
+        # Inputs that the program interpolates without perspective keep doing so (inferred).
+        flat_colors = self.get("SHADE_MODEL") == SHADE_FLAT
+        primitive = self.get("SEMANTIC_PRIM_ID").PRIM_ID if not self.on("GP_ENABLE") else 0
+        for k in range(control.COUNT):
+            slot = control.OFFSET + k
+            if primitive and slot == primitive:
+                inputs.append(PrimitiveInput())
+                continue
+            linear = self.get("NOPERSPECTIVE_BITMAP", slot >> 5 & 3) >> (slot & 31) & 1
+            mode: Any = "flat" if k >= control.COUNT_NONFLAT else "linear" if linear else "perspective"
+            if flat_colors and mode == "perspective" and front <= slot < front + colored:
+                mode = "constant"
+            other = result.word(back + slot - front) if two_sided and front <= slot < front + colored else None
+            varying = VaryingInput(result.word(slot), mode, other)
+            replaced = self.get("POINT_COORD_REPLACE_MAP", slot >> 3 & 15) >> 4 * (slot & 7) & 15 if sprites else 0
+            if replaced in (1, 2):
+                inputs.append(PointInput("s" if replaced == 1 else "t", varying))
+            elif replaced in (3, 4):
+                inputs.append(PointInput("zero" if replaced == 3 else "one", varying))
+            else:
+                inputs.append(varying)
+        return inputs
+
+    @derived("RT_*")
+    def color_images(self) -> tuple[ColorImage | None, ...]:
+        """Return the colour targets, None where nothing is bound. Raises NotModelled."""
+        control = self.get("RT_CONTROL")
+        return tuple(color_image(self, getattr(control, f"MAP{k}")) for k in range(min(8, control.COUNT)))
+
+    @derived("ZETA_*")
+    def depth_target(self) -> DepthImage | None:
+        """Return the depth target, None if there is none. Raises NotModelled."""
+        return depth_image(self)
 
     def _clip_distances(self, result: ResultMap) -> tuple[ClipDistance, ...]:
         enabled, modes = self.get("CLIP_DISTANCE_ENABLE"), self.get("CLIP_DISTANCE_MODE")

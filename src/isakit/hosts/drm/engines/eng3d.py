@@ -17,7 +17,7 @@ from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import action, number
 from isakit.hosts.drm.engines.draw3d import Batch, Drawing
 from isakit.hosts.drm.engines.draw_state3d import COUNTERS, State3D
-from isakit.hosts.drm.engines.framebuffer import OpenColor, OpenDepth, color_image, depth_image
+from isakit.hosts.drm.engines.framebuffer import color_image, depth_image
 from isakit.hosts.drm.engines.shared import bind, halves
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
@@ -209,8 +209,9 @@ class Engine3D(State3D):
         self.drawing.before_clear()
         image = color_image(self, i) if any(components) and i < 8 else None
         if image is not None:
-            opened = OpenColor(image, layer)
+            opened = self.drawing.opened.open_color(image, layer)
             x0, x1, y0, y1 = self._clear_rectangle(image.width, image.height)
+            opened.load((x0, y0, x1, y1))
             bits = np.array([[self.get("CLEAR_COLOR", k) for k in range(4)]], np.uint32)
             value = image.form.encoded(bits)[0]
             mask = image.form.mask(components)
@@ -219,11 +220,13 @@ class Engine3D(State3D):
                 part[...] = (part & ~mask) | (value & mask)
             else:
                 part[..., mask] = value[mask]
-            opened.close()
+            opened.store()
+            self.drawing.opened.keep(image, layer, opened)
         depth = depth_image(self) if word.Z or word.S else None
         if depth is not None:
-            z = OpenDepth(depth, layer)
+            z = self.drawing.opened.open_depth(depth, layer)
             x0, x1, y0, y1 = self._clear_rectangle(depth.width, depth.height)
+            z.load((x0, y0, x1, y1))
             if word.Z:
                 value = np.array([self.number("CLEAR_DEPTH")], np.float32)
                 z.buffer.depth[y0:y1, x0:x1] = z.buffer.encoded(value)[0]
@@ -233,7 +236,8 @@ class Engine3D(State3D):
                     keep = ~self.get("STENCIL_FRONT_MASK") & 0xFF
                 part = z.buffer.stencil[y0:y1, x0:x1]
                 part[...] = (part & keep) | (self.get("CLEAR_STENCIL") & 0xFF & ~keep)
-            z.close()
+            z.store()
+            self.drawing.opened.keep(depth, layer, z)
 
     # --- drawing ------------------------------------------------------------------------------------------------------
     @action("VERTEX_BEGIN_GL")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,14 @@ from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.graphics.color_formats import ColorFormat, by_code
 from isakit.graphics.merge import DepthBuffer, DepthFormat, RenderTarget
+from isakit.graphics.raster import Bounds
 from isakit.hosts.drm.engine import Engine
-from isakit.hosts.drm.surface import Surface
+from isakit.hosts.drm.surface import BLOCK_BYTES, BLOCK_ROWS, Surface
 
 LARGEST = 8192
+KEPT = 16
+LARGEST_KEPT = 1 << 24
+"""Targets whose memory is kept from one draw to the next, and the bytes of the largest one."""
 
 
 @dataclass(frozen=True)
@@ -106,48 +111,161 @@ def _not_empty(width: int, height: int) -> None:
         raise NotModelled(f"a target of {width} x {height} pixels")
 
 
-class OpenColor:
-    """A layer of a colour target that is being drawn to: linear pixels, written back by `close`."""
+class OpenImage:
+    """A layer of a target that is being drawn to: `raw`, its rows, of which `load` brings what is drawn to.
+
+    Rectangles are (x0, y0, x1, y1) in pixels of `nbytes` bytes, the last ones exclusive.
+    """
+
+    def __init__(self, surface: Surface, width: int, height: int, nbytes: int) -> None:
+        self.surface, self.width, self.height, self.nbytes = surface, width, height, nbytes
+        self.raw: Array = np.zeros(surface.shape, np.uint8)
+        self._loaded: Bounds | None = None
+        self._view = self.raw
+
+    def begin(self) -> None:
+        """Begin a draw: nothing of the image is loaded. Raises GpuFault."""
+        self._view, self._loaded = self.surface.view(), None
+
+    def forget(self) -> None:
+        """End a draw: nothing of the image is loaded any more."""
+        self._loaded = None
+
+    def load(self, box: Bounds | None = None) -> None:
+        """Bring a rectangle, or everything, up to date with the card's memory, unless that has been done."""
+        x0, y0, x1, y1 = box or (0, 0, self.width, self.height)
+        box = max(0, x0), max(0, y0), min(self.width, x1), min(self.height, y1)
+        if box[0] >= box[2] or box[1] >= box[3]:
+            return
+        old = self._loaded
+        if old is not None:
+            if old[0] <= box[0] and old[1] <= box[1] and box[2] <= old[2] and box[3] <= old[3]:
+                return
+            self.store()
+            box = min(old[0], box[0]), min(old[1], box[1]), max(old[2], box[2]), max(old[3], box[3])
+        self._loaded = box
+        mine, theirs = self._parts(box)
+        mine[...] = theirs
+        self._decode(box)
+
+    def store(self) -> None:
+        """Write what has been loaded back to the card's memory."""
+        if self._loaded is not None:
+            self._encode(self._loaded)
+            mine, theirs = self._parts(self._loaded)
+            theirs[...] = mine
+
+    def _parts(self, box: Bounds) -> tuple[Array, Array]:
+        """Return the bytes around a rectangle, here and in the card's memory, in whole blocks where there are some."""
+        s, (x0, y0, x1, y1) = self.surface, box
+        first, last = x0 * self.nbytes, x1 * self.nbytes
+        if s.pitch:
+            return self.raw[y0:y1, first:last], self._view[y0:y1, first:last]
+        high = BLOCK_ROWS << s.block_y
+        down, across = slice(y0 // high, -(-y1 // high)), slice(first // BLOCK_BYTES, -(-last // BLOCK_BYTES))
+        mine = self.raw.reshape(len(self.raw) // high, high, -1, BLOCK_BYTES)
+        return mine[down, :, across], self._view[down, :, across]
+
+    def _decode(self, box: Bounds) -> None:
+        """Make of the bytes of a rectangle what is drawn to."""
+
+    def _encode(self, box: Bounds) -> None:
+        """Put what has been drawn into the bytes of a rectangle."""
+
+
+class OpenColor(OpenImage):
+    """A layer of a colour target; `target` is what is drawn to."""
 
     def __init__(self, image: ColorImage, layer: int) -> None:
-        self.surface = image.layer(layer)
-        self.raw = self.surface.read()
-        n = image.form.nbytes
-        rows = self.raw[: image.height, : image.width * n]
-        if self.raw.shape[1] % n == 0:
-            pixels = self.raw.view(image.form.dtype).reshape(len(self.raw), -1, image.form.stored)
-            pixels = pixels[: image.height, : image.width]
-        else:
-            pixels = np.ascontiguousarray(rows).view(image.form.dtype).reshape(len(rows), -1, image.form.stored)
-        self._apart = not np.shares_memory(pixels, self.raw)
-        self.target = RenderTarget(image.form, image.width, image.height, pixels)
+        form, surface = image.form, image.layer(layer)
+        super().__init__(surface, image.width, image.height, form.nbytes)
+        width = self.raw.shape[1] // form.nbytes * form.nbytes
+        self._apart = width != self.raw.shape[1]
+        # Pixels that do not fill the rows are put together in memory of their own.
+        rows = np.zeros((len(self.raw), width), np.uint8) if self._apart else self.raw
+        pixels = rows.view(form.dtype).reshape(len(rows), -1, form.stored)
+        self._rows = rows
+        self.target = OpenTarget(form, image.width, image.height, pixels[: image.height, : image.width], self)
 
-    def close(self) -> None:
-        """Write the pixels back to the card's memory."""
-        pixels = self.target.pixels
+    def _decode(self, box: Bounds) -> None:
         if self._apart:
-            n = pixels.shape[1] * self.target.color_format.nbytes
-            self.raw[: len(pixels), :n] = np.ascontiguousarray(pixels).view(np.uint8).reshape(len(pixels), -1)
-        self.surface.write(self.raw)
+            self._rows[box[1] : box[3]] = self.raw[box[1] : box[3], : self._rows.shape[1]]
+
+    def _encode(self, box: Bounds) -> None:
+        if self._apart:
+            self.raw[box[1] : box[3], : self._rows.shape[1]] = self._rows[box[1] : box[3]]
 
 
-class OpenDepth:
-    """A layer of the depth target that is being drawn to."""
+class OpenTarget(RenderTarget):
+    """The pixels of a colour target that is being drawn to."""
+
+    def __init__(self, form: ColorFormat, width: int, height: int, pixels: Array, image: OpenImage) -> None:
+        super().__init__(form, width, height, pixels)
+        self._image = image
+
+    def load(self, box: Bounds) -> None:
+        """See `RenderTarget`."""
+        self._image.load(box)
+
+
+class OpenDepth(OpenImage):
+    """A layer of the depth target; `buffer` is what is drawn to."""
 
     def __init__(self, image: DepthImage, layer: int) -> None:
-        self.image, self.surface = image, image.layer(layer)
-        self.raw = self.surface.read()
         form, n = DEPTH_FORMATS[image.code]
-        self.buffer = DepthBuffer(form, 1, 1)
+        super().__init__(image.layer(layer), image.width, image.height, n)
+        self.code = image.code
+        self.buffer = OpenDepthBuffer(form, image.width, image.height, self)
         self._pixels: Array = self.raw[:, : self.raw.shape[1] // n * n].reshape(len(self.raw), -1, n)
-        z, s = unpacked(image.code, self._pixels[: image.height, : image.width])
-        self.buffer.depth, self.buffer.stencil = z, s
 
-    def close(self) -> None:
-        """Write depth and stencil back."""
-        h, w = self.image.height, self.image.width
-        packed(self.image.code, self.buffer.depth, self.buffer.stencil, self._pixels[:h, :w])
-        self.surface.write(self.raw)
+    def _decode(self, box: Bounds) -> None:
+        here = slice(box[1], box[3]), slice(box[0], box[2])
+        self.buffer.depth[here], self.buffer.stencil[here] = unpacked(self.code, self._pixels[here])
+
+    def _encode(self, box: Bounds) -> None:
+        here = slice(box[1], box[3]), slice(box[0], box[2])
+        packed(self.code, self.buffer.depth[here], self.buffer.stencil[here], self._pixels[here])
+
+
+class OpenDepthBuffer(DepthBuffer):
+    """Depth and stencil of a target that is being drawn to."""
+
+    def __init__(self, form: DepthFormat, width: int, height: int, image: OpenImage) -> None:
+        super().__init__(form, width, height)
+        self._image = image
+
+    def load(self, box: Bounds) -> None:
+        """See `DepthBuffer`."""
+        self._image.load(box)
+
+
+class OpenImages:
+    """Targets that are drawn to again and again: their memory here is kept, not what is in it."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[ColorImage | DepthImage, int], OpenImage] = OrderedDict()
+
+    def open_color(self, image: ColorImage, layer: int) -> OpenColor:
+        """Return a layer of a colour target, of which nothing is loaded. Raises GpuFault."""
+        found = self._kept.pop((image, layer), None)
+        opened = found if isinstance(found, OpenColor) else OpenColor(image, layer)
+        opened.begin()
+        return opened
+
+    def open_depth(self, image: DepthImage, layer: int) -> OpenDepth:
+        """Return a layer of the depth target, of which nothing is loaded. Raises GpuFault."""
+        found = self._kept.pop((image, layer), None)
+        opened = found if isinstance(found, OpenDepth) else OpenDepth(image, layer)
+        opened.begin()
+        return opened
+
+    def keep(self, image: ColorImage | DepthImage, layer: int, opened: OpenImage) -> None:
+        """Keep the memory of a target for the next draw. What is in it is that of the card no longer."""
+        opened.forget()
+        if opened.raw.nbytes <= LARGEST_KEPT:
+            self._kept[image, layer] = opened
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
 
 
 def unpacked(code: int, pixels: Array) -> tuple[Array, Array]:

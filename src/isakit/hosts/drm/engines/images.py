@@ -6,6 +6,7 @@ Source: [graphics] 1.1, 1.2; the layout of levels [nv50] "Memory".
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -51,6 +52,44 @@ def level_blocks(rows: int, depth: int, volume: bool) -> tuple[int, int]:
     return y, z
 
 
+@dataclass(frozen=True)
+class ImagePlan:
+    """Where the bytes of a texture are in the card's memory.
+
+    Attributes: `address` and `span`, all bytes from the first to the last; `levels`: for each its offset, bytes of a
+    row, rows, slices and the size of its blocks, none for a texture whose bytes are the span itself; `layers`, which
+    are `stride` bytes apart.
+    """
+
+    address: int
+    span: int
+    levels: tuple[tuple[int, int, int, int, int, int], ...] = ()
+    layers: int = 1
+    stride: int = 0
+
+    def read(self, memory: VideoMemory) -> bytes:
+        """Return the bytes, level after level. Raises GpuFault."""
+        if not self.levels:
+            return memory.view(self.address, self.span, "texture").tobytes()
+        parts: list[Array] = []
+        for at, row_bytes, rows, deep, y, z in self.levels:
+            for layer in range(self.layers):
+                for k in range(deep):
+                    s = Surface(memory, self.address + at + layer * self.stride, row_bytes, rows,
+                                block_y=y, block_z=z, depth=deep, z=k)  # fmt: skip
+                    parts.append(s.read()[:rows, :row_bytes].ravel())
+        return np.concatenate(parts).tobytes()
+
+
+@dataclass
+class KeptTexture:
+    """A decoded texture: what its `span` held when it was decoded, None where that is not in one memory object."""
+
+    plan: ImagePlan
+    content: Array | None
+    texture: Texture
+
+
 class Images:
     """Textures by their TIC words; one is decoded again when its bytes have changed.
 
@@ -61,21 +100,24 @@ class Images:
 
     def __init__(self, memory: VideoMemory, short_headers: bool = False) -> None:
         self.memory, self.short_headers = memory, short_headers
-        self._kept: OrderedDict[tuple[int, ...], tuple[bytes, Texture]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, ...], KeptTexture] = OrderedDict()
 
     def texture(self, words: tuple[int, ...]) -> Texture:
         """Return the texture of a TIC entry. Raises GpuFault, NotModelled."""
         words = self._header(words)
-        data = self._bytes(words)
         found = self._kept.get(words)
-        if found is not None and found[0] == data:
+        plan = self._plan(words) if found is None else found.plan
+        whole = plan.span <= self.memory.room(plan.address)
+        now = self.memory.view(plan.address, plan.span, "texture") if whole else None
+        if found is not None and now is not None and found.content is not None and np.array_equal(now, found.content):
             self._kept.move_to_end(words)
-            return found[1]
-        made = Texture.from_words(words, data)
-        self._kept[words] = data, made
+            return found.texture
+        content = None if now is None else now.copy()  # before it is decoded: what the program writes meanwhile is new
+        self._kept[words] = made = KeptTexture(plan, content, Texture.from_words(words, plan.read(self.memory)))
+        self._kept.move_to_end(words)
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
-        return made
+        return made.texture
 
     def bound(self, tic: tuple[int, ...], tsc: tuple[int, ...], report: Report) -> tuple[Texture, Sampler]:
         """Return the texture and sampler of two entries; what is not modelled of them is counted.
@@ -92,9 +134,10 @@ class Images:
 
     def decoded(self) -> list[Texture]:
         """Return the decoded textures that are kept."""
-        return [t for _, t in self._kept.values()]
+        return [k.texture for k in self._kept.values()]
 
-    def _bytes(self, words: tuple[int, ...]) -> bytes:
+    def _plan(self, words: tuple[int, ...]) -> ImagePlan:
+        """Return where the bytes of a texture are. Raises NotModelled."""
         v = unpack("tic", words)
         address = v["address_high"] << 32 | v["address_low"]
         if v["type"] >= len(TARGETS):
@@ -106,8 +149,7 @@ class Images:
         if v["pitch_layout"] or target == "buffer":
             tight = width * made.nbytes
             pitch = v["pitch"] if v["pitch_layout"] else tight
-            data = self.memory.view(address, pitch * (height - 1) + tight, "texture").tobytes()
-            return data
+            return ImagePlan(address, pitch * (height - 1) + tight)
         depth = max(1, v["depth"])
         layers = depth * (6 if target.startswith("cube") else 1) if target in LAYERED else 1
         levels = v["map_mip_level"] + 1 if target != "rect" else 1
@@ -126,14 +168,7 @@ class Images:
             total += across * (-(-rows // high) * high) * (-(-deep // thick) * thick)
         grain = BLOCK_BYTES * (BLOCK_ROWS << first[0]) << first[1]
         stride = -(-total // grain) * grain
-        parts: list[Array] = []
-        for at, row_bytes, rows, deep, y, z in places:
-            for layer in range(layers):
-                for k in range(deep):
-                    s = Surface(self.memory, address + at + layer * stride, row_bytes, rows,
-                                block_y=y, block_z=z, depth=deep, z=k)  # fmt: skip
-                    parts.append(s.read()[:rows, :row_bytes].ravel())
-        return np.concatenate(parts).tobytes()
+        return ImagePlan(address, stride * (layers - 1) + total, tuple(places), layers, stride)
 
 
 def entry(memory: VideoMemory, table: int, index: int, limit: int, what: str) -> tuple[int, ...]:
