@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 
 from isakit.engine.llvm import host
 from isakit.machine.tesla.analysis import nan_canonicalisation as lazy
-from isakit.machine.tesla.compiled.launch import block_runner as run
+from isakit.machine.tesla.compiled.launch import compiled_launch as run
 from isakit.sem.fp import f32
 from isakit.sem.value import const
 from support.generators import fuzz, nan_fuzz
@@ -84,20 +84,20 @@ def test_registers_are_canonical_where_another_engine_takes_over(monkeypatch: py
     k.inputs[:] = 0xFF812345
     raw: set[Any] = set()
     seen: list[int] = []
-    decide, adopt = lazy.LazyNans._conflicts, run.NativeRun.adopt
+    decide, adopt = lazy.LazyNans._conflicts, run.CompiledLaunch.adopt
 
     def spied(self: lazy.LazyNans) -> Any:
         raw.update(self.raw)
         return decide(self)
 
-    def adopted(self: run.NativeRun, *given: Any) -> Any:
+    def adopted(self: run.CompiledLaunch, *given: Any) -> Any:
         machine = adopt(self, *given)
         seen.extend(int(v) for v in machine.state.files["r"][2])
         return machine
 
     monkeypatch.setenv("ISAKIT_CACHE", "off")
     monkeypatch.setattr(lazy.LazyNans, "_conflicts", spied)
-    monkeypatch.setattr(run.NativeRun, "adopt", adopted)
+    monkeypatch.setattr(run.CompiledLaunch, "adopt", adopted)
     outcome = fuzz.run(k, "llvm", tier="jit", threads=1)
     assert outcome.fault is not None
     assert outcome.fault[0] == "UNMAPPED_ADDRESS"

@@ -232,10 +232,10 @@ def keep_in(folder: str, level: int) -> None:
 
 def in_turns() -> None:
     """Warps are taken off after few instructions, as if they had turned in a loop for long."""
-    from isakit.machine.tesla.compiled.launch import worker_context as context
+    from isakit.machine.tesla.compiled.launch import compiled_kernels
 
     keep_nothing()
-    context.PATIENCE, context.TURN = 24, 9
+    compiled_kernels.PATIENCE, compiled_kernels.TURN = 24, 9
 
 
 def compare_choices(seed: int, ways: list[tuple[str, dict[str, Any]]], drawn: int | None = None) -> list[str]:

@@ -34,9 +34,9 @@ def device_on(engine: str, *args: Any, **options: Any) -> Device:
 
 def without_help(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch that leaves compiled code for the reference machine fails."""
-    from isakit.machine.tesla.compiled.launch.block_runner import NativeRun
+    from isakit.machine.tesla.compiled.launch.compiled_launch import CompiledLaunch
 
     def asked(*given: Any) -> None:
         raise AssertionError("handed over")
 
-    monkeypatch.setattr(NativeRun, "_hand_over", asked)
+    monkeypatch.setattr(CompiledLaunch, "_hand_over", asked)

@@ -6,12 +6,10 @@ import ctypes
 import hashlib
 import os
 import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from isakit.engine.llvm import METADATA, Host, LoadedCode, host, object_code, read_object, write_object
@@ -25,13 +23,9 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram, handlers_of, keys_of, library
 from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
-from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.sem.routine import on_change
-
-if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.launch.block_runner import Shape, Worker
 
 Run = Callable[[int, int, int, int], int]
 """(context, first block, block after the last, how the first begins) -> see `rules.blocks.run_blocks`."""
@@ -41,6 +35,14 @@ _begun: WeakSet[CompiledKernel] = WeakSet()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: [k.start_again() for k in list(_begun)])
 
+PATIENCE = 1 << 28
+"""Spin limit: instructions a warp may run without yielding before it is treated as busy-waiting."""
+TURN = 1 << 16
+"""Instructions after which it lets the others run from then on."""
+SPINNING = 1 << 17
+"""The same as `PATIENCE` in kernels with loops that do nothing but wait (`spin_loops`)."""
+SPINNING_TURN = 1 << 11
+"""The same as `TURN` there: most of what a turn executes is in vain."""
 COMPILE_SECONDS = 0.003
 """What compiling costs per instruction."""
 COMPILER_START = 50
@@ -95,7 +97,6 @@ class CompiledKernel:
         self._seconds = 0.0
         # Blocks of an earlier launch waited for each other; or they may, and the host's help stops no single one.
         self.blocks_wait = self.known.needs_host and bool(self.known.spins)
-        self.idle: deque[Worker] = deque(maxlen=8)
         self._key = self._cache_key(code, entry)
         self._claims: dict[str, object] = {}
         if self.known.has_indirect:  # where such branches go only the interpreter can follow
@@ -138,12 +139,12 @@ class CompiledKernel:
     @property
     def patience(self) -> int:
         """Spin limit: instructions a warp may run without yielding before it counts as waiting for a block."""
-        return min(context.SPINNING, context.PATIENCE) if self.known.spins else context.PATIENCE
+        return min(SPINNING, PATIENCE) if self.known.spins else PATIENCE
 
     @property
     def turn(self) -> int:
         """Instructions after which a warp lets others run where they may wait for each other."""
-        return min(context.SPINNING_TURN, context.TURN) if self.known.spins else context.TURN
+        return min(SPINNING_TURN, TURN) if self.known.spins else TURN
 
     @property
     def reserve(self) -> int:
@@ -161,18 +162,6 @@ class CompiledKernel:
         if self.tier == "interp":
             return self
         return _kernel(self.code, self.entry, self.facts, self.target, "interp")
-
-    def worker(self, shape: Shape) -> Worker | None:
-        """An idle worker of an earlier launch, with the right sizes."""
-        for _ in range(len(self.idle)):
-            try:
-                worker = self.idle.popleft()
-            except IndexError:
-                return None
-            if worker.shape == shape:
-                return worker
-            self.idle.append(worker)
-        return None
 
     def count_run_time(self, how: Executable, seconds: float) -> None:
         """Count the time that blocks have run: a kernel interpreted for long gets compiled in the background.

@@ -24,8 +24,8 @@ from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch.block_runner import NativeRun, Worker
 from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
+from isakit.machine.tesla.compiled.launch.compiled_launch import CompiledLaunch, acquire_worker, release_worker
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Slots, address_of
@@ -215,7 +215,7 @@ class ProbedRun:
         launch = machine.launch
         self.machine, self.kernel = machine, kernel_of(launch, "interp")
         self.current = 0
-        self._native = NativeRun(launch, machine.device, self.kernel, None)
+        self._native = CompiledLaunch(launch, machine.device, self.kernel, None)
         self.stop = self._native.stop
         self._version = machine.device.version
         program = self.kernel.program
@@ -357,8 +357,7 @@ class ProbedRun:
     def _blocks(self, left: int, until: int) -> Why | None:
         machine, native = self.machine, self._native
         _, first, end, _ = machine.schedule()
-        shape = Worker.shape_of(native)
-        worker = self.kernel.worker(shape) or Worker(shape)
+        worker = acquire_worker(native)
         worker.bind_launch(native)
         how = self.kernel.choose_executable()
         worker.bind_executable(how, UNLIMITED)
@@ -380,7 +379,7 @@ class ProbedRun:
             stats.instructions, stats.warp_instructions = before
         stats.instructions += context.get_slot("thread_count")
         stats.warp_instructions += context.get_slot("warp_count")
-        self.kernel.idle.append(worker)
+        release_worker(self.kernel, worker)
         self.current = machine.blocks[0].turn
         if done or (served and self.position < until):
             return None  # the block goes on with the host's help

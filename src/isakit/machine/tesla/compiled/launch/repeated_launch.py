@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled.launch.compiled_launch import CompiledLaunch, Worker
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import Launch, Stats
-
-if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.launch.block_runner import NativeRun, Worker
 
 SMALL = 1 << 14
 """Warp instructions of a launch that counts as small where there are several threads."""
@@ -37,7 +35,7 @@ class RepeatedLaunch:
     `largest`: warp instructions of a launch of the shape that is still small.
     """
 
-    def __init__(self, run: NativeRun, worker: Worker, largest: int) -> None:
+    def __init__(self, run: CompiledLaunch, worker: Worker, largest: int) -> None:
         self.run, self.worker, self.largest = run, worker, largest
         self.device, self.version = run.device, run.device.version
         self.constants, self.choices = dict(run.launch.constants), run.launch.choices

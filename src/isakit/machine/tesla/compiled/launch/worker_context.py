@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 
 UNLIMITED = 1 << 62
-PATIENCE = 1 << 28
-"""Spin limit: instructions a warp may run without yielding before it is treated as busy-waiting."""
-TURN = 1 << 16
-"""Instructions after which it lets the others run from then on."""
-SPINNING = 1 << 17
-"""The same as `PATIENCE` in kernels with loops that do nothing but wait (`spin_loops`)."""
-SPINNING_TURN = 1 << 11
-"""The same as `TURN` there: most of what a turn executes is in vain."""
-
-
 SHORT = 1 << 12
 """Instructions of a warp that has run so shortly that the next one may run before a bound is looked at."""
 
