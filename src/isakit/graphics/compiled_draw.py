@@ -32,7 +32,7 @@ from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine, no_memory
 from isakit.machine.interrupts import submitted
-from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
+from isakit.machine.tesla.compiled.emit.machine_values import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import interruptible
 from isakit.machine.tesla.compiled.launch.worker_context import address_of, aligned

@@ -21,7 +21,7 @@ from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
 from isakit.graphics.watchdog import Budget, Watchdog
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit.lane_code import VARYING_WORDS
+from isakit.machine.tesla.compiled.emit.machine_values import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.texture_table import TextureTable

@@ -13,8 +13,8 @@ import isakit
 from isakit.errors import BudgetExceeded, MachineFault
 from isakit.machine.tesla.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.choices import DEFAULT
+from isakit.machine.tesla.compiled.launch import compiled_kernels as context
 from isakit.machine.tesla.compiled.launch import repeated_launch
-from isakit.machine.tesla.compiled.launch import worker_context as context
 from isakit.machine.tesla.compiled.launch.compiled_kernels import flow_of
 from support.clients.interrupts import interrupted
 from support.runners.compiled import WAYS, compiled_device

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.errors import BudgetExceeded
 from isakit.machine.tesla import Choices
-from isakit.machine.tesla.compiled.launch import worker_context as context
+from isakit.machine.tesla.compiled.launch import compiled_kernels as context
 from support.clients.interrupts import interrupted
 from support.runners.compiled import WAYS, compiled_device
 

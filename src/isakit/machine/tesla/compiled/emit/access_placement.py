@@ -7,39 +7,19 @@ then raises the fault.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from isakit.engine.llvm import Builder, Ref, ValueLowering
-from isakit.engine.llvm.builder import I16, I32, I64, PTR, RARELY, numbers
+from isakit.engine.llvm import Ref, ValueLowering
+from isakit.engine.llvm.builder import I32, I64, PTR, RARELY
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit.function_code import FunctionCode
+from isakit.machine.tesla.compiled.emit.lane_vectors import WORDS
 from isakit.machine.tesla.compiled.state_layout import CONTEXT, TRUE, V1
 from isakit.machine.tesla.rules import accesses
 
-if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
-
 ROWS = ("a", "p", "o")
 """Spaces of a stage that lie in memory word by word, not lane by lane."""
-
-
-def multiples(step: int) -> Ref:
-    """The vector 0, step, 2 * step ..., one element per lane."""
-    return numbers(32, (step * j for j in range(32)))
-
-
-WORDS = multiples(4)
-
-
-def all_equal(b: Builder, x: Ref, y: Ref) -> Ref:
-    """Whether two numbers are the same in every lane, as i1.
-
-    The halves' differences are put together first: comparisons that give flags take three times as long as that.
-    """
-    other = b.xor(x, y)
-    low, high = (b.shuffle(other, range(first, first + 16)) for first in (0, 16))
-    return b.eq(b.bitcast(b.ne(b.or_(low, high), 0), I16), 0)
 
 
 @dataclass(frozen=True)
@@ -60,7 +40,7 @@ class Placed:
 class AccessPlacement:
     """The places of accesses of one kernel."""
 
-    def __init__(self, code: WarpCode) -> None:
+    def __init__(self, code: FunctionCode) -> None:
         self.code = code
 
     # --- where a space is -----------------------------------------------------------------------------------
@@ -219,7 +199,7 @@ class AccessPlacement:
         b.branch(bad, some, on, RARELY)
         b.label(some)
         given = {"site": site, "addresses": vector, "lanes": bits, "size": low.constant(size, 32)}
-        hits = c.transfer.rule(step, accesses.in_buffers, given)
+        hits = c.rule(step, accesses.in_buffers, given)
         assert hits is not None
         b.store(hits, kept)
         b.jump(on)

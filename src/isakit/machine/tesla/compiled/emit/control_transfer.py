@@ -7,8 +7,9 @@ not look at the stack.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.requests import REQUESTS
@@ -19,14 +20,13 @@ from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundi
 from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit.function_code import FunctionCode
+from isakit.machine.tesla.compiled.emit.state_saving import StateSaving
 from isakit.machine.tesla.compiled.state_layout import CONTEXT, STATE
 from isakit.machine.tesla.rules import barriers, locks, stack
 from isakit.sem.requests import ControlRequest, covered
 from isakit.sem.routine import Routine
 from isakit.sem.trace import Effect
-
-if TYPE_CHECKING:
-    from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 
 _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
 """Control actions that do not change who executes next."""
@@ -45,7 +45,7 @@ WARP = InMemory(STATE, KEPT)
 class Transfers:
     """Branches, calls, joins, barriers and ends of one kernel."""
 
-    def __init__(self, code: WarpCode) -> None:
+    def __init__(self, code: FunctionCode) -> None:
         self.code = code
 
     @cached_property
@@ -101,26 +101,30 @@ class Transfers:
             self.code.settle()
             self.code.body.jump("unwind")
 
-        specials: dict[Any, Special] = {stack.unwind: unwind, stack.size_at: self._size_at}
+        specials: dict[Any, Special] = {stack.unwind: unwind}
         if not self.code.quads:
             specials[stack.not_between_quads] = nothing
         return specials
 
-    def _size_at(self, low: Lowering, args: Sequence[Any]) -> Ref:
-        """One of the instructions that a `joinat` of the kernel names."""
-        b, flow = self.code.body, self.code.flow
-        size = I32(8)
-        for target in sorted({s.target for s in flow.steps.values() if s.control == "joinat" and s.target is not None}):
-            size = b.select(b.eq(args[1], target), I32(flow.code.size_at(target)), size)
-        return size
-
+    @abstractmethod
     def _address(self, pc: int) -> Ref:
-        """An address, as an argument of a routine."""
-        return I32(pc)
+        """Return an address, as an argument of a routine."""
 
+    @abstractmethod
     def _pc_of(self, r: Ref) -> int:
-        """The other way."""
-        return int(r.text)
+        """Return the address that an argument of a routine is."""
+
+    @abstractmethod
+    def _joined(self, step: Step) -> None:
+        """Go on with the instruction after its join."""
+
+    @abstractmethod
+    def _backward(self, step: Step, target: int) -> None:
+        """Let an interrupt, a used-up budget, or the end of the warp's turn through before a jump back."""
+
+    @abstractmethod
+    def _end_turn(self, step: Step) -> None:
+        """Leave compiled code, at the least until the other warps have had their turns."""
 
     # --- joins ----------------------------------------------------------------------------------------------
     def join(self, step: Step) -> None:
@@ -132,20 +136,6 @@ class Transfers:
         b.branch(done, complete, "dispatch")
         b.label(complete)
         self._joined(step)
-
-    def _joined(self, step: Step) -> None:
-        """Go on with the instruction; a join may change which version of the block that is."""
-        c, b = self.code, self.code.body
-        whole = b.eq(c.load32("mask"), -1)
-        b.branch(whole, f"FJ{step.pc}{'' if c.full else 'm'}", f"MJ{step.pc}{'f' if c.full else ''}")
-        if c.full:
-            b.label(f"MJ{step.pc}f")
-            b.jump(f"MJ{step.pc}")
-            b.label(f"FJ{step.pc}")
-        else:
-            b.label(f"FJ{step.pc}m")
-            b.jump(f"FJ{step.pc}")
-            b.label(f"MJ{step.pc}")
 
     def _join_after(self, step: Step) -> None:
         """The `join` tail after the instruction; nothing of it may stop."""
@@ -176,21 +166,6 @@ class Transfers:
 
     def _taken(self, executing: Ref) -> Ref:
         return self.code.mask32 if executing == self.code.mask else self.code.as_bits(executing)
-
-    def _backward(self, step: Step, target: int) -> None:
-        """Before a jump back: let an interrupt, a used-up budget, or the end of the warp's turn through."""
-        if target > step.pc:
-            return
-        c, b = self.code, self.code.body
-        asked = b.ne(b.load(I32, c.slot("stop", PTR), volatile=True), 0)
-        limit = c.slot("patience" if c.flow.may_wait(step, target) else "remaining")
-        used = b.sge(b.load(I64, pointer("%issued")), limit)
-        hit = b.or_(asked, used)
-        out, on = b.fresh("yield"), b.fresh("on")
-        b.branch(hit, out, on, RARELY)
-        b.label(out)
-        c.leave(target, state_layout.INTERRUPTED)
-        b.label(on)
 
     def _jump(self, step: Step, target: int) -> None:
         self._backward(step, target)
@@ -354,9 +329,65 @@ class Transfers:
         b.label(on)
         c.stay(step.op.following)
 
+
+class KernelTransfers(Transfers):
+    """Control transfers of a kernel as a whole, whose blocks are all in one function."""
+
+    def __init__(self, code: FunctionCode, saving: StateSaving) -> None:
+        super().__init__(code)
+        self.saving = saving
+
+    def _specials(self, step: Step | None) -> dict[Any, Special]:
+        return {**super()._specials(step), stack.size_at: self._size_at}
+
+    def _size_at(self, low: Lowering, args: Sequence[Any]) -> Ref:
+        """One of the instructions that a `joinat` of the kernel names."""
+        b, flow = self.code.body, self.code.flow
+        size = I32(8)
+        for target in sorted({s.target for s in flow.steps.values() if s.control == "joinat" and s.target is not None}):
+            size = b.select(b.eq(args[1], target), I32(flow.code.size_at(target)), size)
+        return size
+
+    def _address(self, pc: int) -> Ref:
+        """An address, as an argument of a routine."""
+        return I32(pc)
+
+    def _pc_of(self, r: Ref) -> int:
+        """The other way."""
+        return int(r.text)
+
+    def _joined(self, step: Step) -> None:
+        """Go on with the instruction; a join may change which version of the block that is."""
+        c, b = self.code, self.code.body
+        whole = b.eq(c.load32("mask"), -1)
+        b.branch(whole, f"FJ{step.pc}{'' if c.full else 'm'}", f"MJ{step.pc}{'f' if c.full else ''}")
+        if c.full:
+            b.label(f"MJ{step.pc}f")
+            b.jump(f"MJ{step.pc}")
+            b.label(f"FJ{step.pc}")
+        else:
+            b.label(f"FJ{step.pc}m")
+            b.jump(f"FJ{step.pc}")
+            b.label(f"MJ{step.pc}")
+
+    def _backward(self, step: Step, target: int) -> None:
+        """Before a jump back: let an interrupt, a used-up budget, or the end of the warp's turn through."""
+        if target > step.pc:
+            return
+        c, b = self.code, self.code.body
+        asked = b.ne(b.load(I32, c.slot("stop", PTR), volatile=True), 0)
+        limit = c.slot("patience" if c.flow.may_wait(step, target) else "remaining")
+        used = b.sge(b.load(I64, pointer("%issued")), limit)
+        hit = b.or_(asked, used)
+        out, on = b.fresh("yield"), b.fresh("on")
+        b.branch(hit, out, on, RARELY)
+        b.label(out)
+        self.saving.leave(target, state_layout.INTERRUPTED)
+        b.label(on)
+
     def _end_turn(self, step: Step) -> None:
         """Leave compiled code, at the least until the other warps have had their turns."""
-        self.code.leave(step.op.following, state_layout.WAITING, is_set=True)
+        self.saving.leave(step.op.following, state_layout.WAITING, is_set=True)
 
     # --- blocks that all share ------------------------------------------------------------------------------
     def unwinding(self, name: str = "unwind") -> None:
@@ -373,9 +404,9 @@ class Transfers:
         used = b.sge(b.load(I64, pointer("%issued")), c.slot("remaining"))
         b.branch(used, "elsewhere_spent", "resumed", RARELY)
         b.label("elsewhere_spent")
-        c.canonical(c.dirty(None))
-        c.save(c.load32("next"), c.flow.places)
-        c.finish(state_layout.INTERRUPTED)
+        self.saving.canonical(self.saving.dirty(None))
+        self.saving.save(c.load32("next"), c.flow.places)
+        self.saving.finish(state_layout.INTERRUPTED)
         b.label("resumed")
         targets = sorted(pc for pc in c.flow.resumable if pc in c.flow.steps)
         b.switch(c.load32("next"), "elsewhere", [(t, f"D{t}") for t in targets])
@@ -383,15 +414,15 @@ class Transfers:
             b.label(f"D{t}")
             c.goto(t)
         b.label("elsewhere")
-        c.canonical(c.dirty(None))
-        c.save(c.load32("next"), c.flow.places)
-        c.finish(state_layout.STOPPED)
+        self.saving.canonical(self.saving.dirty(None))
+        self.saving.save(c.load32("next"), c.flow.places)
+        self.saving.finish(state_layout.STOPPED)
         b.label("odd")
-        c.canonical(c.dirty(None))
-        c.save(c.load32("next"), c.flow.places)
-        c.finish(state_layout.STOPPED)
+        self.saving.canonical(self.saving.dirty(None))
+        self.saving.save(c.load32("next"), c.flow.places)
+        self.saving.finish(state_layout.STOPPED)
         b.label("finished")
-        c.end()
+        self.saving.end()
 
 
-__all__ = ["KEPT", "WARP", "Handler", "Transfers"]
+__all__ = ["KEPT", "WARP", "Handler", "KernelTransfers", "Transfers"]

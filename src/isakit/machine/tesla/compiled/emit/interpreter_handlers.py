@@ -19,7 +19,8 @@ from isakit.machine.tesla.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.control_transfer import Handler, Transfers
-from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
+from isakit.machine.tesla.compiled.emit.instruction_code import InstructionCode
+from isakit.machine.tesla.compiled.emit.machine_values import MachineValues
 from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, SLOT, STATE, TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.launch import MP_FLAGS
@@ -106,16 +107,16 @@ class RecordSlots:
         return out
 
 
-class HandlerCode(WarpCode):
+class HandlerCode(InstructionCode):
     """Generates the functions of one kind of instruction into a module."""
 
     def __init__(self, module: LlvmModule, host: Host, step: Step, choices: Choices) -> None:
         self._begin(module, host)
         self.choices = choices
-        self.transfer = HandlerTransfers(self)
+        self.transfer, self.values = HandlerTransfers(self), HandlerValues(self)
         op = replace(step.op, pc=HERE, following=BEHIND)
         self.step = replace(step, op=op, target=None if step.target is None else THERE)
-        self._values: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         self._listed: list[tuple[str, Expression]] = []
         self.block_sizes = {HERE: 1}
         self._elsewhere = RESUMED
@@ -134,7 +135,7 @@ class HandlerCode(WarpCode):
             self.module.add(self._function(f"{name}_{suffix}", self._whole))
 
     def _whole(self) -> None:
-        if not self._instruction(self.step):
+        if not self.instruction(self.step):
             self.stay(BEHIND)
 
     def joining(self, name: str) -> None:
@@ -187,9 +188,9 @@ class HandlerCode(WarpCode):
         """A value of the record, as i64."""
         e = expression(v)
         key = f"{what} {e}"
-        k = self._values.get(key)
+        k = self._positions.get(key)
         if k is None:
-            k = self._values[key] = len(self._listed)
+            k = self._positions[key] = len(self._listed)
             self._listed.append((what, e))
             if k >= MAX_VALUES:
                 raise NotCompiled("an instruction with too many operands")
@@ -209,7 +210,7 @@ class HandlerCode(WarpCode):
         return "served" if self.step.sampled else "stopped"
 
     def unit_of(self, step: Step) -> Ref:
-        """See `LaneCode`."""
+        """See `FunctionCode`."""
         b = self.body
         offset = b.sub(self.number(PC), self.slot("code_address", I32))
         return b.zext(b.lshr(offset, 2), I64)
@@ -307,17 +308,21 @@ class HandlerCode(WarpCode):
                 new = b.or_(kept, b.and_(new, m))
             b.store(new, q)
 
-    def _machine_mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
-        return low.resize(self.body.lshr(self.slot("flags"), MP_FLAGS.index(name)), v.width)
 
-    def _machine_quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
+class HandlerValues(MachineValues):
+    """Machine values of one instruction, whose numbers are in its record."""
+
+    def _mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
+        return low.resize(self.code.body.lshr(self.code.slot("flags"), MP_FLAGS.index(name)), v.width)
+
+    def _quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         if v.args[1].uniform:
             n = low.splat(low.resize(low.value(v.args[1]), 32))
             return self._quad_of(low, v, n)
-        return super()._machine_quad(step, low, v)
+        return super()._quad(step, low, v)
 
     def _issued(self, step: Step) -> Ref:
-        return self.body.load(I64, pointer("%issued"))
+        return self.code.body.load(I64, pointer("%issued"))
 
 
 class HandlerTransfers(Transfers):

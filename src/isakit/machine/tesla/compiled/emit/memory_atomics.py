@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from isakit.arch.tesla import atomics
 from isakit.engine.llvm import Builder, Ref, ValueLowering
 from isakit.engine.llvm.builder import I32
-from isakit.machine.tesla.compiled.emit.access_placement import WORDS, all_equal
+from isakit.machine.tesla.compiled.emit.lane_vectors import WORDS, all_equal
 from isakit.machine.tesla.compiled.state_layout import ALL, V1, V32
 from isakit.sem.operation import Operation
 

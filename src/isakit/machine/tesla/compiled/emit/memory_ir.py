@@ -12,9 +12,9 @@ from isakit.engine.llvm import CAREFUL_MAD, Builder, Host, LlvmModule, Ref, Valu
 from isakit.engine.llvm.builder import I1, I32, I64, PTR, VOID, IrFunction, IrType, define, structure
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.choices import DEFAULT
-from isakit.machine.tesla.compiled.emit.access_placement import WORDS
 from isakit.machine.tesla.compiled.emit.control_functions import ALWAYS, add_functions, code_of, shared_function
 from isakit.machine.tesla.compiled.emit.control_functions import symbol as routine_symbol
+from isakit.machine.tesla.compiled.emit.lane_vectors import WORDS
 from isakit.machine.tesla.compiled.emit.memory_windows import near_loads
 from isakit.machine.tesla.compiled.state_layout import V1, V32
 from isakit.machine.tesla.rules import accesses

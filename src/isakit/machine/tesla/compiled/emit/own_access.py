@@ -8,7 +8,7 @@ from isakit.engine.llvm import Builder, Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, MOSTLY, pointer, vector
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import WORDS, all_equal
+from isakit.machine.tesla.compiled.emit.lane_vectors import WORDS, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.emit.placed_access import PlacedAccess

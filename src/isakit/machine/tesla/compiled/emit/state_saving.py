@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from isakit.engine.llvm import Ref
-from isakit.engine.llvm.builder import F32, I32, I64, RARELY, IrType, pointer, vector
-from isakit.machine.tesla.analysis.control_flow import Place, Step
+from isakit.engine.llvm.builder import F32, I32, I64, pointer, vector
+from isakit.machine.tesla.analysis.control_flow import Place
 from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit.lane_code import LaneCode
+from isakit.machine.tesla.compiled.emit.function_code import FunctionCode
 from isakit.machine.tesla.compiled.state_layout import STATE, V1, V32
 
 
@@ -32,89 +32,68 @@ class RestartPoint:
     values: dict[Place, list[Ref]] = field(default_factory=dict[Place, list[Ref]])
 
 
-def shape_of(place: Place) -> tuple[IrType, int]:
-    """The type of the lanes of a register, and how many variables it has: a $c register has one for each flag."""
-    return (V1, 4) if place[0] == "c" else (V32, 1)
-
-
 FIRST_STATE = pointer("%first_warp")
 """The state that a function was called with that goes on with other warps."""
 
 
-class SavingCode(LaneCode):
-    """Code of a warp that can stop: registers as vectors, saved and restored.
+class StateSaving:
+    """Saves the registers of a kernel's warp where it stops, and restores them where it goes on.
 
-    `_places` are the registers the kernel names; with `_all_parked` every lane may look at every register. `_races`:
-    `InstructionEntry.races` of accesses, by address.
+    `places` are the registers the kernel names; with `all_parked` every lane may look at every register. `races`:
+    `InstructionEntry.races` of accesses, by address. `chained`: the function goes on with the warps after.
     """
 
-    _places: list[Place]
-    _all_parked: bool
-    _stops: list[RestartPoint]
-    _lazy: LazyNans | None = None
-    _chained = False
-    _races: Mapping[int, int] = {}
+    def __init__(self, code: FunctionCode, places: list[Place], lazy: LazyNans | None, races: Mapping[int, int],
+                 all_parked: bool, chained: bool) -> None:  # fmt: skip
+        self.code, self.places, self.races, self.all_parked, self.chained = code, places, races, all_parked, chained
+        self._lazy = lazy
+        self.stops: list[RestartPoint] = []
 
-    # --- registers kept as one number ------------------------------------------------------------------------
-    def settle(self, places: set[Place] | None = None) -> None:
-        """Write registers kept as one number to their lanes, for code that wants vectors (all of them by default)."""
-        b = self.body
-        for place in sorted(self.uniform if places is None else places):
-            for part, v in enumerate(self.lanes_of(place)):
-                b.store(v, self.variable(place, part))
-
-    def lanes_of(self, place: Place) -> list[Ref]:
-        """The lanes of a register, or of its four flags."""
-        b, (type, parts) = self.body, shape_of(place)
-        if place not in self.uniform:
-            return [b.load(type, self.variable(place, part)) for part in range(parts)]
-        return [b.splat(b.load(type.element, self.number_variable(place, part)), type) for part in range(parts)]
-
-    def _controls(self) -> Iterable[tuple[str, int]]:
+    def controls(self) -> Iterable[tuple[str, int]]:
         return (
             ("mask", state_layout.ACTIVE),
             ("broke", state_layout.BROKE),
             ("returned", state_layout.RETURNED),
             ("exited", state_layout.EXITED),
             ("depth", state_layout.DEPTH),
-            *([("pending", state_layout.PENDING)] if self._races else ()),
+            *([("pending", state_layout.PENDING)] if self.races else ()),
         )
 
     # --- state in memory ------------------------------------------------------------------------------------
-    def _restore(self, place: Place) -> None:
-        b, (file, n) = self.body, place
+    def restore(self, place: Place) -> None:
+        b, (file, n) = self.code.body, place
         if file == "c":
             for bit in range(4):
-                m = b.load(I32, self.state_pointer(state_layout.flag(n, bit)))
-                b.store(b.bitcast(m, V1), self.variable(place, bit))
+                m = b.load(I32, self.code.state_pointer(state_layout.flag(n, bit)))
+                b.store(b.bitcast(m, V1), self.code.variable(place, bit))
             return
         offset = state_layout.register(n) if file == "r" else state_layout.address(n)
-        v = b.load(V32, self.state_pointer(offset), 4)
-        b.store(v, self.variable(place))
+        v = b.load(V32, self.code.state_pointer(offset), 4)
+        b.store(v, self.code.variable(place))
         if file == "a":
-            self.tag(n, v)
+            self.code.tag(n, v)
 
     def _save_place(self, place: Place) -> None:
-        self._save_values(place, self.lanes_of(place))
+        self._save_values(place, self.code.lanes_of(place))
 
     def _save_values(self, place: Place, values: list[Ref]) -> None:
         """Write a register to memory: its lanes, or the four flags."""
-        b, (file, n) = self.body, place
+        b, (file, n) = self.code.body, place
         if file == "c":
             for bit, v in enumerate(values):
-                b.store(b.bitcast(v, I32), self.state_pointer(state_layout.flag(n, bit)))
+                b.store(b.bitcast(v, I32), self.code.state_pointer(state_layout.flag(n, bit)))
             return
         offset = state_layout.register(n) if file == "r" else state_layout.address(n)
-        b.store(values[0], self.state_pointer(offset), 4)
+        b.store(values[0], self.code.state_pointer(offset), 4)
 
     def canonical(self, places: Iterable[Place]) -> None:
         """Make registers that may hold NaNs of the host hold the one NaN."""
-        b = self.body
+        b = self.code.body
         for place in sorted(places):
-            b.store(self._canonical(b.load(V32, self.variable(place))), self.variable(place))
+            b.store(self._canonical(b.load(V32, self.code.variable(place))), self.code.variable(place))
 
     def _canonical(self, v: Ref) -> Ref:
-        b = self.body
+        b = self.code.body
         return b.select(b.is_nan(b.bitcast(v, vector(32, F32))), V32(0x7FFFFFFF), v)
 
     def dirty(self, pc: int | None) -> set[Place]:
@@ -125,26 +104,26 @@ class SavingCode(LaneCode):
 
     def save(self, pc: Ref, places: Iterable[Place]) -> None:
         """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on."""
-        b = self.body
+        b = self.code.body
         for place in sorted(places):
-            if place in self._places:
+            if place in self.places:
                 self._save_place(place)
-        for name, offset in self._controls():
-            b.store(self.load32(name), self.state_pointer(offset))
-        b.store(pc, self.state_pointer(state_layout.PC))
+        for name, offset in self.controls():
+            b.store(self.code.load32(name), self.code.state_pointer(offset))
+        b.store(pc, self.code.state_pointer(state_layout.PC))
         self._save_counts()
 
     def _save_counts(self) -> None:
-        b = self.body
+        b = self.code.body
         for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
-            b.store(b.load(I64, pointer("%" + name)), self.state_pointer(offset))
+            b.store(b.load(I64, pointer("%" + name)), self.code.state_pointer(offset))
 
     def needed(self, pc: int) -> list[Place]:
         """Registers that some lane may still read from an instruction on, active or not."""
-        if self._all_parked:
-            return self._places
-        read = self.flow.live[pc] | self.flow.parked(pc)
-        return [place for place in self._places if place in read]
+        if self.all_parked:
+            return self.places
+        read = self.code.flow.live[pc] | self.code.flow.parked(pc)
+        return [place for place in self.places if place in read]
 
     def leave(self, pc: int, status: int, is_set: bool = False) -> None:
         """Return to the driver before an instruction, with all registers that any lane may still read.
@@ -154,23 +133,23 @@ class SavingCode(LaneCode):
         self.canonical(self.dirty(pc))
         self.save(I32(pc), self.needed(pc))
         if is_set:
-            self.body.ret(I32(status))
+            self.code.body.ret(I32(status))
         else:
             self.finish(status)
 
     def end(self) -> None:
         """The warp has finished; `blocks.next_block` wants its lanes and its stack as they were when it began."""
-        if self._chained and not self.flow.results:
+        if self.chained and not self.code.flow.results:
             self._save_counts()
         else:
-            self.save(I32(0), self.flow.results)
+            self.save(I32(0), self.code.flow.results)
         self.finish(state_layout.FINISHED)
 
     def finish(self, status: int | Ref) -> None:
-        """Return to the driver; or go on with the warps after, see `WarpCode.further_warps`."""
-        b, said = self.body, status if isinstance(status, Ref) else I32(status)
-        b.store(said, self.state_pointer(state_layout.STATUS))
-        if not self._chained:
+        """Return to the driver; or go on with the warps after, see `WarpCode`."""
+        b, said = self.code.body, status if isinstance(status, Ref) else I32(status)
+        b.store(said, self.code.state_pointer(state_layout.STATUS))
+        if not self.chained:
             b.ret(said)
         elif status == state_layout.FINISHED:
             b.jump("further")
@@ -178,61 +157,51 @@ class SavingCode(LaneCode):
             alone = b.eq(STATE, FIRST_STATE)
             b.ret(b.select(alone, said, state_layout.FINISHED))
 
-    def _active_count(self) -> Ref:
-        b = self.body
-        return b.zext(b.intrinsic("ctpop", self.load32("mask")), I64)
-
-    def _checkpoint(self, pc: int, uncounted: int, status: int = state_layout.STOPPED) -> None:
+    def checkpoint(self, pc: int, uncounted: int, status: int = state_layout.STOPPED) -> None:
         """From here on a stop goes back to this instruction, up to the next thing that cannot be done twice.
 
         The registers of this place stay alive as far as the last stop; the instructions in between need no state of
         their own. `uncounted` instructions of the block were counted and will not have been executed.
         """
-        self._point = RestartPoint(pc, uncounted, len(self.body.lines), frozenset(self.uniform), status)
-
-    def stop(self, step: Step, bad: Ref) -> None:
-        """Leave compiled code before this instruction where the i1 `bad` is set."""
-        on = self.body.fresh("on")
-        self.body.branch(bad, self.stop_label(), on, RARELY)
-        self.body.label(on)
+        self._point = RestartPoint(pc, uncounted, len(self.code.body.lines), frozenset(self.code.uniform), status)
 
     def stop_label(self) -> str:
         """The block that leaves with the state of the checkpoint."""
-        point, b = self._point, self.body
+        point, b = self._point, self.code.body
         if not point.label:
             point.label = b.fresh("stop")
-            self._stops.append(point)
+            self.stops.append(point)
             after = b.lines[point.line :]
             del b.lines[point.line :]
-            now, self.uniform = self.uniform, set(point.uniform)
+            now, self.code.uniform = self.code.uniform, set(point.uniform)
             for place in self.needed(point.pc):
-                point.values[place] = self.lanes_of(place)
-            if self._races:
-                point.pending = self.load32("pending")
-            self.uniform = now
+                point.values[place] = self.code.lanes_of(place)
+            if self.races:
+                point.pending = self.code.load32("pending")
+            self.code.uniform = now
             b.lines += after
         return point.label
 
-    def _stop_here(self, point: RestartPoint) -> None:
+    def stop_here(self, point: RestartPoint) -> None:
         """Save the registers of a checkpoint."""
-        b, dirty = self.body, self.dirty(point.pc)
+        b, dirty = self.code.body, self.dirty(point.pc)
         b.label(point.label)
         for place, values in point.values.items():
             self._save_values(place, [self._canonical(v) for v in values] if place in dirty else values)
-        self.store32(point.pc, "next")
-        if self._races:
-            self.store32(point.pending, "pending")
-        self.store32(point.status, "why")
+        self.code.store32(point.pc, "next")
+        if self.races:
+            self.code.store32(point.pending, "pending")
+        self.code.store32(point.status, "why")
         b.store(I64(point.uncounted), pointer("%uncounted"))
         b.jump("stopped")
 
-    def _stopped(self) -> None:
+    def stopped(self) -> None:
         """Leave to the reference machine; `uncounted` instructions of the block were counted but not executed."""
-        b = self.body
+        b = self.code.body
         b.label("stopped")
         uncounted, issued, threads = (b.load(I64, pointer("%" + n)) for n in ("uncounted", "issued", "threads"))
         b.store(b.sub(issued, uncounted), pointer("%issued"))
-        lanes = b.mul(self._active_count(), uncounted)
+        lanes = b.mul(self.code.active_count(), uncounted)
         b.store(b.sub(threads, lanes), pointer("%threads"))
-        self.save(self.load32("next"), ())
-        self.finish(self.load32("why"))
+        self.save(self.code.load32("next"), ())
+        self.finish(self.code.load32("why"))

@@ -6,65 +6,57 @@ is in memory and works as `machine.tesla.stack` says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from isakit.engine.graph import Plan
-from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, ValueLowering
+from isakit.engine.llvm import Builder, Host, Ref
 from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, define, pointer, vector
 from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.analysis.lane_steps import LaneSteps
 from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
-from isakit.machine.tesla.analysis.uniform_registers import UniformRegisters, makes_uniform
+from isakit.machine.tesla.analysis.uniform_registers import UniformRegisters
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
-from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
-from isakit.machine.tesla.compiled.emit.memory_access import KernelAccesses
+from isakit.machine.tesla.compiled.emit.control_transfer import KernelTransfers
+from isakit.machine.tesla.compiled.emit.function_code import LaunchFacts, shape_of
+from isakit.machine.tesla.compiled.emit.instruction_code import InstructionCode
+from isakit.machine.tesla.compiled.emit.machine_values import MachineValues
 from isakit.machine.tesla.compiled.emit.memory_ir import kernel_module
-from isakit.machine.tesla.compiled.emit.state_saving import FIRST_STATE, RestartPoint, SavingCode, shape_of
-from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, STATE, TRUE, V1
-from isakit.machine.tesla.kernel_code import FIXED
+from isakit.machine.tesla.compiled.emit.state_saving import FIRST_STATE, StateSaving
+from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, STATE
 from isakit.machine.tesla.rules import blocks, turns
-from isakit.machine.tesla.rules.interpreter import RACES
-from isakit.sem.trace import Effect
-from isakit.sem.value import Value, uniform_number
 
 UNBOUNDED = 1 << 61
 """A budget of instructions from here on is none."""
 
 
-class WarpCode(SavingCode):
+class WarpCode(InstructionCode):
     """Generates `i32 @run_warp(ptr %ctx, ptr %ws)`, which returns a status of `layout`."""
 
     def __init__(self, flow: Flow, facts: LaunchFacts, host: Host) -> None:
         self._begin(kernel_module(host), host)
         self.flow, self.facts, self.quads, self.choices = flow, facts, flow.has_quadon, facts.choices
-        self.transfer = Transfers(self)
-        self._places = sorted(p for p in flow.places - {("a", 0)} if p[0] != "r" or p[1] < facts.registers)
-        self._all_parked = flow.has_quads or flow.has_quadon
+        places = sorted(p for p in flow.places - {("a", 0)} if p[0] != "r" or p[1] < facts.registers)
+        self.alike_places = frozenset(places)
         if host.embedded:
-            self._lazy = LazyNans(flow, facts.registers)
-        self._uniform = UniformRegisters(flow)
+            self.lazy = LazyNans(flow, facts.registers)
+        self.uniform_at = self._uniform = UniformRegisters(flow)
         self._lane_steps = LaneSteps(flow, facts.registers) if facts.consecutive else None
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
-        self._races = dict(facts.order.races)
+        self.races = dict(facts.order.races)
         before = {pc for pc, bits in facts.order.races if bits >> 16}
         self._leaders, self._restarts = flow.leaders | before, flow.restarts | before
         self._chained = not self._restarts and not flow.has_barriers
+        parked = flow.has_quads or flow.has_quadon
+        self.saving = StateSaving(self, places, self.lazy, self.races, parked, self._chained)
+        self.transfer = self._transfer = KernelTransfers(self, self.saving)
+        self.values = MachineValues(self)
 
-    transfer: Transfers
-    _uniform: UniformRegisters | None = None
-    _habit: Ref | None = None
+    def stop_label(self) -> str:
+        """See `FunctionCode`."""
+        return self.saving.stop_label()
 
-    def _begin(self, module: LlvmModule, host: Host) -> None:
-        super()._begin(module, host)
-        self.access = KernelAccesses(self)
-        self._stops: list[RestartPoint] = []
-        self._plans: dict[int, tuple[Step, Plan]] = {}
-
-    @property
-    def rules(self) -> Transfers:
-        """What writes the routines of control into this code."""
-        return self.transfer
+    def is_parked(self, step: Step, place: Place) -> bool:
+        """See `InstructionCode`."""
+        return self.saving.all_parked or place in self.flow.parked(step.pc)
 
     # --- where to go ----------------------------------------------------------------------------------------
     def goto(self, pc: int) -> None:
@@ -73,12 +65,6 @@ class WarpCode(SavingCode):
             raise AssertionError(f"{pc:#x} does not start a block")
         b = self.body
         b.branch(b.eq(self.load32("mask"), -1), f"F{pc}", f"M{pc}", OFTEN)
-
-    def stay(self, pc: int) -> None:
-        """Continue at a block without a change of the mask."""
-        if self.uniform and self._uniform is not None:
-            self.settle((self.uniform - self._uniform.at[pc]) & self.flow.live[pc])
-        self.body.jump(f"{'F' if self.full else 'M'}{pc}")
 
     # --- the function ---------------------------------------------------------------------------------------
     def generate(self) -> str:
@@ -89,13 +75,13 @@ class WarpCode(SavingCode):
             for k, pc in enumerate(leaders):
                 following = leaders[k + 1] if k + 1 < len(leaders) else None
                 self._block(version == "F", pc, following)
-        self.transfer.unwinding()
-        self.transfer.dispatching()
+        self._transfer.unwinding()
+        self._transfer.dispatching()
         if self._chained:
             self._further_warps()
-        for point in self._stops:
-            self._stop_here(point)
-        self._stopped()
+        for point in self.saving.stops:
+            self.saving.stop_here(point)
+        self.saving.stopped()
         lines, first = b.lines, FIRST_STATE if self._chained else STATE
         self.module.add(
             define(
@@ -124,7 +110,7 @@ class WarpCode(SavingCode):
             b.alloca(I1, f"%a{n}row")
             b.alloca(I1, f"%a{n}plain")
             b.alloca(vector(16, I1), f"%a{n}rows")
-        for place in self._places:
+        for place in self.saving.places:
             type, parts = shape_of(place)
             for part in range(parts):
                 b.alloca(type, self.variable(place, part).text, align=64)
@@ -142,23 +128,23 @@ class WarpCode(SavingCode):
         if self._chained:
             self._controls_of_a_new_warp()
         else:
-            for name, offset in self._controls():
+            for name, offset in self.saving.controls():
                 b.store(b.load(I32, self.state_pointer(offset)), pointer("%" + name))
             for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
                 b.store(b.load(I64, self.state_pointer(offset)), pointer("%" + name))
         issued = b.load(I64, pointer("%issued"))
         b.branch(b.sge(issued, self.slot("remaining")), "spent", "start", RARELY)
         b.label("spent")
-        self.finish(state_layout.INTERRUPTED)
+        self.saving.finish(state_layout.INTERRUPTED)
         b.label("start")
         if starts:
             b.branch(b.eq(issued, 0), "fresh", "again")
         else:
             b.jump("fresh")
         b.label("fresh")  # nothing but $r0 is set: the state need not be read
-        for place in self._places:
+        for place in self.saving.places:
             if place == ("r", 0):
-                self._restore(place)
+                self.saving.restore(place)
                 continue
             type, parts = shape_of(place)
             for part in range(parts):
@@ -222,16 +208,16 @@ class WarpCode(SavingCode):
         b = self.body
         b.label("again")
         pc = b.load(I32, self.state_pointer(state_layout.PC))
-        needed = {p: self.needed(p) for p in starts}
+        needed = {p: self.saving.needed(p) for p in starts}
         tagged = {place for places in needed.values() for place in places if place[0] == "a"}
         for place in sorted(tagged):  # what their lanes have in common takes some code: it is here once for all places
-            self._restore(place)
+            self.saving.restore(place)
         b.switch(pc, "unknown", [(p, f"R{p}") for p in starts])
         for p in starts:
             b.label(f"R{p}")
             for place in needed[p]:
                 if place not in tagged:
-                    self._restore(place)
+                    self.saving.restore(place)
             self._as_numbers(p, needed[p])
             self.goto(p)
         b.label("unknown")
@@ -239,7 +225,7 @@ class WarpCode(SavingCode):
 
     def _as_numbers(self, pc: int, places: Iterable[Place]) -> None:
         """Keep registers as one number that the block at an address expects so; only its version for all lanes does."""
-        b, uniform = self.body, set[Place]() if self._uniform is None else self._uniform.at[pc]
+        b, uniform = self.body, self._uniform.at[pc]
         for place in places:
             if place in uniform:
                 type, parts = shape_of(place)
@@ -250,7 +236,7 @@ class WarpCode(SavingCode):
     # --- blocks ---------------------------------------------------------------------------------------------
     def _before_access(self, pc: int) -> None:
         """End the turn before a racing access that meets one made in it: `rules.turns.meets`."""
-        bits = self._races.get(pc, 0)
+        bits = self.races.get(pc, 0)
         if not bits >> 16:
             return
         b = self.body
@@ -259,7 +245,7 @@ class WarpCode(SavingCode):
         turn, on = b.fresh("turn"), b.fresh("on")
         b.branch(over, turn, on)
         b.label(turn)
-        self.leave(pc, state_layout.READY)
+        self.saving.leave(pc, state_layout.READY)
         b.label(on)
 
     def _block(self, full: bool, pc: int, following: int | None) -> None:
@@ -268,33 +254,33 @@ class WarpCode(SavingCode):
         b.label(f"{'F' if full else 'M'}{pc}")
         steps = self._steps_of(pc, following)
         first = steps[0]
-        self.uniform = set(self._places) & self._uniform.at[pc] if full and self._uniform is not None else set()
+        self.uniform = set(self.saving.places) & self._uniform.at[pc] if full else set()
         self.steps_known = self._lane_steps.at.get(pc, {}) if full and self._lane_steps is not None else {}
         self._before_access(pc)
-        self._checkpoint(pc, 0)
+        self.saving.checkpoint(pc, 0)
         if first.trace is None:
             b.jump(self.stop_label())
             return
         if first.op.join and self.choices.join == "before":
             self.transfer.join(first)
         if first.served and not first.sampled:
-            self.leave(first.pc, state_layout.SERVED)  # the host executes it
+            self.saving.leave(first.pc, state_layout.SERVED)  # the host executes it
             return
         self.certain = self.access.ahead(steps) if full else set()
         self.mask32 = ALL if full else self.load32("mask")
         self.mask = self.as_mask(self.mask32)
         self._count(len(steps))
-        self._habit = self.scratch("%habit", I1)
-        b.store(I1(0), self._habit)
+        self.habit = self.scratch("%habit", I1)
+        b.store(I1(0), self.habit)
         not_twice = False
         for k, step in enumerate(steps):
             if not k or not_twice:
-                self._checkpoint(step.pc, len(steps) - k, self._if_stopped(step))
+                self.saving.checkpoint(step.pc, len(steps) - k, self._if_stopped(step))
             assert step.trace is not None
             not_twice = step.once
             self.executed = k
             self.block_sizes[step.pc] = len(steps)
-            if self._instruction(step):
+            if self.instruction(step):
                 return
             if full and self._lane_steps is not None:
                 self.steps_known = self._lane_steps.after(step, self.steps_known)
@@ -328,162 +314,5 @@ class WarpCode(SavingCode):
     def _count(self, n: int) -> None:
         b, issued, threads = self.body, pointer("%issued"), pointer("%threads")
         b.store(b.add(b.load(I64, issued), n), issued)
-        lanes = I64(32 * n) if self.full else b.mul(self._active_count(), n)
+        lanes = I64(32 * n) if self.full else b.mul(self.active_count(), n)
         b.store(b.add(b.load(I64, threads), lanes), threads)
-
-    # --- instructions ---------------------------------------------------------------------------------------
-    def _plan(self, step: Step) -> Plan:
-        """What is computed for an instruction; both versions of a block need the same."""
-        kept = self._plans.get(step.pc)
-        if kept is not None and kept[0] is step:
-            return kept[1]
-        assert step.trace is not None
-        roots = [v for e in step.trace.effects for v in e.inputs]
-        if step.guard is not None:
-            roots.append(step.guard)
-        # A value of more than 64 bits is only ever stored or taken apart: give the plan its pieces.
-        plan = Plan([p for v in roots for p in _pieces(v)], wide=False, numbers=self._numbers(step))
-        self._plans[step.pc] = step, plan
-        return plan
-
-    def _instruction(self, step: Step) -> bool:
-        """Emit one instruction; returns whether it ends the block."""
-        assert step.trace is not None
-        plan = self._plan(step)
-
-        def leaf(v: Value) -> Ref:
-            return self._leaf(step, low, v)
-
-        raw = self._lazy is not None and any((step.pc, place) in self._lazy.raw for place in step.writes)
-        low: ValueLowering = ValueLowering(
-            self.body, leaf, self.raw_natives if raw else self.natives, self._flag_leaf(step)
-        )
-        low.habit = self._habit
-        executing, partial = self.mask, not self.full
-        self.decided = None
-        if step.guard is not None:
-            holds = low.value(plan.canonical(step.guard))
-            self.decided = holds if holds.uniform and self.full else None
-            executing, partial = self.both(self.mask, low.splat(holds)), True
-        if step.op.never:
-            executing, partial = V1.zero, True
-        self.executing = executing
-        request = None
-        if not step.op.dropped or step.control:
-            if any(step.op.fixed_a) and self.choices.nonzero_a56 == "fault":  # a register that cannot be written
-                self.stop(step, self.body.ne(self.as_bits(executing), 0))
-            request = self._effects(step, plan, low, executing, partial)
-        bits = self._races.get(step.pc, 0) & RACES
-        if bits:
-            self.store32(self.body.or_(self.load32("pending"), bits), "pending")
-        if step.control or step.op.exit or (step.op.join and self.choices.join == "after"):
-            return self.transfer.perform(step, request, low, plan, executing)
-        return False
-
-    def _numbers(self, step: Step) -> Callable[[Value], int | None]:
-        """What is known of an instruction's fields and of the launch."""
-
-        def number(v: Value) -> int | None:
-            if v.op == "param":
-                return int(v.attr.get(step.word))
-            if v.op == "read":
-                n = uniform_number(v.args[0], step.word)
-                return 0 if (v.attr == "a" and not n) or (v.attr == "r" and n >= self.facts.registers) else None
-            name, attrs = v.attr
-            return int(dict(attrs)["name"] in self.facts.flags) if name == "mp_flag" else None
-
-        return number
-
-    def _flag_leaf(self, step: Step) -> Callable[[Value, int], Ref | None]:
-        """One bit of a $c register, without the others."""
-
-        def flag(v: Value, bit: int) -> Ref | None:
-            if v.op != "read" or v.attr != "c" or bit > 3:
-                return None
-            place = "c", uniform_number(v.args[0], step.word)
-            if place in self.uniform:
-                return self.body.load(I1, self.number_variable(place, bit))
-            return self.body.load(V1, self.variable(place, bit))
-
-        return flag
-
-    def _effects(self, step: Step, plan: Plan, low: ValueLowering, executing: Ref, partial: bool) -> Effect | None:
-        assert step.trace is not None
-        writes: list[tuple[Effect, list[Ref], Ref, bool]] = []
-        request = None
-        for e in step.trace.effects:
-            lanes, some = executing, partial
-            if e.when is not None:
-                when = low.splat(low.value(plan.canonical(e.when)))
-                lanes, some = self.both(executing, when), True
-            if e.kind == "load":
-                self.access.load(step, e, plan, low, lanes, some)
-            elif e.kind == "store":
-                self.access.store(step, e, plan, low, lanes, some)
-            elif e.kind == "atomic":
-                self.access.atomic(step, e, plan, low, lanes)
-            elif e.kind == "write":
-                parts = [e.args[1]] if e.name != "c" else [e.args[1].bits(bit, 1) for bit in range(4)]
-                writes.append((e, [low.value(plan.canonical(p)) for p in parts], lanes, some))
-            elif e.kind == "control":
-                request = e
-        alike = self.full and self._uniform is not None and makes_uniform(step, self.uniform)
-        if not alike:
-            self.settle(self.uniform & step.writes)  # lanes that keep the old value
-        for e, values, lanes, some in writes:
-            if not alike:
-                self._write(step, e, low, values, lanes, some)
-        if alike:
-            for e, values, _, _ in writes:
-                self._write_alike(step, e, low, values)
-        self.uniform -= step.writes
-        if alike:
-            self.uniform |= step.writes & set(self._places)
-        return request
-
-    def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: Ref, some: bool) -> None:
-        if e.name == "o":
-            self.access.output(low.value(e.args[0]), low.splat(low.resize(values[0], 32)), low, lanes, some)
-            return
-        n = uniform_number(e.args[0], step.word)
-        place = e.name, n
-        if (e.name == "r" and n >= self.facts.registers) or (e.name == "a" and n in FIXED):
-            return
-        if e.name == "c":
-            some = some and not (lanes == self.mask and not self._is_parked(step, place))
-            for bit, flag in enumerate(values):
-                self._assign(self.variable(place, bit), low.splat(flag), lanes, some)
-            return
-        whole = low.splat(low.resize(values[0], 32))
-        if lanes == self.mask and not self._is_parked(step, place):
-            some = False  # what lanes that do not execute have in it is never read
-        self._assign(self.variable(place), whole, lanes, some)
-        if e.name == "a":
-            self.certain.discard(n)
-            self.tag(n, whole if lanes == TRUE else None)
-
-    def _write_alike(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref]) -> None:
-        """Write one number for all lanes."""
-        place = e.name, uniform_number(e.args[0], step.word)
-        if e.name == "r" and place[1] >= self.facts.registers:
-            return
-        for part, value in enumerate(values):
-            r = value if e.name == "c" else low.resize(value, 32)
-            if not r.uniform:  # the analysis knows better
-                r = self.body.extract(r, 0)
-            self.body.store(r, self.number_variable(place, part))
-
-    def _is_parked(self, step: Step, place: Place) -> bool:
-        """Whether lanes that do not execute the instruction may still read the place."""
-        return self._all_parked or place in self.flow.parked(step.pc)
-
-    def _assign(self, variable: Ref, value: Ref, lanes: Ref, some: bool) -> None:
-        b = self.body
-        if some:
-            value = b.select(lanes, value, b.load(value.type, variable))
-        b.store(value, variable)
-
-
-def _pieces(v: Value) -> list[Value]:
-    """A value as values of at most 64 bits."""
-    return [v] if v.width <= 64 else [v.bits(k, 64) for k in range(0, v.width, 64)]

@@ -20,8 +20,8 @@ from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Place
 from isakit.machine.tesla.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
 from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit.function_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram, handlers_of, keys_of, library
-from isakit.machine.tesla.compiled.emit.lane_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.warp_code import WarpCode
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch

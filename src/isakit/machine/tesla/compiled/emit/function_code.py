@@ -1,41 +1,44 @@
-"""Values of a warp in compiled code: registers, masks, tags of address registers, and what only the machine knows."""
+"""A function that is being written: its variables and masks, what it looks up, tags of address registers.
+
+`FunctionCode` is what the parts of an emitter know of the whole: `machine_values`, `state_saving`, `memory_access` and
+`control_transfer` write into it, `instruction_code` puts them together.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.tesla import COMPUTE
 from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, ValueLowering
-from isakit.engine.llvm.builder import I1, I32, I64, MOSTLY, PTR, IrFunction, IrType, array, numbers, pointer, vector
+from isakit.engine.llvm.builder import I1, I32, I64, MOSTLY, PTR, RARELY, IrFunction, IrType, numbers, pointer, vector
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
-from isakit.lean import cached_property
 from isakit.machine.tesla.address_spaces import PitchWindow
 from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.analysis.known_flow import known_order
 from isakit.machine.tesla.analysis.lane_steps import Known, LaneSteps, has_thread_numbers_in_rows
 from isakit.machine.tesla.analysis.racing_accesses import NOT_SEEN, WarpOrder
-from isakit.machine.tesla.analysis.uniform_registers import has_calls
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.control_functions import declared
 from isakit.machine.tesla.compiled.emit.memory_ir import declared_in
 from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, SLOT, STATE, TRUE, V1, V32
 from isakit.machine.tesla.launch import Launch
-from isakit.machine.tesla.rules import accesses, locks
-from isakit.sem.requests import MachineValue, covered
+from isakit.machine.tesla.rules import accesses
 from isakit.sem.routine import Routine
 from isakit.sem.routine_code import RoutineCode
 from isakit.sem.value import Value, uniform_number
 
-VARYING_WORDS = 256
-"""Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""
 UNREACHABLE = 1 << 30
 _STEPS = numbers(32, (4 * (j % 16) for j in range(32)))
+
+
+def shape_of(place: Place) -> tuple[IrType, int]:
+    """The type of the lanes of a register, and how many variables it has: a $c register has one for each flag."""
+    return (V1, 4) if place[0] == "c" else (V32, 1)
 
 
 @dataclass(frozen=True)
@@ -72,15 +75,7 @@ class LaunchFacts:
         )
 
 
-class ControlWriter(Protocol):
-    """What writes the routines of control."""
-
-    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None) -> Ref | None:
-        """Write a routine for this warp; where it raises, the warp stops before the instruction."""
-        ...
-
-
-class LaneCode:
+class FunctionCode:
     """What the code of a warp and of a single instruction share.
 
     `uniform`: registers that are one number at this place; `decided`: the guard, if it is the same for all lanes;
@@ -208,9 +203,28 @@ class LaneCode:
         """Lane bools as an i32."""
         return ALL if mask == TRUE else self.body.bitcast(mask, I32)
 
+    def active_count(self) -> Ref:
+        """Return how many lanes are active, i64."""
+        return self.body.zext(self.body.intrinsic("ctpop", self.load32("mask")), I64)
+
     def both(self, a: Ref, b: Ref) -> Ref:
         """a and b, of lane bools."""
         return b if a == TRUE else a if b == TRUE else self.body.and_(a, b)
+
+    # --- registers kept as one number ------------------------------------------------------------------------
+    def settle(self, places: set[Place] | None = None) -> None:
+        """Write registers kept as one number to their lanes, for code that wants vectors (all of them by default)."""
+        b = self.body
+        for place in sorted(self.uniform if places is None else places):
+            for part, v in enumerate(self.lanes_of(place)):
+                b.store(v, self.variable(place, part))
+
+    def lanes_of(self, place: Place) -> list[Ref]:
+        """The lanes of a register, or of its four flags."""
+        b, (type, parts) = self.body, shape_of(place)
+        if place not in self.uniform:
+            return [b.load(type, self.variable(place, part)) for part in range(parts)]
+        return [b.splat(b.load(type.element, self.number_variable(place, part)), type) for part in range(parts)]
 
     # --- functions all kernels share ------------------------------------------------------------------------
     def routine_symbol(self, code: RoutineCode) -> str:
@@ -277,160 +291,6 @@ class LaneCode:
         distance = uniform_number(offset, step.word)
         return None if distance & 3 else (n, distance)
 
-    # --- leaves ---------------------------------------------------------------------------------------------
-    def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        if v.op == "param":
-            return low.constant(v.attr.get(step.word), v.width)
-        if v.op == "read":
-            return self._read(step, low, v)
-        if v.op == "half":
-            first, second = self.halves[id(v.args[0])]
-            return second if v.attr else first
-        if v.op == "machine":
-            name, attrs = v.attr
-            return self._lowerings[name](step, low, v, **dict(attrs))
-        raise AssertionError(f"no lowering for {v.op}")
-
-    def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        b, n = self.body, uniform_number(v.args[0], step.word)
-        place = v.attr, n
-        if (place[0] == "r" and n >= self.facts.registers) or (place[0] == "a" and n == 0):
-            return low.constant(0, v.width)
-        if place[0] == "c":
-            total: Ref | None = None
-            alike = place in self.uniform
-            for bit in range(4):
-                where = self.number_variable(place, bit) if alike else self.variable(place, bit)
-                one = low.resize(b.load(I1 if alike else V1, where), 4)
-                one = low.op("shl", one, low.constant(bit, 4)) if bit else one
-                total = one if total is None else low.op("or", total, one)
-            assert total is not None
-            return low.resize(total, v.width)
-        if place in self.uniform:
-            one = low.resize(b.load(I32, self.number_variable(place)), v.width)
-            return low.splat(one) if step.trace is not None and has_calls(step.trace) else one
-        return low.resize(b.load(V32, self.variable(place)), v.width)
-
-    @cached_property
-    def _lowerings(self) -> Mapping[str, Callable[..., Ref]]:
-        """The lowerings of machine values by name."""
-        table: Mapping[MachineValue, Callable[..., Ref]] = {
-            request.LANE: self._machine_lane,
-            request.QUAD: self._machine_quad,
-            request.VOTE: self._machine_vote,
-            request.MP_FLAG: self._machine_mp_flag,
-            request.SPECIAL_REGISTER: self._machine_sr,
-            request.TRY_LOCK: self._machine_lock,
-            request.INTERP: self._machine_interp,
-            request.TEX: self._machine_tex,
-            request.TEXEL: self._machine_texel,
-            request.VISIBLE: self._machine_visible,
-        }
-        return covered("compiled code", request.REQUESTS.values, table)
-
-    def _machine_lane(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        return numbers(32, range(32))
-
-    def _machine_mp_flag(self, step: Step, low: ValueLowering, v: Value, name: str) -> Ref:
-        return low.constant(int(name in self.facts.flags), v.width)
-
-    def _machine_vote(self, step: Step, low: ValueLowering, v: Value, kind: str) -> Ref:
-        b = self.body
-        holds = self.as_bits(low.splat(low.value(v.args[0])))
-        if kind == "any":
-            return b.ne(b.and_(holds, self.mask32), 0)
-        return b.eq(b.and_(b.not_(holds), self.mask32), 0)
-
-    def _machine_quad(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        value, selector = low.splat(low.value(v.args[0])), v.args[1]
-        if selector.uniform:
-            n = uniform_number(selector, step.word) & 3
-            return self.body.shuffle(value, [(j & ~3) | n for j in range(32)])
-        return self._quad_of(low, v, low.splat(low.resize(low.value(selector), 32)))
-
-    def _quad_of(self, low: ValueLowering, v: Value, selector: Ref) -> Ref:
-        """The value of the lane of the quad that each lane selects."""
-        value = low.splat(low.value(v.args[0]))
-        wanted = low.op("and", selector, low.constant(3, 32))
-        out: Ref | None = None
-        for n in range(4):
-            of_n = self.body.shuffle(value, [(j & ~3) | n for j in range(32)])
-            hit = low.compare("eq", wanted, low.constant(n, 32))
-            out = of_n if out is None else low.select(hit, of_n, out)
-        assert out is not None
-        return out
-
-    def _machine_sr(self, step: Step, low: ValueLowering, v: Value, n: int) -> Ref:
-        b = self.body
-        if n == 0:
-            number = b.zext(self.number_of_warp(), I64)
-            return b.load(V32, b.element(V32, self.slot("physid", PTR), number), 4)
-        if n == 1:
-            return self._clock(step, self.choices.clock_step)
-        counted = (*self.choices.pm_counters, *("none",) * 4)[n - 4] if 4 <= n <= 7 else "none"
-        if counted == "instructions":
-            return self._clock(step, 1)
-        if counted != "none":
-            return b.load(I32, self.state_pointer(state_layout.WARP.at(counted)))
-        return low.constant({3: self.choices.vstride, 8: self.choices.sample}.get(n, 0), 32)
-
-    def _clock(self, step: Step, per_instruction: int) -> Ref:
-        b = self.body
-        return b.trunc(b.mul(self._issued(step), per_instruction), I32)
-
-    def _machine_lock(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        """Lanes that get the lock of their word; a contended word, or none, stops the warp before."""
-        b, address = self.body, low.splat(low.resize(low.value(v.args[0]), 32))
-        lanes, limit = self.as_bits(self.executing), self.slot("shared_limit", I32)
-        self.stop(step, b.call(self.shared("check_own"), limit, address, 4, lanes))
-        got = self.rules.rule(step, locks.try_lock, {"words": self.lock_words(low, address), "lanes": lanes})
-        assert got is not None
-        return b.bitcast(got, V1)
-
-    def _machine_interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
-        """A row of the inputs that were evaluated before: `varyings` points to a table of them."""
-        b, table = self.body, self.slot("varyings", PTR)
-        address = low.resize(low.value(v.args[0]), 32)
-        if not address.uniform:  # $a0, which is 0 in all lanes
-            address = b.extract(address, 0)
-        word = b.lshr(address, 2)
-        beyond = b.uge(word, VARYING_WORDS)
-        self.stop(step, b.or_(beyond, b.eq(table, 0)))
-        first = VARYING_WORDS * (int(flat) + 2 * int(centroid))
-        row = b.load(PTR, b.element(PTR, table, b.zext(b.add(word, first), I64)))
-        number = b.zext(self.number_of_warp(), I64)
-        return b.load(V32, b.element(V32, row, number), 4)
-
-    def _machine_tex(self, step: Step, low: ValueLowering, v: Value, op: str, cube: bool, quads: bool,
-                     mask: int) -> Ref:  # fmt: skip
-        """Call the function of the question. Its answer stays in memory, from which `texel` takes components.
-
-        The table `textures` has an address for each unit of the code: of a function and the record it gets, or 0. Where
-        there is none, or it cannot answer, the warp leaves for the host.
-        """
-        b, sources = self.body, v.args[5:]
-        given, answer = (self.scratch(name, array(4, V32)) for name in ("%tex_in", "%tex_out"))
-        for k, source in enumerate(sources):
-            p = b.element(V32, given, k)
-            b.store(low.splat(low.resize(low.value(source), 32)), p, 64)
-        entry = b.load(PTR, b.element(I64, self.slot("textures", PTR), self.unit_of(step)))
-        self.stop(step, b.eq(entry, 0))
-        function = IrFunction(b.load(PTR, entry).text, I32, (PTR, PTR, PTR, I32), self.host.convention)
-        record = b.load(PTR, b.offset(entry, 8))
-        left = b.call(function, record, given, answer, self.as_bits(self.executing))
-        self.stop(step, b.ne(left, 0))
-        return low.constant(0, v.width)
-
-    def _machine_texel(self, step: Step, low: ValueLowering, v: Value, component: int) -> Ref:
-        low.value(v.args[0])
-        b = self.body
-        return b.load(V32, b.element(V32, pointer("%tex_out"), component), 64)
-
-    def _machine_visible(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        b = self.body
-        seen = b.load(I32, self.state_pointer(state_layout.VISIBLE))
-        return b.bitcast(b.or_(seen, self.slot("live_all", I32)), V1)
-
     @abstractmethod
     def unit_of(self, step: Step) -> Ref:
         """The position of an instruction in the code, in units of four bytes, as i64."""
@@ -439,16 +299,24 @@ class LaneCode:
     def in_loop(self, step: Step) -> bool:
         """Whether an instruction is executed so often that more code for less time pays."""
 
-    @property
     @abstractmethod
-    def rules(self) -> ControlWriter:
-        """What writes the routines of control into this code."""
+    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None) -> Ref | None:
+        """Write a routine of control for this warp; where it raises, the warp stops before the instruction."""
 
     @abstractmethod
+    def goto(self, pc: int) -> None:
+        """Continue at a block, in the version for the present mask."""
+
+    @abstractmethod
+    def stay(self, pc: int) -> None:
+        """Continue at a block without a change of the mask."""
+
+    @abstractmethod
+    def stop_label(self) -> str:
+        """Return the block that leaves compiled code before the instruction."""
+
     def stop(self, step: Step, bad: Ref) -> None:
         """Leave compiled code before this instruction where the i1 `bad` is set."""
-
-    def _issued(self, step: Step) -> Ref:
-        """Instructions the warp has executed, as i64."""
-        before = self.block_sizes[step.pc] - self.executed
-        return self.body.sub(self.body.load(I64, pointer("%issued")), before)
+        on = self.body.fresh("on")
+        self.body.branch(bad, self.stop_label(), on, RARELY)
+        self.body.label(on)

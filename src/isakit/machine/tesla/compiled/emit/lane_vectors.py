@@ -1,0 +1,24 @@
+"""Vectors with a number for each lane of a warp."""
+
+from __future__ import annotations
+
+from isakit.engine.llvm import Builder, Ref
+from isakit.engine.llvm.builder import I16, numbers
+
+
+def multiples(step: int) -> Ref:
+    """The vector 0, step, 2 * step ..., one element per lane."""
+    return numbers(32, (step * j for j in range(32)))
+
+
+WORDS = multiples(4)
+
+
+def all_equal(b: Builder, x: Ref, y: Ref) -> Ref:
+    """Whether two numbers are the same in every lane, as i1.
+
+    The halves' differences are put together first: comparisons that give flags take three times as long as that.
+    """
+    other = b.xor(x, y)
+    low, high = (b.shuffle(other, range(first, first + 16)) for first in (0, 16))
+    return b.eq(b.bitcast(b.ne(b.or_(low, high), 0), I16), 0)
