@@ -1,0 +1,80 @@
+"""Targets that are drawn to: of an image in the card's memory only what is drawn to is read and written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isakit.graphics.color_formats import NAMED
+from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenImages, unpacked
+from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.surface import Surface
+
+WIDTH, HEIGHT = 53, 37
+
+
+def surface(nbytes: int, pitch: int, block_y: int) -> Surface:
+    memory = VideoMemory(1 << 20)
+    made = memory.allocate(1 << 18, 1)
+    memory.view(made.address, made.size)[:] = np.random.default_rng(nbytes).integers(0, 256, made.size, np.uint8)
+    return Surface(memory, made.address, WIDTH * nbytes, HEIGHT, pitch=pitch, block_y=block_y)
+
+
+@pytest.mark.parametrize(("pitch", "block_y"), [(1024, 0), (0, 0), (0, 2)])
+@pytest.mark.parametrize("name", ["rgba8", "r8", "rgba16f", "rgba32f"])
+def test_pixels_of_rectangles_reach_memory_and_nothing_else_does(name: str, pitch: int, block_y: int) -> None:
+    form = NAMED[name]
+    s = surface(form.nbytes, pitch, block_y)
+    expected = s.read()
+    pixels = expected[:HEIGHT, : WIDTH * form.nbytes].copy().view(form.dtype).reshape(HEIGHT, WIDTH, form.stored)
+    images, image = OpenImages(), ColorImage(s, form, WIDTH, HEIGHT, 0, False)
+    rng = np.random.default_rng(7)
+    behind = s.memory.bytes[s.slice_bytes if not pitch else pitch * HEIGHT :].copy()
+    for _ in range(8):
+        opened = images.open_color(image, 0)
+        for _ in range(rng.integers(1, 4)):
+            x0, y0 = int(rng.integers(0, WIDTH)), int(rng.integers(0, HEIGHT))
+            x1, y1 = x0 + int(rng.integers(1, 20)), y0 + int(rng.integers(1, 20))  # some of it may be outside
+            opened.target.load((x0, y0, x1, y1))
+            here = slice(y0, y1), slice(x0, x1)
+            assert opened.target.pixels[here].tobytes() == pixels[here].tobytes()
+            opened.target.pixels[here] = pixels[here] = rng.integers(0, 100)
+        opened.store()
+        images.keep(image, 0, opened)
+        expected[:HEIGHT, : WIDTH * form.nbytes] = pixels.view(np.uint8).reshape(HEIGHT, -1)
+        assert (s.read() == expected).all()
+    assert (s.memory.bytes[len(s.memory.bytes) - len(behind) :] == behind).all()
+
+
+def test_an_image_is_read_again_after_the_program_has_changed_it() -> None:
+    form = NAMED["rgba8"]
+    s = surface(4, 0, 1)
+    images, image = OpenImages(), ColorImage(s, form, WIDTH, HEIGHT, 0, False)
+    box = 0, 0, WIDTH, HEIGHT
+    for value in (3, 200):
+        s.write(np.full(s.shape, value, np.uint8))
+        opened = images.open_color(image, 0)
+        opened.target.load(box)
+        assert (opened.target.pixels == value).all()
+        opened.target.pixels[0, 0] = 9  # a draw that fails: nothing of it is stored
+        images.keep(image, 0, opened)
+    assert (s.read() == 200).all()
+
+
+@pytest.mark.parametrize("code", [0x0A, 0x13, 0x14, 0x15, 0x19])
+def test_depth_and_stencil_are_those_of_the_pixels(code: int) -> None:
+    n = {0x13: 2, 0x19: 8}.get(code, 4)
+    s = surface(n, 0, 1)
+    raw = s.read()[:HEIGHT, : WIDTH * n].reshape(HEIGHT, WIDTH, n)
+    depth, stencil = unpacked(code, raw)
+    images, image = OpenImages(), DepthImage(s, code, WIDTH, HEIGHT, 0)
+    opened = images.open_depth(image, 0)
+    opened.buffer.load((5, 6, 21, 30))
+    here = slice(6, 30), slice(5, 21)
+    assert np.array_equal(opened.buffer.depth[here], depth[here], equal_nan=True)
+    assert (opened.buffer.stencil[here] == stencil[here]).all()
+    opened.buffer.depth[7, 8] = 0
+    opened.store()
+    now, _ = unpacked(code, s.read()[:HEIGHT, : WIDTH * n].reshape(HEIGHT, WIDTH, n))
+    depth[7, 8] = 0
+    assert np.array_equal(now, depth, equal_nan=True)
