@@ -12,7 +12,7 @@ from isakit.codec import CodeAddress, Decoder, Instruction
 from isakit.description import Module, merge_segments
 
 Notes = Callable[[Instruction], str]
-"""What a listing says of an instruction besides its words; a text without line ends."""
+"""Gives the comment of a listing on an instruction; a text without line ends."""
 Before = Callable[[Instruction], Iterable[str]]
 """Lines that stand in front of an instruction; comments, where the listing shall assemble."""
 _COLUMN = 44

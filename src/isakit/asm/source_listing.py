@@ -11,7 +11,7 @@ from isakit.line_table import SourceLine
 
 _WIDTH = 100
 _ADDRESS = re.compile(r"// ([0-9a-f]{4,8}): [0-9a-f ]+$")
-"""What the printer puts after an instruction: its address and its words."""
+"""The comment after an instruction: its address and its words."""
 
 
 def source_listing(program: Program, *, labels: bool = True, header: bool = True) -> Iterator[str]:

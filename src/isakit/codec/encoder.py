@@ -240,7 +240,7 @@ class Conflict:
 
 
 Trail = tuple[tuple[str, int, int, Bits], ...]
-"""What was read so far: part, first token, token after, bits."""
+"""The operands read so far: part, first token, token after, bits."""
 
 
 def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -> Iterator[Bits]:

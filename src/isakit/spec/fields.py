@@ -23,7 +23,7 @@ class Field:
             object.__setattr__(self, "name", name)
 
     def __add__(self, high: Field) -> Field:
-        """This field as the low part, `high` above it."""
+        """Return this field as the low part, `high` above it."""
         return Field(self.slices + high.slices)
 
     @cached_property
@@ -37,7 +37,7 @@ class Field:
         return sum(((1 << n) - 1) << low for low, n in self.slices)
 
     def get(self, word: int) -> int:
-        """The field's value in `word`."""
+        """Return the field's value in `word`."""
         value = shift = 0
         for low, n in self.slices:
             value |= (word >> low & (1 << n) - 1) << shift
@@ -53,7 +53,7 @@ class Field:
         return word
 
     def fits(self, value: int) -> bool:
-        """Whether `value` can be held."""
+        """Return true if `value` can be held."""
         return 0 <= value < 1 << self.width
 
     def expression(self, word: str = "w") -> str:
@@ -72,7 +72,7 @@ class Field:
 
 
 def bits(low: int, high: int | None = None, name: str = "") -> Field:
-    """The bits `low`..`high` (one bit if `high` is omitted)."""
+    """Return the bits `low`..`high` (one bit if `high` is omitted)."""
     return Field(((low, (low if high is None else high) - low + 1),), name)
 
 
@@ -94,12 +94,12 @@ class Bits:
         return Bits(self.mask | other.mask, self.value | other.value)
 
     def holds(self, word: int) -> bool:
-        """Whether `word` has these bits."""
+        """Return true if `word` has these bits."""
         return word & self.mask == self.value
 
 
 def where(conditions: dict[Field, int] | None = None, **_: Any) -> Bits:
-    """The conjunction `field == value` for all pairs."""
+    """Return the conjunction `field == value` for all pairs."""
     mask = value = 0
     for f, v in (conditions or {}).items():
         if not f.fits(v):

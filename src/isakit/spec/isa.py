@@ -230,7 +230,7 @@ class InstructionSet:
 
     @property
     def known_forms(self) -> KnownForms:
-        """What the forms of another record must not contradict."""
+        """The forms that those of another record must not contradict."""
         if self._known_forms is None:
             new = {id(r) for r in self._unchecked}
             self._known_forms = KnownForms(f for r in self.records if id(r) not in new for f in r.forms)
@@ -281,7 +281,7 @@ class InstructionSet:
         self._known_forms = None
 
     def variant(self, name: str) -> Variant:
-        """A variant by name or alias, in any case. Raises UnknownIsaError."""
+        """Return a variant by name or alias, in any case. Raises UnknownIsaError."""
         wanted = name.lower()
         for v in self.variants.values():
             if wanted == v.name or wanted in v.aliases:
@@ -290,7 +290,7 @@ class InstructionSet:
         raise UnknownIsaError(f"{self.name} has no variant {name!r}{known}; it has {', '.join(self.variants)}")
 
     def view(self, variant: str, program: str) -> View:
-        """The forms as they are in one variant and program type.
+        """Return the forms as they are in one variant and program type.
 
         A view stays valid when records are added or removed: it is what the instruction set was. The same records give
         the same view, and a form is the same object in all views it is in.
@@ -308,7 +308,7 @@ class InstructionSet:
         return view
 
     def resolved(self, form: Form, ctx: Context) -> Form:
-        """A form of a record as it is in a context: the same object in all contexts that do not differ for it."""
+        """Return a form of a record as it is in a context: one object for all contexts that do not differ for it."""
         found = self._forms.get((form, ctx))
         if found is None:
             found = form.resolve(ctx)
@@ -344,11 +344,11 @@ class View:
         return tuple(self.resolved(f) for f in self.declared)
 
     def resolved(self, form: Form) -> Form:
-        """A form of `declared` as it is in the context."""
+        """Return a form of `declared` as it is in the context."""
         return self.isa.resolved(form, self.context)
 
     def available(self, form: Form) -> bool:
-        """Whether the context has the form at all."""
+        """Return true if the context has the form at all."""
         return self.context.has(form.needs)
 
 

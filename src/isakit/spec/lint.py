@@ -34,7 +34,7 @@ class KnownForms:
         self._forms.setdefault((units, form.fixed.value & common), []).append(form)
 
     def like(self, form: Form) -> list[Form]:
-        """The forms whose fixed bits do not contradict those of this one."""
+        """Return the forms whose fixed bits do not contradict those of this one."""
         units, mask, value = form.units, form.fixed.mask, form.fixed.value
         common = self._common.get(units, 0)
         if common & ~mask:
@@ -130,18 +130,18 @@ def _check_parameters(parameters: Mapping[str, inspect.Parameter] | None, form: 
 
 
 def _excluded(form: Form, by: Bits) -> bool:
-    """Whether every word with the bits `by` is excluded from `form` by an `unless`."""
+    """Return true if every word with the bits `by` is excluded from `form` by an `unless`."""
     return any(u.mask & ~by.mask == 0 and u.holds(by.value) for u in form.unless)
 
 
 def _complementary(a: Form, b: Form) -> bool:
-    """Whether one form excludes a bit being 0 and the other the same bit being 1."""
+    """Return true if one form excludes a bit being 0 and the other the same bit being 1."""
     one = {u.mask: u.value for u in a.unless if u.mask.bit_count() == 1}
     return any(u.mask in one and one[u.mask] != u.value for u in b.unless)
 
 
 def overlap(a: Form, b: Form) -> bool:
-    """Whether some word matches both forms in some context."""
+    """Return true if some word matches both forms in some context."""
     if a.layout.units != b.layout.units:
         return False
     joined = a.fixed.join(b.fixed)
@@ -151,5 +151,5 @@ def overlap(a: Form, b: Form) -> bool:
 
 
 def _exclusive_needs(a: Form, b: Form) -> bool:
-    """Whether one form needs a feature that the other needs to be absent."""
+    """Return true if one form needs a feature that the other needs to be absent."""
     return any(f"!{n}" in b.needs for n in a.needs) or any(f"!{n}" in a.needs for n in b.needs)

@@ -35,7 +35,7 @@ def check_features(record: Record, known: frozenset[str], seen: dict[int, object
 
 
 _fine: set[str] = set()
-"""What some instruction set declares: only where a `needs=` says anything else, operands are searched for it."""
+"""Features that some instruction set declares: operands are searched only where a `needs=` says another."""
 
 
 def declare_features(known: frozenset[str]) -> None:
@@ -48,7 +48,7 @@ def _names_in(need: str) -> frozenset[str]:
 
 
 def _needs(what: object, seen: dict[int, object]) -> Iterator[frozenset[str]]:
-    """The `needs` of parts and of the parts inside them."""
+    """Return the `needs` of parts and of the parts inside them."""
     todo = [what]
     while todo:
         v = todo.pop()

@@ -52,7 +52,7 @@ class Operand(str):
 
 
 def _restored(cls: type[Operand], text: str, state: dict[str, Any]) -> Operand:
-    """An unpickled operand."""
+    """Return an unpickled operand."""
     self = str.__new__(cls, text)
     for name, value in state.items():
         setattr(self, name, value)
@@ -131,7 +131,7 @@ class Register(Operand):
 
 
 def _told(modifiers: dict[str, Any]) -> str:
-    """Modifiers as operands made by hand show them."""
+    """Return Modifiers as operands made by hand show them."""
     return "".join(f"{{{k}={v}}}" for k, v in sorted(modifiers.items()))
 
 
@@ -233,7 +233,7 @@ class Memory(Operand):
 
 
 class CodeAddress(Operand):
-    """Where a branch goes.
+    """The target of a branch.
 
     Attributes:
         address: the code address, in what the branches of the instruction set count (bytes or instructions).
@@ -343,7 +343,7 @@ class Compound(Operand):
 
 
 def key_of(value: Any) -> Any:
-    """What a value given for an operand stands for: an operand's key, else the value itself."""
+    """Return what a value given for an operand stands for: an operand's key, else the value itself."""
     return value.key if isinstance(value, Operand) else value
 
 

@@ -14,7 +14,7 @@ _NUMBERED = re.compile(r"(.*?)(0|[1-9][0-9]*)([^0-9]*)")
 
 
 def up_to(n: int) -> str:
-    """The decimal numbers 0..n."""
+    """Return the decimal numbers 0..n."""
     digits = str(n)
     out = [f"[1-9][0-9]{{{k - 1}}}" for k in range(2, len(digits))]
     if len(digits) > 1:
@@ -46,7 +46,7 @@ def one_of(words: Iterable[str]) -> str:
 
 
 def joined(patterns: Iterable[str]) -> str:
-    """The texts one after the other with blanks between them, where empty ones leave none."""
+    """Return the texts one after the other with blanks between them, where empty ones leave none."""
     out: list[str] = []
     for p in patterns:
         may_be_empty = re.compile(p).fullmatch("") is not None

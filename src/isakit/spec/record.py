@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """How certain a fact is."""
+    """The certainty of a fact."""
 
     KNOWN = "known"
     INFERRED = "inferred"
@@ -43,7 +43,7 @@ class Status(StrEnum):
 
 
 class InstructionKind(StrEnum):
-    """What an instruction is for, in the terms of control flow and data flow."""
+    """The purpose of an instruction, in the terms of control flow and data flow."""
 
     ARITHMETIC = "arithmetic"
     MOVE = "move"
@@ -59,7 +59,7 @@ class InstructionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Ref:
-    """Where a fact is documented: a document's short name and the place in it."""
+    """The source of a fact: a document's short name and the place in it."""
 
     document: str
     place: str
@@ -105,7 +105,7 @@ class Later:
 
 
 class Declaration(Protocol):
-    """What a form was read from."""
+    """The text that a form was read from."""
 
     def check(self) -> None:
         """Raise DefinitionError for what is declared and not used; for when the operands have been made."""
@@ -160,7 +160,7 @@ class Form:
         return given["_later"] if "_later" in given else given["parts"]
 
     def of(self, record: Record) -> Form:
-        """The same form as part of a record."""
+        """Return the same form as part of a record."""
         out = copy.copy(self)
         vars(out)["record"] = record
         return out
@@ -198,7 +198,7 @@ class Form:
         return out
 
     def static_word(self, word: int) -> int:
-        """The bits of `word` that select the trace, the others 0."""
+        """Return the bits of `word` that select the trace, the others 0."""
         out = 0
         for name, p in self.parts.items():
             if name not in self.control:
@@ -227,7 +227,7 @@ class Form:
 
     @cached_property
     def addressed(self) -> bool:
-        """Whether the text of an operand depends on where the instruction stands."""
+        """True if the text of an operand depends on the address of the instruction."""
         return any(p.addressed for p in self.parts.values())
 
     @cached_property
@@ -241,11 +241,11 @@ class Form:
         return self.fixed.value | self.default & ~self.fixed.mask
 
     def matches(self, word: int) -> bool:
-        """Whether the fixed bits are those of `word`."""
+        """Return true if the fixed bits are those of `word`."""
         return self.fixed.holds(word) and not any(u.holds(word) for u in self.unless)
 
     def error(self, word: int) -> str | None:
-        """The decode error of a matching word, or None."""
+        """Return the decode error of a matching word, or None."""
         for r in self.refusals:
             if r.when.holds(word):
                 return r.error
@@ -261,7 +261,7 @@ class Form:
         return [p for p in self.parts.values() if not never_fails(p)]
 
     def claimed(self, word: int) -> int:
-        """The bits that the fixed bits and the parts account for."""
+        """Return the bits that the fixed bits and the parts account for."""
         out = self.fixed.mask
         for p in self.parts.values():
             out |= claimed_bits(p, word)
@@ -291,7 +291,7 @@ class Form:
         return join_words(out)
 
     def resolve(self, ctx: Context) -> Form:
-        """The form in a context, with alternatives that do not exist there removed."""
+        """Return the form in a context, with alternatives that do not exist there removed."""
         parts = {n: resolved(p, ctx) for n, p in self.parts.items()}
         refusals = tuple(r for r in self.refusals if not (r.unless_feature and ctx.has(r.unless_feature)))
         if refusals == self.refusals and all(parts[n] is p for n, p in self.parts.items()):
@@ -299,7 +299,7 @@ class Form:
         return replace(self, parts=parts, refusals=refusals, idle=self.ignored, selectors=0)
 
     def is_like(self, other: Form) -> bool:
-        """Whether two forms that one form became in contexts are made of the same objects."""
+        """Return true if two forms that one form became in contexts are made of the same objects."""
         return self.refusals == other.refusals and all(other.parts[n] is p for n, p in self.parts.items())
 
     @cached_property
@@ -339,7 +339,7 @@ def _made(part: Part | Later) -> Part:
 
 
 def _shown(form: Form) -> list[str]:
-    """The syntax items of a form as words: the names of its parts, but for silent ones."""
+    """Return the syntax items of a form as words: the names of its parts, but for silent ones."""
     words = (i if i[0] != "{" else i[1:-1] for i in form.syntax)
     return [w for w in words if w not in form.parts or accepted_text(form.parts[w]) not in ("", "nothing")]
 

@@ -46,7 +46,7 @@ _COLUMN = re.compile(r"<([^<>]+)>")
 _STRANGE = re.compile(r"[^01a-z.-]")
 _each = cache(re.compile)
 _FIXED, _ONES, _IGNORED = ({ord(c): "01"[c in wanted] for c in f"01.-{ascii_lowercase}"} for wanted in ("01", "1", "-"))
-"""What makes a binary number of a pattern: 1 where it has one of some characters."""
+"""Translations of a pattern to a binary number: 1 where it has one of some characters."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Encoding:
         return [(len(text) - run.end(), len(run[0])) for run in found][::-1]
 
     def _named(self, slices: Sequence[tuple[int, int]]) -> Field:
-        """The field of some bits, lowest first, under the shape's name for it."""
+        """Return the field of some bits, lowest first, under the shape's name for it."""
         joined: list[tuple[int, int]] = []
         for low, n in slices:
             if joined and sum(joined[-1]) == low:
@@ -135,7 +135,7 @@ class Encoding:
         self._letters[letter] = Field(self._letters[letter].slices, name)
 
     def field(self, letters: str) -> Field:
-        """The field of a letter of the pattern, or of several, highest first. Raises DefinitionError."""
+        """Return the field of a letter of the pattern, or of several, highest first. Raises DefinitionError."""
         fields: list[Field] = []
         for c in letters:
             if c not in self._letters:
@@ -154,7 +154,7 @@ class Encoding:
         return out
 
     def operand(self, kind: str, arguments: str = "") -> Part:
-        """The operand of a kind; `arguments` as they stand in the syntax line. Raises DefinitionError."""
+        """Return the operand of a kind; `arguments` as they stand in the syntax line. Raises DefinitionError."""
         found = self._kinds.get(kind)
         if found is None:
             raise DefinitionError("; ".join((f"no operand {kind!r}", *did_you_mean(kind, self._kinds))))
@@ -176,11 +176,11 @@ class FormTable:
     more: Mapping[str, Part | Maker] = field(default_factory=dict[str, "Part | Maker"])
 
     def knowing(self, **operands: Part | Maker) -> FormTable:
-        """The same language with further kinds of operands, which win against those of the same name."""
+        """Return the same language with further kinds of operands, which win against those of the same name."""
         return replace(self, more={**self.more, **operands})
 
     def __call__(self, text: str, *rows: str, **parts: Any) -> list[Form]:
-        """The forms of a table, for each row of `rows`; several tables of rows are combined, the last varies fastest.
+        """Return the forms of a table, for each row of `rows`; of several tables of rows the last varies fastest.
 
         `parts` are operands (parts, or functions that make them from the encoding) and constants of the semantics.
         Raises DefinitionError.
@@ -327,7 +327,7 @@ def words(*spellings: str | None, values: Sequence[Any] | None = None, on: str =
 
 
 def flag(word: str, on: str = "") -> Maker:
-    """A word that is there or not; bound to a bool."""
+    """Return a word that is there or not; bound to a bool."""
 
     def make(e: Encoding, letters: str = on) -> Enum:
         return Flag(e.field(letters), word)
@@ -336,7 +336,7 @@ def flag(word: str, on: str = "") -> Maker:
 
 
 def number(label: str, width: int = 32, on: str = "", **options: Any) -> Maker:
-    """A number, bound to a value of `width` bits; `options` as `Imm` has them."""
+    """Return a number, bound to a value of `width` bits; `options` as `Imm` has them."""
 
     def make(e: Encoding, letters: str = on) -> Imm:
         return Imm(e.field(letters), width, label=label, **options)
@@ -367,26 +367,26 @@ def cases(alternatives: Mapping[str, Part | Maker | str]) -> Maker:
 
 
 def _halves(line: str) -> list[str]:
-    """A line, or the two that stand in one, its bits far after the syntax."""
+    """Return a line, or the two that stand in one, its bits far after the syntax."""
     return [part.strip() for part in _FAR.split(line.strip(), maxsplit=1)]
 
 
 def _rows(text: str) -> Iterator[dict[str, str]]:
-    """The rows of a table with a header; cells are two blanks apart, `-` is an empty one."""
+    """Yield the rows of a table with a header; cells are two blanks apart, `-` is an empty one."""
     header, *lines = (_CELLS.split(line.strip()) for line in text.strip().splitlines())
     for cells in lines:
         yield {k: "" if v == "-" else v for k, v in zip(header, cells, strict=True)}
 
 
 def combined(*tables: str) -> Iterator[dict[str, str]]:
-    """The rows of tables, each with the rows of the others; those of the last table vary fastest."""
+    """Yield the rows of tables, each with the rows of the others; those of the last table vary fastest."""
     for combination in product(*(list(_rows(t)) for t in tables)):
         row = {k: v for cells in combination for k, v in cells.items()}
         yield {k: filled(v, row) for k, v in row.items()}
 
 
 def filled(text: str, row: Mapping[str, str]) -> str:
-    """The text with the cells of a row in place of `<column>`; a cell may name others."""
+    """Return the text with the cells of a row in place of `<column>`; a cell may name others."""
     for _ in row:
         if "<" not in text:
             break

@@ -29,7 +29,7 @@ SAT_NAN_RULE = choice(
 
 
 def modified(source: Any, negate: bool = False, take_absolute: bool = False) -> Value:
-    """An f32 operand with its modifiers: absolute value first, then negation."""
+    """Return an f32 operand with its modifiers: absolute value first, then negation."""
     v = source.read()
     if take_absolute:
         v = absolute(v)
@@ -37,7 +37,7 @@ def modified(source: Any, negate: bool = False, take_absolute: bool = False) -> 
 
 
 def saturated(result: Value, rule: int, *inputs: Value) -> Value:
-    """A result clamped to [0, 1], under the chip's rule for NaN."""
+    """Return a result clamped to [0, 1], under the chip's rule for NaN."""
     plain = f32.f32_saturate(result)
     if rule == NO_SAT_NAN:
         return plain
@@ -53,7 +53,7 @@ def _finish(result: Value, dst: Any, cdst: Any) -> None:
 
 
 def winning_zeros(a: Value, b: Value) -> tuple[Value, Value]:
-    """The factors of a product under the MUL_ZERO_WINS flag: where one is zero, both become +0."""
+    """Return the factors of a product under the MUL_ZERO_WINS flag: where one is zero, both become +0."""
     wins = MP_FLAG(name="mul_zero_wins") & (is_flushed_zero(a, F32) | is_flushed_zero(b, F32))
     return select(wins, 0, a), select(wins, 0, b)
 

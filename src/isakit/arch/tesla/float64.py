@@ -22,7 +22,7 @@ _ROUNDING = words(*single.MODES)
 
 
 def modified(source: Any, negate: bool, take_absolute: bool = False) -> Value:
-    """An f64 operand with its modifiers, absolute value first; a NaN stays as it is."""
+    """Return an f64 operand with its modifiers, absolute value first; a NaN stays as it is."""
     return f64.f64_modified(source.read(), absolute_if=take_absolute, negate_if=negate)
 
 

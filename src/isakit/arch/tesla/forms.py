@@ -48,7 +48,7 @@ _OFFSETS = {1: Long.offset16, 2: bits(9, 23), 4: bits(9, 22)}
 
 
 def sized(make: Callable[..., Part], *front: Any, signed: bool = False) -> Maker:
-    """The operand `make(*front, width[, signs])` of the width, and with the sign, that the form says or selects."""
+    """Return `make(*front, width[, signs])` of the width, and with the sign, that the form says or selects."""
 
     def half(signs: str) -> Part:
         return make(*front, 16, signs) if signs and signed else make(*front, 16)
@@ -88,12 +88,12 @@ def _global(e: Encoding, access: str, width: str, bank: str) -> Part:
 
 
 def _word_space(e: Encoding, space: str, offset: str) -> Part:
-    """A space of words, by its letter and the letter of the offset, which counts words."""
+    """Return a space of words, by its letter and the letter of the offset, which counts words."""
     return op.memory(space, e.field(offset), 4, 4, 32, address=e.shape.fields["areg"])
 
 
 def _short(layout: type[Short] | type[ImmWord], src1: Maker, src2: Maker) -> dict[str, Part | Maker]:
-    """The operands of the one-word shapes."""
+    """Return the operands of the one-word shapes."""
     return {"dst": sized(op.gpr, layout.dst), "src1": src1, "src2": src2, "src3": sized(op.gpr, layout.dst),
             "r1": sized(op.gpr, layout.src1)}  # fmt: skip
 
@@ -127,7 +127,7 @@ _LONG: dict[str, Part | Maker] = {
 
 
 def _fields(layout: type) -> dict[str, Field]:
-    """The fields of a layout by name, but for those whose bits are something else in other forms."""
+    """Return the fields of a layout by name, but for those whose bits are something else in other forms."""
     found = {n: getattr(layout, n) for n in dir(layout)}
     return {n: f for n, f in found.items() if isinstance(f, Field) and n not in ("dst_o", "lanes")}
 

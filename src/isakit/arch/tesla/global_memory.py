@@ -13,7 +13,7 @@ from isakit.spec.operands import Memory
 
 @cache
 def global_memory(bank: Field, address: Field, size: int, width: int, signed: bool = False) -> Template:
-    """A global space selected by `bank`, addressed by a full register: 32-bit byte address, no offset."""
+    """Return a global space selected by `bank`, addressed by a full register: 32-bit byte address, no offset."""
     return template(
         "g{space}[{base}]",
         Memory,

@@ -1,4 +1,4 @@
-"""What Tesla instructions ask the machine for."""
+"""Requests of Tesla instructions to the machine."""
 
 from __future__ import annotations
 

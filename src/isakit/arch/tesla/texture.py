@@ -64,7 +64,7 @@ class Texels:
 
 @cache
 def _block(base: Field, first: int = 0) -> Reg:
-    """A register of the block that starts at the one of the field."""
+    """Return a register of the block that starts at the one of the field."""
     names = tuple(f"$r{n + first}" if n + first <= _LAST else None for n in range(1 << base.width))
     return replace(word(base), names=names, first=first)
 
@@ -142,7 +142,7 @@ _offset = number("a texel offset", signed=True)
 
 
 def _flat_offset(e: Encoding, letter: str, cube: str) -> Part:
-    """A texel offset, which cube maps do not have."""
+    """Return a texel offset, which cube maps do not have."""
     return choice(when({e.field(cube): 0}, _offset(e, letter)), when({e.field(cube): 1}, Nothing()))
 
 

@@ -22,7 +22,7 @@ ONE = 0x3F800000
 
 @dataclass(frozen=True)
 class Rules:
-    """What is not known about the arithmetic.
+    """Choices where the arithmetic of the hardware is not known.
 
     `fused`: multiply-add rounds once; else the product is rounded first. `flush`: denormal f32 operands and results
     are zeros.
@@ -57,44 +57,44 @@ def _in(v: Value) -> Value:
 
 
 def add(a: Value, b: Value) -> Value:
-    """a + b."""
+    """Return a + b."""
     return _in(ieee_add(_in(a), _in(b)))
 
 
 def sub(a: Value, b: Value) -> Value:
-    """a - b."""
+    """Return a - b."""
     return add(a, negate(b))
 
 
 def mul(a: Value, b: Value) -> Value:
-    """a * b."""
+    """Return a * b."""
     return _in(ieee_mul(_in(a), _in(b)))
 
 
 def mad(a: Value, b: Value, c: Value) -> Value:
-    """a * b + c, rounded once or twice by the rules."""
+    """Return a * b + c, rounded once or twice by the rules."""
     if _rules.get().fused:
         return _in(ieee_fma(_in(a), _in(b), _in(c)))
     return add(mul(a, b), c)
 
 
 def negate(a: Value) -> Value:
-    """-a."""
+    """Return -a."""
     return a ^ 0x80000000
 
 
 def minimum(a: Value, b: Value) -> Value:
-    """The smaller number."""
+    """Return the smaller number."""
     return ieee_min(_in(a), _in(b))
 
 
 def maximum(a: Value, b: Value) -> Value:
-    """The larger number."""
+    """Return the larger number."""
     return ieee_max(_in(a), _in(b))
 
 
 def subtract_floor(a: Value, b: Value) -> Value:
-    """a - floor(b)."""
+    """Return a - floor(b)."""
     return sub(a, ieee_round(_in(b), rounding="rm"))
 
 

@@ -101,7 +101,7 @@ def sop2(name, dst, src1, src2, cop, c1, c2, aop, a1, a2, inv1, asrc1mod, dmod):
 
 
 def _masked(k: int, mask: int) -> bool:
-    """Whether channel `k` (r g b a) is written; bit 0 of the mask is alpha."""
+    """Return true if channel `k` (r g b a) is written; bit 0 of the mask is alpha."""
     return bool(mask >> (0 if k == 3 else k + 1) & 1)
 
 

@@ -54,7 +54,7 @@ CONDITION = words(
 
 
 def _holds(sign: Value, zero: Value, condition: tuple[int, int, int]) -> Value:
-    """The test on a result, given its sign and whether it is zero."""
+    """Return the test on a result, given its sign and whether it is zero."""
     s, z, both = condition
     if 3 in (s, z):
         raise NotModelled("a test of kind 3", "its meaning is not known")
@@ -97,7 +97,7 @@ def float_result(op: str, a: Any, b: Any, k: int) -> Value:
 
 
 def integer_result(op: str, a: Value, b: Value, channel: int) -> Value:
-    """An integer operation on channel `channel` of two registers: a byte, a half or the whole register."""
+    """Return an integer operation on channel `channel` of two registers: a byte, a half or the whole register."""
     name, ty = op.split(".")
     if ty == "fp8":
         if name != "sub":

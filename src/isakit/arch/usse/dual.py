@@ -91,7 +91,7 @@ VDUAL = layout(
 
 
 def _kinds(word: int, op1: Field) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """Where the sources of both operations come from, None where there is no such combination."""
+    """Return the origins of the sources of both operations, None for combinations that do not exist."""
     n1, n2 = (_sources(f.get(word)) for f in (op1, VDUAL.op2))
     cfg, second = VDUAL.srccfg.get(word), SECOND.get((n1, n2), ())
     first = FIRST.get(n1, ())
@@ -99,13 +99,13 @@ def _kinds(word: int, op1: Field) -> tuple[tuple[str, ...] | None, tuple[str, ..
 
 
 def _sources(operation: int) -> int:
-    """Number of sources of an operation, 0 where there is no such."""
+    """Return the number of sources of an operation, 0 if the operation does not exist."""
     return SOURCES.get(OPERATIONS[operation], 1) if operation < len(OPERATIONS) else 0
 
 
 @cache
 def _half(name: str, kinds: tuple[str, ...], unified: bool, several: bool, vec4: bool, ty: str) -> Template:
-    """The operands of one operation; `several`: the first operation has more than one source."""
+    """Return the operands of one operation; `several`: the first operation has more than one source."""
     sources: dict[str, Any] = {f"src{k}": _source(kind, name, several, vec4, ty) for k, kind in enumerate(kinds)}
 
     def make(dst: Destination, **sources: SourceOperand) -> DualOperation:
@@ -191,7 +191,7 @@ SECONDARY_LEGAL = Field(((43, 1),), "op2")
 
 
 def _dual(vec4: bool, row: str, early: str) -> list[Form]:
-    """A form, its row, and what the early page calls some of its words.
+    """Return a form, its row, and what the early page calls some of its words.
 
     For those `operation` is the first operation. The page has their mnemonics in another group, too: `word` is their
     word there; without one their own.

@@ -16,7 +16,7 @@ _ITEM = re.compile(r"(\w+)@(\d+)(?::(\d+))?$")
 
 
 def layout(text: str) -> Any:
-    """A namespace of fields from a list of `name@high:low`; what is fixed is `fixed`, the predicate's table `table`."""
+    """Return a namespace of fields from a list of `name@high:low`; `table` is that of the predicate."""
     out: dict[str, Any] = {"fixed": Bits(), "table": ""}
     for item in text.split():
         m = _ITEM.match(item)
@@ -47,5 +47,5 @@ OPCODE = bits(59, 63, "opcode1")
 
 
 def fields_of(layout: SimpleNamespace) -> list[Field]:
-    """The fields of a layout."""
+    """Return the fields of a layout."""
     return [f for f in vars(layout).values() if isinstance(f, Field)]

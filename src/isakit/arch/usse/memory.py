@@ -123,7 +123,7 @@ def smp(name, conv, ty, dst, src0, src1, lodmode, src2, mode):
 
 
 def _result_words(conv: str, mode: str) -> int:
-    """Registers a sample fills at most; in the texture's own format the machine knows how many."""
+    """Return the number of registers a sample fills at most; in the texture's own format the machine knows how many."""
     if mode == "info":
         return 1
     texel = 2 if conv == "f16" else 4

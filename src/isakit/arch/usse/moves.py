@@ -255,7 +255,7 @@ def _element(src, ty: str, k: int) -> Value:
 
 
 def _selected(dst, src1, scale: bool, sty: str, dty: str) -> dict[int, int]:
-    """Which selector feeds which written channel."""
+    """Return the selector of each channel that is written."""
     channels = dst.channels
     direct = (sty in PACK_FLOATS and dty in PACK_FLOATS) or (scale and "u8" in (sty, dty))
     if direct:

@@ -19,7 +19,7 @@ from isakit.spec.parts import accepted_text, possible_bits, text_of
 from isakit.spec.parts.base import union
 
 Span = Callable[[int], int]
-"""How many registers from the operand's on a word means."""
+"""Gives the number of registers that a word means, from the operand's on."""
 
 _MEANINGS = {"register": "register {}", "swizzle": "swizzle {}", "mask": "writes {}"}
 
@@ -33,7 +33,7 @@ def source_part(
     ty: str = "f32",
     span: Span | None = None,
 ) -> Template | Choice:
-    """A source: register, swizzle, absolute value and negation; `ty` is the format of its elements."""
+    """Return a source: register, swizzle, absolute value and negation; `ty` is the format of its elements."""
     holes: dict[str, Any] = {"register": at.part}
     spelling = "{register}"
     if letters is not None:
@@ -75,7 +75,7 @@ def dest_part(
     ty: str = "f32",
     span: Span | None = None,
 ) -> Template:
-    """A destination: register and write mask, which is another one where the register is internal."""
+    """Return a destination: register and write mask, which is another one where the register is internal."""
 
     def chosen(word: int) -> Enum | None:
         return internal if at.internal(word) else unified
@@ -100,7 +100,7 @@ def dest_part(
 
 
 def written_mask(field: Field, rule: str) -> tuple[Enum, Enum]:
-    """The masks of unified and of internal destinations."""
+    """Return the masks of unified and of internal destinations."""
     return mask(field, rule), mask(field)
 
 
@@ -108,7 +108,7 @@ _CHANNEL_BITS = {"f32": 32, "f16": 16, "s16": 16, "u16": 16, "c10": 10, "o8": 8,
 
 
 def _words(channels: Iterable[int], ty: str, internal: bool) -> tuple[int, ...]:
-    """The 32-bit registers after the first one that hold bits of some channels of an operand of a format."""
+    """Return the 32-bit registers after the first one that hold bits of some channels of an operand of a format."""
     n = _CHANNEL_BITS["f32" if internal else ty]
     return tuple(dict.fromkeys(w for k in channels for w in (n * k // 32, (n * k + n - 1) // 32)))
 
@@ -116,7 +116,7 @@ def _words(channels: Iterable[int], ty: str, internal: bool) -> tuple[int, ...]:
 def internal_source(
     number: Field | int, letters: Enum | None, neg: Field | None = None, abs: Field | None = None, role: str = "src0"
 ) -> Template | Choice:
-    """A source that can only be an internal register, whose number may be fixed; without a swizzle it is `.xyzw`."""
+    """Return a source that is an internal register, whose number may be fixed; without a swizzle it is `.xyzw`."""
     fixed = isinstance(number, int)
     at = place(NO_BITS if fixed else number, None, (f"i{number if fixed else 0}",), role=role)
     return source_part(at, letters or swizzle(NO_BITS, ("xyzw",)), neg, abs)
@@ -128,7 +128,7 @@ NO_SOURCE2 = 1 << 48 | 2 << 28
 
 
 def condition(name: str) -> tuple[int, bool] | str | None:
-    """A printed predicate as (register, inverted), `Pn`, or None for always."""
+    """Return a printed predicate as (register, inverted), `Pn`, or None for always."""
     if not name or name == ANY:
         return name or None
     return int(name[-1]), name[0] == "!"
@@ -152,7 +152,7 @@ def predicate(field: Field, table: str) -> Enum:
 
 
 def repeat(field: Field) -> Enum:
-    """The repeat count: how many times the instruction executes."""
+    """Return the repeat count: how many times the instruction executes."""
     names = {v: f"repeat {v + 1}" if v else "" for v in range(1 << field.width)}
     return Enum(field, names, {v: v + 1 for v in names}, label="executes once")
 

@@ -32,7 +32,7 @@ SRC0_NO_EXT = SRC0[:2]
 INDEXED_BANKS = ("r", "o", "pa", "sa")
 UNIFIED = {"r", "o", "pa", "sa"}
 INTERNAL_BANKS = {"i0": 0, "i2": 2}
-"""Where there are only internal registers: the one that number 0 means."""
+"""The internal register that number 0 means, of banks that have no others."""
 
 
 def unified_name(bank: str, secondary: bool) -> tuple[str, str]:
@@ -47,7 +47,7 @@ NO_BITS = Field(())
 
 @dataclass(frozen=True)
 class Named:
-    """What one value of number and bank means.
+    """The meaning of one value of number and bank.
 
     Attributes:
         text: how it is written.
@@ -68,12 +68,12 @@ class Named:
 def _table(
     width: int, banks: tuple[str, ...], double: bool, alias: int, secondary: bool, tag: bool
 ) -> tuple[Named, ...]:
-    """The meaning of every (number, bank) value."""
+    """Return the meaning of every (number, bank) value."""
     return tuple(n for bank in banks for n in _bank(bank, width, double, alias, secondary, tag))
 
 
 def _bank(bank: str, width: int, double: bool, alias: int, secondary: bool, tag: bool) -> Iterator[Named]:
-    """The meaning of every number of a bank."""
+    """Yield the meaning of every number of a bank."""
     first_alias = (1 << alias) - (8 if double else 4) if alias else 1 << 16
     for n in range(1 << width):
         number = n << double

@@ -26,7 +26,7 @@ CONSTANT_CHANNELS = {"0": 0, "1": ONE, "2": TWO, "h": HALF}
 
 @dataclass(frozen=True)
 class Location:
-    """Where an operand lives.
+    """The registers, or the number, of an operand.
 
     `kind`: unified (r, o, pa, sa), internal, constant, global, immediate, index. `index` is the 32-bit register number
     of component x (for immediates the number itself).
@@ -37,7 +37,7 @@ class Location:
     index: Value
 
     def word(self, k: int = 0) -> Value:
-        """The 32-bit register `k` after the first one."""
+        """Return the 32-bit register `k` after the first one."""
         if self.kind == "constant":
             return lookup(BANK0 if k % 2 == 0 else BANK1, self.index)
         if self.kind == "immediate":
@@ -61,17 +61,17 @@ class Location:
         return ratio_to_float(self.ten(k), source="s16", maximum=255, low=-510, to="f32")
 
     def half(self, k: int) -> Value:
-        """The 16-bit element `k`: two to a register."""
+        """Return the 16-bit element `k`: two to a register."""
         if self.kind == "immediate":
             return self.index.trunc(16)
         return self.word(k >> 1).bits(16 * (k & 1), 16)
 
     def byte(self, k: int) -> Value:
-        """The 8-bit element `k`: four to a register."""
+        """Return the 8-bit element `k`: four to a register."""
         return self.word(k >> 2).bits(8 * (k & 3), 8)
 
     def ten(self, k: int) -> Value:
-        """The 10-bit element `k`, sign-extended to 16 bits: three in the first register, the rest follows."""
+        """Return the 10-bit element `k`, sign-extended to 16 bits: three in the first register, the rest follows."""
         if k < 3:
             return self.word(0).bits(10 * k, 10).sext(16)
         return concat(self.word(1).bits(0, 8), self.word(0).bits(30, 2)).sext(16)
@@ -120,7 +120,7 @@ class Location:
 
 
 def offset(role: str, internal: bool) -> Value:
-    """The repeat offset of an operand, a uniform 32-bit value."""
+    """Return the repeat offset of an operand, a uniform 32-bit value."""
     return param((INTERNAL_OFFSETS if internal else OFFSETS)[role], 32)
 
 
@@ -135,24 +135,24 @@ class SourceOperand:
     ty: str
 
     def modified(self, v: Value) -> Value:
-        """The modifiers: absolute value first, then negation."""
+        """Return the modifiers: absolute value first, then negation."""
         if self.absolute:
             v = v & 0x7FFFFFFF
         return v ^ 0x80000000 if self.negate else v
 
     def channel(self, k: int) -> Value:
-        """What channel `k` of the operation gets, as an f32 value."""
+        """Return the operand of channel `k`, as an f32 value."""
         letter = "xyzw"[k] if self.swizzle is None else self.swizzle[k] if k < len(self.swizzle) else "x"
         if letter in CONSTANT_CHANNELS:
             return self.modified(const(CONSTANT_CHANNELS[letter], 32))
         return self.modified(self.at.component("xyzw".index(letter), self.ty))
 
     def word(self) -> Value:
-        """The 32-bit register, for integer operations."""
+        """Return the 32-bit register, for integer operations."""
         return self.at.word()
 
     def modified_word(self) -> Value:
-        """The 32-bit register, negated as an integer where the operand is."""
+        """Return the 32-bit register, negated as an integer where the operand is."""
         v = self.at.word()
         return -v if self.negate else v
 
@@ -187,7 +187,7 @@ def alias_index(number: Value, role: str) -> Value:
 
 
 def indexed(base: Value, idx: int, scale: int) -> Value:
-    """An address that depends on an index register."""
+    """Return an address that depends on an index register."""
     return base + read("idx", idx, 32) * scale
 
 

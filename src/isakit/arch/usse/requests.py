@@ -1,4 +1,4 @@
-"""What USSE instructions ask the machine for."""
+"""Requests of USSE instructions to the machine."""
 
 from __future__ import annotations
 

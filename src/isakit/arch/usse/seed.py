@@ -69,7 +69,7 @@ def seed_view(
     base: int | None = None,
     refusals: Sequence[Refusal] = (),
 ) -> Form:
-    """The same encoding as the seed page shows it: predicate and mnemonic, every other bit unexplained.
+    """Return the same encoding as the seed page shows it: predicate and mnemonic, every other bit unexplained.
 
     `described` are the fields that the page knows besides the opcode; other fixed bits still select the form but count
     as unexplained. Where the page gives one mnemonic to several groups, `base` is the canonical word of the first of

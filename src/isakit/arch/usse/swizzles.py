@@ -62,14 +62,14 @@ SWIZZLES: dict[str, tuple[str | None, ...]] = {
 
 @cache
 def swizzle(field: Field, names: tuple[str | None, ...]) -> Enum:
-    """A swizzle field with its table; a missing name is an encoding without a known meaning."""
+    """Return a swizzle field with its table; a missing name is an encoding without a known meaning."""
     letters = {v: n for v, n in enumerate(names) if n is not None}
     missing = {v: "undefined" for v, n in enumerate(names) if n is None}
     return Enum(field, letters, meanings=missing, illegal="UNDEFINED_SWIZZLE", hint="")
 
 
 def _picked(field: Field, channels: tuple[int, ...]) -> Field:
-    """Some bits of a field."""
+    """Return some bits of a field."""
     places = [low + k for low, n in field.slices for k in range(n)]
     return Field(tuple((places[k], 1) for k in channels), field.name)
 
@@ -84,7 +84,7 @@ MASK_RULES: dict[str, dict[int, tuple[int, ...]]] = {
 
 @cache
 def mask(field: Field, rule: str = "raw") -> Enum:
-    """A write mask: the channels as letters, `_` for none; bound to their numbers."""
+    """Return a write mask: the channels as letters, `_` for none; bound to their numbers."""
     bits = [k for k in MASK_RULES[rule] if k < field.width]
     channels = {
         v: tuple(c for j, k in enumerate(bits) if v >> j & 1 for c in MASK_RULES[rule][k])
@@ -101,5 +101,5 @@ def _letters(channels: tuple[int, ...]) -> str:
 
 @cache
 def implied_mask(letters: str) -> Enum:
-    """A mask without bits: it follows from the operation and the kind of destination."""
+    """Return a mask without bits: it follows from the operation and the kind of destination."""
     return Enum(Field(()), {0: letters}, {0: tuple("xyzw".index(c) for c in letters)}, hint="")

@@ -9,7 +9,7 @@ from isakit.spec import InstructionSet, NamedSpecial, Ref, RegisterFile, Status,
 
 PRIMARY, SECONDARY = "primary", "secondary"
 SGX543, SEED = "!seed", "seed"
-"""What the forms of the two variants need."""
+"""Needs of the forms of the two variants."""
 
 VARIANTS = {
     v.name: v

@@ -1,4 +1,4 @@
-"""What semantics functions get for vµc operands: objects that read and write registers with the machine's own rules.
+"""Operands of vµc as semantics functions get them: objects that read and write registers with the machine's own rules.
 
 Register files of a trace: `r` (16 x 16 bits), `p` (16 x 1), `acc` (1 x 32). Special registers are memory-like, since
 reading some of them has an effect: a read is a load from the space `sr`, a write a delayed write of the file `sr`.
@@ -20,7 +20,7 @@ class GeneralRegister:
     index: Value
 
     def read(self) -> Value:
-        """The 16-bit value."""
+        """Return the 16-bit value."""
         return read("r", self.index, 16)
 
     def write(self, value: Value, latency: int = 1) -> None:
@@ -39,7 +39,7 @@ class SpecialRegisterAccess:
     index: Value
 
     def read(self) -> Value:
-        """The 16-bit value; takes place even where the value is not used."""
+        """Return the 16-bit value; takes place even where the value is not used."""
         return load("sr", self.index.zext(16), 2)
 
     def write(self, value: Value, latency: int = 1) -> None:
@@ -55,7 +55,7 @@ class Predicate:
     negated: bool = False
 
     def read(self) -> Value:
-        """The bit."""
+        """Return the bit."""
         p = read("p", self.index, 1)
         return ~p if self.negated else p
 

@@ -14,7 +14,7 @@ from isakit.spec import Ref
 
 DIRECT, L0, L1, BI = 0, 1, 2, 3
 WHOLE, ROWS, COLUMNS, QUARTERS = 0, 1, 2, 3
-"""How something is divided: not at all, into an upper and a lower, a left and a right half, into four."""
+"""Divisions of a region: not at all, into an upper and a lower, a left and a right half, into four."""
 
 P_SKIP, B_SKIP, I_NXN, I_PCM, P_8X8, P_8X8REF0, B_8X8 = 0x7F, 0x7E, 0x00, 0x19, 0x23, 0x24, 0x56
 WITH_SUB_TYPES = (P_8X8, P_8X8REF0, B_8X8, B_SKIP)
@@ -98,19 +98,19 @@ class MacroblockView:
         return lookup(PARTITIONS, self.type)
 
     def sub(self, table: Table, partition: Value) -> Value:
-        """A property of the sub-macroblock type of a partition (2 bits)."""
+        """Return a property of the sub-macroblock type of a partition (2 bits)."""
         nibble = (self.sub_types >> (partition.zext(16) << 2)).trunc(4)
         return lookup(table, concat(self.is_b, nibble))
 
     def sub_partitions(self, partition: Value) -> Value:
-        """Number of sub-partitions of a partition (2 bits)."""
+        """Return the number of sub-partitions of a partition (2 bits)."""
         whole = _peek("mbflags").bit(3)
         intra = (self.type == I_NXN) | (self.type == I_PCM)
         inter = select(self.has_sub, self.sub(SUB_COUNT, partition), const(1, 3))
         return select(intra, select(whole, const(1, 3), const(4, 3)), inter)
 
     def block(self, partition: Value, sub: Value) -> Value:
-        """The $spidx of a sub-partition; both numbers have 2 bits."""
+        """Return the $spidx of a sub-partition; both numbers have 2 bits."""
         rows = lookup(DIVISION, self.type) == ROWS
         q = select(rows, concat(partition.bit(0), u1(0)), partition)
         sub_rows = self.has_sub & (self.sub(SUB_DIVISION, q) == ROWS)
@@ -125,7 +125,7 @@ class MacroblockView:
 
 
 def _peek(name: str) -> Value:
-    """A special register's value without the side effect of reading it."""
+    """Return a special register's value without the side effect of reading it."""
     return PEEK(const(SR[name], 6))
 
 
@@ -182,7 +182,7 @@ def lut(name, pdst, dst, src1, src2):
 
 
 def _pick(rows: list[Value], number: Value) -> Value:
-    """The row with the number, by halving."""
+    """Return the row with the number, by halving."""
     if len(rows) == 1:
         return rows[0]
     half = len(rows) // 2

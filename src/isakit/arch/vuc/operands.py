@@ -27,7 +27,7 @@ def general(f: Field, hint: str = _GENERAL) -> Reg:
 
 
 def _special(f: Field, variant: str) -> Reg:
-    """A special register by the names of a variant, by number, or by an older name."""
+    """Return a special register by the names of a variant, by number, or by an older name."""
     aliases = {f"$sr{n}": n for n in range(64)} | OLD_SPECIAL_NAMES
     names = special_names(frozenset({variant}))
     return Reg(f, names, SpecialRegisterAccess, aliases=aliases, file="sr", special=True, hint="")
@@ -52,7 +52,7 @@ ONLY_SOURCE1 = _general_or_special(SRC1, SR_SRC1, OT0, OT1, settled=True)
 """Source 1 of an instruction that has no destination."""
 
 _ZERO = {IMMF: 0, SRC2: 0}
-"""What the text `0x0` stands for: $r0."""
+"""The bits of the text `0x0`, which is $r0."""
 
 
 def _register_or(*immediates: tuple[dict[Field, int], Imm], read: tuple[Alternative, ...] = ()) -> Written:

@@ -77,7 +77,7 @@ MODES = {0: "pand", 1: "por", 2: "", 4: "pandn", 5: "porn", 6: "pnot"}
 _FORMULAS = {0: "p = p & o", 1: "p = p | o", 2: "p = o", 4: "p = p & !o", 5: "p = p | !o", 6: "p = !o"}
 _MODE = named("PON:POM", POM, PON)
 _PLACES = ((PRED, {PE: 0}), (DST, {PE: 1}))
-"""Where a predicate result is named: with a guard, PRED is taken."""
+"""Fields that name a predicate result: with a guard, PRED is taken."""
 
 
 def _touched(n: int) -> Mapping[str, Any]:

@@ -76,7 +76,7 @@ OLD_SPECIAL_NAMES = {"$arthi": 12, "$artlo": 13, "$s22": 22, "$s23": 23}
 
 
 def special_names(features: frozenset[str]) -> tuple[str, ...]:
-    """The text of every special register number in a variant; `$srN` where a number has no name there."""
+    """Return the text of every special register number in a variant; `$srN` where a number has no name there."""
     names = [f"$sr{i}" for i in range(64)]
     for r in SPECIAL_REGISTERS:
         if r.needs <= features:

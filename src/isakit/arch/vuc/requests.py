@@ -1,4 +1,4 @@
-"""What vµc instructions ask the machine for."""
+"""Requests of vµc instructions to the machine."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Context:
-    """Where an instruction is decoded: variant features and program type, as features."""
+    """The features of a variant and a program type, in which an instruction is decoded."""
 
     features: frozenset[str] = frozenset()
 

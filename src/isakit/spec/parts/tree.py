@@ -68,12 +68,12 @@ class Literal(Bitless):
 
     @property
     def single(self) -> bool:
-        """Whether all spellings are one word."""
+        """True if all spellings are one word."""
         return all(len(words) == 1 for words, _ in self.spellings)
 
     @property
     def is_word(self) -> bool:
-        """Whether it is one word, in any place and without bits."""
+        """True if it is one word, in any place and without bits."""
         return self.single and not self.setting and not self.barred[0]
 
     @property
@@ -212,7 +212,7 @@ class Reg(OfField):
 
     @property
     def in_words(self) -> bool:
-        """Whether every spelling is a word by itself, so that the first word tells whether it can be read."""
+        """True if every spelling is a word by itself, so that the first word tells whether it can be read."""
         return not self.cell and self.place is None
 
     def described(self, word: int, text: str, **more: Any) -> Operand:
@@ -386,12 +386,12 @@ class Alternative:
 
     @property
     def always(self) -> bool:
-        """Whether the alternative is nothing but its part, for all words."""
+        """True if the alternative is nothing but its part, for all words."""
         return not (self.when.mask or self.unless or self.tells or self.says)
 
     @property
     def unconditional(self) -> bool:
-        """Whether every word selects it."""
+        """True if every word selects it."""
         return self.when.mask == 0 and self.unless is None
 
     @cached_property
@@ -458,7 +458,7 @@ class Choice(Part):
 
     @cached_property
     def complete(self) -> bool:
-        """Whether every word picks an alternative, as far as one selector field shows it."""
+        """True if every word picks an alternative, as far as one selector field shows it."""
         if any(a.unconditional for a in self.alternatives):
             return True
         masks = {a.when.mask for a in self.alternatives if a.unless is None}
@@ -576,7 +576,7 @@ class Template(Part):
 
     @property
     def is_group(self) -> bool:
-        """Whether it is several operands."""
+        """True if it is several operands."""
         return self.kind is Compound
 
 

@@ -58,7 +58,7 @@ class ConditionCode:
     width = 4
 
     def read(self) -> Value:
-        """The four flags Z S C O, bit 0 first."""
+        """Return the four flags Z S C O, bit 0 first."""
         return read("c", self.index, 4)
 
     def write(self, value: Value, when: Value | None = None) -> None:
@@ -67,7 +67,7 @@ class ConditionCode:
 
 
 def flags(z: Value, s: Value, c: Value | None = None, o: Value | None = None) -> Value:
-    """A $c value from its bits."""
+    """Return a $c value from its bits."""
     zero = const(0, 1)
     return concat(zero if o is None else o, zero if c is None else c, s, z)
 
@@ -111,7 +111,7 @@ NEVER = template("(never)", Condition, _Never, facts={"test": "never"})
 
 
 def guard(layout: type[Long] | type[ControlWord]) -> Choice:
-    """The predicate of a predicable instruction; bound to None for always, else to an object with `holds()`."""
+    """Return the predicate of a predicable instruction; bound to None for always, else to an object with `holds()`."""
     names = dict(enumerate(CONDITION_NAMES))
     holes: dict[str, Any] = {"test": Enum(layout.pred, names, {v: v for v in names}), "register": creg(layout.csrc)}
     return choice(
@@ -131,7 +131,7 @@ COND = creg(Long.csrc)
 
 @cache
 def fixed_condition(number: int) -> Part:
-    """A $c register that is fixed by the form: short and immediate `addc` read $c0."""
+    """Return a $c register that is fixed by the form: short and immediate `addc` read $c0."""
     facts = {"file": "c", "index": number}
     return template(f"$c{number}", Register, lambda: ConditionCode(const(number, 32)), facts=facts, hints={"width": 4})
 
@@ -146,7 +146,7 @@ LANES = choice(
 
 
 def in_lanes(mask: int) -> Value | None:
-    """The condition that a lane's number modulo 4 is in the mask; None for all lanes."""
+    """Return the condition that a lane's number modulo 4 is in the mask; None for all lanes."""
     if mask == 15:
         return None
     position = LANE() & 3

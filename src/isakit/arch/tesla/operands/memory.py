@@ -97,7 +97,7 @@ def memory(
 
 @cache
 def _base(f: Field, excluded: Sequence[int] = (0,), error: str = ILLEGAL) -> Reg:
-    """The $a register of an address."""
+    """Return the $a register of an address."""
     names = tuple(None if n in excluded else f"$a{n}" for n in range(1 << f.width))
     return Reg(f, names, AddressRegister, illegal=error, file="a", width=16)
 

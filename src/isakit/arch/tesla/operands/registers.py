@@ -18,7 +18,7 @@ class Word:
     width = 32
 
     def read(self) -> Value:
-        """The 32-bit value."""
+        """Return the 32-bit value."""
         return read("r", self.index, 32)
 
     def write(self, value: Value, when: Value | None = None) -> None:
@@ -34,7 +34,7 @@ class Half:
     width = 16
 
     def read(self) -> Value:
-        """The 16-bit value."""
+        """Return the 16-bit value."""
         word = read("r", self.index >> 1, 32)
         return (word >> ((self.index & 1).resize(32) << 4)).trunc(16)
 
@@ -107,7 +107,7 @@ def quad(f: Field) -> Reg:
 
 @cache
 def gpr(f: Field, width: int) -> Reg:
-    """The register operand of a width: 16 half, 32 word, 64 pair, 128 quad."""
+    """Return the register operand of a width: 16 half, 32 word, 64 pair, 128 quad."""
     return {16: half, 32: word, 64: double, 128: quad}[width](f)
 
 
@@ -119,7 +119,7 @@ class AddressRegister:
     width = 16
 
     def read(self) -> Value:
-        """The 16-bit value."""
+        """Return the 16-bit value."""
         return read("a", self.index, 16)
 
     def write(self, value: Value, when: Value | None = None) -> None:
@@ -129,7 +129,7 @@ class AddressRegister:
 
 @cache
 def areg(f: Field) -> Reg:
-    """$aN as a plain operand; $a0 prints as 0x0."""
+    """Return $aN as a plain operand; $a0 prints as 0x0."""
     names = tuple(f"$a{i}" for i in range(1 << f.width))
     return Reg(f, names, AddressRegister, "an address register", file="a", width=16, numbers={0: 0})
 
@@ -141,7 +141,7 @@ class ReadOnlyRegister:
     number: int
 
     def read(self) -> Value:
-        """The 32-bit value."""
+        """Return the 32-bit value."""
         return SPECIAL_REGISTER(n=self.number)
 
 

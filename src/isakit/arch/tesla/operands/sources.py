@@ -22,7 +22,7 @@ from isakit.spec import Imm as Number
 
 @cache
 def _shared(layout: Any, width: int, signs: str, areg_field: Field) -> list[Any]:
-    """The s[] alternatives of source 1. `signs`: which 16-bit modes a half operand takes ("us", "u", "s", or "8")."""
+    """Return the s[] alternatives of source 1. `signs`: the 16-bit modes of a half operand ("us", "u", "s", or "8")."""
     out: list[Any] = []
     on = {layout.src1_s: 1}
     for mode, (name, (size, sext)) in enumerate(MODES.items()):
@@ -152,7 +152,7 @@ def ssrc2(width: int = 32) -> Choice:
 
 @cache
 def immediate(width: int = 32) -> Number:
-    """The 32-bit immediate; 16-bit operations use its low half. Accepts negative numbers and f32 literals."""
+    """Return the 32-bit immediate; 16-bit operations use its low half. Accepts negative numbers and f32 literals."""
     return Number(ImmWord.imm, width, wrap=True, single=width == 32, label="an immediate")
 
 
