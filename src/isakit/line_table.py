@@ -7,6 +7,7 @@ debuggers, profilers and listings.
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,9 @@ from isakit.lean import cached_property, dataclass
 SECTION = ".isakit.lines"
 _LARGEST_SOURCE = 1 << 24
 _LONGEST_PLACE = 200
+_NAME = re.compile(r"%?[^\W\d][\w$]*(?:::[^\W\d]\w*)*")
+_NUMBER = r"(?:[us](?:8|16|32|64)|f(?:16|32|64))"
+_TYPE = re.compile(rf"{_NUMBER}|ptr(?::{_NUMBER})?|array:{_NUMBER}:\d{{1,9}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,8 @@ def unpack(data: bytes) -> dict[str, LineTable]:
         for name, table in content["kernels"].items():
             rows = [(int(a), SourceLine(int(p), paths[int(f)], int(n))) for a, p, f, n in table["rows"]]
             variables = [VariableRange(str(n), str(t), int(a), int(e), str(p)[:_LONGEST_PLACE])
-                         for n, t, a, e, p in table.get("variables", ())]  # fmt: skip
+                         for n, t, a, e, p in table.get("variables", ())
+                         if _NAME.fullmatch(str(n)) and _TYPE.fullmatch(str(t))]  # fmt: skip
             out[str(name)] = LineTable(rows, texts[int(table["ptx"])], variables)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return {}

@@ -55,7 +55,8 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
         from isakit.compile.c import compile_c
 
         ptx = compile_c(path, text, language, alone=True)
-    got = compile_ptx(ptx, variant or "gt200", path=path, origin=None if language == "ptx" else text)
+    own = language == "ptx"
+    got = compile_ptx(ptx, variant or "gt200", path=path, origin=None if own else text, named=own)
     for name, given in params.items():
         if name in got.module.kernels:
             got.module.kernels[name].params = given

@@ -127,6 +127,7 @@ class Stepping:
 
     def state(self) -> JsonObject:
         """Return everything the page shows but memory."""
+        from isakit.debug.source_views import variables
         from isakit.machine.pictures import ROW, rows
 
         s = self.session
@@ -143,6 +144,7 @@ class Stepping:
             "unit": s.execution.unit, "compiled": getattr(s.execution, "compiled", False),
             "rows": [r._asdict() for r in rows(s.target, most=THREADS // ROW)],
             "registers": {n: f"{v:#x}" for n, v in registers.items()}, "changed": changed,
+            "variables": [[v.name, v.type, v.text] for v in variables(s)] if there else [],
             "widths": {f.text or f.name: f.width for f in files.values()},
             "frames": [{"kind": f.kind, "address": f.address, "meaning": f.meaning,
                         "lanes": None if f.lanes is None else f"{f.lanes:08x}"} for f in (s.frames() if there else [])],

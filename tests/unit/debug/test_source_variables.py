@@ -6,6 +6,7 @@ after every line.
 
 from __future__ import annotations
 
+import json
 import sys
 from types import FrameType
 from typing import Any
@@ -188,6 +189,29 @@ def test_registers_of_ptx_are_variables_of_ptx() -> None:
     assert session.evaluate("%r4") == 1
     with pytest.raises(OptimisedOutError, match="`%rd1` is optimised out"):  # on the first way here it has no value
         session.evaluate("%rd1")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["t", "array:zz:4", 0, 8, "$r1"], ["t", "array:f32:x", 0, 8, "$r1"], ["\x1b[2J", "s32", 0, 8, "$r1"],
+        ["a b", "s32", 0, 8, "$r1"], ["t", "s33", 0, 8, "$r1"], ["", "s32", 0, 8, "$r1"],
+    ],
+)  # fmt: skip
+def test_variables_of_a_damaged_file_are_left_out(row: list[Any]) -> None:
+    content = json.loads(pack({"k": LineTable([(0, SourceLine(1, "k.py", 2))])}))
+    content["kernels"]["k"]["variables"] = [row, ["good", "u8", 0, 4, "$r2"]]
+    table = unpack(json.dumps(content).encode())["k"]
+    assert [v.name for v in table.variables] == ["good"]
+
+
+@pytest.mark.parametrize("place", ["((((", "$r99", "g14[0xffffffff]", "good", "1 / 0", "x" * 1000, "s[s[s[0]]]"])
+def test_a_place_of_a_damaged_file_is_no_more_than_an_expression(place: str) -> None:
+    session = session_of(KERNELS["sum"], 3)
+    table = LineTable([], "", [VariableRange("good", "u8", 0, 64, place)])
+    session.execution._variables = SourceVariables(table, ["s"])
+    (shown_one,) = source_views.variables(session)
+    assert len(shown_one.text) < 1200
 
 
 def test_code_without_names_is_the_code_with_names() -> None:

@@ -59,6 +59,11 @@ export function registers(state, kind, on) {
     type: "button", class: changed.has(name) ? "changed" : "", title: `${name}: click for the instruction that wrote it last`,
     "data-register": name, onclick: () => on.move("last_write", name),
   }, `${name} = ${shown(state.registers[name], kind, width(name))}`));
+  const variables = (state.variables ?? []).map(([name, type, text]) => make("span", {title: type}, `${name} = ${text}`));
+  if (variables.length) {
+    const rest = cells.length ? [make("div", {class: "registers"}, ...cells)] : [];
+    return [make("div", {class: "registers variables"}, ...variables), ...rest];
+  }
   return cells.length ? [make("div", {class: "registers"}, ...cells)] : [make("p", {}, "All registers are 0.")];
 }
 
