@@ -79,7 +79,12 @@ Examples:
 @click.option("--texture", "textures", multiple=True, metavar="NAME=FILE", help="A texture of the shaders.")
 @click.option("--count", type=click.IntRange(1, 1 << 20), default=1024, help="Random invocations.  [default: 1024]")
 @click.option("--seed", type=int, default=0, help="Of the random inputs.  [default: 0]")
-@click.option("--ulps", type=click.IntRange(0), default=0, help="How far f32 results may lie apart.  [default: 0]")
+@click.option(
+    "--ulps",
+    type=click.IntRange(0),
+    default=0,
+    help="How far results may lie apart: f32, or steps of a colour's f16 or bytes.  [default: 0]",
+)
 @click.option("--kernel", metavar="NAME", help="The kernel, where the files have several.")
 @click.option("--grid", default="1", metavar="X[,Y]", help="Blocks, for kernels.  [default: 1]")
 @click.option("--block", default="1", metavar="X[,Y[,Z]]", help="Threads of a block, for kernels.  [default: 1]")

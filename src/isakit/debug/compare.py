@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +74,8 @@ class Comparison:
     """The result of a comparison. It is true where everything agrees.
 
     `results` are the names of what was compared, `differences` those that differ, `parting` says where the first one
-    began. `largest` is the largest distance of two f32 values in units in the last place.
+    began. `largest` is the largest distance of two f32 values in units in the last place, or in steps of the format
+    that a result leaves in.
     """
 
     results: tuple[str, ...] = ()
@@ -105,8 +106,27 @@ def _ordered(a: Array) -> Array:
     return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
 
 
-def differences(a: dict[str, Array], b: dict[str, Array], ulps: int) -> tuple[list[Difference], int]:
-    """Return the results that differ by more than `ulps`, and the largest distance of f32 values."""
+def distance_in_steps(a: Array, b: Array, of: str) -> Array:
+    """Return the distance of f32 values in steps of a format they are rounded to: f16 or u8 (of 0 to 1)."""
+    if of == "u8":
+        x, y = (np.rint(np.clip(np.nan_to_num(v), 0, 1) * 255).astype(np.int64) for v in (a, b))
+        return np.abs(x - y)
+    with np.errstate(over="ignore"):
+        halves = [v.astype(np.float16) for v in (a, b)]
+    bits = [np.ascontiguousarray(v).view(np.int16).astype(np.int64) for v in halves]
+    x, y = (np.where(v < 0, -(v & 0x7FFF), v) for v in bits)
+    nan = [np.isnan(v) for v in halves]
+    return np.where(nan[0] | nan[1], np.where(nan[0] & nan[1], 0, np.int64(1) << 16), np.abs(x - y))
+
+
+def differences(
+    a: dict[str, Array], b: dict[str, Array], ulps: int, steps: Mapping[str, str] | None = None
+) -> tuple[list[Difference], int]:
+    """Return the results that differ by more than `ulps`, and the largest distance of f32 values.
+
+    `steps` names results that leave in a coarser format than f32, and the format, whose steps are counted then. With
+    `ulps` 0 nothing is rounded: what differs by less than a step is a difference, of 0 steps.
+    """
     out: list[Difference] = []
     largest = 0
     for name in dict.fromkeys([*a, *b]):
@@ -117,9 +137,12 @@ def differences(a: dict[str, Array], b: dict[str, Array], ulps: int) -> tuple[li
             out.append(Difference(name, x.size, x.size, (), (f"shape {x.shape}", f"shape {y.shape}")))
             continue
         far = distance(x, y)
+        bad = far > (ulps if x.dtype == np.float32 else 0)
+        if steps and name in steps and x.dtype == np.float32:
+            far = distance_in_steps(x, y, steps[name])
+            bad = bad & (far > ulps) if ulps else bad
         if x.dtype == np.float32 and far.size:
             largest = max(largest, int(far.max()))
-        bad = far > (ulps if x.dtype == np.float32 else 0)
         if bad.any():
             at = tuple(int(n) for n in np.argwhere(bad)[0])
             out.append(Difference(name, int(bad.sum()), bad.size, at, (x[at].item(), y[at].item())))

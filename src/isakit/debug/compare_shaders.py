@@ -102,7 +102,8 @@ def compare_shaders(
             left out is random (`random_inputs`). A shader gets the inputs it knows.
         count: random vertices or pixels.
         seed: of the random numbers. Where uniforms are random, several sets of them are tried (`ROUNDS`).
-        ulps: how far two f32 results may lie apart, in units in the last place.
+        ulps: how far two f32 results may lie apart, in units in the last place; of a colour that leaves as f16 or as
+            bytes it is the steps of that format, of two formats those of the coarser one.
         rules: as for `isakit.usse.run`.
         engine: as for `isakit.usse.run`; where the values part is found on the reference engine.
         max_instructions: as for `isakit.usse.run`.
@@ -139,13 +140,24 @@ def _once(
         _match_counts(given, inputs)
     runs = [_Run(s, given, rules, limit) for s in (a, b)]
     results = [r.results(engine) for r in runs]
-    found, largest = differences(results[0], results[1], ulps)
+    found, largest = differences(results[0], results[1], ulps, _steps(a, b))
     out = Comparison(tuple(dict.fromkeys([*results[0], *results[1]])), found, None, largest)
     if found:
         index = found[0].index
         lane = index[0] if index else 0
         out.parting = _parting(runs[0], runs[1], lane - lane % 4)
     return out
+
+
+_COARSE = ("f16", "u8")
+
+
+def _steps(a: Shader, b: Shader) -> dict[str, str]:
+    """Return the coarser format of the colours of two shaders, if it is one whose steps can be counted."""
+    found = [TYPES[v.output_type] for s in (a, b) if isinstance(v := s.file.varyings, FragmentVaryings)
+             and v.output_type < len(TYPES)]  # fmt: skip
+    coarsest = max((_COARSE.index(t) for t in found if t in _COARSE), default=-1)
+    return {"color": _COARSE[coarsest]} if coarsest >= 0 else {}
 
 
 def _match_counts(given: Inputs, inputs: Mapping[str, Any]) -> None:

@@ -223,3 +223,32 @@ def test_parts_that_a_uniform_switches_on_are_compared() -> None:
     assert not found
     assert found.parting is not None
     assert found.parting.pcs == (line, line)
+
+
+def colour(target: str, change: str = ""):
+    text = f"float4 main(float4 c : TEXCOORD0, uniform float k) : COLOR {{ return saturate(c) {change}; }}"
+    return isakit.compile_shader(text, stage="fragment", language="cg", target=target)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "change", "steps"),
+    [
+        ("f32x4", "f32x4", "* 1.0000001", 2),  # the last place of f32
+        ("f16x4", "f16x4", "* 1.0005", 2),  # that of f16
+        ("u8x4", "u8x4", "+ 0.0039", 2),  # a 255th
+        ("f16x4", "f32x4", "", 1),  # the coarser one
+        ("u8x4", "f16x4", "", 1),
+    ],
+)
+def test_colours_may_lie_steps_of_their_format_apart(one: str, other: str, change: str, steps: int) -> None:
+    a, b = colour(one), colour(other, change)
+    assert not compare_shaders(a, b, count=64)
+    within = compare_shaders(a, b, count=64, ulps=steps)
+    assert within
+    assert 0 <= within.largest <= steps
+
+
+def test_more_steps_than_allowed_are_a_difference() -> None:
+    a, b = colour("u8x4"), colour("u8x4", "* 0.9")
+    assert not compare_shaders(a, b, count=64, ulps=2)
+    assert compare_shaders(a, b, count=64, ulps=30)
