@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isakit.compile.c.clang import CUDA_HEADERS
 from isakit.hosts.cuda.codes import LibraryError, library_statuses
 from isakit.hosts.cuda.libraries import blas
 from isakit.hosts.cuda.libraries.random_numbers import Mrg32k3a, NotOffered, Sobol32, Xorwow
+from isakit.hosts.cuda.library_headers import headers
 from isakit.hosts.cuda.modules import FAT_CONTAINER
 from isakit.hosts.cuda.table import LIBRARIES, functions
 from support.clients import cuda_build
@@ -293,3 +295,11 @@ def test_a_capture_names_the_work_of_libraries(libraries: Path, tmp_path: Path) 
     run("--capture", tmp_path / "capture", "--", libraries, "fft")
     lines = (tmp_path / "capture" / "libraries.txt").read_text().splitlines()
     assert lines == ["0 cufftExecC2C"] * 2 + ["0 cufftExecR2C", "0 cufftExecC2R", "0 cufftExecC2C"]
+
+
+def test_headers_are_those_of_the_table() -> None:
+    for name, text in headers().items():
+        assert (CUDA_HEADERS / name).read_text() == text, "write them: python -m isakit.hosts.cuda.library_headers"
+    declared = " ".join(headers().values())
+    missing = [f.name for f in functions().values() if f.interface in LIBRARIES and f" {f.name}(" not in declared]
+    assert not missing

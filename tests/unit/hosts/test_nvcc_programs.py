@@ -51,6 +51,11 @@ def test_programs_of_the_time_build_and_run(name: str, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == [name]
 
 
+def test_programs_use_the_libraries_of_the_toolkit(tmp_path: Path) -> None:
+    nvcc("-o", "libraries", SOURCES / "libraries.cu", "-lcublas", "-lcufft", "-lcurand", folder=tmp_path)
+    assert isakit("cuda", "--", "./libraries", folder=tmp_path).stdout == "libraries ok\n"
+
+
 def test_kernels_print_where_the_program_waits_for_them(tmp_path: Path) -> None:
     nvcc("-o", "printing", SOURCES / "printing.cu", folder=tmp_path)
     got = isakit("cuda", "--", "./printing", folder=tmp_path)

@@ -49,7 +49,7 @@ def c_files() -> dict[str, str]:
     exported = [f for f in functions().values() if f.interface in EXPORTED]
     table = [_MADE, f"#define TABLE {fingerprint():#x}u"]
     table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind not in ("hint", "refuse")]
-    table += [f"EXPORT {_prototype(f)};" for f in exported]
+    table += [f"EXPORT {prototype(f)};" for f in exported]
     made = [_MADE, *(_function(f) for f in exported if f.kind != "local"), "const struct export exports[] = {"]
     made += [f'    {{"{f.name}", (void (*)(void)){f.name}}},' for f in exported]
     made += ["    {0, 0},", "};"]
@@ -75,7 +75,8 @@ def _c_parameter(p: ApiParameter) -> str:
     return f"{made}{star}{'*' if p.result else ''}{p.name}" if p.result else f"{made}{star}{p.name}"
 
 
-def _prototype(f: ApiFunction) -> str:
+def prototype(f: ApiFunction) -> str:
+    """Return the declaration of a function of the C library."""
     if f.kind == "blas":
         return _blas_prototype(f)
     parameters = ", ".join(_c_parameter(p) for p in f.parameters) or "void"
@@ -83,7 +84,7 @@ def _prototype(f: ApiFunction) -> str:
 
 
 def _function(f: ApiFunction) -> str:
-    head = f"{_prototype(f)}\n{{"
+    head = f"{prototype(f)}\n{{"
     lines = [
         f"    {line}"
         for line in {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse, "blas": _blas}[f.kind](f)

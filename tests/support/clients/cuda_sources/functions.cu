@@ -20,7 +20,9 @@ __global__ void bits(unsigned *o)
     o[5] = __mulhi(0x40000000, 12), o[6] = __umul24(0x1000003, 5), o[7] = __byte_perm(0x33221100, 0x77665544, 0x6420);
     o[8] = __float_as_int(1.5f), o[9] = __float2int_rn(2.5f), o[10] = __float2int_ru(2.1f), o[11] = __sad(3, -4, 5);
     o[12] = __popcll(-1ll), o[13] = __clzll(1ll << 40), o[14] = __float2uint_rz(3.9f), o[15] = __saturatef(7.0f);
-    o[16] = max(-1, 1) + abs(-5) + min(3u, 4u), o[17] = __usad(9, 2, 1), o[18] = __umulhi(0xffffffffu, 16);
+    __shared__ unsigned s;
+    s = umin(3, 4), syncthreads();
+    o[16] = umax(1, 0) + float2int(4.6f, cudaRoundNearest) + s + (float_as_int(1.5f) - __float_as_int(1.5f)), o[17] = __usad(9, 2, 1), o[18] = __umulhi(0xffffffffu, 16);
 }
 
 int main()

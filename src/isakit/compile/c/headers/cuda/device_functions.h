@@ -133,6 +133,24 @@ __ISAKIT_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned s)
 }
 template <class T> static inline __attribute__((device, always_inline)) T __ldg(const T *p) { return *p; }
 
+/* --- the names of the first versions ------------------------------------------------------------------------------------ */
+enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
+#define __ISAKIT_ROUNDED_AS(NAME, FROM, TO, MODE)                                                                    \
+    __ISAKIT_DEVICE TO NAME(FROM x, enum cudaRoundMode mode = MODE)                                                  \
+    {                                                                                                                \
+        return mode == cudaRoundNearest ? __##NAME##_rn(x) : mode == cudaRoundPosInf ? __##NAME##_ru(x)              \
+             : mode == cudaRoundMinInf ? __##NAME##_rd(x) : __##NAME##_rz(x);                                        \
+    }
+__ISAKIT_ROUNDED_AS(float2int, float, int, cudaRoundZero)
+__ISAKIT_ROUNDED_AS(float2uint, float, unsigned, cudaRoundZero)
+__ISAKIT_ROUNDED_AS(int2float, int, float, cudaRoundNearest)
+__ISAKIT_ROUNDED_AS(uint2float, unsigned, float, cudaRoundNearest)
+#undef __ISAKIT_ROUNDED_AS
+__ISAKIT_DEVICE int float_as_int(float x) { return __float_as_int(x); }
+__ISAKIT_DEVICE float int_as_float(int x) { return __int_as_float(x); }
+__ISAKIT_DEVICE void syncthreads() { __syncthreads(); }
+__ISAKIT_DEVICE void threadfence() { __threadfence(); }
+
 /* --- votes ----------------------------------------------------------------------------------------------------------- */
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 120
 #define __ISAKIT_VOTE(NAME, HOW)                                                                                     \
@@ -145,6 +163,8 @@ template <class T> static inline __attribute__((device, always_inline)) T __ldg(
     }
 __ISAKIT_VOTE(__any, "any")
 __ISAKIT_VOTE(__all, "all")
+__ISAKIT_VOTE(any, "any") /* the names before CUDA 3.0 */
+__ISAKIT_VOTE(all, "all")
 #undef __ISAKIT_VOTE
 #endif
 

@@ -17,11 +17,13 @@
 #ifndef __ISAKIT_ALONE__
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #if defined __CUDACC__ && defined __cplusplus
 #include <cmath>
+#include <new>
 #endif
 #endif
 

@@ -102,6 +102,12 @@ __ISAKIT_BOTH double max(double a, double b) { return __builtin_fmax(a, b); }
 __ISAKIT_MIXED(float, double, double)
 #undef __ISAKIT_ORDER
 #undef __ISAKIT_MIXED
+__ISAKIT_BOTH unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+__ISAKIT_BOTH unsigned umax(unsigned a, unsigned b) { return max(a, b); }
+__ISAKIT_BOTH long long llmin(long long a, long long b) { return min(a, b); }
+__ISAKIT_BOTH long long llmax(long long a, long long b) { return max(a, b); }
+__ISAKIT_BOTH unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+__ISAKIT_BOTH unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 __ISAKIT_DEVICE int abs(int x) { return x < 0 ? -x : x; }
 __ISAKIT_DEVICE long abs(long x) { return x < 0 ? -x : x; }
 __ISAKIT_DEVICE long long abs(long long x) { return x < 0 ? -x : x; }
