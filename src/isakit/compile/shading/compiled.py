@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import TypedDict, Unpack
 
 from isakit.compile.shading.front import LANGUAGES, STAGES, front_end, language_of, stage_of
 from isakit.compile.shading.preprocessor import Resolver
@@ -30,18 +31,20 @@ class ShaderBuild:
     warnings: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
 
-def compile_shader(
-    text: str,
-    *,
-    stage: str | None = None,
-    language: str | None = None,
-    path: str = "<text>",
-    entry: str = "main",
-    target: str = "f16x4",
-    defines: Mapping[str, str] | None = None,
-    varyings: Mapping[str, str] | None = None,
-    resolver: Resolver | None = None,
-) -> Shader:
+class ShaderOptions(TypedDict, total=False):
+    """Options of `compile_shader`, which says what they are."""
+
+    stage: str | None
+    language: str | None
+    path: str
+    entry: str
+    target: str
+    defines: Mapping[str, str] | None
+    varyings: Mapping[str, str] | None
+    resolver: Resolver | None
+
+
+def compile_shader(text: str, **options: Unpack[ShaderOptions]) -> Shader:
     """Compile a shader for the Vita's SGX543.
 
     Args:
@@ -49,8 +52,9 @@ def compile_shader(
         stage: `vertex` or `fragment` (default: what the path or the text says).
         language: `cg` or `glsl` (default: likewise).
         path: name of the text in messages.
-        entry: the function that is the program.
-        target: how the colour leaves a fragment program: `f16x4`, `f32x4`, or `u8x4` for the colour of the tile itself.
+        entry: the function that is the program (default: `main`).
+        target: how the colour leaves a fragment program: `f16x4` (default), `f32x4`, or `u8x4` for the colour of the
+            tile itself.
         defines: macros by name.
         varyings: what connects inputs and outputs of GLSL, by name: `{"v_tint": "COLOR0"}`. Others get texture
             coordinates, in the order of their declarations.
@@ -62,27 +66,19 @@ def compile_shader(
 
     Raises CompileError with everything that is wrong.
     """
-    return build_shader(text, stage=stage, language=language, path=path, entry=entry, target=target, defines=defines,
-                        varyings=varyings, resolver=resolver).shader  # fmt: skip
+    return build_shader(text, **options).shader
 
 
-def build_shader(
-    text: str,
-    *,
-    stage: str | None = None,
-    language: str | None = None,
-    path: str = "<text>",
-    entry: str = "main",
-    target: str = "f16x4",
-    defines: Mapping[str, str] | None = None,
-    varyings: Mapping[str, str] | None = None,
-    resolver: Resolver | None = None,
-) -> ShaderBuild:
+def build_shader(text: str, **options: Unpack[ShaderOptions]) -> ShaderBuild:
     """Compile a shader, as `compile_shader` does, and keep the bytes of its file and the warnings."""
-    language = language or language_of(path, text)
+    unknown = options.keys() - ShaderOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"there is no option {min(unknown)!r} of a shader's compilation")
+    path, target = options.get("path", "<text>"), options.get("target", "f16x4")
+    language = options.get("language") or language_of(path, text)
     if language not in LANGUAGES:
         raise IsakitError(f"{language!r} is not a shading language; there are {' and '.join(LANGUAGES)}")
-    stage = stage or stage_of(path, text)
+    stage = options.get("stage") or stage_of(path, text)
     if stage is None:
         notes = ("name the stage, vertex or fragment",)
         said = "the text does not say whether it is a vertex or a fragment program"
@@ -91,8 +87,9 @@ def build_shader(
         raise IsakitError(f"{stage!r} is not a stage; there are {' and '.join(STAGES)}")
     if target not in TARGETS:
         raise IsakitError(f"{target!r} is not a target; there are {', '.join(TARGETS)}")
-    front = front_end(text, stage=stage, language=language, path=path, entry=entry, target=target, defines=defines,
-                      varyings=varyings, resolver=resolver)  # fmt: skip
+    front = front_end(text, stage=stage, language=language, path=path, entry=options.get("entry", "main"),
+                      target=target, defines=options.get("defines"), varyings=options.get("varyings"),
+                      resolver=options.get("resolver"))  # fmt: skip
     try:
         made = compile_shader_ir(front.function, front.interface)
     except CompileError as e:

@@ -79,10 +79,10 @@ class ProgramCode:
 
 
 def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
-    """Bring a function into the form that selection takes."""
+    """Bring a function into the form that selection takes, and check it once."""
     for step in passes:
         step(f)
-        verify(f, step.__name__)
+    verify(f, f"the passes up to {passes[-1].__name__}")
     return f
 
 

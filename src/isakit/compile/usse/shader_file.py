@@ -26,7 +26,7 @@ from isakit.compile.usse.shader_passes import (
 )
 from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
 from isakit.errors import CompileError, Diagnostic
-from isakit.formats.gxp import DATA, DEFAULT_BUFFER, GxpFile
+from isakit.formats.gxp import DATA, DEFAULT_BUFFER, GxpFile, write_gxp
 from isakit.formats.gxp_build import GxpBuilder
 from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.instruction_sets import isa as sgx543
@@ -349,7 +349,7 @@ class ShaderCompilation:
         secondary = isa.assemble("\n".join([*two.lines, "nop end"] if two is not None else []), "secondary")
         file = self.builder.file(primary, secondary)
         more = dict(enumerate(two.places)) if two is not None else {}
-        return CompiledShader(self.builder.to_bytes(primary, secondary), file, primary, secondary, places, more)
+        return CompiledShader(write_gxp(file), file, primary, secondary, places, more)
 
     def _phase_cut(self, code: CodeText) -> int:
         """Return the instruction that the phase after the one that discards begins with.

@@ -63,3 +63,8 @@ def test_the_colour_of_the_tile_itself_is_four_bytes(of: str) -> None:
     assert np.array_equal(got["color"], np.rint(np.clip(c, 0, 1) * 255).astype(np.float32) / np.float32(255))
     assert shader.file.flags & NATIVE
     assert any(i.text.startswith(f"vpck.u8.{'f16' if of == 'half' else 'f32'} o0.xyzw") for i in shader.primary)
+
+
+def test_an_option_that_there_is_not_is_refused() -> None:
+    with pytest.raises(TypeError, match="there is no option 'stagee'"):
+        isakit.compile_shader("float4 main() : COLOR { return 1; }", stagee="fragment")
