@@ -31,6 +31,7 @@ OUTPUT = Output("gl", 1, _output)
 Examples:
   isakit gl -- ./triangle 256 out.ppm
   isakit gl --chip 50 --stats --unsupported -- eglinfo
+  isakit gl -- glxgears
   isakit gl --capture frame.glc -- ./gears; isakit replay frame.glc -o gears.png
 \b
 Linux with Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1). The program runs with your rights and

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
+from isakit.hosts.drm import protocol
 from isakit.hosts.drm.capture import Recorder
 from isakit.hosts.drm.card import Channel
 from isakit.hosts.drm.card_settings import CardSettings
@@ -16,12 +17,17 @@ from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
 from isakit.hosts.drm.memory import BASE, GpuFault, MemoryObject, VideoMemory
 from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.surface import Surface
 
 VRAM, GART = 2, 4
 MEMORY_BYTES = 512 << 20
 """What the card says it has of each kind."""
 AVAILABLE = 400 << 20
 MOST_CHANNELS = 64
+MOST_ROWS, MOST_STRIDE = 8192, 1 << 17
+"""Of a picture of a window."""
+TILED = 0x7F00
+"""Bits of an object's tile flags: whether it is in blocks. Source: nouveau_drm.h."""
 PCI_VENDOR = 0x10DE
 
 INFO = struct.Struct("<IIQQQII")
@@ -113,6 +119,25 @@ class Client:
         """Wait for nothing: pushes are executed before they return."""
         self._object(struct.unpack_from("<I", a)[0])
         return 0
+
+    def picture(self, payload: bytes) -> tuple[int, bytes]:
+        """Return (status, rows one behind the other) of a picture that a window is to show."""
+        try:
+            handle, row, rows, stride = protocol.PICTURE.unpack(payload)
+            o = self._object(handle)
+            if not 0 < row <= stride or not 0 < rows <= MOST_ROWS or stride > MOST_STRIDE:
+                return -errno.EINVAL, b""
+            tiled = bool(o.tile_flags & TILED)
+            pitch, block = (0, o.tile_mode & 0xF) if tiled else (stride, 0)
+            surface = Surface(self.memory, o.address, stride, rows, pitch, block)
+            shown = surface.read_rectangle(0, 0, row, rows).tobytes()
+        except (struct.error, OSError) as e:
+            return -(getattr(e, "errno", None) or errno.EINVAL), b""
+        except GpuFault as e:
+            self.report.fault(str(e))
+            return -errno.EFAULT, b""
+        self.report.count("frames shown")
+        return 0, shown
 
     # --- the card -----------------------------------------------------------------------------------------------------
     def capability(self, a: bytearray) -> int:

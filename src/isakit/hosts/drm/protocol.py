@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from isakit.errors import HostError
 
-VERSION = 1
+VERSION = 2
 MOST_BYTES = 1 << 20
 """Bytes of a request that are read; the largest the library sends is about 55,000."""
 
@@ -22,10 +22,13 @@ class Opcode(IntEnum):
     HELLO = 1
     IOCTL = 2
     PUSHBUF = 3
+    PICTURE = 4
 
 
 REQUEST = struct.Struct("<IIQ")
 """op, ioctl request number, bytes that follow."""
+PICTURE = struct.Struct("<IIII")
+"""Of a picture that is shown: the handle of its memory object, bytes of a row, rows, bytes between rows."""
 REPLY = struct.Struct("<iI")
 """status (0 or more, or a negated errno), bytes that follow."""
 HELLO = struct.Struct("<II")

@@ -154,6 +154,8 @@ class DrmServer:
                     status, back = client.ioctl(command, payload)
                 elif op == Opcode.PUSHBUF:
                     status, back = client.pushbuf(payload)
+                elif op == Opcode.PICTURE:
+                    status, back = client.picture(payload)
                 else:
                     return
                 protocol.reply(connection, status, back)

@@ -20,8 +20,8 @@ from isakit.hosts.program_signals import ProgramSignals
 from isakit.processes import Reaper
 
 NOT_OPENED = (
-    "it was never opened, nothing ran on the simulated chip. The program must use EGL without a window system, or a "
-    "render node, through Mesa (GLX and windows do not come here), and be built for this machine"
+    "it was never opened, nothing ran on the simulated chip. The program must use EGL without a window system, a "
+    "window of an X server, or a render node, through Mesa, and be built for this machine"
 )
 SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
@@ -29,14 +29,20 @@ SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 def environment(server: DrmServer, shim: Path, mesa: Path | None = None) -> dict[str, str]:
     """Return variables for a program that shall find the card, with the Mesa in a folder or the installed one.
 
-    Raises HostError where the folder has none.
+    Raises HostError where the folder has none, and where the X server is to draw.
     """
     env = dict(os.environ) if mesa is None else os.environ | variables(mesa)
     before = env.get("LD_PRELOAD")
     env["LD_PRELOAD"] = f"{shim}:{before}" if before else str(shim)
     env[SOCKET_VARIABLE] = str(server.path)
     env.pop("LIBGL_ALWAYS_SOFTWARE", None)
-    env.setdefault("EGL_PLATFORM", "surfaceless")
+    if env.get("LIBGL_ALWAYS_INDIRECT", "0") not in ("", "0"):
+        raise HostError(
+            "LIBGL_ALWAYS_INDIRECT: the X server would draw, not the card; indirect GLX is not there, unset it"
+        )
+    if "DISPLAY" not in env:
+        env.setdefault("EGL_PLATFORM", "surfaceless")
+    env.setdefault("__GLX_VENDOR_LIBRARY_NAME", "mesa")
     # Programs compiled for one chip must not be found by another; the driver's own cache key has no chip number.
     env.setdefault("MESA_SHADER_CACHE_DISABLE", "true")
     return env

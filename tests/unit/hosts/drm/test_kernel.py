@@ -6,12 +6,15 @@ import errno
 import struct
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
+from isakit.hosts.drm import protocol
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CHIPS, chip_named
 from isakit.hosts.drm.kernel import BUFFER, INFO, PUSH, PUSHBUF, Client
 from isakit.hosts.drm.report import Report
+from isakit.hosts.drm.surface import Surface
 
 GEM_NEW, GEM_CLOSE, GETPARAM, CHANNEL_ALLOC, NVIF, GEM_INFO = 0x80, 0x09, 0x40, 0x42, 0x47, 0x84
 
@@ -100,3 +103,26 @@ def test_words_that_are_no_packets_are_an_input_output_error(client: Client) -> 
     o = client.memory.objects[handle]
     client.memory.view(o.address, 4)[:] = 0xFF
     assert push(client, channel, [handle], [(0, 0, 4)]) == -errno.EIO
+
+
+def shown(client: Client, handle: int, row: int, rows: int, stride: int) -> tuple[int, bytes]:
+    return client.picture(protocol.PICTURE.pack(handle, row, rows, stride))
+
+
+def test_a_picture_of_a_window_is_rows_whatever_its_layout(client: Client) -> None:
+    rows = np.arange(8 * 256, dtype=np.uint32).astype(np.uint8).reshape(8, 256)
+    plain = client.memory.allocate(1 << 16, 1)
+    client.memory.view(plain.address, 2048)[:] = rows.reshape(-1)
+    assert shown(client, plain.handle, 40, 8, 256) == (0, rows[:, :40].tobytes())
+    tiled = client.memory.allocate(1 << 16, 1, tile_mode=1, tile_flags=0x7000)
+    Surface(client.memory, tiled.address, 256, 8, block_y=1).write(rows)
+    assert shown(client, tiled.handle, 40, 8, 256) == (0, rows[:, :40].tobytes())
+
+
+def test_hostile_pictures_are_errors(client: Client) -> None:
+    o = client.memory.allocate(1 << 16, 1)
+    assert shown(client, o.handle + 1, 4, 1, 4) == (-errno.ENOENT, b"")
+    for row, rows, stride in ((0, 1, 4), (8, 1, 4), (4, 0, 4), (4, 1 << 31, 4), (4, 4, 1 << 31)):
+        assert shown(client, o.handle, row, rows, stride) == (-errno.EINVAL, b"")
+    assert shown(client, o.handle, 4, 8192, 1 << 17) == (-errno.EFAULT, b"")
+    assert client.picture(b"") == (-errno.EINVAL, b"")

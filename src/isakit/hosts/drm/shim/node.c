@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 
 #define DRM_TYPE 'd'
-enum { NR_VERSION = 0x00, NR_GEM_PUSHBUF = 0x81 };
+enum { NR_VERSION = 0x00, NR_PRIME_EXPORT = 0x2d, NR_PRIME_IMPORT = 0x2e, NR_GEM_PUSHBUF = 0x81 };
 
 /* Layouts of the kernel's interface (drm.h, nouveau_drm.h). */
 struct drm_version {
@@ -61,6 +61,23 @@ static int pushed(unsigned long request, struct pushbuf *p)
     return session_call(OP_PUSHBUF, (uint32_t)request, pieces, 3, p, sizeof *p);
 }
 
+/* Memory objects as descriptors: those of this process only. */
+struct prime {
+    uint32_t handle, flags;
+    int32_t fd;
+};
+
+static int shared(struct prime *p, int out)
+{
+    if (!out)
+        return window_import(p->fd, &p->handle);
+    int fd = window_export(p->handle);
+    if (fd < 0)
+        return fd;
+    p->fd = fd;
+    return 0;
+}
+
 int node_ioctl(unsigned long request, void *argument)
 {
     size_t length = _IOC_SIZE(request);
@@ -72,6 +89,8 @@ int node_ioctl(unsigned long request, void *argument)
         return length == sizeof(struct drm_version) ? version(argument) : -EINVAL;
     if (_IOC_NR(request) == NR_GEM_PUSHBUF)
         return length == sizeof(struct pushbuf) ? pushed(request, argument) : -EINVAL;
+    if (_IOC_NR(request) == NR_PRIME_EXPORT || _IOC_NR(request) == NR_PRIME_IMPORT)
+        return length == sizeof(struct prime) ? shared(argument, _IOC_NR(request) == NR_PRIME_EXPORT) : -EINVAL;
     struct piece whole = {argument, length};
     return session_call(OP_IOCTL, (uint32_t)request, &whole, 1, argument, length);
 }

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /* --- messages; protocol.py declares the same numbers ------------------------------------------------------------ */
-#define PROTOCOL_VERSION 1u
-enum { OP_HELLO = 1, OP_IOCTL = 2, OP_PUSHBUF = 3 };
+#define PROTOCOL_VERSION 2u
+enum { OP_HELLO = 1, OP_IOCTL = 2, OP_PUSHBUF = 3, OP_PICTURE = 4 };
 
 struct request {
     uint32_t op, command; /* command: the ioctl's request number */
@@ -40,6 +40,9 @@ int session_node(void);              /* a new descriptor that stands for the ren
 int session_owns(int fd);            /* whether a descriptor is one of those */
 unsigned session_pci_device(void);
 int session_call(uint32_t op, uint32_t command, const struct piece *pieces, int count, void *back, size_t room);
+
+int window_export(uint32_t handle);           /* a descriptor that stands for a memory object */
+int window_import(int fd, uint32_t *handle);  /* and back; a negated errno for another one */
 
 int node_ioctl(unsigned long request, void *argument);
 
