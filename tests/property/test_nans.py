@@ -84,9 +84,9 @@ def test_registers_are_canonical_where_another_engine_takes_over(monkeypatch: py
     k.inputs[:] = 0xFF812345
     raw: set[Any] = set()
     seen: list[int] = []
-    decide, adopt = lazy.LazyNans._conflicts, run.CompiledLaunch.adopt
+    decide, adopt = lazy.NanTracking._conflicts, run.CompiledLaunch.adopt
 
-    def spied(self: lazy.LazyNans) -> Any:
+    def spied(self: lazy.NanTracking) -> Any:
         raw.update(self.raw)
         return decide(self)
 
@@ -96,7 +96,7 @@ def test_registers_are_canonical_where_another_engine_takes_over(monkeypatch: py
         return machine
 
     monkeypatch.setenv("ISAKIT_CACHE", "off")
-    monkeypatch.setattr(lazy.LazyNans, "_conflicts", spied)
+    monkeypatch.setattr(lazy.NanTracking, "_conflicts", spied)
     monkeypatch.setattr(run.CompiledLaunch, "adopt", adopted)
     outcome = fuzz.run(k, "llvm", tier="jit", threads=1)
     assert outcome.fault is not None

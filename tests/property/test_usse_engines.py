@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 import isakit
 from isakit.engine.llvm import host
 from isakit.machine.usse import Rules, ShaderCode
-from isakit.machine.usse.compiled_shader import ShaderFacts, Stretches
+from isakit.machine.usse.compiled_shader import CompiledRuns, ShaderFacts
 from support.generators.usse_programs import forms, program, words_of
 from support.runners.usse_engines import compare, machine
 
@@ -65,7 +65,7 @@ def test_what_stays_with_the_machine():
         "or.u32 r7 r4 #0x0"
     )
     code = ShaderCode(isa.assemble(source), Rules())
-    found = Stretches(code, host())
+    found = CompiledRuns(code, host())
     m = machine(16, 1)
     facts = ShaderFacts(tuple((n, len(a)) for n, a in m.files.items()), True, True)
 

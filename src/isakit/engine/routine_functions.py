@@ -15,11 +15,11 @@ from isakit.sem.records import RecordField
 from isakit.sem.routine import Routine
 from isakit.sem.routine_code import (
     LOCAL,
-    Do,
+    Assign,
+    CallStatement,
     If,
-    Let,
     PointAt,
-    Raise,
+    RaiseStatement,
     Return,
     RoutineCode,
     RowArgument,
@@ -113,7 +113,7 @@ class _Writer:
 
     def _statement(self, s: Statement, depth: int) -> None:
         match s:
-            case Let(name, value):
+            case Assign(name, value):
                 self._line(f"{name} = {self._bare(value)}", depth)
             case PointAt(name, base, within, _, index):
                 row = base if within is None else f"{base}.{within.name}"
@@ -140,13 +140,13 @@ class _Writer:
                 self._block(body, depth + 1)
             case Return(value):
                 self._line("return" if value is None else f"return {self._bare(value)}", depth)
-            case Do():
+            case CallStatement():
                 self._do(s, depth)
-            case Raise(kind, arguments):
+            case RaiseStatement(kind, arguments):
                 listed = ", ".join(self._text(a) for a in arguments)
                 self._line(f"raise {self._named(kind, 'kind')}({listed})", depth)
 
-    def _do(self, s: Do, depth: int) -> None:
+    def _do(self, s: CallStatement, depth: int) -> None:
         if isinstance(s.callee, Translatable):
             function = self._named(_function(s.callee.code(**s.statics)), s.callee.name)
         else:

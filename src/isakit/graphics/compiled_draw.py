@@ -19,8 +19,8 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.graphics.compiled_inputs import InputQuestion, inputs_function, put_columns
-from isakit.graphics.compiled_merge import MergeQuestion, fits, merge_function, put_state, stencil_names
+from isakit.graphics.compiled_inputs import InputsKey, inputs_function, put_columns
+from isakit.graphics.compiled_merge import MergeKey, fits, merge_function, put_state, stencil_names
 from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
 from isakit.graphics.compiled_stage import StageLaunch, brief, keep, kept, stage_key
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
@@ -96,12 +96,12 @@ def merge_question(
     targets: list[RenderTarget],
     depth: DepthBuffer | None,
     choices: GraphicsChoices,
-) -> MergeQuestion:
+) -> MergeKey:
     """What a draw asks of the output merger."""
     colors = tuple(tuple(c) for c in shader.colors[: len(targets)])
     merges = tuple(ColorMerge.of(state, k, t.color_format, choices) for k, t in enumerate(targets[: len(colors)]))
     tested = depth is not None and (state.depth is not None or state.stencil is not None)
-    return MergeQuestion(
+    return MergeKey(
         registers,
         colors,
         merges,
@@ -115,7 +115,7 @@ def merge_question(
     )
 
 
-def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputQuestion, CompiledFunction, MergeQuestion] | None:
+def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputsKey, CompiledFunction, MergeKey] | None:
     """The functions of the inputs and of the merger, with their questions; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
     if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
@@ -130,7 +130,7 @@ def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputQuestion, Compi
     if not all(fits(i, i.itemsize, *d.size) for i in images):
         return None
     words = sorted({(w, flat) for w, flat, _ in kernel.flow.varyings if w < VARYING_WORDS})
-    asked = InputQuestion(tuple(shader.inputs), tuple(words), q.reads_depth, d.corners.shape, float(state.pixel_center))
+    asked = InputsKey(tuple(shader.inputs), tuple(words), q.reads_depth, d.corners.shape, float(state.pixel_center))
     pixels = None if d.whole else 4 * len(d.quads)
     inputs = inputs_function(asked, kernel.target, pixels)
     merger = merge_function(q, kernel.target, pixels)
@@ -226,9 +226,9 @@ class _Work:
         d: DrawArguments,
         engine: StageEngine,
         inputs: CompiledFunction,
-        asked: InputQuestion,
+        asked: InputsKey,
         merger: CompiledFunction,
-        question: MergeQuestion,
+        question: MergeKey,
     ) -> None:
         self.engine = engine
         self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question

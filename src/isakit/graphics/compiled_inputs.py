@@ -24,7 +24,7 @@ _U32 = ("front", "number", "flat")
 
 
 @dataclass(frozen=True)
-class InputQuestion:
+class InputsKey:
     """What is built into a function.
 
     Attributes: the `inputs` of the fragments, which `words` are read, whether `depth` is wanted, facts about the
@@ -38,7 +38,7 @@ class InputQuestion:
     shown: float
 
 
-def written(q: InputQuestion) -> QuadFunction:
+def written(q: InputsKey) -> QuadFunction:
     """The text of a function."""
     f = QuadFunction()
     code, b = f.code, f.code.body
@@ -79,7 +79,7 @@ def written(q: InputQuestion) -> QuadFunction:
     return f
 
 
-def inputs_function(q: InputQuestion, target: Host, pixels: int | None = None) -> CompiledFunction | None:
+def inputs_function(q: InputsKey, target: Host, pixels: int | None = None) -> CompiledFunction | None:
     """The function of a question; see `function_of`."""
     return function_of(q, lambda: written(q), target, pixels)
 
@@ -92,4 +92,4 @@ def put_columns(job: JobSlots, slots: Sequence[Name], corners: Corners) -> None:
         job.put(name, corners.column(name))
 
 
-__all__ = ["InputQuestion", "inputs_function", "put_columns"]
+__all__ = ["InputsKey", "inputs_function", "put_columns"]

@@ -38,7 +38,7 @@ _OF_A_SIDE = ("ref", "read_mask", "write_mask")
 
 
 @dataclass(frozen=True)
-class MergeQuestion:
+class MergeKey:
     """What is built into a function.
 
     Attributes: `registers` of a lane that there are; `colors`, the registers with the colour of each target, and
@@ -67,7 +67,7 @@ class MergeQuestion:
 class _Merge:
     """The text of one function."""
 
-    def __init__(self, q: MergeQuestion) -> None:
+    def __init__(self, q: MergeKey) -> None:
         self.q, self.f = q, QuadFunction()
         self.code, self.b = self.f.code, self.f.code.body
         self._registers: dict[int, TracedArray] = {}
@@ -240,7 +240,7 @@ def _packing(form: ColorFormat) -> tuple[Any, int, Any, int, int]:
     return dtype, count, unsigned, 8 * size, np.dtype(dtype).itemsize // size
 
 
-def merge_function(q: MergeQuestion, target: Host, pixels: int | None = None) -> CompiledFunction | None:
+def merge_function(q: MergeKey, target: Host, pixels: int | None = None) -> CompiledFunction | None:
     """The function of a question; see `function_of`.
 
     It returns how many lanes were visible, times 2**32, and how many passed all tests.
@@ -256,7 +256,7 @@ def fits(image: Array, nbytes: int, width: int, height: int) -> bool:
 
 
 def put_state(
-    job: JobSlots, q: MergeQuestion, state: DrawState, targets: list[RenderTarget], depth: DepthBuffer | None
+    job: JobSlots, q: MergeKey, state: DrawState, targets: list[RenderTarget], depth: DepthBuffer | None
 ) -> None:
     """Fill the slots of a job that are the same for all batches of a draw."""
     for k, target in enumerate(targets):
@@ -280,4 +280,4 @@ def stencil_names(sides: tuple[Stencil, Stencil] | None) -> Any:
     return None if sides is None else tuple((s.func, s.fail, s.depth_fail, s.passed) for s in sides)
 
 
-__all__ = ["MergeQuestion", "fits", "merge_function", "put_state", "stencil_names"]
+__all__ = ["MergeKey", "fits", "merge_function", "put_state", "stencil_names"]

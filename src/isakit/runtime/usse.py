@@ -36,7 +36,7 @@ from isakit.runtime.usse_grid import Grid, numbers
 from isakit.runtime.usse_output import OutputRegister
 
 if TYPE_CHECKING:
-    from isakit.machine.usse.compiled_shader import Stretches
+    from isakit.machine.usse.compiled_shader import CompiledRuns
 
 Array = NDArray[Any]
 Inputs = list[tuple[str, int, Array]]
@@ -246,7 +246,7 @@ class BoundShader:
         grid = Grid(given if target is None else {**given, "target": target}, count)
         return grid, self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
 
-    def over(self, grid: Grid, inputs: Inputs, target: Any, compiled: tuple[Stretches, bool] | None) -> Result:
+    def over(self, grid: Grid, inputs: Inputs, target: Any, compiled: tuple[CompiledRuns, bool] | None) -> Result:
         """Run over all invocations in chunks and put the results together."""
         before = None if target is None else self.target_words(grid, target)
         parts: list[dict[str, Array]] = []

@@ -10,7 +10,7 @@ from isakit.machine.usse.texture_samples import WordsOf, words_of
 from isakit.runtime.engine_choice import ENGINES, chosen, unusable
 
 if TYPE_CHECKING:
-    from isakit.machine.usse.compiled_shader import Runner, Stretches
+    from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
     from isakit.machine.usse.shader_machine import Machine
 
 Engine = Literal["auto", "reference", "llvm"]
@@ -26,7 +26,7 @@ def check_engine(engine: str) -> None:
         raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
 
 
-def stretches_for(engine: Engine, code: ShaderCode, invocations: int) -> tuple[Stretches, bool] | None:
+def stretches_for(engine: Engine, code: ShaderCode, invocations: int) -> tuple[CompiledRuns, bool] | None:
     """Return the compiled parts of a program for a run over some invocations, and whether to make the missing ones.
 
     None for the reference engine. Raises NotModelled for `llvm` where it cannot be had; `auto` warns.
@@ -53,7 +53,7 @@ def sampling(engine: Engine, invocations: int) -> WordsOf:
     return Samples(host()).words_of
 
 
-def runner(machine: Machine, stretches: Stretches, compile: bool) -> Runner:
+def runner(machine: Machine, stretches: CompiledRuns, compile: bool) -> Runner:
     """Return the runner of the compiled parts on a machine."""
     from isakit.machine.usse.compiled_samples import Samples
     from isakit.machine.usse.compiled_shader import Runner

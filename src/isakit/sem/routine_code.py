@@ -37,7 +37,7 @@ class RoutineParameter:
 
 
 @dataclass(frozen=True)
-class Let:
+class Assign:
     """Set a local."""
 
     name: str
@@ -105,7 +105,7 @@ Argument = "Value | str | Row"
 
 
 @dataclass(frozen=True)
-class Do:
+class CallStatement:
     """Call a routine (with its `statics`) or something of the surroundings.
 
     Arguments that are names are records, rows or lanes. `name`: the local that gets the result.
@@ -125,14 +125,14 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Raise:
+class RaiseStatement:
     """End with an exception: `kind(*arguments)`, static values, numbers and texts."""
 
     kind: Callable[..., Exception]
     arguments: tuple[Any, ...]
 
 
-Statement = Let | PointAt | Store | If | While | Return | Do | Raise
+Statement = Assign | PointAt | Store | If | While | Return | CallStatement | RaiseStatement
 
 
 class Callee:
@@ -201,8 +201,12 @@ class RoutineCode:
     def raises(self) -> bool:
         """True if it may end with an exception, itself or in what it calls."""
         return any(
-            isinstance(s, Raise)
-            or (isinstance(s, Do) and isinstance(s.callee, Translatable) and s.callee.code(**s.statics).raises)
+            isinstance(s, RaiseStatement)
+            or (
+                isinstance(s, CallStatement)
+                and isinstance(s.callee, Translatable)
+                and s.callee.code(**s.statics).raises
+            )
             for s in walk(self.statements)
         )
 

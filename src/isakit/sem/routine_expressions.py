@@ -18,10 +18,10 @@ from isakit.sem.routine_code import (
     LANE,
     LOCAL,
     MATCHING,
+    Assign,
     Callee,
-    Do,
+    CallStatement,
     If,
-    Let,
     PointAt,
     RoutineCode,
     RowArgument,
@@ -325,9 +325,9 @@ class RoutineExpressions:
             return left & got if both else left | got
         self._fresh += 1
         name = f"t{self._fresh}"
-        self.statements.append(Let(name, left))
+        self.statements.append(Assign(name, left))
         local = Value(LOCAL, 1, (), name)
-        looked.append(Let(name, got))
+        looked.append(Assign(name, got))
         self.statements.append(If(local if both else ~local, looked, []))
         return local
 
@@ -373,12 +373,12 @@ class RoutineExpressions:
         self, f: Any, arguments: list[Any], statics: Mapping[str, Any], width: int, name: str | None
     ) -> Operand:
         if not width:
-            self.statements.append(Do(f, arguments, statics))
+            self.statements.append(CallStatement(f, arguments, statics))
             return Static(None)
         if name is None or name not in self._once:
             self._fresh += 1
             name = f"t{self._fresh}"
-        self.statements.append(Do(f, arguments, statics, name))
+        self.statements.append(CallStatement(f, arguments, statics, name))
         return Value(LOCAL, width, (), name)
 
     def _given(self, call: ast.Call, f: Translatable) -> dict[str, Operand]:

@@ -11,10 +11,10 @@ from isakit.errors import DefinitionError
 from isakit.sem import value as v
 from isakit.sem.routine_code import (
     LOCAL,
+    Assign,
     If,
-    Let,
     PointAt,
-    Raise,
+    RaiseStatement,
     Return,
     RoutineCode,
     Store,
@@ -69,7 +69,7 @@ class Translation(RoutineExpressions):
             case ast.Raise(exc=ast.Call(func=f, args=args)):
                 kind = self._expression(f)
                 assert isinstance(kind, Static)
-                self.statements.append(Raise(kind.thing, tuple(self._text(a) for a in args)))
+                self.statements.append(RaiseStatement(kind.thing, tuple(self._text(a) for a in args)))
                 return False
             case _:
                 self._fail(s, "not in the language")
@@ -93,7 +93,7 @@ class Translation(RoutineExpressions):
                 if isinstance(got, Value) and got.op == LOCAL and got.attr == name:
                     self.names[name] = got  # a call has set it
                     return
-                self.statements.append(Let(name, self._number(got, width, value)))
+                self.statements.append(Assign(name, self._number(got, width, value)))
                 self.names[name] = Value(LOCAL, width, (), name)
             case ast.Attribute(value=base, attr=attr):
                 got, where = self._rvalue(value), self._expression(base)
@@ -148,10 +148,10 @@ class Translation(RoutineExpressions):
                 last = self._expression(bounds[1] if len(bounds) > 1 else bounds[0])
                 width = last.width if isinstance(last, Value) else 32
                 counter = Value(LOCAL, width, (), name)
-                self.statements.append(Let(name, self._number(self._expression(first), width, s)))
+                self.statements.append(Assign(name, self._number(self._expression(first), width, s)))
                 self.names[name] = counter
                 body, _ = self._within(lambda: self._block(s.body))
-                body.append(Let(name, counter + 1))
+                body.append(Assign(name, counter + 1))
                 self.statements.append(While([], counter.ult(self._number(last, width, s)), body))
             case _:
                 self._fail(s, "only range() is counted through")

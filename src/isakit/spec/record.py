@@ -92,7 +92,7 @@ class Refusal:
     unless_feature: frozenset[str] = frozenset()
 
 
-class Later:
+class LazyOperand:
     """An operand that is made when something first looks at it: a process uses few of the forms there are."""
 
     def __init__(self, make: Callable[[], Part]) -> None:
@@ -119,7 +119,7 @@ _SYNTAX = re.compile(r"\{(\w+)\}|([()])|([^\s{}()]+)")
 class Form:
     """One encoding of an instruction.
 
-    `parts` may be given as `Later`. `syntax` items are part names (`{name}`) or literal words. `constants` are static
+    `parts` may be `LazyOperand`s. `syntax` items are part names (`{name}`) or literal words. `constants` are static
     arguments of the semantics that have no bits. `idle` are bits known to have no effect, `selectors` bits that have
     none where no part looks at them, see `ignored`. `needs` are features without which the form is the decode error
     `lacking`. `control` names the parts that the machine handles and the semantics function does not receive. `sharing`
@@ -144,7 +144,7 @@ class Form:
     declaration: Declaration | None = None
 
     def __post_init__(self) -> None:
-        if any(isinstance(p, Later) for p in self.parts.values()):
+        if any(isinstance(p, LazyOperand) for p in self.parts.values()):
             vars(self)["_later"] = vars(self).pop("parts")
 
     def __getattr__(self, name: str) -> Any:
@@ -155,7 +155,7 @@ class Form:
         return parts
 
     @property
-    def _declared_parts(self) -> Mapping[str, Part | Later]:
+    def _declared_parts(self) -> Mapping[str, Part | LazyOperand]:
         given = vars(self)
         return given["_later"] if "_later" in given else given["parts"]
 
@@ -334,8 +334,8 @@ class Form:
         return []
 
 
-def _made(part: Part | Later) -> Part:
-    return part.part if isinstance(part, Later) else part
+def _made(part: Part | LazyOperand) -> Part:
+    return part.part if isinstance(part, LazyOperand) else part
 
 
 def _shown(form: Form) -> list[str]:
@@ -393,7 +393,7 @@ class Record:
 def make_form(
     layout: Layout,
     syntax: str | Sequence[str],
-    parts: Mapping[str, Part | Later | Any],
+    parts: Mapping[str, Part | LazyOperand | Any],
     fixed: Mapping[Field, int] | Bits,
     *,
     unless: Sequence[Mapping[Field, int] | Bits] = (),
@@ -417,7 +417,7 @@ def make_form(
     bits = layout.fixed.join(fixed if isinstance(fixed, Bits) else where(dict(fixed)))
     if bits is None:
         raise ValueError(f"fixed bits contradict layout {layout.name}")
-    real = {n: p for n, p in parts.items() if isinstance(p, Part | Later)}
+    real = {n: p for n, p in parts.items() if isinstance(p, Part | LazyOperand)}
     items = parse_syntax(syntax) if isinstance(syntax, str) else syntax
     texts = {n: p for n, p in parts.items() if isinstance(p, str)}
     words = [i[1:-1] for i in items if i[0] == "{" and i[1:-1] in texts]

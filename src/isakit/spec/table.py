@@ -34,7 +34,7 @@ from isakit.errors import DefinitionError, did_you_mean
 from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field
 from isakit.spec.parts import Alternative, Choice, Enum, Flag, Imm, Part, choice, when
-from isakit.spec.record import Form, Later, Layout, Refusal, make_form
+from isakit.spec.record import Form, Layout, LazyOperand, Refusal, make_form
 
 Maker = Callable[..., Part]
 """Makes an operand from the encoding of its form and the arguments in the syntax line."""
@@ -252,7 +252,7 @@ class FormTable:
                 constants[part] = row[part]
             if not kind and isinstance(constants.get(part), str):
                 continue  # a word that the form says by itself
-            real[part] = Later(partial(where.operand, kind or part, arguments))
+            real[part] = LazyOperand(partial(where.operand, kind or part, arguments))
         return make_form(
             shape.layout,
             items,

@@ -1,7 +1,7 @@
 """The texture unit as machine code: its text, traced for one kind of question (`engine.llvm.array_tracer`).
 
 A question is a texture instruction with a texture and a sampler. What is alike for many of them is built into a
-function: operation, target, format, filters, wrap modes, choices (`Question`). Numbers and addresses are in a record
+function: operation, target, format, filters, wrap modes, choices (`TextureKey`). Numbers and addresses are in a record
 that the function gets (`Descriptor`). Functions are kept on disk like all compiled code.
 
 The function answers for the 32 lanes of a warp, or says that it cannot: where the outcome hangs on the rounding error
@@ -49,7 +49,7 @@ _AT = Ref("%at", I64)
 
 
 @dataclass(frozen=True)
-class Question:
+class TextureKey:
     """What is built into a function.
 
     Attributes: the instruction (`op`, number of `sources`, `offsets`, `cube`, `quads`, `wanted`), the texture
@@ -107,7 +107,7 @@ class Question:
 def question(
     op: str, sources: int, offsets: Sequence[int], cube: bool, quads: bool, wanted: int, texture: Texture,
     sampler: Sampler, choices: TextureChoices, derivative_inf: bool,
-) -> Question | None:  # fmt: skip
+) -> TextureKey | None:  # fmt: skip
     """The question of an instruction; None where only the array code answers."""
     sizes = texture.sizes
     texels = sum(w * h * d for w, h, d in sizes)
@@ -116,7 +116,7 @@ def question(
     if texture.view[0] >= len(sizes) or sampler.unknown_codes:
         return None
     filtered = op in ("texauto", "texbias", "texlod", "texgather")
-    return Question(
+    return TextureKey(
         op, sources, tuple(offsets), cube, quads, wanted, texture.target, texture.format,
         texture.one_border_colour, texture.normalized,
         len(sizes) == 1, texture.one_level, all(n & (n - 1) == 0 for s in sizes for n in s[: texture.axes]),
@@ -181,7 +181,7 @@ class _Bytes:
 class _Texture:
     """A texture as the function sees it: what the question says, and numbers of the record."""
 
-    def __init__(self, code: Tracer, q: Question, fused: bool) -> None:
+    def __init__(self, code: Tracer, q: TextureKey, fused: bool) -> None:
         self._code, self._q = code, q
         self.format, self.target, self.normalized = q.format, q.target, q.normalized
         self.one_level, self.lod_vectors = q.one_level, q.lod_vectors
@@ -231,7 +231,7 @@ class _Sampler:
 
     unknown_codes = ()
 
-    def __init__(self, texture: _Texture, q: Question) -> None:
+    def __init__(self, texture: _Texture, q: TextureKey) -> None:
         self.modes, self.compare, self.srgb = q.modes, q.compare, q.srgb
         self.mag, self.min, self.mip = q.filters
         self.lod_bias, self.min_lod, self.max_lod = (texture.float(n) for n in _FLOATS)
@@ -242,7 +242,7 @@ class _Sampler:
         return self
 
 
-def text_of(q: Question, target: Host) -> str:
+def text_of(q: TextureKey, target: Host) -> str:
     """The IR of `i32 @answer(ptr descriptor, ptr sources, ptr results, i32 lanes)`.
 
     Sources and results are rows of 32 words. The result tells whether some of the lanes are left to the array code.
@@ -311,12 +311,12 @@ def _function(module: LlvmModule, head: list[str], lines: list[str], f: IrFuncti
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
-_made: dict[tuple[Question, Host], tuple[LoadedCode | None, int]] = {}
+_made: dict[tuple[TextureKey, Host], tuple[LoadedCode | None, int]] = {}
 """Loaded code and the address of its function, 0 without code."""
 _lock = threading.Lock()
 
 
-def function_of(q: Question, target: Host) -> int:
+def function_of(q: TextureKey, target: Host) -> int:
     """The address of the function of a question; 0 where only the array code answers."""
     key = q, target
     found = _made.get(key)
@@ -334,10 +334,10 @@ def function_of(q: Question, target: Host) -> int:
         return _made[key][1]
 
 
-class Answerer:
+class CompiledTextureUnit:
     """Asks the function of a question from Python. Raises NotModelled where there is none."""
 
-    def __init__(self, q: Question, texture: Texture, sampler: Sampler, target: Host) -> None:
+    def __init__(self, q: TextureKey, texture: Texture, sampler: Sampler, target: Host) -> None:
         address = function_of(q, target)
         if not address:
             raise NotModelled(f"`{q.op}` of a {q.target} texture as machine code", "the array code answers")
@@ -358,4 +358,4 @@ class Answerer:
         return out, answered
 
 
-__all__ = ["Answerer", "Descriptor", "Question", "function_of", "question", "text_of"]
+__all__ = ["CompiledTextureUnit", "Descriptor", "TextureKey", "function_of", "question", "text_of"]

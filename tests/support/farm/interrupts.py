@@ -14,7 +14,7 @@ import isakit
 from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded
 from isakit.machine.usse import DEFAULT, Machine, ShaderCode
-from isakit.machine.usse.compiled_shader import Runner, Stretches
+from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
 from support.farm.campaign import Campaign, Wrong
 from support.farm.launches import LANES as LAUNCHED
 from support.farm.launches import check_sum, launch_sum
@@ -151,8 +151,8 @@ def _shader() -> ShaderCode:
 
 
 @cache
-def _stretches() -> Stretches:
-    return Stretches(_shader(), host())
+def _stretches() -> CompiledRuns:
+    return CompiledRuns(_shader(), host())
 
 
 def _left(m: Machine) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import isakit
 from isakit.engine.llvm import host
 from isakit.machine.usse import DEFAULT, ShaderCode, rules
-from isakit.machine.usse.compiled_shader import Runner, Stretches
+from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
 from isakit.sem.routine import Routine
 from support.generators.usse_programs import forms, program, words_of
 from support.runners.usse_engines import differences, machine, outcome
@@ -40,7 +40,7 @@ def _both(words: list[int], seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     m = machine(LANES, seed)
     return (
         outcome(machine(LANES, seed), code, LIMIT, None),
-        outcome(m, code, LIMIT, Runner(m, Stretches(code, host()), True)),
+        outcome(m, code, LIMIT, Runner(m, CompiledRuns(code, host()), True)),
     )
 
 

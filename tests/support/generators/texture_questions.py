@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isakit.engine.llvm import host
 from isakit.texture import Sampler, Texture, TextureChoices, TextureUnit
-from isakit.texture.compiled_unit import Answerer, question
+from isakit.texture.compiled_unit import CompiledTextureUnit, question
 from isakit.texture.sampler_state import COMPARE_NAMES, WRAP_NAMES
 from isakit.texture.texel_formats import format_named
 
@@ -56,7 +56,7 @@ class Asked:
             self.choices, False,
         )  # fmt: skip
         assert q is not None
-        answerer = Answerer(q, self.texture, self.sampler, host(portable))
+        answerer = CompiledTextureUnit(q, self.texture, self.sampler, host(portable))
         return answerer.ask(self.sources)
 
     def differences(self, portable: bool = False) -> int:

@@ -10,7 +10,7 @@ import isakit
 from isakit.engine.llvm import Host
 from isakit.errors import BudgetExceeded, MachineFault, NotModelled
 from isakit.machine.usse import DEFAULT, Machine, Memory, Rules, ShaderCode, Texture
-from isakit.machine.usse.compiled_shader import Runner, Stretches
+from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
 
 SPECIAL = np.array([0, 0x80000000, 1, 0x80000001, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00001, 0x3F800000,
                     0x7F7FFFFF, 0x00800000, 0x7C007BFF, 0xFC007C01, 0x00010001,
@@ -79,7 +79,7 @@ def compare(words: list[int], target: Host, *, program: str = "primary", lanes: 
     code = ShaderCode(text, rules)
     expected = outcome(machine(lanes, seed), code, limit, None)
     m = machine(lanes, seed)
-    got = outcome(m, code, limit, Runner(m, Stretches(code, target), True))
+    got = outcome(m, code, limit, Runner(m, CompiledRuns(code, target), True))
     found = differences(expected, got)
     assert not found, "\n".join([*found, str(text)])
     return expected

@@ -62,7 +62,7 @@ class InMemory:
 def in_llvm(routines: dict[str, Routine[Any, Any]], mode: int) -> Any:
     """`(s, p, q, v)` -> (result, raised) as machine code."""
     llvm = pytest.importorskip("isakit.engine.llvm")
-    from isakit.engine.llvm.routine_ir import Surroundings, function
+    from isakit.engine.llvm.routine_ir import InlineSite, function
 
     module, host = llvm.LlvmModule(32), llvm.host()
 
@@ -72,7 +72,7 @@ def in_llvm(routines: dict[str, Routine[Any, Any]], mode: int) -> Any:
     def nothing(*_: object) -> Any:
         raise AssertionError
 
-    around = Surroundings(nothing, nothing, symbol)
+    around = InlineSite(nothing, nothing, symbol)
     codes = {n: routines[n].code(mode=mode) for n in ("called", "outer")}
     for name, code in codes.items():
         module.add(function(module, code, f"@{name}", around))

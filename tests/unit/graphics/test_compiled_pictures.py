@@ -16,7 +16,7 @@ from isakit.engine.llvm import host
 from isakit.errors import MachineFault
 from isakit.graphics import compiled_draw, compiled_quads, compiled_raster, raster
 from isakit.graphics.color_formats import NAMED
-from isakit.graphics.compiled_inputs import InputQuestion, inputs_function
+from isakit.graphics.compiled_inputs import InputsKey, inputs_function
 from isakit.graphics.draw_state import DrawState
 from isakit.graphics.planes import PositionInput, PrimitiveFacts
 from isakit.graphics.raster import Quads, Setup, snapped
@@ -99,9 +99,7 @@ def test_small_draws_make_no_code_until_there_were_many(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(compiled_quads, "read_object", nothing)
     monkeypatch.setattr(compiled_quads, "MAKING", 1000)
-    q = InputQuestion(
-        (PositionInput("x"),), ((0, False),), False, PrimitiveFacts(False, False, False, False, True), 0.0625
-    )
+    q = InputsKey((PositionInput("x"),), ((0, False),), False, PrimitiveFacts(False, False, False, False, True), 0.0625)
     assert [inputs_function(q, host(), 400) is not None for _ in range(4)] == [False, False, True, True]
 
 
@@ -109,9 +107,9 @@ FORKED = """
 import os, signal
 from isakit.engine.llvm import host
 from isakit.graphics import compiled_quads
-from isakit.graphics.compiled_inputs import InputQuestion, inputs_function
+from isakit.graphics.compiled_inputs import InputsKey, inputs_function
 from isakit.graphics.planes import PositionInput, PrimitiveFacts
-q = InputQuestion(
+q = InputsKey(
     (PositionInput("x"),), ((0, False),), False, PrimitiveFacts(False, False, False, False, True), 0.125
 )
 with compiled_quads._lock:

@@ -11,7 +11,7 @@ import isakit
 from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded
 from isakit.machine.usse import DEFAULT, ShaderCode
-from isakit.machine.usse.compiled_shader import Runner, Stretches
+from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
 from support.farm.interrupts import MICROCODE, SHADER
 from support.generators.vuc_programs import everything
 from support.runners.usse_engines import differences, machine
@@ -52,7 +52,7 @@ class _Struck(Runner):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_shader_stops_between_two_instructions(compiled: bool) -> None:
     code = ShaderCode(isakit.isa("usse").assemble(SHADER), DEFAULT)
-    stretches = Stretches(code, host())
+    stretches = CompiledRuns(code, host())
     one, other = machine(48, 1), machine(48, 1)
     for m in (one, other):
         m.start(code)

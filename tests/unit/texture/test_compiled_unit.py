@@ -12,7 +12,7 @@ from isakit import MachineFault
 from isakit.engine.llvm import host
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps
 from isakit.texture import Sampler, Texture, TextureChoices, TextureUnit
-from isakit.texture.compiled_unit import Answerer, question
+from isakit.texture.compiled_unit import CompiledTextureUnit, question
 from isakit.texture.filtering import rounded
 from support.generators.texture_questions import LANES, Asked, asked
 
@@ -116,7 +116,7 @@ def test_a_changed_texture_gives_other_answers() -> None:
     for factor in (1, 3):
         memory *= factor
         texture.refresh()
-        got, _ = Answerer(q, texture, Sampler(), host()).ask(numbers)
+        got, _ = CompiledTextureUnit(q, texture, Sampler(), host()).ask(numbers)
         assert np.array_equal(got[0].view(np.float32), np.arange(64) * np.float32(factor))
 
 

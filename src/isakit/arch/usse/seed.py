@@ -9,7 +9,7 @@ from typing import Any
 from isakit.arch.usse.fields import OPCODE, WORD
 from isakit.arch.usse.usse import SEED
 from isakit.spec import Bits, Field, Form, Hidden, Part, Refusal, bits, make_form, where
-from isakit.spec.record import Later
+from isakit.spec.record import LazyOperand
 
 UNDESCRIBED, UNEXPLORED = "UNDESCRIBED", "UNEXPLORED"
 """Decode errors: bits whose meaning the page does not give; groups it did not look at."""
@@ -76,7 +76,7 @@ def seed_view(
     them: the words of the others print as bits XORed onto it, so that the text still tells the group.
     """
     names = [i[1:-1] for i in of.syntax if i[0] == "{" and i != "{name}"]
-    parts: dict[str, Any] = {n: Later(partial(_seen, of, n)) for n in names}
+    parts: dict[str, Any] = {n: LazyOperand(partial(_seen, of, n)) for n in names}
     hidden = "".join(f" {{{n}}}" for n in names if n != "pred")
     constants = {n: v for n, v in of.constants.items() if n != "name"}
     selected = of.fixed.join(where(dict(fixed or {}))) or of.fixed

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from isakit.engine.llvm.f32_lowerings import CAREFUL_MAD, careful_mad
     from isakit.engine.llvm.ieee_lowerings import ieee_natives, rsqrt_f32
     from isakit.engine.llvm.ir_text import METADATA, LlvmModule, signed_text
-    from isakit.engine.llvm.straight import Straight, StraightPiece, VectorBank, Write, bound
+    from isakit.engine.llvm.straight import StraightLineCode, StraightLineInstruction, VectorBank, Write, bound
     from isakit.engine.llvm.target import (
         OLDEST_LLVM,
         CodegenError,
@@ -37,8 +37,8 @@ __all__ = [
     "LlvmModule",
     "LoadedCode",
     "Ref",
-    "Straight",
-    "StraightPiece",
+    "StraightLineCode",
+    "StraightLineInstruction",
     "ValueLowering",
     "VectorBank",
     "Write",
@@ -65,7 +65,7 @@ __getattr__, __dir__ = lazy(
         "isakit.engine.llvm.ieee_lowerings": "ieee_natives rsqrt_f32",
         "isakit.engine.llvm.builder": "Builder Ref",
         "isakit.engine.llvm.ir_text": "METADATA LlvmModule signed_text",
-        "isakit.engine.llvm.straight": "VectorBank StraightPiece Straight Write bound",
+        "isakit.engine.llvm.straight": "VectorBank StraightLineInstruction StraightLineCode Write bound",
         "isakit.engine.llvm.target": """
             OLDEST_LLVM CodegenError Host LoadedCode build host llvm_version object_code provide
         """,

@@ -1,8 +1,8 @@
 """Routines as LLVM code: inside of the function that is being written, or as functions of their own.
 
 Where a record is in memory, and which of its fields the surrounding function holds in variables, is said by a
-`Where`. A routine of the surroundings (`External`), and any routine that the surrounding code has a special version
-of, is emitted by what `Surroundings.specials` has for it.
+`RecordStorage`. A routine of the surroundings (`External`), and any routine that the surrounding code has a special
+version of, is emitted by what `InlineSite.specials` has for it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
 from isakit.sem.routine import Routine
 from isakit.sem.routine_code import (
-    Do,
+    Assign,
+    CallStatement,
     If,
-    Let,
     PointAt,
-    Raise,
+    RaiseStatement,
     Return,
     RoutineCode,
     RowArgument,
@@ -52,8 +52,8 @@ from isakit.sem.value import Value
 V32 = vector(32, I32)
 
 
-class Where(Protocol):
-    """Where a record is."""
+class RecordStorage(Protocol):
+    """Storage of a record: memory, and fields that are held in variables."""
 
     def pointer(self, body: Builder, within: RecordField) -> Ref:
         """A pointer to a field."""
@@ -72,13 +72,13 @@ class InMemory:
     kept: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
 
     def pointer(self, body: Builder, within: RecordField) -> Ref:
-        """See `Where`."""
+        """See `RecordStorage`."""
         if within.name in self.kept:
             return self.kept[within.name]
         return body.offset(self.address, within.offset) if within.offset else self.address
 
     def whole(self, body: Builder) -> Ref:
-        """See `Where`."""
+        """See `RecordStorage`."""
         return self.address
 
 
@@ -87,14 +87,14 @@ Special = Callable[["Lowering", Sequence[Any]], "Ref | None"]
 
 
 @dataclass
-class Surroundings:
+class InlineSite:
     """What the code around a routine provides.
 
     `raising()` ends the block where the routine raises an exception. `variable(type)` gives an alloca. `symbol(code)`
     declares the function of a shared routine and returns its name. `specials`: by routine, see `Special`.
     """
 
-    raising: Callable[[Raise | None], None]
+    raising: Callable[[RaiseStatement | None], None]
     variable: Callable[[IrType], Ref]
     symbol: Callable[[RoutineCode], str]
     specials: Mapping[Any, Special] = field(default_factory=dict[Any, Special])
@@ -106,21 +106,21 @@ class Lowering:
     `numbers` are values of parameters and locals, `records` where records are, `lanes` vectors of numbers.
     """
 
-    def __init__(self, body: Builder, code: RoutineCode, around: Surroundings) -> None:
+    def __init__(self, body: Builder, code: RoutineCode, around: InlineSite) -> None:
         self.body, self.code, self.around = body, code, around
         self.numbers: dict[str, Ref] = {}
-        self.records: dict[str, Where] = {}
+        self.records: dict[str, RecordStorage] = {}
         self.rows: dict[str, Ref] = {}
         self.lanes: dict[str, Ref] = {}
         self._variables: dict[str, tuple[Ref, IrType]] = {}
         self._returns: list[tuple[str, Ref | None]] = []
         self._done = body.fresh("done")
-        sets = [s.name for s in walk(code.statements) if isinstance(s, Let | Do) and s.name]
+        sets = [s.name for s in walk(code.statements) if isinstance(s, Assign | CallStatement) and s.name]
         given = {p.name for p in code.routine.parameters}
         self._several = {n for n in sets if sets.count(n) > 1 or n in given}
 
     # --- arguments --------------------------------------------------------------------------------------------------
-    def give(self, name: str, what: Ref | Where) -> None:
+    def give(self, name: str, what: Ref | RecordStorage) -> None:
         """Set a parameter: a number, a vector of one for each lane, a record, or the address of a record or a row."""
         p = next(p for p in self.code.routine.parameters if p.name == name)
         if not isinstance(what, Ref):
@@ -165,7 +165,7 @@ class Lowering:
     def _statement(self, s: Statement) -> bool:
         b = self.body
         match s:
-            case Let(name, value):
+            case Assign(name, value):
                 self._set(name, self.value(value))
             case PointAt(name, base, within, element, index):
                 if index is None:
@@ -193,9 +193,9 @@ class Lowering:
                 self._returns.append((b.current, result))
                 b.jump(self._done)
                 return False
-            case Do():
+            case CallStatement():
                 return self._do(s)
-            case Raise():
+            case RaiseStatement():
                 self.around.raising(s)
                 return False
         return True
@@ -228,7 +228,7 @@ class Lowering:
             self._variables[name] = self.around.variable(r.type), r.type
         self.body.store(r, self._variables[name][0])
 
-    def _do(self, s: Do) -> bool:
+    def _do(self, s: CallStatement) -> bool:
         special = self.around.specials.get(s.callee)
         if special is None and not isinstance(s.callee, Translatable):
             raise DefinitionError(f"nothing says what {s.callee.name} is here")
@@ -262,13 +262,13 @@ class Lowering:
             case _:
                 return self.records[a]
 
-    def _inline(self, s: Do, code: RoutineCode) -> tuple[bool, Ref | None]:
+    def _inline(self, s: CallStatement, code: RoutineCode) -> tuple[bool, Ref | None]:
         inner = Lowering(self.body, code, self.around)
         for p, a in zip(code.routine.parameters, s.arguments, strict=True):
             inner.give(p.name, self._argument(a))
         return inner.run()
 
-    def _call(self, s: Do, code: RoutineCode) -> tuple[bool, Ref | None]:
+    def _call(self, s: CallStatement, code: RoutineCode) -> tuple[bool, Ref | None]:
         given: list[Ref] = []
         for p, a in zip(code.routine.parameters, s.arguments, strict=True):
             what = self._argument(a)
@@ -345,7 +345,7 @@ class Lowering:
 
 
 def emit(
-    body: Builder, around: Surroundings, routine: Routine[Any, Any], given: Mapping[str, Any], **statics: Any
+    body: Builder, around: InlineSite, routine: Routine[Any, Any], given: Mapping[str, Any], **statics: Any
 ) -> tuple[bool, Ref | None]:
     """Write a routine here; returns whether what follows is reached, and the result. A shared one is called."""
     code = routine.code(**statics)
@@ -392,7 +392,7 @@ def function_named(name: str, code: RoutineCode) -> IrFunction:
     return IrFunction(name, result_type(code), tuple(_types(code)))
 
 
-def call(body: Builder, around: Surroundings, code: RoutineCode, arguments: Sequence[Ref]) -> Ref | None:
+def call(body: Builder, around: InlineSite, code: RoutineCode, arguments: Sequence[Ref]) -> Ref | None:
     """Call the function of a routine, and raise where it has raised."""
     b, width = body, code.routine.width
     f = function_named(around.symbol(code), code)
@@ -412,7 +412,7 @@ def call(body: Builder, around: Surroundings, code: RoutineCode, arguments: Sequ
 
 
 def function(
-    module: LlvmModule, code: RoutineCode, name: str, around: Surroundings,
+    module: LlvmModule, code: RoutineCode, name: str, around: InlineSite,
     refuse: Callable[[Builder], None] | None = None,
 ) -> str:  # fmt: skip
     """The text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
@@ -428,14 +428,14 @@ def function(
     def variable(kind: IrType) -> Ref:
         return entry.alloca(kind, f"%v{len(entry.lines) - 1}")
 
-    def raising(s: Raise | None) -> None:
+    def raising(s: RaiseStatement | None) -> None:
         if refuse is not None:
             refuse(b)
         else:
             b.ret(I1(1) if not width else Ref(f"{{i{width} 0, i1 true}}", result))
 
     b.label("start")
-    low = Lowering(b, code, Surroundings(raising, variable, around.symbol, around.specials))
+    low = Lowering(b, code, InlineSite(raising, variable, around.symbol, around.specials))
     given = [Ref(f"%{p.name}", t) for p, t in zip(code.routine.parameters, _types(code), strict=True)]
     for p, one in zip(code.routine.parameters, given, strict=True):
         low.give(p.name, one)
@@ -453,10 +453,10 @@ def function(
 
 __all__ = [
     "InMemory",
+    "InlineSite",
     "Lowering",
+    "RecordStorage",
     "Special",
-    "Surroundings",
-    "Where",
     "call",
     "emit",
     "expression",

@@ -47,7 +47,7 @@ class Write:
 
 
 @dataclass(frozen=True, eq=False)
-class StraightPiece:
+class StraightLineInstruction:
     """An instruction: `rounds` of writes; the values of a round see the writes of those before it.
 
     `guard` is (file, index, inverted): the lanes in which the instruction executes, settled before its first round.
@@ -65,7 +65,7 @@ def bound(value: Value, number_of: Callable[[Any], int], done: dict[int, Value])
     return done[id(value)]
 
 
-class Straight:
+class StraightLineCode:
     """Makes the function `run` for some pieces.
 
     `machine` lowers what only the machine knows; `executing(low, stands, predicate, inverted)` which lanes execute.
@@ -73,7 +73,7 @@ class Straight:
 
     def __init__(
         self,
-        pieces: Sequence[StraightPiece],
+        pieces: Sequence[StraightLineInstruction],
         banks: Mapping[str, VectorBank],
         masked: bool,
         natives: dict[str, Native],
@@ -105,7 +105,7 @@ class Straight:
         return self._assembled(stores)
 
     # --- pieces -------------------------------------------------------------------------------------------------
-    def _piece(self, piece: StraightPiece, base: Ref | None) -> None:
+    def _piece(self, piece: StraightLineInstruction, base: Ref | None) -> None:
         active = base
         if piece.guard is not None:
             low = self._lowering()

@@ -23,8 +23,8 @@ from isakit.engine.llvm import (
     Host,
     LoadedCode,
     Ref,
-    Straight,
-    StraightPiece,
+    StraightLineCode,
+    StraightLineInstruction,
     ValueLowering,
     VectorBank,
     Write,
@@ -74,14 +74,14 @@ class ShaderFacts:
 
 
 @dataclass(eq=False)
-class Stretch:
+class CompiledRun:
     """Instructions `first` to `end` (exclusive) that compile. `guarded` are those that some lanes may leave out."""
 
     steps: list[ShaderStep]
     first: int
     increments: Increments
     facts: ShaderFacts
-    pieces: list[StraightPiece]
+    pieces: list[StraightLineInstruction]
     target: Host
     _functions: dict[bool, Function | None] = field(default_factory=dict[bool, "Function | None"])
 
@@ -115,14 +115,14 @@ class Stretch:
         return "\0".join(map(str, (*made_from, self.steps[0].rules, self.increments, self.facts, masked)))
 
 
-def _function(stretch: Stretch, masked: bool, compile: bool) -> Function | None:
+def _function(stretch: CompiledRun, masked: bool, compile: bool) -> Function | None:
     key = hashlib.sha256(stretch.key(masked).encode()).hexdigest()
     data = read_object("shaders", key)
     if data is None:
         if not compile:
             return None
         natives = ieee_natives(stretch.target) | {"rsqrt_f32": rsqrt_f32}
-        straight = Straight(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour, _executing)
+        straight = StraightLineCode(stretch.pieces, stretch.facts.banks(), masked, natives, _neighbour, _executing)
         data = object_code(straight.text(), stretch.target, keep=False)
         write_object("shaders", key, data)
     loaded = LoadedCode(data, stretch.target)
@@ -147,25 +147,25 @@ def _neighbour(low: ValueLowering, v: Value) -> Ref:
     return low.body.shuffle(value, [neighbour_of(j, attrs) for j in range(low.module.lanes)])
 
 
-class Stretches:
+class CompiledRuns:
     """The stretches of a program on a target, found when they are first reached."""
 
     def __init__(self, code: ShaderCode, target: Host) -> None:
         self.code, self.target = code, target
         self.lanes = 0
-        self._found: dict[tuple[int, Increments, ShaderFacts], Stretch | None] = {}
-        self._pieces: dict[tuple[int, Increments, ShaderFacts], StraightPiece | None] = {}
+        self._found: dict[tuple[int, Increments, ShaderFacts], CompiledRun | None] = {}
+        self._pieces: dict[tuple[int, Increments, ShaderFacts], StraightLineInstruction | None] = {}
 
-    def at(self, pc: int, increments: Increments, facts: ShaderFacts) -> Stretch | None:
+    def at(self, pc: int, increments: Increments, facts: ShaderFacts) -> CompiledRun | None:
         """The stretch that begins with instruction `pc`."""
         key = pc, increments, facts
         if key not in self._found:
             self._found[key] = self._find(pc, increments, facts)
         return self._found[key]
 
-    def _find(self, pc: int, increments: Increments, facts: ShaderFacts) -> Stretch | None:
+    def _find(self, pc: int, increments: Increments, facts: ShaderFacts) -> CompiledRun | None:
         steps: list[ShaderStep] = []
-        pieces: list[StraightPiece] = []
+        pieces: list[StraightLineInstruction] = []
         rounds = 0
         for k in range(pc, len(self.code)):
             step = self.code.steps[k]
@@ -182,7 +182,7 @@ class Stretches:
             pieces.append(piece)
         if not any(p.rounds for p in pieces):
             return None
-        return Stretch(steps, pc, increments, facts, pieces, self.target)
+        return CompiledRun(steps, pc, increments, facts, pieces, self.target)
 
     @cached_property
     def quads(self) -> bool:
@@ -225,7 +225,7 @@ def _trace(step: ShaderStep, word: int) -> Trace:
     return _traces[key]
 
 
-def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> StraightPiece | None:
+def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> StraightLineInstruction | None:
     """What an instruction writes, in all repetitions; None where it does something else, too."""
     if step.status is Status.UNKNOWN or step.pred == "Pn":
         return None
@@ -242,7 +242,7 @@ def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> Stra
     guard = None
     if isinstance(step.pred, tuple):
         guard = "p", int(step.pred[0]), bool(step.pred[1])
-    return StraightPiece(tuple(rounds), guard)
+    return StraightLineInstruction(tuple(rounds), guard)
 
 
 def _writes(step: ShaderStep, i: int, increments: Increments, facts: ShaderFacts) -> Iterator[Write | None]:
@@ -270,7 +270,7 @@ def _lane_by_lane(n: Value, facts: ShaderFacts) -> bool:
     return n.op not in ("load", "atomic", "half", "param")
 
 
-_known: dict[object, Stretches] = {}
+_known: dict[object, CompiledRuns] = {}
 _lock = threading.Lock()
 KEPT = 64
 """Programs whose stretches are remembered."""
@@ -286,11 +286,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def stretches_of(code: ShaderCode, target: Host) -> Stretches:
+def stretches_of(code: ShaderCode, target: Host) -> CompiledRuns:
     """The stretches of a program; equal programs share them."""
     key = tuple(None if s is None else (s.form, s.word) for s in code.steps), code.rules, target
     with _lock:
-        found = _known.pop(key, None) or Stretches(code, target)
+        found = _known.pop(key, None) or CompiledRuns(code, target)
         _known[key] = found  # the latest is the last to go
         while len(_known) > KEPT:
             del _known[next(iter(_known))]
@@ -300,7 +300,7 @@ def stretches_of(code: ShaderCode, target: Host) -> Stretches:
 class Runner:
     """Runs stretches on a machine's registers. `compile`: make the code that is not there yet."""
 
-    def __init__(self, machine: Machine, stretches: Stretches, compile: bool) -> None:
+    def __init__(self, machine: Machine, stretches: CompiledRuns, compile: bool) -> None:
         self.machine, self.stretches, self.compile = machine, stretches, compile
         self._mask = np.zeros(machine.pitch, bool)
         self._flags = np.zeros(LONGEST, np.uint8)

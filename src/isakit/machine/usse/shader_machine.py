@@ -51,7 +51,7 @@ def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Map
     return machine
 
 
-class StretchRunner(Protocol):
+class RunExecutor(Protocol):
     """Something that has compiled code for parts of a program."""
 
     def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:
@@ -163,7 +163,7 @@ class Machine:
         self._spread({0: None})  # a program without instructions has ended
 
     def run(
-        self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS, runner: StretchRunner | None = None
+        self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS, runner: RunExecutor | None = None
     ) -> None:
         """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
 
@@ -199,7 +199,7 @@ class Machine:
         """Return the number of the instruction an invocation is about to execute; None if it has ended."""
         return next((pc for pc, mask in self.waiting.items() if mask is None or mask[lane]), None)
 
-    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: StretchRunner | None = None,
+    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: RunExecutor | None = None,
                until: Collection[int] = ()) -> bool:  # fmt: skip
         """Run on to the end of all invocations; returns whether they have ended.
 
@@ -210,7 +210,7 @@ class Machine:
             return self._resume(max_instructions, runner, until, signals)
 
     def _resume(
-        self, max_instructions: int, runner: StretchRunner | None, until: Collection[int], signals: Deferred
+        self, max_instructions: int, runner: RunExecutor | None, until: Collection[int], signals: Deferred
     ) -> bool:
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first

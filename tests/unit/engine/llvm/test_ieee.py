@@ -14,7 +14,17 @@ pytest.importorskip("llvmlite")
 from isakit.arch.usse.arithmetic import f32_flushed
 from isakit.arch.usse.transcendental import exp2_f32, log2_f32
 from isakit.engine.codegen import compiled_operation
-from isakit.engine.llvm import Host, Straight, StraightPiece, VectorBank, Write, build, host, ieee_natives, rsqrt_f32
+from isakit.engine.llvm import (
+    Host,
+    StraightLineCode,
+    StraightLineInstruction,
+    VectorBank,
+    Write,
+    build,
+    host,
+    ieee_natives,
+    rsqrt_f32,
+)
 from isakit.sem import const
 from isakit.sem.fp.ieee import (
     float_to_int,
@@ -47,8 +57,8 @@ def run(result, columns: list[np.ndarray], name: str, natives: bool = True) -> n
     def nothing(low, v):
         raise AssertionError(v)
 
-    pieces = [StraightPiece(((Write("x", len(columns), value),),))]
-    code = Straight(
+    pieces = [StraightLineInstruction(((Write("x", len(columns), value),),))]
+    code = StraightLineCode(
         pieces, {"x": VectorBank(len(columns) + 1)}, False, table if natives else {}, nothing, nothing
     ).text()
     count = -(-len(columns[0]) // 16) * 16

@@ -95,7 +95,7 @@ class Guard:
         return condition_holds(self.code, read("c", self.index, 4))
 
 
-class _Never:
+class _FalseCondition:
     """A condition that is false everywhere."""
 
     def holds(self) -> Value:
@@ -106,7 +106,7 @@ def _guard(test: int, register: ConditionCode) -> Guard:
     return Guard(test, register.index)
 
 
-NEVER = template("(never)", Condition, _Never, facts={"test": "never"})
+NEVER = template("(never)", Condition, _FalseCondition, facts={"test": "never"})
 """No lane executes; the $c field plays no role."""
 
 

@@ -1,7 +1,7 @@
 """Lazy NaNs: results that may stay NaNs of the host, and the places where they are made canonical.
 
 The hardware knows one NaN, 0x7fffffff; the host keeps the payload and the sign of an operand. As long as only
-instructions read a register that treat all NaNs alike, no result depends on it. `LazyNans` decides, per definition,
+instructions read a register that treat all NaNs alike, no result depends on it. `NanTracking` decides, per definition,
 whether the host's result may stay as it is (it is *raw*), and lists the registers that may be raw where the state of a
 warp leaves compiled code; they are made canonical there. A register can hold a float on one path and bits that look
 like another NaN on the other: at such a place nothing may be raw.
@@ -33,7 +33,7 @@ SIGN = 0x80000000
 INFINITY = 0x7F800000
 
 
-class LazyNans:
+class NanTracking:
     """The decisions for one kernel.
 
     `raw` holds (pc, place) of the definitions that need not be canonical. `dirty[pc]` are the places that may be raw

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.rules.stack import unwind
-from isakit.machine.tesla.rules.state import BlockState, InstructionEntry, Then, WarpState, WarpStatus
+from isakit.machine.tesla.rules.state import BlockState, InstructionEntry, StepOutcome, WarpState, WarpStatus
 from isakit.machine.tesla.rules.turns import meets
 from isakit.sem.records import u32, u64
 from isakit.sem.routine import external, routine, shared_routine, signed_less, wide
@@ -65,8 +65,8 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
         if offset >= block.code_bytes or offset & 3 != 0:
             return leave(w, WarpStatus.STOPPED)
         unit = offset >> 2
-        then = Then.NEXT
-        while then == Then.NEXT:
+        then = StepOutcome.NEXT
+        while then == StepOutcome.NEXT:
             uop = block.uops[unit]
             if uop.races != 0 and meets(w, uop.races):
                 w.pc = uop.pc
@@ -74,22 +74,22 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
             lanes = w.active
             then = execute(block, w, uop, uop.first_all if lanes == ALL else uop.first_some)
             stopped = WarpStatus.STOPPED
-            if then == Then.COMPLETE:
+            if then == StepOutcome.COMPLETE:
                 lanes = w.active
                 then = execute(block, w, uop, uop.body_all if lanes == ALL else uop.body_some)
                 stopped = WarpStatus.JOINED
-            if then < Then.STOP:
+            if then < StepOutcome.STOP:
                 count(w, lanes)
                 unit += wide(uop.units)
                 w.pending |= uop.races & RACES
-            elif then == Then.WAIT:
+            elif then == StepOutcome.WAIT:
                 count(w, lanes)
                 w.pc = uop.following
                 return WarpStatus.WAITING  # or READY by now: see `barriers.arrive`
-            elif then != Then.RESUMED:
+            elif then != StepOutcome.RESUMED:
                 w.pc = uop.pc
-                return leave(w, WarpStatus.SERVED if then == Then.SERVE else stopped)
-        if then == Then.UNWIND:
+                return leave(w, WarpStatus.SERVED if then == StepOutcome.SERVE else stopped)
+        if then == StepOutcome.UNWIND:
             unwind(w, choices)
             if w.active == 0:
                 w.pc = 0
@@ -100,10 +100,10 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
 @shared_routine
 def stop_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
     """Stop: the function of instructions that compiled code does not do."""
-    return Then.STOP
+    return StepOutcome.STOP
 
 
 @shared_routine
 def serve_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
     """Ask the host: the function of instructions that the host does."""
-    return Then.SERVE
+    return StepOutcome.SERVE

@@ -107,7 +107,7 @@ class BufferBytes(StateRecord):
     length: u32
 
 
-class Then(IntEnum):
+class StepOutcome(IntEnum):
     """The outcome of an instruction for the interpreter: how the warp goes on.
 
     NEXT: with the instruction after it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted but

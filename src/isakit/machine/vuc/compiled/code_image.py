@@ -12,7 +12,7 @@ from isakit.engine.llvm.builder import I16, I32, I64, VOID, define, integer, poi
 from isakit.engine.llvm.routine_ir import emit
 from isakit.errors import MachineFault, NotModelled
 from isakit.machine.vuc.compiled.core_functions import CLOCK, LAYOUT, Functions, core_at
-from isakit.machine.vuc.compiled.word_code import DATA, STATE, Traits, WordWriter, compilable
+from isakit.machine.vuc.compiled.word_code import DATA, STATE, CoreConfig, WordWriter, compilable
 from isakit.machine.vuc.core_code import CoreOp, decode, trace_word
 from isakit.machine.vuc.rules import cycle
 from isakit.sem.routine import on_change
@@ -28,7 +28,7 @@ class CodeImage:
     `words`: all it was made of; `uses_cells`: those that load from or store to D[].
     """
 
-    def __init__(self, words: tuple[int, ...], traits: Traits) -> None:
+    def __init__(self, words: tuple[int, ...], traits: CoreConfig) -> None:
         self.words = frozenset(words)
         chosen: dict[int, CoreOp] = {}
         cells: set[int] = set()
@@ -56,7 +56,7 @@ class CodeImage:
 
 
 @lru_cache(maxsize=16)
-def image_of(words: tuple[int, ...], traits: Traits) -> CodeImage:
+def image_of(words: tuple[int, ...], traits: CoreConfig) -> CodeImage:
     """The image for these words; the same one for the same words and traits."""
     return CodeImage(words, traits)
 
@@ -64,7 +64,7 @@ def image_of(words: tuple[int, ...], traits: Traits) -> CodeImage:
 on_change(image_of.cache_clear)
 
 
-def program(ops: Mapping[int, CoreOp], traits: Traits) -> str:
+def program(ops: Mapping[int, CoreOp], traits: CoreConfig) -> str:
     """The module: `void @run(state, data, table, limit)`."""
     module = LlvmModule(1)
     b, variables, entry = Builder(module), Builder(module), Builder(module)

@@ -17,7 +17,7 @@ from isakit.machine.interrupts import allowed, deferred
 from isakit.machine.vuc.compiled.code_image import CodeImage, image_of
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.compiled.shared_cells import SharedCells
-from isakit.machine.vuc.compiled.word_code import Answers, Traits, landable
+from isakit.machine.vuc.compiled.word_code import CodeOptions, CoreConfig, landable
 from isakit.machine.vuc.rules.state import CAPACITY, NEVER, CoreRecord, MacroblockState, QueueEntry, QueueKind
 
 if TYPE_CHECKING:
@@ -189,7 +189,9 @@ class Driver:
         made_for = core.code_version, core.shows_predicates
         if made_for != self._made_for:
             read_only = frozenset(core.sr.read_only)
-            traits = Traits(core.variant, core.features, Answers.of(core.options), read_only, core.shows_predicates)
+            traits = CoreConfig(
+                core.variant, core.features, CodeOptions.of(core.options), read_only, core.shows_predicates
+            )
             words = core.words(issued=False)
             if len(words) > MANY:
                 words = core.words(issued=True)

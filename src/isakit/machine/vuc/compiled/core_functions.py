@@ -11,11 +11,11 @@ from typing import Any
 
 from isakit.engine.llvm import Builder, LlvmModule, Ref
 from isakit.engine.llvm.builder import I1, I32, I64, IrType, pointer
-from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, Where, function
+from isakit.engine.llvm.routine_ir import InlineSite, InMemory, Lowering, RecordStorage, Special, function
 from isakit.machine.vuc.rules import cycle, specials, writes
 from isakit.machine.vuc.rules.state import CoreRecord, QueueEntry
 from isakit.sem.records import layout_of
-from isakit.sem.routine_code import Raise, RoutineCode
+from isakit.sem.routine_code import RaiseStatement, RoutineCode
 
 LAYOUT = layout_of(CoreRecord)
 CLOCK = ("cycle", "pc", "npc")
@@ -38,7 +38,7 @@ def _leave(low: Lowering, given: Sequence[Any]) -> None:
 
 def _stat(low: Lowering, given: Sequence[Any]) -> Ref:
     """$stat changes with events only: it is what it was when compiled code began."""
-    core: Where = given[0]
+    core: RecordStorage = given[0]
     return low.body.load(I32, core.pointer(low.body, LAYOUT["stat"]))
 
 
@@ -84,20 +84,20 @@ class Functions:
 
     def symbol(self, code: RoutineCode) -> str:
         """The name of the function of a shared rule."""
-        around = Surroundings(_fails, _fails, self.symbol, SPECIALS)
+        around = InlineSite(_fails, _fails, self.symbol, SPECIALS)
         key = "rule", code.routine.name, code.key
         return self.module.function(key, lambda name: function(self.module, code, name, around))
 
-    def around(self, body: Builder, leave: str, variables: Builder) -> Surroundings:
-        """Surroundings of code that ends at the label `leave` where a rule raises; adds to `variables`."""
+    def around(self, body: Builder, leave: str, variables: Builder) -> InlineSite:
+        """Build the site of code that ends at the label `leave` where a rule raises; adds to `variables`."""
 
-        def raising(_: Raise | None) -> None:
+        def raising(_: RaiseStatement | None) -> None:
             body.jump(leave)
 
         def variable(type: IrType) -> Ref:
             return variables.alloca(type, f"%v{len(variables.lines)}")
 
-        return Surroundings(raising, variable, self.symbol, SPECIALS)
+        return InlineSite(raising, variable, self.symbol, SPECIALS)
 
 
 def _fails(*_: object) -> Any:

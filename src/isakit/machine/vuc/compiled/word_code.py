@@ -8,7 +8,7 @@ from typing import Any
 from isakit.arch.vuc.registers import special_names
 from isakit.engine.llvm import Builder, Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I16, I32, VOID, IrType, integer, pointer
-from isakit.engine.llvm.routine_ir import InMemory, Surroundings, emit
+from isakit.engine.llvm.routine_ir import InlineSite, InMemory, emit
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.core_code import CoreOp, trace_word
 from isakit.machine.vuc.core_memory import D_CELLS
@@ -25,7 +25,7 @@ _NO_VALUE = Ref("", VOID)
 
 
 @dataclass(frozen=True)
-class Answers:
+class CodeOptions:
     """The options that decide about code. The names are those of `Options`."""
 
     signed_relative: bool
@@ -34,18 +34,18 @@ class Answers:
     empty_stack: str
 
     @classmethod
-    def of(cls, options: Options) -> Answers:
+    def of(cls, options: Options) -> CodeOptions:
         """Those of some options."""
         return cls(options.signed_relative, options.return_offset, options.full_stack, options.empty_stack)
 
 
 @dataclass(frozen=True)
-class Traits:
+class CoreConfig:
     """What compiled code must know of a core: variant, options, read-only registers, whether $pred is ever read."""
 
     variant: str
     features: frozenset[str]
-    answers: Answers
+    answers: CodeOptions
     read_only: frozenset[int]
     shows_predicates: bool
 
@@ -69,7 +69,7 @@ def effects_of(trace: Trace) -> list[Effect]:
     return [e for e in trace.effects if not _absent(e)]
 
 
-def compilable(trace: Trace, traits: Traits) -> bool:
+def compilable(trace: Trace, traits: CoreConfig) -> bool:
     """Whether compiled code can do an instruction; else the reference core does it."""
     effects = effects_of(trace)
     stack = sum(map(_uses_stack, effects))
@@ -87,13 +87,13 @@ def _uses_stack(e: Effect) -> bool:
     return e.name == "sr" and e.args[0].number == CSTOP
 
 
-def _knows_machine(v: Value, traits: Traits) -> bool:
+def _knows_machine(v: Value, traits: CoreConfig) -> bool:
     if v.attr[0] == "submbtype":
         return True
     return v.attr[0] == "peek" and readable(v.args[0].number, traits.features)
 
 
-def _known(e: Effect, traits: Traits) -> bool:
+def _known(e: Effect, traits: CoreConfig) -> bool:
     constant = e.when is None or e.when.op == "const"
     if e.kind == "control":
         return e.name in ("branch", "call", "return")
@@ -123,7 +123,7 @@ class WordWriter:
     """
 
     def __init__(
-        self, body: Builder, op: CoreOp, word: int, traits: Traits, core: InMemory, around: Surroundings
+        self, body: Builder, op: CoreOp, word: int, traits: CoreConfig, core: InMemory, around: InlineSite
     ) -> None:
         self.b, self.op, self.traits, self.core, self.around = body, op, traits, core, around
         form = op.instruction.form

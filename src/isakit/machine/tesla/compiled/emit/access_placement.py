@@ -37,7 +37,7 @@ class Placed:
     step: int = 4
 
 
-class AccessPlacement:
+class OffsetAnalysis:
     """The places of accesses of one kernel."""
 
     def __init__(self, code: FunctionCode) -> None:

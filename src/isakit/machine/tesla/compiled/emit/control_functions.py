@@ -13,7 +13,7 @@ from typing import Any
 
 from isakit.engine.llvm import Builder, Host, LlvmModule, Ref
 from isakit.engine.llvm.builder import I32, PTR, IrFunction, pointer
-from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit, function, function_named
+from isakit.engine.llvm.routine_ir import InlineSite, InMemory, Lowering, Special, emit, function, function_named
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.rules import accesses, barriers, blocks, interpreter, locks, stack, turns
@@ -73,13 +73,13 @@ def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choic
     return module.external(shared_function(code, target, choices)).name
 
 
-def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | None = None) -> Surroundings:
+def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | None = None) -> InlineSite:
     """Of functions of their own in the module that has all of them."""
 
     def nothing(*_: object) -> Any:
         raise AssertionError("functions have these of their own")
 
-    return Surroundings(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
+    return InlineSite(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
 
 
 def _run_warp(low: Lowering, args: Sequence[Any]) -> Ref:

@@ -16,7 +16,7 @@ from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, IrType, pointer
-from isakit.engine.llvm.routine_ir import InMemory, Lowering, Special, Surroundings, emit
+from isakit.engine.llvm.routine_ir import InlineSite, InMemory, Lowering, Special, emit
 from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled import state_layout
@@ -84,7 +84,7 @@ class Transfers:
         def variable(type: IrType) -> Ref:
             return c.scratch(b.fresh("%local"), type)
 
-        around = Surroundings(raising, variable, c.routine_symbol, {**self._specials(step), **(specials or {})})
+        around = InlineSite(raising, variable, c.routine_symbol, {**self._specials(step), **(specials or {})})
         named: dict[str, Any] = {"w": WARP, "block": InMemory(CONTEXT), **(given or {})}
         given_all = {p.name: named[p.name] for p in routine.parameters}
         known = {"choices": c.choices, "in_turns": False, **statics}

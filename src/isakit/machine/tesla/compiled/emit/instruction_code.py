@@ -13,7 +13,7 @@ from isakit.engine.graph import Plan
 from isakit.engine.llvm import Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32
 from isakit.machine.tesla.analysis.control_flow import Place, Step
-from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
+from isakit.machine.tesla.analysis.nan_canonicalisation import NanTracking
 from isakit.machine.tesla.analysis.uniform_registers import UniformRegisters, has_calls, makes_uniform
 from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
 from isakit.machine.tesla.compiled.emit.function_code import FunctionCode
@@ -38,7 +38,7 @@ class InstructionCode(FunctionCode):
     transfer: Transfers
     values: MachineValues
     uniform_at: UniformRegisters | None = None
-    lazy: LazyNans | None = None
+    lazy: NanTracking | None = None
     races: Mapping[int, int] = {}
     alike_places: frozenset[Place] = frozenset()
     habit: Ref | None = None

@@ -25,7 +25,7 @@ from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, SLOT, STATE
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.launch import MP_FLAGS
 from isakit.machine.tesla.rules import accesses, stack
-from isakit.machine.tesla.rules.state import InstructionEntry, Then
+from isakit.machine.tesla.rules.state import InstructionEntry, StepOutcome
 from isakit.sem.records import layout_of
 from isakit.sem.requests import ControlRequest
 from isakit.sem.trace import Effect
@@ -43,7 +43,7 @@ _CONTROLS = {
     "issued": state_layout.ISSUED,
 }
 
-NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in Then)
+NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in StepOutcome)
 """What functions return."""
 INSTRUCTION = layout_of(InstructionEntry)
 RECORD, VALUES = INSTRUCTION.size, INSTRUCTION.at("values")

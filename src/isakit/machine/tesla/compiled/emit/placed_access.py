@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, integer
 from isakit.machine.tesla.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import AccessPlacement, Placed
+from isakit.machine.tesla.compiled.emit.access_placement import OffsetAnalysis, Placed
 from isakit.machine.tesla.compiled.state_layout import V32
 
 
-class PlacedAccess(AccessPlacement):
-    """Memory at the places that `AccessPlacement` has found."""
+class OffsetAccess(OffsetAnalysis):
+    """Memory at the places that `OffsetAnalysis` has found."""
 
     def _load_placed(
         self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: Ref

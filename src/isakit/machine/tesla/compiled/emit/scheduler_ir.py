@@ -8,7 +8,7 @@ from typing import Any
 from isakit.engine.llvm import Builder, Host, LlvmModule, Ref
 from isakit.engine.llvm.builder import I32, I64, PTR, IrFunction, define
 from isakit.engine.llvm.environment import flushing
-from isakit.engine.llvm.routine_ir import Lowering, Special, Where
+from isakit.engine.llvm.routine_ir import Lowering, RecordStorage, Special
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.rules import blocks
 from isakit.machine.tesla.rules.blocks import Begin
@@ -33,7 +33,7 @@ def entry(module: LlvmModule, target: Host, run_blocks: str) -> str:
     return define("@enter", I32, given, b.lines)
 
 
-def _field(b: Builder, block: Where, name: str) -> Ref:
+def _field(b: Builder, block: RecordStorage, name: str) -> Ref:
     """What a field of the context holds: a number, or where something is."""
     f = FIELDS[name]
     return b.load(PTR if f.many is not None else I64, block.pointer(b, f))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from isakit.engine.llvm import Ref
 from isakit.engine.llvm.builder import F32, I32, I64, pointer, vector
 from isakit.machine.tesla.analysis.control_flow import Place
-from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
+from isakit.machine.tesla.analysis.nan_canonicalisation import NanTracking
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.function_code import FunctionCode
 from isakit.machine.tesla.compiled.state_layout import STATE, V1, V32
@@ -43,7 +43,7 @@ class StateSaving:
     `InstructionEntry.races` of accesses, by address. `chained`: the function goes on with the warps after.
     """
 
-    def __init__(self, code: FunctionCode, places: list[Place], lazy: LazyNans | None, races: Mapping[int, int],
+    def __init__(self, code: FunctionCode, places: list[Place], lazy: NanTracking | None, races: Mapping[int, int],
                  all_parked: bool, chained: bool) -> None:  # fmt: skip
         self.code, self.places, self.races, self.all_parked, self.chained = code, places, races, all_parked, chained
         self._lazy = lazy

@@ -12,7 +12,7 @@ from isakit.engine.llvm import Builder, Host, Ref
 from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, define, pointer, vector
 from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.analysis.lane_steps import LaneSteps
-from isakit.machine.tesla.analysis.nan_canonicalisation import LazyNans
+from isakit.machine.tesla.analysis.nan_canonicalisation import NanTracking
 from isakit.machine.tesla.analysis.uniform_registers import UniformRegisters
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.control_transfer import KernelTransfers
@@ -37,7 +37,7 @@ class WarpCode(InstructionCode):
         places = sorted(p for p in flow.places - {("a", 0)} if p[0] != "r" or p[1] < facts.registers)
         self.alike_places = frozenset(places)
         if host.embedded:
-            self.lazy = LazyNans(flow, facts.registers)
+            self.lazy = NanTracking(flow, facts.registers)
         self.uniform_at = self._uniform = UniformRegisters(flow)
         self._lane_steps = LaneSteps(flow, facts.registers) if facts.consecutive else None
         self._tagged = sorted(n for file, n in flow.places if file == "a" and n)
