@@ -6,7 +6,7 @@ import pytest
 
 from isakit.machine.tesla import Choices
 from support.generators import warp_races
-from support.generators.warp_races import ENGINES, FILLED, launched
+from support.generators.warp_races import ENGINES, FILLED, in_turn, launched
 
 COMPILED = ENGINES[1:]
 WARPS = range(2, 17)
@@ -70,27 +70,41 @@ def test_a_budget_between_two_accesses_ends_at_the_same_instruction(name: str, e
         assert other == reference
 
 
-@pytest.mark.parametrize("name", [*warp_races.FOUND, *FILLED])
-def test_another_engine_goes_on_in_the_same_order(name: str) -> None:
-    """After any number of instructions the interpreter takes over from the reference machine."""
-    text = FILLED[name] if name in FILLED else warp_races.FOUND[name][0]
-    whole = warp_races.handed_over(text, 96, None)
-    for steps in range(1, whole.counts[1], 11):
-        assert warp_races.handed_over(text, 96, steps) == whole
+CHANGES = (
+    ("reference", "interp"), ("interp", "reference"), ("jit", "reference"), ("jit", "interp"),
+    ("interp", "reference", "interp"), ("reference", "interp", "reference"),
+)  # fmt: skip
+"""Engines that a kernel goes through. Only its beginning can be that of a compiled kernel."""
+CHANGED = {
+    "added": warp_races.FOUND_ADDED,
+    "added in g[]": warp_races.FOUND_ADDED_GLOBAL,
+    "set": warp_races.FOUND_SET,
+    "set where lanes diverge": warp_races.FOUND_SET_DIVERGED,
+    "filled": FILLED["s[]"],
+    "filled in g[]": FILLED["g[]"],
+    "a fault": warp_races.FOUND_BEFORE_FAULT,
+    "a texture": warp_races.FOUND_BY_TEXTURE,
+}
 
 
-@pytest.mark.parametrize("name", ["added", "set"])
-def test_a_snapshot_remembers_whose_turn_it_is(name: str) -> None:
-    text, _ = warp_races.FOUND[name]
-    whole = warp_races.handed_over(text, 96, None)
-    for steps in range(1, whole.counts[1], 29):
-        assert warp_races.restored(text, 96, steps) == whole
+@pytest.mark.parametrize("snapshots", [False, True], ids=["", "snapshots"])
+@pytest.mark.parametrize("change", CHANGES, ids=" ".join)
+@pytest.mark.parametrize("name", CHANGED)
+def test_another_engine_goes_on_in_the_same_order(name: str, change: tuple[str, ...], snapshots: bool) -> None:
+    """A budget ends the first at any instruction; memory, statistics and faults are those of one engine alone."""
+    text = CHANGED[name]
+    whole = in_turn(text, 96, ("reference", None))
+    assert (whole.fault is not None) is (name == "a fault")
+    apart = 89 if snapshots else 37
+    begin = 1 + (7 * CHANGES.index(change) + 3 * list(CHANGED).index(name)) % apart
+    for steps in range(begin, whole.counts[1], apart):
+        *first, last = change
+        parts = [(engine, steps if k == 0 else apart // 2) for k, engine in enumerate(first)]
+        assert in_turn(text, 96, *parts, (last, None), snapshots=snapshots) == whole, steps
 
 
-def test_a_fault_between_two_accesses_is_the_same_after_a_change_of_engine() -> None:
-    text = warp_races.FOUND_BEFORE_FAULT
-    whole = warp_races.handed_over(text, 96, None)
-    assert whole.fault is not None
-    assert whole.fault[0] == "UNMAPPED_ADDRESS"
-    for steps in range(1, whole.counts[1]):
-        assert warp_races.handed_over(text, 96, steps) == whole
+def test_a_texture_is_read_by_all_warps_between_two_accesses() -> None:
+    left = [launched(e, warp_races.FOUND_BY_TEXTURE, 128) for e in ENGINES]
+    assert left[0].fault is None
+    assert set(left[0].words[:128]) == {1014}  # that of the last lane that stores, in the last warp that has one
+    assert left[1:] == left[:1] * 2

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import isakit
-from isakit.errors import MachineFault
+from isakit.errors import BudgetExceeded, MachineFault
 from isakit.machine.tesla import Choices
+from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
+from isakit.machine.tesla.compiled.launch.host_assist import go_on
+from isakit.machine.tesla.compiled.launch.worker_context import Bound
+from isakit.machine.tesla.machine import Machine
 from support.runners.compiled import device_on
 
 ENGINES = ("reference", "interp", "jit")
@@ -119,6 +124,23 @@ FOUND_BEFORE_FAULT = (
     + STORE
 )
 """The third warp stores where no memory is, between two accesses that race."""
+
+FOUND_BY_TEXTURE = (
+    HEAD
+    + """\
+    st b32 s[0x40] $r2
+    mov b32 $r8 0x3f
+    and b32 $r8 $r1 $r8
+    texfetch live $r8:#:#:# $t0 $s0 $r8 0x0 0x0 0x0
+    mov b32 $r5 0x3f7
+    set $c0 # l u32 $r8 $r5
+    (lg $c0) st b32 s[0x40] $r8
+    bar inc wait 0x0 0xfff
+    ld $r4 b32 s[0x40]
+"""
+    + STORE
+)
+"""The same as `FOUND_SET`, but that what some threads store comes from a texture."""
 
 
 def tiles(fetch: str, look: str) -> str:
@@ -287,6 +309,8 @@ class Launched:
         device.write(self.out, np.zeros(size, np.uint32))
         device.write(self.counter, np.zeros(16, np.uint32))
         self.kernel = device.load(isakit.isa("tesla", "gt200").assemble(text), registers=16)["k"]
+        if "$t0" in text:
+            self.kernel.bind(0, np.arange(1000, 1064, dtype=np.uint32))
 
     def left(self, stats: Any, fault: MachineFault | None = None) -> Left:
         """What is in memory, with what a run said."""
@@ -308,33 +332,37 @@ def launched(engine: str, text: str, threads: int, grid: int = 1, n: int = 0, si
         return k.left(None, e)
 
 
-def handed_over(text: str, threads: int, steps: int | None) -> Left:
-    """Run a kernel on the reference machine for some instructions (None: to the end), then on the interpreter."""
-    from isakit.machine.tesla.compiled.launch.host_assist import finish
+def in_turn(text: str, threads: int, *parts: tuple[str, int | None], snapshots: bool = False) -> Left:
+    """Run a kernel on one engine after the other: so many instructions each, None: to the end.
 
+    A compiled kernel (`jit`) can only be the first. With `snapshots`, each but the first has a machine of its own, into
+    which a snapshot of the one before is restored after that has run on to its end.
+    """
     k = Launched(device_on("reference", "gt200"), text)
-    machine = k.kernel.machine(1, threads, [k.out, k.counter, 5])
+    machine = None
     try:
-        if steps is None:
-            machine.run()
-        else:
-            for _ in range(steps):
-                machine.step()
-            finish(machine)
+        for engine, steps in parts:
+            before = machine
+            if before is None or snapshots:
+                machine = k.kernel.machine(1, threads, [k.out, k.counter, 5])
+            assert machine is not None
+            if before is not None and snapshots:
+                snapshot = before.snapshot()
+                with suppress(MachineFault):
+                    before.run()
+                machine.restore(snapshot)
+            with suppress(BudgetExceeded):
+                _run(machine, engine, steps)
     except MachineFault as e:
+        assert machine is not None
         return k.left(machine.stats, e)
+    assert machine is not None
     return k.left(machine.stats)
 
 
-def restored(text: str, threads: int, steps: int) -> Left:
-    """Run a kernel with a snapshot, taken after some instructions and restored into a new machine."""
-    k = Launched(device_on("reference", "gt200"), text)
-    machine = k.kernel.machine(1, threads, [k.out, k.counter, 5])
-    for _ in range(steps):
-        machine.step()
-    snapshot = machine.snapshot()
-    machine.run()
-    again = k.kernel.machine(1, threads, [k.out, k.counter, 5])
-    again.restore(snapshot)
-    again.run()
-    return k.left(again.stats)
+def _run(machine: Machine, engine: str, steps: int | None) -> None:
+    if engine == "reference":
+        machine.run(max_instructions=steps)
+    else:
+        kernel = kernel_of(machine.launch, engine, False)
+        go_on(machine, Bound(machine.launch, machine.device), kernel, steps)
