@@ -551,11 +551,6 @@ def _concat(v: Value, x: Args, alike: bool) -> Interval | None:
     return Interval((x[0].low << by) + x[1].low, (x[0].high << by) + x[1].high, alike)
 
 
-def _udiv(v: Value, x: Args, alike: bool) -> Interval | None:
-    a, b = x
-    return Interval(a.low // b.high, a.high // b.low, alike) if bool(np.all(b.low > 0)) else None
-
-
 def _call(v: Value, x: Args, alike: bool) -> Interval | None:
     """Return the interval of a conversion: one of an unsigned number to as many bits or more changes nothing."""
     operation, statics = v.attr
@@ -569,6 +564,6 @@ Rule = Callable[[Value, Args, bool], Interval | None]
 RULES: dict[str, Rule] = {
     "add": _add, "sub": _sub, "mul": _mul, "and": _and, "or": _or, "xor": _xor, "not": _not, "shl": _shl,
     "lshr": _lshr, "ashr": _ashr, "eq": _eq, "ult": _ult, "slt": _slt, "select": _select, "zext": _zext,
-    "sext": _sext, "extract": _extract, "concat": _concat, "udiv": _udiv, "call": _call,
+    "sext": _sext, "extract": _extract, "concat": _concat, "call": _call,
 }  # fmt: skip
 assert RULES.keys() - {"call"} <= INTEGER_MEANING.keys()

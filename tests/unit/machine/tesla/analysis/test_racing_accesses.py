@@ -99,6 +99,7 @@ BYTE, WORD = DATA.format(mask="0x3f"), DATA.format(mask="0x3ff")
 BELOW = "(lg $c0) st b32 s[0x40] $r1\n"
 RULES = {
     "mul": BYTE + "mul $r5 u16 $r5l u16 $r3l\n" + AT,
+    "sub": BYTE + "mov b32 $r6 0x0\nsad $r5 u32 $r5 $r6 $r6\n" + AT,
     "lshr": WORD + "shr u32 $r5 $r5 0x2\n" + AT,
     "ashr": WORD + "shr s32 $r5 $r5 0x2\n" + AT,
     "ult": DATA.format(mask="0x7f") + "set $c0 # l u32 $r5 $r1\n" + BELOW,
