@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -18,6 +19,7 @@ from isakit.machine.tesla.analysis.thread_values import Interval, ThreadValues
 from isakit.sem.value import mask
 from support.farm import campaign
 from support.generators.random_races import kernel
+from support.generators.warp_races import HEAD, STORE
 from support.oracles.observed_races import Run, overlooked, recorded
 
 
@@ -25,6 +27,40 @@ from support.oracles.observed_races import Run, overlooked, recorded
 def test_random_races_end_alike_and_are_known(seed: int) -> None:
     races = campaign("races")
     races.check(races.make(seed))
+
+
+def columns(seed: int) -> tuple[str, int]:
+    """A kernel, and its threads, that stores at sums of shifted data and of the thread's number, on one of two ways."""
+    r = Random(seed)
+    lines = ["mov b32 $r4 $r1"]
+    for k in range(3):
+        size, low = r.choice((1, 2, 4)), (1 << r.randrange(1, 6)) - 1
+        data = f"mov b32 $r5 {r.randrange(1, 64):#x}, mul $r7 u16 $r1l u16 $r5l, shr u32 $r7 $r7 {r.randrange(6):#x}"
+        data += f", ld $r5 b32 s[{4 * r.randrange(64) + 0x40:#x}], add b32 $r7 $r7 $r5"
+        column = f"mov b32 $r6 {low:#x}, and b32 $r7 $r7 $r6, shl b32 $r7 $r7 {r.randrange(9):#x}"
+        by = f"mov b32 $r6 {r.randrange(1, 65):#x}, {r.choice(('add', 'sub', 'subr'))} b32 $r7 $r7 $r6"
+        if r.random() < 0.4:
+            column += f", {by}"
+        way = f"mov b32 $r5 {r.choice((1, 2, 16, 32)):#x}, and b32 $c0 # $r1 $r5, joinat #met{k}, (lg $c0) bra #met{k}"
+        way += f", mov b32 $r6 {1 << r.randrange(9):#x}, add b32 $r7 $r7 $r6"
+        lines += data.split(", ") + column.split(", ")
+        if r.random() < 0.5:
+            lines += [*way.split(", "), f"met{k}:", "join nop"]
+        own = f"shl b32 $r6 $r1 {r.choice((0, 1, 2)):#x}, add b32 $r7 $r7 $r6"
+        at = f"mov b32 $r6 {0x1FFF & -size:#x}, and b32 $r7 $r7 $r6, shl $a1 $r7 0x0"
+        lines += [*own.split(", "), *at.split(", "), f"st b{8 * size} s[$a1+0x140] $r1{'' if size == 4 else 'l'}"]
+        if r.random() < 0.5:
+            lines.append("bar inc wait 0x0 0xfff")
+    text = HEAD.replace(".shared 0x400", ".shared 0x3f00") + "\n".join(lines)
+    return f"{text}\nbar inc wait 0x0 0xfff\nmov b32 $r4 $r1\n{STORE}", r.choice((64, 96, 128))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_stores_in_random_columns_are_known(seed: int) -> None:
+    """The steps of addresses prove many apart, and none that a run shows at one place."""
+    for number in range(20 * seed, 20 * seed + 20):
+        text, threads = columns(number)
+        assert overlooked(recorded(text, threads, 5_000)) == [], number
 
 
 @cache
@@ -64,8 +100,8 @@ def only_once(right: Any, values: ThreadValues, node: thread_values.Node, *more:
     return node not in values.reached and right(values, node, *more)
 
 
-def cut(right: Any, low: Any, high: Any, width: int, alike: bool) -> Interval:
-    return Interval(low & mask(width), high & mask(width), alike)
+def cut(right: Any, low: Any, high: Any, width: int, alike: bool, step: int = 1) -> Interval:
+    return Interval(low & mask(width), high & mask(width), alike, step)
 
 
 WRONG: dict[str, tuple[int, Callable[[], AbstractContextManager[object]]]] = {

@@ -7,7 +7,7 @@ all lanes. Of the other accesses of g[] only pairs with an atomic operation or w
 A pair is left out only by proof:
 - a block has one warp;
 - only one warp executes them (`thread_values`: guards by the number of the thread);
-- the bytes that different warps may reach are not the same: ranges of addresses, thread by thread;
+- the bytes that different warps may reach are not the same: ranges of addresses, with their steps, thread by thread;
 - a barrier that all warps wait at is between them;
 - they are the same store, of the same number.
 """
@@ -138,12 +138,19 @@ class RacingAccesses:
             return np.full(1, sum(1 << w for w in warps if w < MOST_WARPS), np.uint64)
         out = np.zeros(SHARED_BYTES, np.uint64)
         low = np.broadcast_to(a.address.low & -a.size, a.runs.shape)
-        high = np.broadcast_to(a.address.high, a.runs.shape) + a.size
+        high = np.broadcast_to(a.address.high, a.runs.shape)
         for w in warps:
-            some = a.runs[32 * w : 32 * w + 32]
+            some = np.flatnonzero(a.runs[32 * w : 32 * w + 32]) + 32 * w
+            begins, ends = low[some], high[some] + a.size
+            if a.address.step > a.size and a.address.step % a.size == 0:  # with gaps, which others may have
+                last = np.minimum(high[some], SHARED_BYTES)
+                begins = np.concatenate(
+                    [np.arange(x, y + 1, a.address.step) for x, y in zip(begins, last, strict=True)]
+                )
+                ends = begins + a.size
             edges = np.zeros(SHARED_BYTES + 1, np.int64)
-            for of, by in ((low, 1), (high, -1)):
-                np.add.at(edges, np.minimum(of[32 * w : 32 * w + 32][some], SHARED_BYTES), by)
+            for of, by in ((begins, 1), (ends, -1)):
+                np.add.at(edges, np.minimum(of, SHARED_BYTES), by)
             out |= (np.cumsum(edges[:-1]) > 0).astype(np.uint64) << np.uint64(w)
         return out
 

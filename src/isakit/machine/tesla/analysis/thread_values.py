@@ -8,6 +8,7 @@ followed as well: a program whose ways meet with different stacks is `Unstructur
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -47,11 +48,16 @@ class Unstructured(IsakitError):
 
 
 class Interval(NamedTuple):
-    """The numbers a value may be, per thread or for all. `alike`: it is the same in lanes that execute together."""
+    """The numbers a value may be, per thread or for all: `low`, `low + step` and so on, up to `high`.
+
+    `alike`: it is the same in lanes that execute together. The `step` is one for all threads, and says nothing of those
+    whose number is known.
+    """
 
     low: Any
     high: Any
     alike: bool
+    step: int = 1
 
     @property
     def exact(self) -> bool:
@@ -169,13 +175,14 @@ class ThreadValues:
             low = _where(runs, _where(before.runs, _minimum(a.low, b.low), b.low), a.low)
             high = _where(runs, _where(before.runs, _maximum(a.high, b.high), b.high), a.high)
             alike = a.alike and b.alike
-            same = bool(np.all(low == a.low) and np.all(high == a.high))
+            step = _common_step(a, b, runs & before.runs)
+            same = bool(np.all(low == a.low) and np.all(high == a.high)) and step == _common_step(a, a, runs)
             if same and alike == a.alike:
                 out[place] = a
                 continue
             news = True
             if same or patient:
-                out[place] = Interval(low, high, alike)
+                out[place] = Interval(low, high, alike, step)
             elif alike:
                 out[place] = Interval(0, mask(4 if place[0] == "c" else 32), True)
         news = news or len(out) < len(before.known)
@@ -353,11 +360,22 @@ def _chosen(when: Interval, a: Interval, b: Interval) -> Interval:
     return Interval(low, high, when.alike and a.alike and b.alike)
 
 
-def _wrapped(low: Any, high: Any, width: int, alike: bool) -> Interval | None:
+def _wrapped(low: Any, high: Any, width: int, alike: bool, step: int = 1) -> Interval | None:
     """Return an interval modulo 2**width; any number if it would not stay one interval."""
     if bool(np.all(low >> width == high >> width)):
-        return Interval(low & mask(width), high & mask(width), alike)
+        return Interval(low & mask(width), high & mask(width), alike, step)
     return anything(width, alike)
+
+
+def _step(*x: Interval) -> int:
+    """Return the step of sums and differences."""
+    return math.gcd(*(0 if i.exact else i.step for i in x)) or 1
+
+
+def _common_step(a: Interval, b: Interval, both: Array) -> int:
+    """Return the step of what is one or the other, where some threads (`both`) may have either."""
+    apart = np.broadcast_to(np.abs(np.asarray(a.low - b.low)), both.shape)[both]
+    return math.gcd(*(0 if i.exact else i.step for i in (a, b)), int(np.gcd.reduce(apart)) if len(apart) else 0) or 1
 
 
 class _Values:
@@ -395,7 +413,7 @@ class _Values:
         found = self.known.get((v.attr, n))
         if found is None:
             return anything(v.width, False)
-        return _wrapped(found.low, found.high, v.width, found.alike)
+        return _wrapped(found.low, found.high, v.width, found.alike, found.step)
 
     def load(self, v: Value) -> Interval | None:
         """Return the value of a load from the launch header or the literals of the program.
@@ -435,11 +453,11 @@ Args = Sequence[Interval]
 
 
 def _add(v: Value, x: Args, alike: bool) -> Interval | None:
-    return _wrapped(x[0].low + x[1].low, x[0].high + x[1].high, v.width, alike)
+    return _wrapped(x[0].low + x[1].low, x[0].high + x[1].high, v.width, alike, _step(*x))
 
 
 def _sub(v: Value, x: Args, alike: bool) -> Interval | None:
-    return _wrapped(x[0].low - x[1].high, x[0].high - x[1].low, v.width, alike)
+    return _wrapped(x[0].low - x[1].high, x[0].high - x[1].low, v.width, alike, _step(*x))
 
 
 def _mul(v: Value, x: Args, alike: bool) -> Interval | None:
@@ -458,7 +476,7 @@ def _and(v: Value, x: Args, alike: bool) -> Interval | None:
             m = int(other.low)
             rest = ~m & mask(v.width)
             if m & (m + 1) == 0:
-                return _wrapped(value.low, value.high, m.bit_length(), alike)
+                return _wrapped(value.low, value.high, m.bit_length(), alike, value.step)
             if rest & (rest + 1) == 0:
                 return Interval(value.low & m, value.high & m, alike)
     return Interval(np.zeros_like(np.asarray(a.low)), _minimum(a.high, b.high), alike)
@@ -486,7 +504,7 @@ def _shl(v: Value, x: Args, alike: bool) -> Interval | None:
     a, n = x
     if not n.exact or int(np.max(n.high)) + int(np.max(a.high)).bit_length() > WIDEST:
         return None
-    return _wrapped(a.low << n.low, a.high << n.low, v.width, alike)
+    return _wrapped(a.low << n.low, a.high << n.low, v.width, alike, a.step << int(np.min(n.low)))
 
 
 def _lshr(v: Value, x: Args, alike: bool) -> Interval | None:
@@ -543,7 +561,7 @@ def _sext(v: Value, x: Args, alike: bool) -> Interval | None:
 
 
 def _extract(v: Value, x: Args, alike: bool) -> Interval | None:
-    return _wrapped(x[0].low >> v.attr, x[0].high >> v.attr, v.width, alike)
+    return _wrapped(x[0].low >> v.attr, x[0].high >> v.attr, v.width, alike, 1 if v.attr else x[0].step)
 
 
 def _concat(v: Value, x: Args, alike: bool) -> Interval | None:

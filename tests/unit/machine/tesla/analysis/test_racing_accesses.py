@@ -23,6 +23,13 @@ SYNC = "bar inc wait 0x0 0xfff\n"
 END = "bar inc wait 0x0 0xfff\nexit nop\n"
 LOW = "mov b32 $r2 {threads}\nset $c0 # ge u32 $r1 $r2\njoinat #met\n(lg $c0) bra #met\n"
 MET = "met:\njoin nop\n"
+DATA = "ld $r5 b32 s[0x3000]\nmov b32 $r6 {mask}\nand b32 $r5 $r5 $r6\n"
+"""$r5: any number up to a mask."""
+COLUMN = DATA.format(mask="0xf") + "shl b32 $r5 $r5 {shift}\n"
+"""$r5: a multiple that the data choose."""
+TO_BYTE = "add b32 $r5 $r5 $r1\nshl $a2 $r5 0x0\nst b8 s[$a2+0x40] $r1l\nst b8 s[$a2+0x40] $r3l\n"
+"""The byte of this thread in a row of bytes, at $r5."""
+MAYBE = "ld $r7 b32 s[0x3004]\nset $c0 # lg u32 $r7 $r3\njoinat #met\n(lg $c0) bra #met\n"
 
 APART = {
     "own words": OWN + "st b32 s[$a1+0x40] $r1\nld $r4 b32 s[$a1+0x40]\n" + END,
@@ -40,7 +47,12 @@ APART = {
     + "ld $r4 b32 s[$a1+0xc0]\n"
     + END
     + "f:\nadd b32 $r5 $r5 $r1\nret\n",
-}
+    "columns of bytes": OWN + COLUMN.format(shift="0x7") + TO_BYTE + END,
+    "columns of words": OWN + COLUMN.format(shift="0x9") + "shl b32 $r4 $r1 0x2\n"
+    "add b32 $r5 $r5 $r4\nshl $a2 $r5 0x0\nst b32 s[$a2+0x40] $r3\nld $r4 b32 s[$a2+0x40]\n" + END,
+    "columns on two ways": OWN + COLUMN.format(shift="0x7") + MAYBE + "mov b32 $r6 0x80\nadd b32 $r5 $r5 $r6\n" + MET
+    + TO_BYTE + END,
+}  # fmt: skip
 """Kernels that cannot tell the order of their warps."""
 RACE = {
     "words of neighbours": OWN + "st b32 s[$a1+0x40] $r1\nld $r4 b32 s[$a1+0xc0]\n" + END,
@@ -50,6 +62,11 @@ RACE = {
     "one store of many numbers": OWN + "st b32 s[0x40] $r1\n" + END,
     "two warps under a guard": OWN + LOW.format(threads="0x21")
     + "st b32 s[$a1+0x40] $r1\nld $r4 b32 s[$a1+0x44]\n" + MET + END,
+    "columns that overlap": OWN + COLUMN.format(shift="0x6") + TO_BYTE + END,
+    "columns that some change": OWN + COLUMN.format(shift="0x7") + MAYBE + "add b32 $r5 $r5 $r3\n" + MET
+    + TO_BYTE + END,
+    "columns on one of two ways": OWN + COLUMN.format(shift="0x7") + MAYBE + DATA.format(mask="0x7ff")
+    + "mov b32 $r6 0x780\nmin u32 $r5 $r5 $r6\n" + MET + TO_BYTE + END,
     "two numbers": OWN + "st b32 s[0x40] $r3\nst b32 s[0x40] $r2\n" + END,
 }  # fmt: skip
 """Kernels that can, with the same means."""
@@ -91,8 +108,6 @@ def test_a_proof_that_is_made_wrong_is_noticed(name: str, monkeypatch: pytest.Mo
     assert order(RACE[kernel]) != right
 
 
-DATA = "ld $r5 b32 s[0x800]\nmov b32 $r6 {mask}\nand b32 $r5 $r5 $r6\n"
-"""$r5: any number up to a mask."""
 AT = "add b32 $r4 $r1 $r5\nshl $a2 $r4 0x2\nst b32 s[$a2+0x40] $r1\n"
 """A store into the word of a thread whose number is $r5 greater."""
 BYTE, WORD = DATA.format(mask="0x3f"), DATA.format(mask="0x3ff")
@@ -165,6 +180,22 @@ PARTS: dict[str, tuple[bool, str, Callable[[], AbstractContextManager[object]]]]
     ),
 }  # fmt: skip
 """For a part of the analysis whether a kernel races, the kernel, and the part made wrong."""
+
+
+STEPS: dict[str, tuple[str, str, Callable[..., Any]]] = {
+    "of sums": ("columns that overlap", "_step", lambda *x: max(i.step for i in x) * 2),
+    "where ways meet": ("columns that some change", "_common_step", lambda a, b, both: max(a.step, b.step)),
+    "where two ways have one interval": ("columns on one of two ways", "_common_step", lambda a, b, both: a.step),
+}
+"""What is wrong with steps, with a kernel that would be overlooked and the function that finds them."""
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_that_are_wrong_overlook_a_race(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, function, wrong = STEPS[name]
+    assert order(RACE[kernel]).ordered
+    monkeypatch.setattr(thread_values, function, wrong)
+    assert not order(RACE[kernel]).ordered
 
 
 @pytest.mark.parametrize("part", PARTS)
