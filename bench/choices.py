@@ -20,6 +20,7 @@ OTHER: dict[str, Any] = {
     "wrong_entry": "fault", "brk_without_entry": "STACK_MISMATCH", "call_limit_log": 4, "barrier_all": "block",
     "out_of_range": "ignore", "misaligned": "truncate", "drop_unallocated": False, "nonzero_a56": "ignore",
     "brkpt": "ignore", "pm_counters": ["instructions", "branches", "divergent_branches", "pm_events"], "clock_step": 1,
+    "warp_order": "until_waiting",
 }  # fmt: skip
 """An answer that is not the usual one for every field; `pm_counters` is a list in JSON."""
 
