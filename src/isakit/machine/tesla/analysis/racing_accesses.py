@@ -141,12 +141,13 @@ class RacingAccesses:
         high = np.broadcast_to(a.address.high, a.runs.shape)
         for w in warps:
             some = np.flatnonzero(a.runs[32 * w : 32 * w + 32]) + 32 * w
-            begins, ends = low[some], high[some] + a.size
-            if a.address.step > a.size and a.address.step % a.size == 0:  # with gaps, which others may have
+            begins: Array = low[some]
+            ends: Array = high[some] + a.size
+            step = a.address.step
+            if step > a.size and step % a.size == 0:  # with gaps, which others may have
                 last = np.minimum(high[some], SHARED_BYTES)
-                begins = np.concatenate(
-                    [np.arange(x, y + 1, a.address.step) for x, y in zip(begins, last, strict=True)]
-                )
+                rows: list[Array] = [np.arange(x, y + 1, step) for x, y in zip(begins, last, strict=True)]
+                begins = np.concatenate(rows)
                 ends = begins + a.size
             edges = np.zeros(SHARED_BYTES + 1, np.int64)
             for of, by in ((begins, 1), (ends, -1)):
