@@ -161,6 +161,13 @@ def test_dependencies_and_preprocessed_text_go_where_they_are_asked_to(kernel: P
     assert "int n = 3;" in (kernel / "d.cu.cpp.ii").read_text()
 
 
+def test_headers_have_the_guards_that_programs_ask_for(kernel: Path) -> None:
+    names = ("DRIVER_TYPES", "CUDA_RUNTIME", "CUDA_RUNTIME_API", "VECTOR_TYPES", "DEVICE_FUNCTIONS", "HOST_DEFINES")
+    lines = [f"#ifndef __{n}_H__\n#error {n}\n#endif" for n in names]
+    (kernel / "g.cu").write_text("\n".join(lines))
+    nvcc("-E", "g.cu", "-o", "g.ii", folder=kernel)
+
+
 def test_the_version_is_one_that_build_systems_read(tmp_path: Path) -> None:
     out = nvcc("--version", folder=tmp_path).stdout
     assert re.search(r"release (\d+)\.(\d+), V\1\.\2", out)

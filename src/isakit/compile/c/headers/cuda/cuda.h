@@ -1,6 +1,7 @@
 /* The driver interface of CUDA, up to 5.0, as `isakit cuda` has it. */
 #ifndef ISAKIT_CUDA_H
 #define ISAKIT_CUDA_H
+#define __cuda_cuda_h__ /* programs ask for it */
 #include <stddef.h>
 
 #ifndef CUDA_VERSION

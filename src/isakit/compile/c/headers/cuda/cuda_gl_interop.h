@@ -1,6 +1,7 @@
 /* The runtime's functions for buffers and images of OpenGL. */
 #ifndef ISAKIT_CUDA_GL_INTEROP_H
 #define ISAKIT_CUDA_GL_INTEROP_H
+#define __CUDA_GL_INTEROP_H__ /* programs ask for it */
 #include "cuda_runtime_api.h"
 #if defined __has_include
 #if __has_include(<GL/gl.h>)

@@ -1,6 +1,7 @@
 /* What every .cu file begins with: the runtime, its C++ forms, and the functions of kernels. */
 #ifndef ISAKIT_CUDA_RUNTIME_H
 #define ISAKIT_CUDA_RUNTIME_H
+#define __CUDA_RUNTIME_H__ /* programs ask for it */
 #include "host_defines.h"
 #include "vector_types.h"
 #include "device_launch_parameters.h"

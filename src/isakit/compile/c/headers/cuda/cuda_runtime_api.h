@@ -1,6 +1,7 @@
 /* Functions of the CUDA runtime, up to CUDA 5.0. `isakit cuda` has them; what the chips cannot do answers an error. */
 #ifndef ISAKIT_CUDA_RUNTIME_API_H
 #define ISAKIT_CUDA_RUNTIME_API_H
+#define __CUDA_RUNTIME_API_H__ /* programs ask for it */
 #include "texture_types.h"
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* Barriers, votes, conversions, integer functions and atomics: what one instruction of the chip does, or a few. */
 #ifndef ISAKIT_DEVICE_FUNCTIONS_H
 #define ISAKIT_DEVICE_FUNCTIONS_H
+#define __DEVICE_FUNCTIONS_H__ /* programs ask for it */
 #include "device_launch_parameters.h"
 
 #ifdef __CUDACC__

@@ -1,6 +1,7 @@
 /* Types of the CUDA runtime. */
 #ifndef ISAKIT_DRIVER_TYPES_H
 #define ISAKIT_DRIVER_TYPES_H
+#define __DRIVER_TYPES_H__ /* programs ask for it */
 #include "vector_types.h"
 #ifndef __ISAKIT_ALONE__
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* Where functions and variables belong, and how they are called. */
 #ifndef ISAKIT_HOST_DEFINES_H
 #define ISAKIT_HOST_DEFINES_H
+#define __HOST_DEFINES_H__ /* programs ask for it */
 
 /* Kernels alone need no headers of the host, and some systems have none. */
 #if !defined __ISAKIT_ALONE__ && defined __has_include
@@ -38,6 +39,8 @@
 #define __device_builtin__
 #define __cudart_builtin__
 #define CUDARTAPI
+#define CUDART_CB
+#define CUDA_CB
 #ifndef __restrict__
 #define __restrict__ __restrict
 #endif

@@ -5,6 +5,7 @@
  */
 #ifndef ISAKIT_MATH_FUNCTIONS_H
 #define ISAKIT_MATH_FUNCTIONS_H
+#define __MATH_FUNCTIONS_H__ /* programs ask for it */
 #include "device_functions.h"
 
 #ifdef __CUDACC__

@@ -1,6 +1,7 @@
 /* References to textures, as the host fills them in; see also `texture_fetch_functions.h`. */
 #ifndef ISAKIT_TEXTURE_TYPES_H
 #define ISAKIT_TEXTURE_TYPES_H
+#define __TEXTURE_TYPES_H__ /* programs ask for it */
 #include "driver_types.h"
 
 #define cudaTextureType1D 1

@@ -1,6 +1,7 @@
 /* Vectors of two to four numbers, and `dim3`. */
 #ifndef ISAKIT_VECTOR_TYPES_H
 #define ISAKIT_VECTOR_TYPES_H
+#define __VECTOR_TYPES_H__ /* programs ask for it */
 #include "host_defines.h"
 
 #define __ISAKIT_VECTOR(T, N, A2, A4)                                        \
