@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from isakit.spec.parts.base import Bitless, OfField, Part
+from isakit.spec.parts.base import Bitless, OfField, Part, once
 from isakit.spec.parts.bits import claimed_bits, error_of, never_fails, possible_bits
 from isakit.spec.parts.tree import (
     Alternative,
@@ -27,46 +27,65 @@ Keep = Callable[[Any], str]
 """Stores an object in the namespace of the compiled function and returns its name there."""
 
 
+Printer = Callable[[int, int], str]
+
+
 def text_of(part: Part, word: int, address: int = 0) -> str:
     """Return the canonical text in an instruction at `address` (units of code), empty where nothing is printed."""
+    return (part.__dict__.get("_printer") or printer(part))(word, address)
+
+
+@once
+def printer(part: Part) -> Printer:
+    """Return the function of word and address that gives the text, made once: listings ask it again and again."""
     match part:
         case Reg():
-            return part.texts[part.field.get(word)] or "???"
+            texts, number = part.texts, part.field.get
+            return lambda word, address: texts[number(word)] or "???"
         case Enum():
-            return part.names.get(part.field.get(word), "???")
+            names, value = part.names, part.field.get
+            return lambda word, address: names.get(value(word), "???")
         case Template():
-            return _joined(part, word, address)
+            return _joined([(b, t, None if p is None else printer(p)) for b, t, p in part.items])
         case Choice():
-            p = part.pick(word)
-            return "???" if p is None else text_of(p, word, address)
+            pick = part.pick
+            return lambda word, address: "???" if (p := pick(word)) is None else text_of(p, word, address)
+        case Relative() if part.as_distance:
+            return lambda word, address: f"{part.value(word):+d}"
         case Relative():
-            return f"{part.value(word):+d}" if part.as_distance else f"{part.target(word, address):#x}"
+            return lambda word, address: f"{part.target(word, address):#x}"
         case Imm():
-            return f"{part.prefix}{part.value(word):{part.form}}"
+            return lambda word, address: f"{part.prefix}{part.value(word):{part.form}}"
         case Dependent():
-            return text_of(part.given(word), word, address)
-        case Literal():
-            return part.words
+            return lambda word, address: text_of(part.given(word), word, address)
         case Numbered():
-            return part.names[part.field.get(word)]
+            return lambda word, address: part.names[part.field.get(word)]
+        case Literal():
+            text = part.words
         case Constant():
-            return f"{part.prefix}{part.value:#x}"
+            text = f"{part.prefix}{part.value:#x}"
         case Illegal():
-            return "???"
+            text = "???"
         case _:
-            return ""
+            text = ""
+    return lambda word, address: text
 
 
-def _joined(part: Template, word: int, address: int) -> str:
-    out = last = ""
-    for blank, token, hole in part.items:
-        text = token if hole is None else text_of(hole, word, address)
-        if text == "." and last[:1] == "#":
-            blank = " "  # the dot would be one of the number
-        if text:
-            out += blank + text if out else text
-            last = text
-    return out
+def _joined(items: Sequence[tuple[str, str, Printer | None]]) -> Printer:
+    """Return the printer of texts one after the other; a blank stands before those that are not empty."""
+
+    def joined(word: int, address: int) -> str:
+        out = last = ""
+        for blank, token, hole in items:
+            text = token if hole is None else hole(word, address)
+            if text == "." and last[:1] == "#":
+                blank = " "  # the dot would be one of the number
+            if text:
+                out += blank + text if out else text
+                last = text
+        return out
+
+    return joined
 
 
 # --- source ----------------------------------------------------------------------------------------------------------

@@ -81,13 +81,13 @@ def _number(part: Imm, b: Binder) -> Any:
 def operand_of(part: Part, word: int, address: int = 0) -> Operand | None:
     """Return the operand as an object, None where nothing is printed; its text is `text_of(part, word, address)`."""
     match part:
+        case Template():
+            return _template_operand(part, word, address)
         case Choice():
             p = part.pick(word)
             return None if p is None else operand_of(p, word, address)
         case Reg():
             return part.described(word, text_of(part, word))
-        case Template():
-            return _template_operand(part, word, address)
         case Enum():
             v = part.field.get(word)
             text = part.names.get(v, "???")
