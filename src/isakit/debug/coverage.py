@@ -17,7 +17,7 @@ from isakit.codec.decoder import decoder
 from isakit.lean import dataclass
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
-from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Written
+from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Spellings
 from isakit.spec.isa import View
 from isakit.spec.parts import accepted_text, error_of, possible_bits, static_bits, text_of
 
@@ -81,7 +81,7 @@ def _part_items(
 
     Spellings of one meaning are not alternatives: what counts is the bits its meaning depends on.
     """
-    if isinstance(part, Choice) and not isinstance(part, Written):
+    if isinstance(part, Choice) and not isinstance(part, Spellings):
         earlier: list[Bits] = []
         for a in part.alternatives:
             both = need.join(a.when)

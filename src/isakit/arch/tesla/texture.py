@@ -25,15 +25,15 @@ from isakit.spec import (
     Ref,
     Reg,
     Row,
+    Spellings,
     Template,
-    Written,
     choice,
     flag,
     number,
+    spellings,
     template,
     when,
     words,
-    written,
 )
 from isakit.spec.operands import Compound
 
@@ -69,7 +69,7 @@ def _block(base: Field, first: int = 0) -> Reg:
     return replace(word(base), names=names, first=first)
 
 
-def texels(e: Encoding, block: str, components: str = "") -> Written:
+def texels(e: Encoding, block: str, components: str = "") -> Spellings:
     """`$r4:#:$r5:#`: consecutive registers for the enabled components, `#` for the others.
 
     Without letters for the components all four are written.
@@ -78,7 +78,7 @@ def texels(e: Encoding, block: str, components: str = "") -> Written:
 
 
 @cache
-def _texels(base: Field, mask: Field | None) -> Written:
+def _texels(base: Field, mask: Field | None) -> Spellings:
     def spelled(enabled: int) -> Template:
         holes: dict[str, Any] = {}
         texts = ["#"] * 4
@@ -96,7 +96,7 @@ def _texels(base: Field, mask: Field | None) -> Written:
         names = "".join("xyzw"[n] for n in range(4) if enabled(word) >> n & 1)
         return out if mask is None else [*out, Row(mask, enabled(word), f"components {names or 'none'}")]
 
-    return written(
+    return spellings(
         *([when({}, spelled(15))] if mask is None else [when({mask: m}, spelled(m)) for m in range(16)]),
         meaning=lambda word, b: Texels(b.param(base).resize(32), enabled(word)),
         static=[mask] if mask is not None else [],
@@ -105,7 +105,7 @@ def _texels(base: Field, mask: Field | None) -> Written:
     )
 
 
-def coordinates(e: Encoding, block: str, letters: str = "") -> Written:
+def coordinates(e: Encoding, block: str, letters: str = "") -> Spellings:
     """`$r4:$r5`: one to four consecutive source registers; bound to their values, in order.
 
     Without letters for the number, less one, there is one.
@@ -114,7 +114,7 @@ def coordinates(e: Encoding, block: str, letters: str = "") -> Written:
 
 
 @cache
-def _coordinates(base: Field, count: Field | None) -> Written:
+def _coordinates(base: Field, count: Field | None) -> Spellings:
     def spelled(n: int) -> Part:
         holes: dict[str, Any] = {f"r{k}": _block(base, k) for k in range(n)}
         return template(":".join(f"{{{name}}}" for name in holes), Compound, **holes) if n > 1 else _block(base)
@@ -126,7 +126,7 @@ def _coordinates(base: Field, count: Field | None) -> Written:
         out = [Row(base, base.get(word), f"sources from $r{base.get(word)} on")]
         return out if count is None else [*out, Row(count, count.get(word), f"{many(word)} sources")]
 
-    return written(
+    return spellings(
         # the longest first: a text with more registers is no shorter one
         *([when({}, spelled(1))] if count is None else [when({count: n - 1}, spelled(n)) for n in (4, 3, 2, 1)]),
         meaning=lambda word, b: [read("r", b.param(base).resize(32) + n, 32) for n in range(many(word))],

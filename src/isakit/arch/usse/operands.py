@@ -10,7 +10,17 @@ from functools import cache
 from typing import Any
 
 from isakit.arch.usse.fields import ANY, PREDICATES
-from isakit.arch.usse.places import DEST, DEST_NO_EXT, NO_BITS, SRC, SRC0, SRC0_NO_EXT, SRC_NO_EXT, Banked, place
+from isakit.arch.usse.places import (
+    DEST,
+    DEST_NO_EXT,
+    NO_BITS,
+    SRC,
+    SRC0,
+    SRC0_NO_EXT,
+    SRC_NO_EXT,
+    BankedRegister,
+    place,
+)
 from isakit.arch.usse.registers import Destination, SourceOperand
 from isakit.arch.usse.swizzles import mask, swizzle
 from isakit.spec import Choice, Dependent, Enum, Field, Part, Template, choice, template, when
@@ -26,7 +36,7 @@ _MEANINGS = {"register": "register {}", "swizzle": "swizzle {}", "mask": "writes
 
 @cache
 def source_part(
-    at: Banked,
+    at: BankedRegister,
     letters: Enum | None = None,
     neg: Field | None = None,
     abs: Field | None = None,
@@ -69,7 +79,7 @@ def source_part(
 
 @cache
 def dest_part(
-    at: Banked,
+    at: BankedRegister,
     unified: Enum | None = None,
     internal: Enum | None = None,
     ty: str = "f32",

@@ -101,7 +101,7 @@ def _bank(bank: str, width: int, double: bool, alias: int, secondary: bool, tag:
 
 
 @dataclass(frozen=True, eq=False)
-class Banked(Place):
+class BankedRegister(Place):
     """The registers that a number and a bank name, made by `place`; the operand is `part`.
 
     `table` has the meaning of every value of both fields. `role` is what repetitions move the register as.
@@ -197,7 +197,7 @@ def place(
     role: str = "dst",
     secondary: bool = False,
     tag: bool = False,
-) -> Banked:
+) -> BankedRegister:
     """Return the registers named by number and bank.
 
     Args:
@@ -211,7 +211,7 @@ def place(
         tag: internal registers are written `i0@r`, where i0 alone would mean another field.
     """
     table = _table(number.width, banks, double, alias, secondary, tag)
-    return Banked(table, number, selector, banks, double, alias, role, secondary, tag)
+    return BankedRegister(table, number, selector, banks, double, alias, role, secondary, tag)
 
 
 @cache

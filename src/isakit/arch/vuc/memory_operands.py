@@ -32,7 +32,7 @@ from isakit.arch.vuc.registers import R_NAMES
 from isakit.sem import read
 from isakit.spec import Choice, Constant, Field, Imm, Literal, Nothing, Reg, Relative, Template, choice, template, when
 from isakit.spec.operands import CodeAddress, Condition, Memory
-from isakit.spec.parts import Binder, Written, written
+from isakit.spec.parts import Binder, Spellings, spellings
 
 CODE_SIZE = 1 << BTARG.width
 
@@ -66,7 +66,7 @@ def _register(f: Field) -> Reg:
     return Reg(f, R_NAMES, GeneralRegister, width=16)
 
 
-def load_address(*names: str) -> Written:
+def load_address(*names: str) -> Spellings:
     """`SPACE[$a+$b]` or `SPACE[$a+imm]`; `[$a]` is the register form, `[imm]` the immediate one.
 
     Bound to the address; `names` are the spellings of the space, the canonical one first.
@@ -96,10 +96,10 @@ def load_address(*names: str) -> Written:
             return read("r", b.param(SRC1), 16) + b.param(LOAD6 if PE.get(word) else LOAD10).zext(16)
         return read("r", b.param(SRC1), 16) + read("r", b.param(SRC2), 16)
 
-    return written(*alternatives, meaning=meaning, static=[IMMF, PE], hint=hint)
+    return spellings(*alternatives, meaning=meaning, static=[IMMF, PE], hint=hint)
 
 
-def store_address(*names: str) -> Written:
+def store_address(*names: str) -> Spellings:
     """`SPACE[$a+$b*2]` (a in DST, b in SRC1) or `SPACE[$a+imm]` (a in SRC1); `[$a]` is the immediate form.
 
     Bound to the address; `names` are the spellings of the space, the canonical one first.
@@ -131,7 +131,7 @@ def store_address(*names: str) -> Written:
             return read("r", b.param(SRC1), 16) + b.param(STORE6 if PE.get(word) else STORE10).zext(16)
         return read("r", b.param(DST), 16) + (read("r", b.param(SRC1), 16) << 1)
 
-    return written(*alternatives, meaning=meaning, static=[IMMF, PE], hint=hint)
+    return spellings(*alternatives, meaning=meaning, static=[IMMF, PE], hint=hint)
 
 
 # --- code -------------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ _NEVER = {RELATIVE_SLOT: "no relative branch"}
 RELATIVE_BRANCH: Choice = choice(
     when(
         {},
-        written(
+        spellings(
             when(
                 {RBN: 1, RBP: 7}, _branch("not {register}", True), unless=_ABSENT, says=_NEVER, quiet=3, telling="rbra"
             ),

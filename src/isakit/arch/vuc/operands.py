@@ -12,7 +12,7 @@ from typing import Any
 from isakit.arch.vuc.access import GeneralRegister, SpecialRegisterAccess
 from isakit.arch.vuc.fields import DST, IMM6, IMM12, IMM14, IMMF, OT0, OT1, SR_DST, SR_SRC1, SRC1, SRC2
 from isakit.arch.vuc.registers import OLD_SPECIAL_NAMES, R_NAMES, special_names
-from isakit.spec import Alternative, Choice, Field, Imm, Nothing, Part, Reg, Written, choice, when, written
+from isakit.spec import Alternative, Choice, Field, Imm, Nothing, Part, Reg, Spellings, choice, spellings, when
 from isakit.spec.parts import Binder
 
 MARK = "#"
@@ -55,7 +55,7 @@ _ZERO = {IMMF: 0, SRC2: 0}
 """The bits of the text `0x0`, which is $r0."""
 
 
-def _register_or(*immediates: tuple[dict[Field, int], Imm], read: tuple[Alternative, ...] = ()) -> Written:
+def _register_or(*immediates: tuple[dict[Field, int], Imm], read: tuple[Alternative, ...] = ()) -> Spellings:
     """$rN, or one of some immediates, which the bits beside them select.
 
     An immediate 0 prints as the number that $r0 is written as.
@@ -73,7 +73,7 @@ def _register_or(*immediates: tuple[dict[Field, int], Imm], read: tuple[Alternat
         return b.param(field).zext(16)
 
     looked_at = [f for selected, _ in immediates for f in selected]
-    return written(*alternatives, *read, meaning=meaning, static=[IMMF, *looked_at])
+    return spellings(*alternatives, *read, meaning=meaning, static=[IMMF, *looked_at])
 
 
 def _number(f: Field, accepted: str, advice: str = "") -> Imm:

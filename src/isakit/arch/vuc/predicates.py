@@ -12,7 +12,7 @@ from typing import Any
 from isakit.arch.vuc.access import DiscardedPredicate, Predicate, PredicateOutput
 from isakit.arch.vuc.fields import DISCARD, DST, IMMF, PE, POM, PON, PRED, named
 from isakit.arch.vuc.registers import NOT_P0, P_NAMES, TRUE
-from isakit.spec import Enum, Field, Literal, Nothing, Reg, Written, choice, template, when, written
+from isakit.spec import Enum, Field, Literal, Nothing, Reg, Spellings, choice, spellings, template, when
 from isakit.spec.operands import Condition, Register
 from isakit.spec.parts import Binder
 
@@ -46,7 +46,7 @@ def predicate(
 
 
 # --- guards -----------------------------------------------------------------------------------------------------------
-def guard(*seen: dict[Field, int]) -> Written:
+def guard(*seen: dict[Field, int]) -> Spellings:
     """`$pN` in front: the instruction only acts when the predicate is 1. Bound to the register number or None.
 
     `seen`: the instruction keeps something else in PRED too (slct, mov with a constant). With a predicate output it may
@@ -56,7 +56,7 @@ def guard(*seen: dict[Field, int]) -> Written:
     register = Reg(PRED, P_NAMES, Predicate, aliases={"$p1": NOT_P0}, width=1)
     shown, says = template("{register}", Condition, register=register, meanings={"register": "by {}"}), {PE: "guarded"}
     always = {PE: 1, PRED: TRUE}
-    return written(
+    return spellings(
         when({PE: 0}, Nothing(), says={PE: "always executed"}),
         *[when(always | bits, shown, says=says, quiet=1) for bits in seen],
         *[when(always, Nothing(), says=says | {PRED: f"by {P_NAMES[TRUE]}"}) for _ in seen[:1]],
@@ -100,7 +100,7 @@ def _bound_output(word: int, b: Binder) -> DiscardedPredicate | PredicateOutput:
     return PredicateOutput(_MODE.get(word), b.param(DST if PE.get(word) else PRED))
 
 
-PREDICATE_OUT = written(
+PREDICATE_OUT = spellings(
     *[when(guarded, _output(f), unless={POM: DISCARD}, quiet=1) for f, guarded in _PLACES],
     when({POM: DISCARD}, Nothing(), says={POM: "predicate output discarded"}),
     meaning=_bound_output,
@@ -118,14 +118,14 @@ PREDICATE_DST = choice(
 _TWICE = "a plain predicate: this name already says what is negated"
 
 
-def negatable(f: Field, negate: Field, settled_by: frozenset[str]) -> Written:
+def negatable(f: Field, negate: Field, settled_by: frozenset[str]) -> Spellings:
     """`[not] $pN`. `settled_by` are mnemonics that say what is negated, so that `not` has no place after them."""
     hint = f"[not] {_PREDICATE}"
     register = predicate(f, hint=hint)
     # Which words stand in front is no matter of bits, therefore `barred`, which nothing else needs.
     word = Literal("not", barred=(settled_by, _TWICE))
     inverted = template("{test} {register}", Condition, hint=hint, test=word, register=register)
-    return written(
+    return spellings(
         when({negate: 0}, register, says={negate: "as it is"}),
         when({negate: 1}, inverted, says={negate: "negated"}),
         when({}, register),  # an older mnemonic has fixed the negation already

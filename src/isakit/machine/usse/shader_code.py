@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from isakit.arch.usse.arithmetic import Rules, using
 from isakit.arch.usse.float import VDP_MASK
-from isakit.arch.usse.places import Banked
+from isakit.arch.usse.places import BankedRegister
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
 from isakit.engine import CompiledTrace, compile_trace
 from isakit.errors import NotModelled
@@ -163,7 +163,7 @@ def _doubled(part: Part | None, word: int) -> bool:
     while isinstance(part, (Hidden, Choice)):
         part = part.part if isinstance(part, Hidden) else part.pick(word)
     place = part.register.place if isinstance(part, Template) and part.register is not None else None
-    return isinstance(place, Banked) and place.double
+    return isinstance(place, BankedRegister) and place.double
 
 
 class ShaderCode:

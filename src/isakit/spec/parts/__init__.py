@@ -50,13 +50,13 @@ from isakit.spec.parts.tree import (
     Reg,
     Relative,
     Silent,
+    Spellings,
     Template,
-    Written,
     cell,
     choice,
+    spellings,
     template,
     when,
-    written,
 )
 from isakit.spec.parts.values import bits_for, bound_value, may_be, operand_of
 
@@ -87,9 +87,9 @@ __all__ = [
     "Relative",
     "Row",
     "Silent",
+    "Spellings",
     "Template",
     "TokenStream",
-    "Written",
     "accepted_text",
     "bits_for",
     "bound_value",
@@ -113,6 +113,7 @@ __all__ = [
     "resolved",
     "rows_of",
     "spelled_bits",
+    "spellings",
     "start_words",
     "static_bits",
     "static_word",
@@ -120,5 +121,4 @@ __all__ = [
     "text_of",
     "text_source",
     "when",
-    "written",
 ]

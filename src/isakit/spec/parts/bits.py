@@ -14,8 +14,8 @@ from isakit.spec.parts.tree import (
     Numbered,
     Reg,
     Silent,
+    Spellings,
     Template,
-    Written,
 )
 
 
@@ -40,7 +40,7 @@ def possible_bits(part: Part) -> int:
 def static_bits(part: Part) -> int:
     """Return the bits that select what the semantics does, as opposed to register numbers and immediates."""
     match part:
-        case Written():
+        case Spellings():
             return part.fixed
         case Choice():
             return _selectors(part) | union(map(static_bits, part.children))
@@ -75,7 +75,7 @@ def static_word(part: Part, word: int) -> int:
     Words with equal static bits have the same meaning apart from field values.
     """
     match part:
-        case Written():
+        case Spellings():
             return word & part.fixed
         case Choice():
             p = part.pick(word)

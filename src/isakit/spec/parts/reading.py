@@ -23,8 +23,8 @@ from isakit.spec.parts.tree import (
     Reg,
     Relative,
     Silent,
+    Spellings,
     Template,
-    Written,
 )
 from isakit.spec.parts.values import bits_for, f32_bits
 from isakit.spec.patterns import ANYTHING, NUMBER, joined, one_of
@@ -539,7 +539,7 @@ def accepted_text(part: Part) -> str:
             return part.hint or f"{part.prefix}{part.value:#x}"
         case Numbered():
             return f"{part.names[0]} .. {part.names[-1]}"
-        case Written() if part.hint:
+        case Spellings() if part.hint:
             return part.hint
         case Choice():
             texts = [accepted_text(a.part) for a in part.alternatives]

@@ -20,15 +20,15 @@ from isakit.spec.parts.tree import (
     Numbered,
     Reg,
     Silent,
+    Spellings,
     Template,
-    Written,
 )
 
 
 def rows_of(part: Part, word: int) -> list[Row]:
     """Return the explanation of the bits."""
     match part:
-        case Written() if part.describe is not None:
+        case Spellings() if part.describe is not None:
             return part.describe(word)
         case Choice():
             a = part.branch(word)

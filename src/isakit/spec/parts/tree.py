@@ -1,8 +1,8 @@
 """The kinds of parts that operands are made of. There are no others: functions over the tree match on these.
 
 Words: `Nothing`, `Literal`, `Illegal`, `HasFeature`, `Hidden`, `Silent`, `Enum`, `Numbered`. Numbers: `Imm`,
-`Relative`, `Constant`. Registers: `Reg`. Made of parts: `Choice` and `Written` (one of several), `Template` (one after
-the other), `Dependent` (decided by bits before it). `spec.parts` names the functions.
+`Relative`, `Constant`. Registers: `Reg`. Made of parts: `Choice` and `Spellings` (one of several), `Template` (one
+after the other), `Dependent` (decided by bits before it). `spec.parts` names the functions.
 """
 
 from __future__ import annotations
@@ -485,7 +485,7 @@ def choice(*alternatives: Alternative, illegal: str = ILLEGAL) -> Choice:
 
 
 @dataclass(frozen=True)
-class Written(Choice):
+class Spellings(Choice):
     """Several spellings of one meaning, the canonical one first where several read a text.
 
     `describe(word)` explains the bits, where the spellings do not do that well.
@@ -503,16 +503,16 @@ class Written(Choice):
         return True
 
 
-def written(
+def spellings(
     *alternatives: Alternative,
     meaning: Callable[[int, Binder], Any],
     static: Sequence[Field] = (),
     hint: str = "",
     describe: Callable[[int], list[Row]] | None = None,
-) -> Written:
+) -> Spellings:
     """Return several spellings of one meaning, made with `when`; `static` are the fields the meaning may look at."""
     fixed = union(f.mask for f in static)
-    return Written(alternatives, meaning=meaning, fixed=fixed, hint=hint, describe=describe)
+    return Spellings(alternatives, meaning=meaning, fixed=fixed, hint=hint, describe=describe)
 
 
 # --- one after the other ---------------------------------------------------------------------------------------------
@@ -598,7 +598,7 @@ def template(
     language is small: characters that stand for themselves, and holes. A hole that is a token of its own is a part; one
     inside a token (`g{space}`, `$t{}`) is a field whose number completes the word; one after a dot
     (`{register}.{swizzle}`) is letters of the same word. What a hole is may be decided by the bits before it
-    (`Dependent`). Several spellings of one meaning are a `Written`: alternatives as in a `Choice`, but the meaning
+    (`Dependent`). Several spellings of one meaning are a `Spellings`: alternatives as in a `Choice`, but the meaning
     looks at none of them.
 
     Args:

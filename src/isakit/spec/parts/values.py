@@ -26,8 +26,8 @@ from isakit.spec.parts.tree import (
     Reg,
     Relative,
     Silent,
+    Spellings,
     Template,
-    Written,
 )
 
 
@@ -39,7 +39,7 @@ def bound_value(part: Part, word: int, b: Binder) -> Any:
             if part.place is not None:
                 return part.place.bound(word, b)
             return part.access(part.field.get(word) if part.selecting else b.param(part.field))
-        case Written():
+        case Spellings():
             return part.meaning(word, b)
         case Choice():
             p = part.pick(word)

@@ -10,7 +10,7 @@ from typing import Any
 from isakit.arch.tesla.operands.registers import AddressRegister
 from isakit.lean import dataclass
 from isakit.sem import Value, load, store
-from isakit.spec import Binder, Field, Imm, Reg, Template, Written, template, when, written
+from isakit.spec import Binder, Field, Imm, Reg, Spellings, Template, spellings, template, when
 from isakit.spec.operands import Memory as Place
 from isakit.spec.parts import ILLEGAL
 
@@ -35,7 +35,7 @@ def memory(
     bank: Field | None = None,
     address: Field | None = None,
     increment: Field | None = None,
-) -> Written:
+) -> Spellings:
     """`space[$aN+offset]`, or `space[$aN++offset]` with post-increment.
 
     Args:
@@ -92,7 +92,7 @@ def memory(
         step = replace(number, signed=negative)
         moving = spelled("{base}++{offset}", base=_base(address, NOT_INCREMENTABLE, "ILLEGAL_POSTINCR"), offset=step)
         alternatives.append(when({increment: 1}, moving))
-    return written(*alternatives, meaning=meaning, static=[f for f in (bank, increment) if f is not None], hint=hint)
+    return spellings(*alternatives, meaning=meaning, static=[f for f in (bank, increment) if f is not None], hint=hint)
 
 
 @cache

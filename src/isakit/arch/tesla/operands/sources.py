@@ -13,7 +13,7 @@ from isakit.spec import (
     Field,
     Illegal,
     Part,
-    Written,
+    Spellings,
     choice,
     when,
 )
@@ -62,7 +62,7 @@ def lonly1(width: int = 32, signs: str = "us") -> Choice:
     return lsrc1(width, signs, strict=False)
 
 
-def _lconst(f: Field, width: int, indirect: bool) -> Written:
+def _lconst(f: Field, width: int, indirect: bool) -> Spellings:
     size = width // 8
     return memory(
         "c",
