@@ -10,11 +10,17 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from isakit.flow.dominators import Dominators
+
 _RECORD = re.compile(r"^ *#dbg_value\((.*), (![0-9]+), !DIExpression\((.*?)\), (![0-9]+)\) *$")
 _DECLARED = re.compile(r"^ *#dbg_(?:declare|assign|label)\(.*\) *$")
 _NODE = re.compile(r"^(![0-9]+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\{[^}]*\}|[^,]+)')
 _VALUE = re.compile(r"(i1|i8|i16|i32|i64|half|float|double|ptr(?: addrspace\(\d+\))?) (.+)")
+_VALUE_NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
+_DEFINITION = re.compile(r'^ *(%(?:"[^"]*"|[-\w.$]+)) = ')
+_LABEL = re.compile(r'^("[^"]*"|[-\w.$]+):')
+_TARGET = re.compile(r'label %("[^"]*"|[-\w.$]+)')
 _CONSTRAINTS = {"i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d", "ptr": "l"}
 _SIZES = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64, "ptr": 64}
 _ENCODINGS = {"DW_ATE_signed": "s", "DW_ATE_signed_char": "s", "DW_ATE_unsigned": "u", "DW_ATE_unsigned_char": "u",
@@ -22,6 +28,47 @@ _ENCODINGS = {"DW_ATE_signed": "s", "DW_ATE_signed_char": "s", "DW_ATE_unsigned"
 _NAMED_ONLY = ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_member")
 DEEPEST = 20
 """Types inside of types that are followed."""
+
+
+class _Flow:
+    """Where the values of a function are defined: a record may speak of one that is not there yet on its way."""
+
+    def __init__(self, lines: list[str], first: int) -> None:
+        self._blocks: list[_IrBlock] = [_IrBlock("", first)]
+        self._defined: dict[str, tuple[_IrBlock, int]] = {}
+        named = {"": self._blocks[0]}
+        for number in range(first + 1, len(lines)):
+            line = lines[number]
+            if line.startswith("}"):
+                break
+            if (label := _LABEL.match(line)) is not None:
+                block = _IrBlock(label[1].strip('"'), number)
+                named[block.name] = block
+                self._blocks.append(block)
+            elif (definition := _DEFINITION.match(line)) is not None:
+                self._defined[definition[1]] = self._blocks[-1], number
+            self._blocks[-1].targets += (t.strip('"') for t in _TARGET.findall(line))
+        successors = {b: [named[t] for t in b.targets if t in named] for b in self._blocks}
+        self._dominators = Dominators(self._blocks[0], lambda b: successors[b])
+        self._reached = set(self._dominators.order)
+
+    def reaches(self, value: re.Match[str] | None, at: int) -> bool:
+        """Return whether a value is defined on all ways to a line; constants and arguments are."""
+        if value is None or value[0] not in self._defined:
+            return True
+        block, number = self._defined[value[0]]
+        here = next(b for b in reversed(self._blocks) if b.first <= at)
+        if block is here:
+            return number < at
+        return here in self._reached and block in self._reached and self._dominators.dominates(block, here)
+
+
+class _IrBlock:
+    """A block of LLVM IR: its name, the line it begins at, and the blocks it goes to."""
+
+    def __init__(self, name: str, first: int) -> None:
+        self.name, self.first = name, first
+        self.targets: list[str] = []
 
 
 class _Metadata:
@@ -79,12 +126,17 @@ def marked(ir: str) -> str:
     """Return a module of LLVM IR, all of whose optimisations are done, with marks in place of its debug records."""
     about = _Metadata(ir)
     out: list[str] = []
-    for line in ir.splitlines():
+    lines = ir.splitlines()
+    flow: _Flow | None = None
+    for number, line in enumerate(lines):
+        if line.startswith("define "):
+            flow = _Flow(lines, number)
         m = _RECORD.match(line)
         if m is not None:
             variable = about.variable(m[2], m[4])
-            if variable is not None:
-                out.append(f"  {_mark(*variable, m[1], plain=not m[3])}")
+            if variable is not None and flow is not None:
+                known = not m[3] and flow.reaches(_VALUE_NAME.search(m[1]), number)
+                out.append(f"  {_mark(*variable, m[1], plain=known)}")
         elif not _DECLARED.match(line):
             out.append(line)
     text = "\n".join(out).replace("emissionKind: FullDebug", "emissionKind: DebugDirectivesOnly")

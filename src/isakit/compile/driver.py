@@ -204,8 +204,9 @@ def compile_entry(
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
     kernel.samplers = [TextureSlot(name, textures.index(name)) for name in f.textures]
     rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
+    addresses = {i: at for at, i in emitted.places}
     variables = (
-        VariableLocations(m, {i: at for at, i in emitted.places}).ranges(list(emitted.lines), len(emitted.code))
+        VariableLocations(m, addresses, emitted.endings).ranges(list(emitted.lines), len(emitted.code))
         if m.marks
         else ()
     )

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from isakit.compile import compile_ptx
+from isakit.compile.debug_records import marked
 from isakit.compile.python import compile_text
 from isakit.debug import source_views
 from isakit.debug.session import Session
@@ -61,6 +62,19 @@ KERNELS = {  # the kernels' lines begin at 5
                 j += 1
         out[i] = found
     out[0] = found
+""",
+    "header": """
+    a = n + 3
+    b = n + 3
+    for i in range(n & 7):
+        if 1 > n:
+            out[9] = b
+            a = n & 255
+        out[1] = (a - n) & n
+        b = (((b ^ a) + b) + ((n | a) ^ 2)) & 255
+        out[4] = a
+    out[0] = a
+    out[2] = b
 """,
     "again": """
     t = n
@@ -124,6 +138,39 @@ def test_what_is_shown_is_a_state_of_the_source(name: str, n: int) -> None:
         at = match
         session.step()
     assert seen > 5  # it does show something
+
+
+IR = """define void @k(i32 %n) {
+entry:
+    #dbg_value(i32 %late, !1, !DIExpression(), !9)
+  %late = add i32 %n, 1
+    #dbg_value(i32 %late, !1, !DIExpression(), !9)
+  br i1 true, label %one, label %two
+one:
+  %own = add i32 %n, 2
+  br label %two
+two:
+    #dbg_value(i32 %own, !1, !DIExpression(), !9)
+    #dbg_value(i32 %n, !1, !DIExpression(DW_OP_plus_uconst, 1, DW_OP_stack_value), !9)
+    #dbg_value(i32 -1, !1, !DIExpression(), !9)
+    #dbg_value(float 0x3FF0000000000000, !2, !DIExpression(), !9)
+    #dbg_value(i32 %n, !4, !DIExpression(), !9)
+  ret void
+}
+!1 = !DILocalVariable(name: "v", type: !3)
+!2 = !DILocalVariable(name: "f", type: !5)
+!3 = !DIBasicType(name: "int", size: 32, encoding: DW_ATE_signed)
+!4 = !DILocalVariable(name: "s", type: !6)
+!5 = !DIBasicType(name: "float", size: 32, encoding: DW_ATE_float)
+!6 = !DICompositeType(tag: DW_TAG_structure_type, name: "S")
+!9 = !DILocation(line: 1, scope: !8)
+"""
+
+
+def test_records_of_values_that_are_not_there_say_nothing_is_known() -> None:
+    marks = [line.strip() for line in marked(IR).splitlines() if "isakit.value" in line]
+    texts = [m.partition("isakit.value ")[2].partition("\\22")[0] for m in marks]
+    assert texts == ["v s32", "v s32 $0", "v s32", "v s32", "v s32 0xffffffff", "f f32 0x3f800000"]
 
 
 def test_a_variable_without_a_place_is_said_to_be_optimised_out() -> None:

@@ -57,13 +57,15 @@ class Pool:
 class MachineCode:
     """Machine code.
 
-    Attributes: `lines` (address of each instruction to where it comes from), `places` (addresses of what it was).
+    Attributes: `lines` (address of each instruction to where it comes from), `places` (addresses of what it was),
+    `endings` (the branches that blocks end in).
     """
 
     code: bytes = b""
     pool: bytes = b""
     lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
     places: list[tuple[int, MIns]] = field(default_factory=list[tuple[int, MIns]])
+    endings: dict[MBlock, list[MIns]] = field(default_factory=dict[MBlock, list[MIns]])
 
 
 class OutOfConstantsError(Exception):
@@ -79,6 +81,8 @@ class Emitter:
         self.pool = Pool()
         self.zero = Register("r", ZERO_REGISTER)
         self.registers = registers
+        self.endings: dict[MBlock, list[MIns]] = {}
+        """The branches that blocks end in."""
 
     # --- operands ---------------------------------------------------------------------------------------------------
     def register(self, r: OperandReg) -> Register:
@@ -227,7 +231,7 @@ class Emitter:
             slots.append(Slot((1, 2) if two is not None else (2,), aligned=True))
         placed = place(slots)
         assert not placed.misfits
-        out = MachineCode()
+        out = MachineCode(endings=self.endings)
         words: list[int] = []
         for k, i in enumerate(items):
             at = 4 * placed.positions[k]
@@ -312,7 +316,9 @@ class Emitter:
             starts[b] = len(items)
             items += b.ins
             after = blocks[k + 1] if k + 1 < len(blocks) else None
-            items += _ending(b, after)
+            ending = _ending(b, after)
+            self.endings[b] = ending
+            items += ending
         last = items[-1] if items else None
         if last is None or ((last.op not in (hw.END, hw.BRA) or last.guard is not None) and last.tail != "exit"):
             items.append(MIns(hw.END, {}))

@@ -8,7 +8,7 @@ one of these ways, so what remains is so for every lane.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isakit.compile.ir import Const, IrValue, Mark
@@ -52,10 +52,13 @@ class Knowledge:
 
 
 class VariableLocations:
-    """The places of the variables of one function after allocation, whose instructions have addresses."""
+    """The places of the variables of one function after allocation.
 
-    def __init__(self, m: MFunction, addresses: Mapping[MIns, int]) -> None:
-        self.m, self.addresses = m, addresses
+    Its instructions have addresses, and so have the branches that `endings` has for its blocks.
+    """
+
+    def __init__(self, m: MFunction, addresses: Mapping[MIns, int], endings: Mapping[MBlock, Sequence[MIns]]) -> None:
+        self.m, self.addresses, self.endings = m, addresses, endings
         found = {n.mark for b in m.blocks for n in _notes(b) if n.mark is not None}
         self.lost = {mark.name for mark in m.marks if mark not in found}
         """Variables of which a mark went with a block that was not needed: nothing is said of them."""
@@ -142,6 +145,8 @@ class VariableLocations:
             self._execute(k, i)
             for note in i.after:
                 self._note(k, note, i.guard)
+        if seen is not None:
+            seen += ((self.addresses[i], dict(k.variables)) for i in self.endings.get(b, ()))
 
     # --- whole functions ----------------------------------------------------------------------------------------------
     def ranges(self, addresses: list[int], end: int) -> list[VariableRange]:
@@ -174,10 +179,8 @@ class VariableLocations:
         for name, type in types.items():
             first, place = 0, ""
             mine: list[VariableRange] = []
-            last: Known = {}
             for address in [*addresses, end]:
-                last = {} if address == end else at.get(address, last)  # a branch that ends a block changes nothing
-                now = "" if name in self.lost else _shown(type, last.get(name, ()))
+                now = "" if name in self.lost else _shown(type, at.get(address, {}).get(name, ()))
                 if now != place:
                     if place:
                         mine.append(VariableRange(name, type, first, address, place))
