@@ -12,7 +12,7 @@ from isakit.cli.common import NO, echo, echo_json, json_option
 from isakit.results import Output
 
 if TYPE_CHECKING:
-    from isakit.hosts.cuda.replay import Outcome, OutcomeRecord
+    from isakit.hosts.cuda.replay import Capture, Outcome, OutcomeRecord
 
 
 def _output() -> Any:
@@ -29,6 +29,7 @@ OUTPUT = Output("replay", 1, _output)
     "replay",
     epilog="""\b
 Examples:
+  isakit replay launches --list
   isakit replay launches --check
   isakit replay launches --launch 3 --engine reference --check --json
   isakit replay launches/launches/0003.json
@@ -36,6 +37,7 @@ Examples:
 )
 @click.option("--launch", "number", type=click.IntRange(1), metavar="N", help="Only this launch.")
 @click.option("--check", is_flag=True, help="Compare what the launches leave in memory with the capture.")
+@click.option("--list", "listed", is_flag=True, help="Only say what is in it; launches do not run.")
 @click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
 @click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
@@ -49,6 +51,7 @@ def command(
     capture: Path,
     number: int | None,
     check: bool,
+    listed: bool,
     as_json: bool,
     frame: int | None,
     draw: int | None,
@@ -72,6 +75,12 @@ def command(
 
     source = Capture(capture)
     numbers = [number] if number is not None else sorted(source.launches)
+    if listed:
+        if as_json or check:
+            raise click.UsageError("--list goes without --json and --check")
+        for line in _contents(source, numbers):
+            echo(line)
+        return
     outcomes: list[Outcome] = []
     for n in numbers:
         outcome = source.replay(n, check=check, **options)
@@ -88,6 +97,19 @@ def command(
     elif different:
         echo(f"error: {len(different)} of {len(outcomes)} launches differ", err=True)
     click.get_current_context().exit(NO if unexpected or different else 0)
+
+
+def _contents(source: Capture, numbers: list[int]) -> list[str]:
+    """List launches without running them, and the work of libraries after the launch it followed."""
+    work = source.libraries()
+    out = [f"      done on the host  {name}" for name in work.get(0, ())]
+    for n in numbers:
+        entry = source.launch(n)
+        with source.reading(n):
+            grid, block = (" x ".join(str(int(k)) for k in entry[what]) for what in ("grid", "block"))
+            out.append(f"{n:4}  grid {grid}  block {block}  shared {int(entry['shared'])}  {entry['kernel']}")
+        out += [f"      done on the host  {name}" for name in work.get(n, ())]
+    return out
 
 
 def is_gl(path: Path) -> bool:

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from isakit.cli.app import app
 from isakit.compile.c.clang import CUDA_HEADERS
 from isakit.hosts.cuda.codes import LibraryError, library_statuses
 from isakit.hosts.cuda.libraries import blas
 from isakit.hosts.cuda.libraries.random_numbers import Mrg32k3a, NotOffered, Sobol32, Xorwow
 from isakit.hosts.cuda.library_headers import headers
 from isakit.hosts.cuda.modules import FAT_CONTAINER
+from isakit.hosts.cuda.replay import Capture, CaptureError
 from isakit.hosts.cuda.table import LIBRARIES, functions
 from support.clients import cuda_build
 from support.clients.cuda_build import Entry, run
@@ -295,6 +298,11 @@ def test_a_capture_names_the_work_of_libraries(libraries: Path, tmp_path: Path) 
     run("--capture", tmp_path / "capture", "--", libraries, "fft")
     lines = (tmp_path / "capture" / "libraries.txt").read_text().splitlines()
     assert lines == ["0 cufftExecC2C"] * 2 + ["0 cufftExecR2C", "0 cufftExecC2R", "0 cufftExecC2C"]
+    said = CliRunner().invoke(app, ["replay", "--list", str(tmp_path / "capture")])
+    assert [line.split()[-1] for line in said.output.splitlines()] == [line.split()[1] for line in lines]
+    (tmp_path / "capture" / "libraries.txt").write_text("one\n")
+    with pytest.raises(CaptureError, match=r"libraries\.txt"):
+        Capture(tmp_path / "capture").libraries()
 
 
 def test_headers_are_those_of_the_table() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from isakit.errors import FormatError, HostError, MachineFault
 from isakit.formats import load_image
-from isakit.hosts.cuda.capture import FORMAT, KIND, PIECE, CaptureError, blob_name
+from isakit.hosts.cuda.capture import FORMAT, KIND, LIBRARY_CALLS, PIECE, CaptureError, blob_name
 from isakit.hosts.cuda.heap import WINDOW, memory_file
 from isakit.hosts.cuda.objects import Binding, ChannelFormat, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
@@ -115,6 +115,19 @@ class Capture:
         if blob_name(data) != name:
             raise CaptureError(f"{path} is damaged")
         return data
+
+    def libraries(self) -> dict[int, list[str]]:
+        """Return the library functions that the host did, by the launch they followed. Raises CaptureError."""
+        path = self.folder / LIBRARY_CALLS
+        out: dict[int, list[str]] = {}
+        try:
+            lines = _content(path).decode().splitlines() if path.exists() else []
+            for line in lines:
+                number, _, name = line.partition(" ")
+                out.setdefault(int(number), []).append(name)
+        except (OSError, ValueError) as e:
+            raise CaptureError(f"{path}: {e}") from None
+        return out
 
     def launch(self, number: int) -> JsonObject:
         """Return the content of a launch file. Raises CaptureError."""
