@@ -26,7 +26,7 @@ from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
-from isakit.machine.tesla.compiled.launch.worker_context import Bound, address_of, aligned
+from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Bound, address_of, aligned
 from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.launch import Launch, Stats
 
@@ -112,6 +112,9 @@ class StageLaunch(ServedWarps):
         self.launch = bound.launch = state.launch = launch
         state.begin(stage)
         self.per_block = n
+        self.turns[:] = self.barriers[:] = 0
+        self.context.set_budget(UNLIMITED)
+        self.context.set_slot("reserve", 0)
         self.states = states = spare_states(n, self.kernel.state_bytes, self.states)
         if states.local is not None:
             states.local[:] = 0

@@ -12,6 +12,7 @@ pytest.importorskip("llvmlite")
 
 from isakit.graphics.draw_state import DrawState
 from isakit.graphics.pipeline import FEW_LANES
+from isakit.graphics.stage_engine import StageEngine
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
 from isakit.texture import Sampler, Texture
 
@@ -56,6 +57,32 @@ def test_draws_of_the_same_programs_have_their_own_inputs() -> None:
     for k, (mine, reference) in enumerate(zip(drawn("llvm"), drawn("reference"), strict=True)):
         assert (mine[0] == reference[0]).all(), k
         assert mine[1] == reference[1], k
+
+
+TURNING = """
+ld $r4 b32 c0[0x0]
+again:
+add b32 $r4 $r4 0xffffffff
+set $c0 # g u32 $r4 $r9
+(lg $c0) bra #again
+mov b32 $r0 0x3f800000
+exit nop
+"""
+
+
+def test_a_budget_ends_with_the_pipeline_it_was_given_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handed_over(*_: object) -> None:
+        raise AssertionError("the reference machine had to go on")
+
+    monkeypatch.setattr(StageEngine, "finish", handed_over)
+    corners = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
+    vertex = VertexShader("\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit (never) nop")
+    fragment = FragmentShader(TURNING, registers=10)
+    for turns, most in ((3, 20_000), (10_000, None)):
+        pipeline = Pipeline(40, 30, engine="llvm", depth=None, max_instructions=most)
+        pipeline.make_all = True
+        fragment.constants[0] = turns.to_bytes(4, "little")
+        assert pipeline.draw("triangles", vertex, fragment, [corners]).instructions > 1200 * 3 * turns
 
 
 class _Late(Exception):
