@@ -422,7 +422,7 @@ def test_wrong_things_are_refused() -> None:
         Pipeline(0, 4)
     with pytest.raises(LaunchError, match="no target format"):
         Pipeline(4, 4, targets=["rgb565"])
-    with pytest.raises(LaunchError, match="no input"):
+    with pytest.raises(LaunchError, match="not an input"):
         FragmentShader(COLOR, inputs=["colour"])
     with pytest.raises(LaunchError, match="wants attribute 1"):
         p.draw("triangles", VertexShader(PASS, inputs=[(1, 0)] * 8), fragment, [np.zeros((3, 4), np.float32)])
