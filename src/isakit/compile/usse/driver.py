@@ -118,6 +118,10 @@ def compile_program(
     allocate(m, target)
     remove_empty_blocks(m)
     lay_out_blocks(m)
+    ends = [b for b in m.blocks if not b.succs]
+    if len(ends) > 1:
+        raise DefinitionError(f"{m.name}: {len(ends)} blocks end the program, which has one end")
+    m.blocks = [*(b for b in m.blocks if b.succs), *ends]  # what ends a program is that nothing follows
     return ProgramCode(m, registers, literals)
 
 

@@ -30,3 +30,21 @@ def test_a_colour_that_begins_at_an_odd_register_is_read_two_channels_at_a_time(
         r = r * a.astype(np.float32)
         r = r + np.float32(u[1] ** 0.5) if u[1] > 4 else r
     np.testing.assert_allclose(np.asarray(got, np.float32), r + c, rtol=1e-3)
+
+
+def test_the_end_of_a_program_is_its_last_block() -> None:
+    """A loop in one way of a branch may be laid out behind what follows the branch."""
+    text = """uniform float4 u[5]; uniform int n;
+    float4 main(float2 a : TEXCOORD0, float4 c : COLOR) : COLOR { float4 p = c; int j = 1;
+      if (n <= 7) p.xy = a;
+      else { p.x = u[3].x * a.x; for (int z = 0; z < n; z++) { if (u[0].x == u[1].y) continue; p *= 0.5; j = j ^ z; } }
+      return p + j; }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    given = {"u": np.arange(20, dtype=np.float32).reshape(5, 4)}
+    varyings = {"texcoord0": np.full((1, 2), 3, np.float32), "color0": np.ones((1, 4), np.float32)}
+    for n, want in ((3, [4, 4, 2, 2]), (9, [1 + 36 / 512, 1 + 1 / 512, 1 + 1 / 512, 1 + 1 / 512])):
+        got = isakit.usse.run(shader, varyings=varyings, uniforms={**given, "n": np.array([n])}, max_instructions=500)
+        j = 1
+        for z in range(n if n > 7 else 0):
+            j ^= z
+        assert np.array_equal(got["color"][0], np.array(want) - 1 + j)
