@@ -39,7 +39,7 @@ def made(line: str, cell: str) -> tuple[str, Program | Module]:
         options[option] = words.pop(0)
     name, variant = options["-o"], options["-V"] or None
     if name and not name.isidentifier():
-        raise IsakitError(f"{name!r} is no name of a variable")
+        raise IsakitError(f"{name!r} is not a name of a variable")
     if what in VARIANTS:
         from isakit.instruction_sets import isa
 
@@ -52,7 +52,7 @@ def made(line: str, cell: str) -> tuple[str, Program | Module]:
         from isakit.programs.sources import compiled_source
 
         return name, compiled_source(cell, f"<{_ENDINGS[what]}>", what, variant)
-    raise IsakitError(f"{what!r} is no instruction set and no language; the magic is {USAGE}")
+    raise IsakitError(f"{what!r} is neither an instruction set nor a language; the magic is {USAGE}")
 
 
 def load_ipython_extension(shell: Any) -> None:

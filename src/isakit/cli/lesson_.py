@@ -39,7 +39,7 @@ class CheckRecord:
 
 @record
 class Lessons:
-    """What `isakit lesson` says: lessons, files that were written, or the outcome of a check."""
+    """Result of `isakit lesson`: lessons, files that were written, or the outcome of a check."""
 
     lessons: list[LessonRecord]
     written: list[str] | Omitted = OMITTED

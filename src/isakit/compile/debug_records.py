@@ -31,7 +31,7 @@ DEEPEST = 20
 
 
 class _Flow:
-    """Where the values of a function are defined: a record may speak of one that is not there yet on its way."""
+    """Definitions of a function's values: a record may speak of one that is not there yet on its way."""
 
     def __init__(self, lines: list[str], first: int) -> None:
         self._blocks: list[_IrBlock] = [_IrBlock("", first)]

@@ -102,5 +102,5 @@ class ShaderInterface:
 
     @property
     def native(self) -> bool:
-        """Whether the program writes the colour of the tile itself, as bytes."""
+        """Return whether the program writes the colour of the tile itself, as bytes."""
         return self.target == "u8x4"

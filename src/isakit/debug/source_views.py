@@ -1,4 +1,4 @@
-"""What the source has to do with a stop, as lines of text: variables, the way to here, source and code around it."""
+"""The source of a stop as lines of text: variables, the way to here, source and code around it."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class FunctionWriter:
         return f"read_lanes({file}, {self.text(index)}, lanes, {n.width}, {kind_of(n.width)})"
 
     def inside(self, file: str, index: Value) -> bool:
-        """Whether it is known that a register exists."""
+        """Return whether it is known that a register exists."""
         return index.op == "const" and index.attr < self.sizes.get(file, 0)
 
     def _machine(self, n: Value) -> str:

@@ -139,7 +139,7 @@ _LANE_OPS = {"read", "load", "atomic", "machine", "half"}
 
 @cache
 def used_arguments(op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]) -> tuple[bool, ...]:
-    """Which arguments the definition of a named operation looks at."""
+    """Return for each argument whether the definition of a named operation looks at it."""
     formals, body = expansion(op, statics, widths)
     below = {id(n) for n in postorder(body, set())}
     return tuple(id(f) in below for f in formals)

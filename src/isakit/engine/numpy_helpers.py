@@ -1,4 +1,4 @@
-"""What generated NumPy code calls: register access, conversions, the operations that are more than one expression.
+"""Helpers of generated NumPy code: register access, conversions, operations that are more than one expression.
 
 All arrays have one element per selected lane; `u32` and friends are the dtypes the generated code names.
 """
@@ -19,7 +19,7 @@ bool_, obj = np.dtype(bool), np.dtype(object)
 
 # --- representation ---------------------------------------------------------------------------------------------------
 def as_width(v: Any, width: int, target: np.dtype[Any], count: int) -> Array:
-    """What a machine or a register file holds, as an engine value of `width` bits (its low ones).
+    """Return the content of a machine or a register file as an engine value of `width` bits (its low ones).
 
     A plain int stands for the same number in every lane.
     """

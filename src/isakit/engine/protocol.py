@@ -1,4 +1,4 @@
-"""What an engine and a machine agree on: selected lanes, the state an engine works on, control requests.
+"""Interface between engines and machines: selected lanes, the state an engine works on, control requests.
 
 A machine owns registers and memories and decides who executes; an engine computes. NumPy style works on many lanes at
 once (arrays with one element per selected lane), scalar style on one lane (plain ints).
@@ -70,7 +70,7 @@ class Control(NamedTuple):
 
 
 class LaneState(Protocol):
-    """What a machine gives to an engine.
+    """State that a machine gives to an engine.
 
     NumPy style: addresses, stored values and atomic operands are arrays of shape [count] in the representation of the
     module docstring, also when they are the same in all lanes. Results have shape [count], any unsigned or bool dtype

@@ -100,14 +100,14 @@ class _TraceWriter:
         return self.plan.canonical(v)
 
     def _operand(self, v: Value) -> str:
-        """What a memory access or a write gets: an int, or an array with one element per lane."""
+        """Write an operand of a memory access or a write: an int, or an array with one element per lane."""
         n = self._canonical(v)
         if not self.scalar:
             return bare(self.w.lanes(n))
         return _as_int(self.w.text(n), n)
 
     def _free_operand(self, v: Value) -> str:
-        """What the machine's own functions get: an int for uniform values too. Never a view of a register."""
+        """Write an operand of the machine's own functions: an int if uniform too, never a view of a register."""
         n = self._canonical(v)
         text = self.w.text(n)
         if self.scalar or self.plan.uniform(n):

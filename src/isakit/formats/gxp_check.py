@@ -38,7 +38,7 @@ def _programs(shader: Shader, code: rules.CodeFacts) -> Iterator[str]:
     for name, program in (("primary", shader.primary), ("secondary", shader.secondary)):
         bad = [i for i in program if not i.valid]
         if bad:
-            yield f"the {name} program has {len(bad)} words that are no instructions, first at {bad[0].address:#x}"
+            yield f"the {name} program has {len(bad)} words that are not instructions, first at {bad[0].address:#x}"
     if not len(shader.primary) or not shader.primary[0].mnemonic.startswith("phas"):
         yield "the primary program does not begin with a phase"
     if len(code.phases) != shader.file.phase_count:

@@ -25,7 +25,7 @@ ONE = 0x3F80_0000
 
 @dataclass(frozen=True)
 class Shaded:
-    """What a program has left: the `lanes` of the draw that are still there, in order, and their results.
+    """Results of a program: the `lanes` of the draw that are still there, in order, and their values.
 
     Attributes: `colors` of the targets, u32 [n, 4] each; `second`, the colour that blending may use; `depth` f32 and
     `mask` u32, if the program writes them.

@@ -48,7 +48,7 @@ def distances(position: Array, values: Array, half_z: bool, depth_clamp: bool, w
 
 
 def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Triangles:
-    """What is left between the planes, in order. With `depth_clamp` near and far are not looked at."""
+    """Clip triangles between the planes, in order. With `depth_clamp` near and far are not looked at."""
     distance = distances(t.position, t.values, half_z, depth_clamp, words)
     with np.errstate(invalid="ignore"):
         behind = ~np.asarray(distance >= 0)  # [triangle, corner, plane]

@@ -53,12 +53,12 @@ class ColorFormat:
 
     @property
     def integer(self) -> bool:
-        """Whether colours are raw numbers, which are never blended."""
+        """Return whether colours are raw numbers, which are never blended."""
         return self.kind in ("uint", "sint")
 
     @property
     def normalized(self) -> bool:
-        """Whether colours are clamped to 0 to 1 or -1 to 1."""
+        """Return whether colours are clamped to 0 to 1 or -1 to 1."""
         return self.kind in ("unorm", "snorm")
 
     # --- storing ------------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class ColorFormat:
         return out
 
     def mask(self, components: tuple[bool, bool, bool, bool]) -> Any:
-        """Which stored numbers a colour mask writes: a bool per number, or the bits of a packed word."""
+        """Return the stored numbers that a colour mask writes: a bool per number, or the bits of a packed word."""
         if not self.bits:
             return np.array([p == "x" or components["rgba".index(p)] for p in self.order])
         out = at = 0

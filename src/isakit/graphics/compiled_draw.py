@@ -44,7 +44,7 @@ Merged = Callable[[StageState, int, int], int]
 
 @dataclass(frozen=True)
 class DrawArguments:
-    """What is drawn, and to what.
+    """Arguments of a draw and its targets.
 
     Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
     `quads`; `fragments` gives arrays of their inputs, made once), `state` and `depth_range` of the draw, the pixels it
@@ -97,7 +97,7 @@ def merge_question(
     depth: DepthBuffer | None,
     choices: GraphicsChoices,
 ) -> MergeKey:
-    """What a draw asks of the output merger."""
+    """Return the key of the output merger's function for a draw."""
     colors = tuple(tuple(c) for c in shader.colors[: len(targets)])
     merges = tuple(ColorMerge.of(state, k, t.color_format, choices) for k, t in enumerate(targets[: len(colors)]))
     tested = depth is not None and (state.depth is not None or state.stencil is not None)
@@ -152,7 +152,7 @@ class _Later:
 
 
 class _Batches:
-    """What a thread uses for one batch after the other: the launch, inputs, and the records of the two functions."""
+    """Objects that a thread uses for one batch after the other: launch, inputs, records of the two functions."""
 
     def __init__(self, work: _Work, room: int) -> None:
         d, words = work.drawing, work.words
@@ -289,7 +289,7 @@ class _Work:
 
     @contextmanager
     def _batches(self) -> Generator[_Batches]:
-        """What this thread uses, kept for its next draw unless something goes wrong."""
+        """Lend this thread's batches, kept for its next draw unless something goes wrong."""
         d = self.drawing
         room = min(LANES // 32, 1 << max(0, len(d.quads) - 1 >> 3).bit_length())
         stage = stage_key(d.launch, d.kernel, Stage(0, varyings=_Later(self, 0, 0), choices=d.choices), room)

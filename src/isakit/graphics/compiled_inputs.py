@@ -25,7 +25,7 @@ _U32 = ("front", "number", "flat")
 
 @dataclass(frozen=True)
 class InputsKey:
-    """What is built into a function.
+    """Properties that are built into a function.
 
     Attributes: the `inputs` of the fragments, which `words` are read, whether `depth` is wanted, facts about the
     primitives (`shape`), and what positions read beside a pixel's number (`shown`).

@@ -39,7 +39,7 @@ _OF_A_SIDE = ("ref", "read_mask", "write_mask")
 
 @dataclass(frozen=True)
 class MergeKey:
-    """What is built into a function.
+    """Properties that are built into a function.
 
     Attributes: `registers` of a lane that there are; `colors`, the registers with the colour of each target, and
     `merges`, what is done with it (None for nothing); `second`, registers of the second colour; `depth_register`, with
@@ -60,7 +60,7 @@ class MergeKey:
 
     @property
     def reads_depth(self) -> bool:
-        """Whether the interpolated depth is looked at."""
+        """Return whether the interpolated depth is looked at."""
         return self.depth is not None and self.depth_register is None
 
 
@@ -154,7 +154,7 @@ class _Merge:
         return stored_depth(q.depth_format, in_range(z, low, high))
 
     def _same_place(self, x4: Ref, y4: Ref) -> Ref:
-        """Whether two of the four quads are at one place."""
+        """Return whether two of the four quads are at one place."""
         b = self.b
         key = b.or_(b.shl(y4, 32), x4)
         found = [b.bitcast(b.eq(key, b.shuffle(key, order)), I4) for order in ((1, 2, 3, 0), (2, 3, 0, 1))]
@@ -230,7 +230,7 @@ class _Merge:
 
 
 def _packing(form: ColorFormat) -> tuple[Any, int, Any, int, int]:
-    """What a pixel is loaded and stored as.
+    """Return the types that a pixel is loaded and stored as.
 
     Type and count of the words; the unsigned type of a stored number, its bits, and how many of them are in a word.
     """
@@ -249,7 +249,7 @@ def merge_function(q: MergeKey, target: Host, pixels: int | None = None) -> Comp
 
 
 def fits(image: Array, nbytes: int, width: int, height: int) -> bool:
-    """Whether the pixels of an image lie as the functions expect, and there are enough of them."""
+    """Return whether the pixels of an image lie as the functions expect, and there are enough of them."""
     inside = image.shape[0] >= height and image.shape[1] >= width
     whole = image.ndim < 3 or image.strides[2] == image.itemsize
     return inside and whole and image.strides[1] == nbytes and image.flags.writeable
@@ -276,7 +276,7 @@ def put_state(
 
 
 def stencil_names(sides: tuple[Stencil, Stencil] | None) -> Any:
-    """What of a stencil test is built in."""
+    """Return the properties of a stencil test that are built in."""
     return None if sides is None else tuple((s.func, s.fail, s.depth_fail, s.passed) for s in sides)
 
 

@@ -42,7 +42,7 @@ BRIEF = 1 << 17
 
 
 class _OfThread(threading.local):
-    """What a thread keeps from one draw to the next."""
+    """State that a thread keeps from one draw to the next."""
 
     def __init__(self) -> None:
         self.records: Array = np.zeros(0, np.uint8)

@@ -228,7 +228,7 @@ DEFAULT_CHOICES = GraphicsChoices()
 
 @dataclass
 class DrawStats:
-    """What a draw did: items of each stage, samples that passed all tests, instructions (per lane) and seconds."""
+    """Counts of a draw: items of each stage, samples that passed all tests, instructions (per lane) and seconds."""
 
     vertices: int = 0
     primitives: int = 0

@@ -321,7 +321,7 @@ def _rows(values: Array, divisor: int, ids: Array, instance: Array) -> Array:
 
 
 def _reads_target(shader: BoundShader) -> bool:
-    """Whether a fragment program looks at the colours there before, by its flags or its code."""
+    """Return whether a fragment program looks at the colours there before, by its flags or its code."""
     flags = shader.gxp.flags
     return bool(flags & READS_COLOR) or (
         bool(flags & NATIVE_COLOR) and any(n[0] == "o" for i in shader.shader.primary for n in i.reads)
@@ -329,7 +329,7 @@ def _reads_target(shader: BoundShader) -> bool:
 
 
 def _wanted(shader: BoundShader) -> list[ShaderInput]:
-    """What the fragment shader has interpolated."""
+    """Return the inputs that the fragment shader has interpolated."""
     v: Any = shader.gxp.varyings
     return fragment_inputs(v.inputs) if isinstance(v, FragmentVaryings) else []
 
@@ -343,7 +343,7 @@ def _check_varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]]) 
 
 
 def _varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]], at: Fragments) -> dict[str, Any]:
-    """What the fragment shader asks for, interpolated with perspective."""
+    """Interpolate the inputs of the fragment shader with perspective."""
     found: dict[str, Any] = {}
     for i in _wanted(shader):
         if i.name == "position":

@@ -39,7 +39,7 @@ class RenderTarget:
 
     @property
     def floating(self) -> bool:
-        """Whether colours are numbers that can be blended."""
+        """Return whether colours are numbers that can be blended."""
         return not self.color_format.integer
 
     def encoded(self, color: Array, choices: GraphicsChoices) -> Array:
@@ -147,7 +147,7 @@ class Merger:
                 self._color(k, target, rows, columns, color[some], None if second is None else second[some])
 
     def _tests(self, rows: Array, columns: Array, z: Array | None, front: Array) -> Array | None:
-        """Which fragments pass the stencil and depth tests; updates both buffers."""
+        """Run the stencil and depth tests, update both buffers, and return the fragments that pass."""
         state, buffer = self.state, self.depth
         if buffer is None or z is None or (state.depth is None and state.stencil is None):
             return None

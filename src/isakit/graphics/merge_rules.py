@@ -1,4 +1,4 @@
-"""What the output merger does with a fragment: tests, blending, logic operations. Source: [graphics] 3.8.
+"""Rules of the output merger: tests, blending, logic operations. Source: [graphics] 3.8.
 
 All of it works on columns: one array for each number, one entry for each fragment. `merge` calls it with arrays,
 `compiled_merge` traces it to machine code; so nothing here branches on what fragments have.
@@ -131,7 +131,7 @@ _LOGIC: dict[str, Callable[[Array, Array], Array]] = {
 
 @dataclass(frozen=True)
 class ColorMerge:
-    """How colours reach one target; hashable, without the numbers that change from draw to draw.
+    """Merging of colours into one target; hashable, without the numbers that change from draw to draw.
 
     Attributes: `form` of the target, `mask` of its components, `blend` and `logic` operation or None, `clamp`: colours
     are clamped to 0 to 1 before, `wide`: blending is done in f64, `store`: rounding of ties.
@@ -147,7 +147,7 @@ class ColorMerge:
 
     @classmethod
     def of(cls, state: DrawState, k: int, form: ColorFormat, choices: GraphicsChoices) -> ColorMerge | None:
-        """What a draw does with target `k`; None where it writes nothing."""
+        """Return the merging of a draw into target `k`; None where it writes nothing."""
         masks = state.color_masks
         mask = state.color_mask if masks is None else masks[k] if k < len(masks) else (True,) * 4
         if not any(mask):
@@ -166,7 +166,7 @@ class ColorMerge:
 
     @property
     def reads(self) -> bool:
-        """Whether what is in the target matters."""
+        """Return whether what is in the target matters."""
         return self.blend is not None or self.logic is not None or not all(self.mask)
 
     def merged(

@@ -306,7 +306,7 @@ class Pipeline(Framebuffer):
             self.depth_buffer.load(box)
 
     def _triangles(self) -> Callable[..., Quads] | None:
-        """What rasterizes triangles, where that is compiled."""
+        """Return the function that rasterizes triangles, where that is compiled."""
         if self.engine.name != "llvm":
             return None
         from isakit.graphics.compiled_raster import rasterize
@@ -362,7 +362,7 @@ class Pipeline(Framebuffer):
             return made
 
         def merged(s: StageState, start: int, stop: int) -> int:
-            """What the array code does with a batch."""
+            """Merge a batch with the array code."""
             part = fragments()
             alive = np.flatnonzero(s.visible)
             place = alive + start

@@ -109,7 +109,7 @@ Column = tuple[Any, ...]
 
 @dataclass
 class Corners:
-    """What the planes of a draw are made from.
+    """Corners that the planes of a draw are made from.
 
     Attributes: `planes` (None for points, whose values are constant), `over_w` f64 [n, 3]: 1 / w; `depth` f64 [n, 3]:
     window z; `values` f64 [n, 3, words]; `flat` u32 [n, words]; `front` bool [n]; `points`: (lower left corner [n, 2],
@@ -204,7 +204,7 @@ class Corners:
 
     @property
     def shape(self) -> PrimitiveFacts:
-        """What the text of interpolation depends on."""
+        """Return the facts that the text of interpolation depends on."""
         return PrimitiveFacts(self.planes is None, self.points is not None, self.upper, self.whole is not None,
                      bool(self.front.all()))  # fmt: skip
 
@@ -248,7 +248,7 @@ class Fragments:
         self.samples: Fragments | None = None
 
     def with_samples(self, samples: Fragments) -> Fragments:
-        """What is read at the centroid comes from others: the same lanes, at the samples that they run for."""
+        """Read at other samples what is read at the centroid: the same lanes, at the samples that they run for."""
         self.samples = samples
         return self
 

@@ -83,7 +83,7 @@ class Rasterizer:
         self._words = min(OUTPUT_WORDS, max(used, max(own) + 1))
 
     def __call__(self, v: Vertices) -> list[Drawn]:
-        """What is drawn, in order."""
+        """Return the primitives to draw, in order."""
         v = v.plain()
         with np.errstate(invalid="ignore"):
             floats = v.words[: self._words].view(np.float32).astype(np.float64)
@@ -268,7 +268,7 @@ class Rasterizer:
 
 
 def _first_of(restarts: Array, number: Array) -> Array:
-    """Where patterns begin again, when some of the lines have been clipped away."""
+    """Find where patterns begin again, when some of the lines have been clipped away."""
     strip = np.cumsum(restarts)[number]
     out = np.ones(len(number), bool)
     out[1:] = strip[1:] != strip[:-1]

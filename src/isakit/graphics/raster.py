@@ -86,7 +86,7 @@ class Edges:
 
 
 def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sample: tuple[int, int]) -> Edges:
-    """What decides on the pixels of the triangles marked in `chosen`; see `rasterize`."""
+    """Return the edges of the triangles marked in `chosen`; see `rasterize`."""
     numbers = np.flatnonzero(chosen)
     p = setup.snapped[numbers] + (_HALF - np.array(sample))
     far: Array = np.logical_or.reduce(np.abs(p) >= _NEAR, axis=(1, 2))
@@ -107,7 +107,7 @@ def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sampl
 
 
 def covers(edges: Iterable[tuple[Any, Any, Any]], x: Any, y: Any) -> Any:
-    """Whether pixels are inside of edges, (along x, along y, value) each. Compiled code is traced from it."""
+    """Return whether pixels are inside of edges, (along x, along y, value) each. Compiled code is traced from it."""
     out: Any = None
     for along_x, along_y, value in edges:
         here = along_y * y + value + along_x * x >= 0
@@ -293,7 +293,7 @@ def rasterize_lines(
 
 
 def _in_diamond(point: Array, axis: Array, forward: Array) -> Array:
-    """Where points [n, 2] lie in the diamond of a pixel, behind its centre along their line: 1, else 0."""
+    """Return 1 for points [n, 2] in the diamond of a pixel, behind its centre along their line, else 0."""
     n = np.arange(len(point))
     along, across = (snapped(point[n, k]) % SUBPIXEL - _HALF for k in (axis, 1 - axis))
     behind = np.where(forward, along > 0, along < 0)

@@ -192,7 +192,7 @@ class Scene(SceneFile):
 
 
 def _outputs(code: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the position and the point size are among the output words."""
+    """Find the position and the point size among the output words."""
     if "o_words" not in code:
         return {"point_size": code.get("point_size")}
     words = {(o["sem"], o["comp"]): int(o["o_word"]) for o in code["o_words"]}

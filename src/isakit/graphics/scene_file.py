@@ -1,4 +1,4 @@
-"""What scene files of all instruction sets have in common: JSON with arrays in files beside it, state, programs."""
+"""Common parts of scene files of all instruction sets: JSON with arrays in files beside it, state, programs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class SceneFile:
             raise self.wrong(f"its clear colour is none of {targets.targets[0].format}: {e}") from None
 
     def common(self, draw: Mapping[str, Any]) -> dict[str, Any]:
-        """What all pipelines are told about a draw by the same names: what is drawn, how often, and its state."""
+        """Return the arguments of a draw that all pipelines share: items, their number, and state."""
         state = draw.get("state", {})
         return {
             "count": draw.get("count"),
@@ -130,7 +130,7 @@ MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overfl
 
 
 def lacking(e: Exception) -> str:
-    """What is wrong where reading a scene raised one of `MALFORMED`."""
+    """Describe the mistake where reading a scene raised one of `MALFORMED`."""
     return f"it lacks {e}" if isinstance(e, KeyError) else f"something in it has another form: {e}"
 
 

@@ -1,4 +1,4 @@
-"""What a scene file may contain; `problem` finds what a scene cannot be, `unknown` what nothing here reads."""
+"""Schema of scene files; `problem` finds what a scene cannot be, `unknown` what nothing here reads."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ FACE_WORD = 0xFF
 
 
 class Varyings(Protocol):
-    """Where `interp` takes its values from."""
+    """Source of the values of `interp`."""
 
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
         """Word `word` of v[] for every selected lane, as u32."""
@@ -65,7 +65,7 @@ class ConstantVaryings:
 
 @dataclass
 class Emitted:
-    """What a geometry program has emitted, for `limit` vertices per lane.
+    """Output of a geometry program, for `limit` vertices per lane.
 
     Attributes: `words` [limit, OUTPUT_WORDS, lanes] u32, `starts` [limit + 1, lanes] bool (this vertex begins a strip),
     `count` [lanes]. Vertices beyond the limit are dropped (inferred).
@@ -86,7 +86,7 @@ class Emitted:
 
 @dataclass(frozen=True)
 class Stage:
-    """What the lanes of one run work on.
+    """Work of the lanes of one run.
 
     Attributes:
         lanes: items; the last warp may be partly empty.
@@ -229,7 +229,7 @@ class StageState(State):
 
 @dataclass(frozen=True)
 class StageRun:
-    """What a run of a stage leaves: the lanes' `state`, and how much was executed."""
+    """Result of a stage: the lanes' `state`, and how much was executed."""
 
     state: StageState
     stats: Stats

@@ -1,4 +1,4 @@
-"""Which engine runs a stage: compiled code where it can and where it pays, the reference machine otherwise."""
+"""Choice of the engine that runs a stage: compiled code where it can and where it pays, else the reference machine."""
 
 from __future__ import annotations
 

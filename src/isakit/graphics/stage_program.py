@@ -69,7 +69,7 @@ class StageProgram:
 
     @cached_property
     def reads_sample(self) -> bool:
-        """Whether the program asks for the number of the sample it runs for."""
+        """Return whether the program asks for the number of the sample it runs for."""
         instructions = self.code.decoder.decode(self.code.units, self.code.address)
         return any("$sampleid" in i.operands for i in instructions)
 

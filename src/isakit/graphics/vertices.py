@@ -1,4 +1,4 @@
-"""What the vertex stages hand to the rasterizer. Source: [graphics] 3.2, 3.3."""
+"""Output of the vertex stages for the rasterizer. Source: [graphics] 3.2, 3.3."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Fetched:
         return np.repeat(np.arange(self.instances), len(self.numbers))
 
     def shaded(self, words: Array, one: Primitives) -> Vertices:
-        """What the stage made of them, with the primitives of all instances; `one`: those of an instance."""
+        """Return the stage's results, with the primitives of all instances; `one`: those of an instance."""
         shift = (np.arange(self.instances) * len(self.numbers))[:, None]
         return Vertices(
             words,

@@ -1,4 +1,4 @@
-"""What ends programs of stages that would run for ever, and scenes that would take too long."""
+"""Watchdog that ends programs of stages that would run for ever, and scenes that would take too long."""
 
 from __future__ import annotations
 

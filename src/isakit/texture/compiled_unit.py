@@ -50,7 +50,7 @@ _AT = Ref("%at", I64)
 
 @dataclass(frozen=True)
 class TextureKey:
-    """What is built into a function.
+    """Properties that are built into a function.
 
     Attributes: the instruction (`op`, number of `sources`, `offsets`, `cube`, `quads`, `wanted`), the texture
     (`target`, `format`, `one_border_colour`, `normalized`, whether it has `one_size`, samples use `one_level`, all
@@ -92,7 +92,7 @@ class TextureKey:
 
     @property
     def any_environment(self) -> bool:
-        """Whether flushing denormals changes nothing but what becomes of coordinates (and levels) that are denormals.
+        """Return whether flushing denormals changes nothing but coordinates (and levels) that are denormals.
 
         Texels are moved as they are, or made from bytes, so that nothing between is that small.
         """
@@ -126,7 +126,7 @@ def question(
 
 
 def _packed(texture: Texture, sampler: Sampler) -> bool:
-    """Whether texels are four bytes that are fractions."""
+    """Return whether texels are four bytes that are fractions."""
     form = texture.format
     return form.layout.name == "A8B8G8R8" and set(form.types) == {UNORM} and not (form.srgb and sampler.srgb)
 

@@ -13,7 +13,7 @@ _HEADERS = {"tic": "texture image control", "tsc": "texture sampler control"}
 
 
 def explain_header(kind: str, words: str | Sequence[int]) -> Explanation:
-    """What every bit of a texture or sampler header means.
+    """Explain every bit of a texture or sampler header.
 
     Args:
         kind: `tic` or `tsc`.

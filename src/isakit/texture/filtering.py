@@ -49,7 +49,7 @@ def weighted(values: list[Any], weights: list[Any], bits: int) -> Any:
 
 
 def _exact(values: list[Array], terms: list[Array]) -> bool:
-    """Whether no f64 sum of the terms can have been rounded: all are multiples of one step, and none needs 53 bits.
+    """Return whether all f64 sums of the terms are exact: all are multiples of one step, and none needs 53 bits.
 
     f32 values are multiples of the last place of the smallest one; integer weights do not change that.
     """
@@ -64,7 +64,7 @@ def _exact(values: list[Array], terms: list[Array]) -> bool:
 
 
 def _tame(v: Array) -> bool:
-    """Whether all are finite."""
+    """Return whether all are finite."""
     return bool(np.isfinite(v).all())
 
 

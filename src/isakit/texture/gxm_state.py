@@ -23,7 +23,7 @@ _POWERS = (0, 2)
 
 @dataclass(frozen=True)
 class GxmTextureState:
-    """What the words say about the texels.
+    """Properties of the texels that the words describe.
 
     Attributes: `kind`, a key of `TEXTURE_TYPES`; `format`, as GXM numbers it; `width` and `height` in texels; `levels`;
     `address` of the texels.

@@ -37,7 +37,7 @@ class HeaderField:
     unmodelled: frozenset[int] = frozenset()
 
     def asks(self, value: int) -> bool:
-        """Whether a value asks for something that is not modelled."""
+        """Return whether a value asks for something that is not modelled."""
         return value in self.unmodelled or self.neutral not in (None, value)
 
 

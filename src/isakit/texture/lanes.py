@@ -1,4 +1,4 @@
-"""What the texture unit does that one lane alone does not say.
+"""Operations of the texture unit on more than one lane.
 
 The unit's text computes with arrays of lanes; `engine.llvm.array_tracer` calls it with arrays that write down what is
 done to one lane, to make code. A test of whole arrays, which only saves work, goes through these functions.
@@ -18,12 +18,12 @@ NEAR = 2.0**30
 
 
 def known(lanes: Any) -> TypeGuard[Array]:
-    """Whether lanes are numbers, of which a part can be worked on by itself."""
+    """Return whether lanes are numbers, of which a part can be worked on by itself."""
     return isinstance(lanes, np.ndarray)
 
 
 def everywhere(lanes: Any) -> bool:
-    """Whether something is known to hold in all lanes."""
+    """Return whether something is known to hold in all lanes."""
     return known(lanes) and bool(lanes.all())
 
 
@@ -66,7 +66,7 @@ def as_type(number: Any, dtype: Any) -> Any:
 
 
 def of_quads(lanes: Any, k: int) -> Any:
-    """What lane `k` of each quad has: one number per quad; `to_lanes` gives it to all four."""
+    """Return the values of lane `k` of each quad: one number per quad; `to_lanes` gives it to all four."""
     if known(lanes):
         return lanes.reshape(-1, 4)[:, k]
     return lanes.code.of_quad(lanes, k)
@@ -78,6 +78,6 @@ def to_lanes(quads: Any) -> Any:
 
 
 def powers_of_two(n: Any) -> bool:
-    """Whether all sizes are; a mask is much faster than a remainder."""
+    """Return whether all sizes are; a mask is much faster than a remainder."""
     traced: bool | None = getattr(n, "powers_of_two", None)
     return not np.any(n & (n - 1)) if traced is None else traced

@@ -130,7 +130,7 @@ def two_bit_weights(bits: Array, mode: Array) -> Array:
 
 
 def of_texels(values: Array, wide: int) -> Array:
-    """What blocks [rows, columns, ...] have, for every texel."""
+    """Repeat the values of blocks [rows, columns, ...] for every texel."""
     return np.repeat(np.repeat(values, 4, axis=0), wide, axis=1)
 
 

@@ -30,7 +30,7 @@ _COMPARED = RED
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """What is sampled, one array element per lane.
+    """Request for a sample, one array element per lane.
 
     Attributes: `coords` (f32 values as f64, one array per axis of an image, 0 to 1 where the texture is normalised),
     `layer` (depth slice, array layer or face, None without), `reference` (f32 values as f64, None without comparison),
@@ -125,7 +125,7 @@ class Image:
         return self.assembled(parts, len(at), wanted)
 
     def texels_of_nothing(self, n: int, wanted: int) -> list[Array]:
-        """What a fetch outside gives: zero components, and ones where the format has ones."""
+        """Return the result of a fetch outside: zero components, and ones where the format has ones."""
         return self.assembled({s: np.zeros(n, np.uint32) for s in self.needed(wanted)}, n, wanted)
 
     # --- one level ----------------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class Image:
 
 
 def both(a: Array | None, b: Array | None) -> Array | None:
-    """Where both hold; None holds everywhere."""
+    """Join two conditions; None holds everywhere."""
     return b if a is None else a if b is None else a & b
 
 

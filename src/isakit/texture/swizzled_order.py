@@ -9,7 +9,7 @@ from isakit.errors import LaunchError
 
 
 def swizzle_index(width: int, height: int) -> Array:
-    """Where each texel (or block) of a swizzled image lies: int64 [height, width].
+    """Return the position of each texel (or block) of a swizzled image: int64 [height, width].
 
     Bits of y and x alternate, y lowest, as far as the shorter side goes; what is left of the longer side lies above.
     Sides are powers of two.

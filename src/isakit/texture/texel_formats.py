@@ -109,7 +109,7 @@ def layout(code: int) -> ComponentLayout:
 
 @dataclass(frozen=True)
 class Format:
-    """What a texture says about its texels: layout, type of R G B A, what x y z w are taken from, sRGB decoding."""
+    """Format of texels: layout, type of R G B A, sources of x y z w, sRGB decoding."""
 
     layout: ComponentLayout
     types: tuple[int, ...]
@@ -118,7 +118,7 @@ class Format:
 
     @property
     def integer(self) -> bool:
-        """Whether results are raw integers that cannot be filtered."""
+        """Return whether results are raw integers that cannot be filtered."""
         return self.types[0] in INTEGERS
 
 

@@ -224,7 +224,7 @@ class Texture:
     # --- what the texture unit asks -----------------------------------------------------------------------------------
     @property
     def over_memory(self) -> bool:
-        """Whether it lies in memory that may change between launches."""
+        """Return whether it lies in memory that may change between launches."""
         return self._source is not None
 
     def refresh(self) -> None:
@@ -251,7 +251,7 @@ class Texture:
 
     @property
     def layered(self) -> bool:
-        """Whether an integer layer follows the coordinates."""
+        """Return whether an integer layer follows the coordinates."""
         return self.target in ARRAYS
 
     @property
@@ -266,7 +266,7 @@ class Texture:
 
     @property
     def one_level(self) -> bool:
-        """Whether sampling can use no other level than the first of the view."""
+        """Return whether sampling can use no other level than the first of the view."""
         return self.view[0] >= self.last_level
 
     @property
@@ -284,7 +284,7 @@ class Texture:
 
     @property
     def one_border_colour(self) -> bool:
-        """Whether R of the border stands for all components: of depth formats, and where the header says so."""
+        """Return whether R of the border stands for all components: of depth formats, and where the header says so."""
         return "Z" in self.format.layout.name or bool(self.fields.get("depth_texture"))
 
     @property

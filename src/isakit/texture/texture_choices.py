@@ -1,4 +1,4 @@
-"""What is not known about the texture unit, as switches with documented defaults."""
+"""Open questions about the texture unit, as switches with documented defaults."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class TypedValue:
 
 @dataclass
 class Returning:
-    """Where a function that is called leaves to: the label behind it, and the places of its results."""
+    """Exit of a function that is called: the label behind it, and the places of its results."""
 
     end: str
     slots: list[tuple[str, Scalar]] | None = None

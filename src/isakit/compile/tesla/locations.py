@@ -1,4 +1,4 @@
-"""Where the variables of the source lie in the finished code: in a register, in memory, or nowhere.
+"""Locations of the source's variables in the finished code: in a register, in memory, or nowhere.
 
 A mark gives a variable the value of virtual registers. From there on each of its words is known to be in a set of
 places: the registers that hold it, those it is copied to, a parameter in memory, a constant. A write to a register ends
@@ -29,7 +29,7 @@ Known = dict[str, tuple[frozenset[Place], ...]]
 
 @dataclass
 class Knowledge:
-    """What is known at a point: the virtual registers whose value their register still holds, and the variables."""
+    """State at a point: the virtual registers whose value their register still holds, and the variables."""
 
     held: dict[int, frozenset[Unit]] = field(default_factory=dict[int, frozenset[Unit]])
     variables: Known = field(default_factory=dict[str, tuple[frozenset[Place], ...]])

@@ -1,4 +1,4 @@
-"""What a shader costs, as far as it can be known: instructions on its ways, reads of textures, registers, and reasons.
+"""Cost of a shader, as far as it can be known: instructions on its ways, texture reads, registers, and reasons.
 
 How many cycles an instruction takes is in no public source, so that issues are counted: an instruction that repeats
 counts as often as it executes.

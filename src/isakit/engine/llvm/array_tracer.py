@@ -461,7 +461,7 @@ class Tracer:
         return self.value(text, dtype)
 
     def loaded(self, places: Ref, dtype: Any, lanes: TracedArray) -> TracedArray:
-        """What is at addresses <n x ptr>, for some lanes; always read again."""
+        """Load from addresses <n x ptr>, for some lanes; always read again."""
         vector, f = self.type(dtype), self._gather(dtype)
         listed = f"<{LANES} x ptr> {places}, i32 1, {self.type(bool)} {lanes.text}, {vector} zeroinitializer"
         return TracedArray(self, self.body(f"call {vector} {f}({listed})"), dtype)
@@ -471,7 +471,7 @@ class Tracer:
         self.body.scatter(value.ref, places, lanes.ref, 1)
 
     def of_quad(self, a: TracedArray, lane: int) -> TracedArray:
-        """What a lane of its quad has, for every lane."""
+        """Give every lane the value that a lane of its quad has."""
         vector = self.type(a.dtype)
         index = ", ".join(f"i32 {(j & ~3) | lane}" for j in range(LANES))
         return self.value(f"shufflevector {vector} {a.text}, {vector} poison, <{LANES} x i32> <{index}>", a.dtype)

@@ -207,7 +207,7 @@ class Builder:
         return self.compare("sge", x, y)
 
     def is_nan(self, x: Ref) -> Ref:
-        """Whether a number of floating point is none."""
+        """Return whether a number of floating point is none."""
         return self._value(f"fcmp uno {x.type.text} {x.text}, {x.text}", _flags_of(x.type))
 
     def select(self, condition: Ref, x: Ref, y: Operand) -> Ref:
@@ -256,7 +256,7 @@ class Builder:
 
     # --- memory -----------------------------------------------------------------------------------------------------
     def load(self, type: IrType, p: Ref, align: int = 0, *, volatile: bool = False, invariant: bool = False) -> Ref:
-        """What is at an address; `invariant`: it never changes while the function runs."""
+        """Load from an address; `invariant`: it never changes while the function runs."""
         text = f"load {'volatile ' if volatile else ''}{type.text}, ptr {_pointer(p).text}"
         if align:
             text += f", align {align}"
@@ -307,7 +307,7 @@ class Builder:
 
     # --- vectors and structures -------------------------------------------------------------------------------------
     def extract(self, v: Ref, lane: Operand) -> Ref:
-        """What a vector has in a lane."""
+        """Extract a lane of a vector."""
         return self._value(f"extractelement {_vector(v).text} {v.text}, {_lane(lane)}", v.type.element)
 
     def insert(self, v: Ref, x: Ref, lane: Operand) -> Ref:
@@ -366,7 +366,7 @@ class Builder:
         return self.call(self._intrinsic("cttz", x.type, x.type, x.type, I1), x, int(never_zero))
 
     def gather(self, type: IrType, places: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:
-        """What is at an address of each lane, where the mask says so."""
+        """Load from an address of each lane, where the mask says so."""
         f = self._intrinsic("masked.gather", type, type, places.type, I32, mask.type, type, more=places.type)
         return self.call(f, places, align, mask, otherwise)
 
@@ -439,7 +439,7 @@ class Builder:
 
     @contextmanager
     def if_(self, condition: Ref, inside: str = "then", behind: str = "on", weights: str = "") -> Generator[None]:
-        """What is written inside happens where the condition holds."""
+        """Execute what is written inside where the condition holds."""
         then, on = self.fresh(inside), self.fresh(behind)
         self.branch(condition, then, on, weights)
         self.label(then)
@@ -449,7 +449,7 @@ class Builder:
 
     @contextmanager
     def unless(self, condition: Ref, inside: str = "then", behind: str = "on", weights: str = "") -> Generator[None]:
-        """What is written inside happens where the condition does not hold."""
+        """Execute what is written inside where the condition does not hold."""
         then, on = self.fresh(inside), self.fresh(behind)
         self.branch(condition, on, then, weights)
         self.label(then)

@@ -67,7 +67,7 @@ def _compared(low: ValueLowering, test: str, x: Ref, y: Ref) -> Ref:
 
 
 def _at_least(low: ValueLowering, x: Ref, power: int) -> Ref:
-    """Whether a float is not below a power of two."""
+    """Return whether a float is not below a power of two."""
     bias, fraction = (127, 23) if x.width == 32 else (1023, 52)
     return _compared(low, "oge", x, low.constant((bias + power) << fraction, x.width))
 

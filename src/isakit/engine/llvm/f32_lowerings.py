@@ -330,7 +330,7 @@ _PREDICATES = (
 
 
 def packed_comparison(low: ValueLowering, args: Sequence[Ref]) -> Ref | None:
-    """Whether the relation of two floats is among the bits of a constant: one packed comparison per register.
+    """Test the relation of two floats for the bits of a constant: one packed comparison per register.
 
     Denormals count as zeros. None where the bits are no constant, or both numbers are those of all lanes.
     """

@@ -130,7 +130,7 @@ def _careful(low: ValueLowering, name: str, rounding: str) -> str:
 
 
 def _odd(low: ValueLowering, args: Sequence[Ref], results: Sequence[str]) -> Ref:
-    """Whether there is an odd lane, as an `i1`."""
+    """Return whether there is an odd lane, as an `i1`."""
     vector, classes = f"<{PIECE} x double>", f"<{PIECE} x i1>"
     f = low.module.declare("llvm.x86.avx512.fpclass.pd.512", f"{classes} @({vector}, i32)")
     body = low.body
@@ -198,7 +198,7 @@ def _portable(name: str) -> Native:
 
 
 def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
-    """Whether the relation of two numbers is among constant bits; the instruction takes denormals for zeros."""
+    """Test the relation of two numbers for constant bits; the instruction takes denormals for zeros."""
     usual = packed_comparison(low, args)
     if usual is None:
         return None

@@ -1,4 +1,4 @@
-"""What compiled code was made from: a key for the cache on disk."""
+"""Fingerprint of compiled code: a key for the cache on disk."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def ieee_natives(host: Host) -> dict[str, Native]:
 
 
 def _has(host: Host, feature: str) -> bool:
-    """Whether the target has the instructions of an x86 feature; other processors LLVM makes code for have them all."""
+    """Return whether the target has the instructions of an x86 feature; other processors have them all."""
     return platform.machine().lower() not in ("x86_64", "amd64") or f"+{feature}" in host.features.split(",")
 
 

@@ -39,7 +39,7 @@ class IrType:
         return Ref(self.literal(number), self)
 
     def literal(self, number: int) -> str:
-        """How a constant is written."""
+        """Write a constant."""
         if self.lanes:
             return "zeroinitializer" if not number else f"splat ({self.element.text} {self.element.literal(number)})"
         if self.width == 1:
@@ -123,7 +123,7 @@ class Ref:
 
     @property
     def uniform(self) -> bool:
-        """Whether it is one number for all lanes."""
+        """Return whether it is one number for all lanes."""
         return not self.type.lanes
 
     def __str__(self) -> str:
@@ -153,7 +153,7 @@ class IrFunction(NamedTuple):
 
     @property
     def declaration(self) -> str:
-        """How another module says that it exists."""
+        """Write the declaration for another module."""
         listed = ", ".join(p.text for p in self.parameters)
         return f"declare {self.convention}{self.result} {self.name}({listed})"
 

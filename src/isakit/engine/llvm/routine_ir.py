@@ -88,7 +88,7 @@ Special = Callable[["Lowering", Sequence[Any]], "Ref | None"]
 
 @dataclass
 class InlineSite:
-    """What the code around a routine provides.
+    """Site that a routine is emitted at: the code around it.
 
     `raising()` ends the block where the routine raises an exception. `variable(type)` gives an alloca. `symbol(code)`
     declares the function of a shared routine and returns its name. `specials`: by routine, see `Special`.
@@ -248,7 +248,7 @@ class Lowering:
         return True
 
     def _ended(self) -> bool:
-        """Whether the block has been ended."""
+        """Return whether the block has been ended."""
         return self.body.lines[-1].lstrip().startswith(("br ", "ret ", "switch ", "unreachable"))
 
     def _argument(self, a: Any) -> Any:
@@ -370,12 +370,12 @@ def expression(low: ValueLowering, routine: Routine[Any, Any], given: Mapping[st
 
 # --- functions of their own -------------------------------------------------------------------------------------------
 def _result_of(code: RoutineCode) -> IrType:
-    """What a routine returns."""
+    """Return the type of a routine's result."""
     return integer(code.routine.width) if code.routine.width else VOID
 
 
 def result_type(code: RoutineCode) -> IrType:
-    """What the function of a routine returns: its result, and whether it has raised if it may raise."""
+    """Return the type of a routine's function: its result, and whether it has raised if it may raise."""
     result = _result_of(code)
     if code.raises:
         return I1 if result is VOID else structure(result, I1)

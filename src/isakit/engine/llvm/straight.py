@@ -161,7 +161,7 @@ class StraightLineCode:
 
     # --- registers ----------------------------------------------------------------------------------------------
     def _current(self, key: tuple[str, int]) -> Ref:
-        """What a register holds now."""
+        """Return the value that a register holds now."""
         if key not in self._now:
             self._now[key] = self._load(key)
         return self._now[key]

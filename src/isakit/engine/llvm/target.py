@@ -43,7 +43,7 @@ def llvm_version() -> int:
 
 @dataclass(frozen=True)
 class Host:
-    """What code is made for. `embedded` tells whether AVX-512 instructions with embedded rounding may be used."""
+    """Target of code. `embedded` tells whether AVX-512 instructions with embedded rounding may be used."""
 
     cpu: str
     features: str
@@ -52,7 +52,7 @@ class Host:
 
     @property
     def convention(self) -> str:
-        """How functions on vectors call each other, the way before the type in IR."""
+        """Return the calling convention of functions on vectors, as it is written before the type in IR."""
         return f"{KEEPS_HALF} " if self.embedded else ""
 
     @property

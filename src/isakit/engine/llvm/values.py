@@ -123,7 +123,7 @@ class ValueLowering:
         return self.body(f"bitcast {self.type(r)} {r.text} to {to}")
 
     def any(self, flags: Ref) -> Ref:
-        """Whether a flag is set in some lane, as an `i1`."""
+        """Return whether a flag is set in some lane, as an `i1`."""
         b = self.body
         return b.ne(b.bitcast(self.splat(flags), integer(self.module.lanes)), 0)
 

@@ -1,4 +1,4 @@
-"""What kernels print: records that they leave in a buffer, as text.
+"""Output of kernels: records that they leave in a buffer, as text.
 
 The buffer is a variable of the module; `compile/c/headers/cuda/printing.h` says what is in it.
 """
@@ -23,7 +23,7 @@ TextAt = Callable[[int], bytes]
 
 
 class Printed(NamedTuple):
-    """What a kernel has printed.
+    """Output of a kernel.
 
     Attributes:
         text: for standard output.

@@ -86,7 +86,7 @@ _kept: WeakKeyDictionary[Texture, tuple[Array, list[Array]]] = WeakKeyDictionary
 
 
 def _pointers(texture: Texture) -> Array:
-    """Where the planes and tables of a texture are."""
+    """Return the addresses of the planes and tables of a texture."""
     if texture not in _kept:
         tables = [np.ascontiguousarray(t, np.int64) for t in texture.tables]
         _kept[texture] = np.array([a.ctypes.data for a in (*texture.planes, *tables)], np.int64), tables

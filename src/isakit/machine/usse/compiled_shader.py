@@ -59,7 +59,7 @@ _traces: dict[tuple[Form, int, Rules], Trace] = {}
 
 @dataclass(frozen=True)
 class ShaderFacts:
-    """What is built into compiled code besides the instructions.
+    """Facts that are built into compiled code besides the instructions.
 
     `rows`: registers of every file; `shared`: all lanes have one sa; `quads`: a neighbour in a quad is always there.
     """
@@ -186,7 +186,7 @@ class CompiledRuns:
 
     @cached_property
     def quads(self) -> bool:
-        """Whether an instruction looks at its neighbours in a quad."""
+        """Return whether an instruction looks at its neighbours in a quad."""
         return any(step is not None and _looks_around(step) for step in self.code.steps)
 
     @cached_property
@@ -226,7 +226,7 @@ def _trace(step: ShaderStep, word: int) -> Trace:
 
 
 def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> StraightLineInstruction | None:
-    """What an instruction writes, in all repetitions; None where it does something else, too."""
+    """Return the writes of an instruction in all repetitions; None where it does something else, too."""
     if step.status is Status.UNKNOWN or step.pred == "Pn":
         return None
     rounds: list[tuple[Write, ...]] = []
@@ -262,7 +262,7 @@ def _writes(step: ShaderStep, i: int, increments: Increments, facts: ShaderFacts
 
 
 def _lane_by_lane(n: Value, facts: ShaderFacts) -> bool:
-    """Whether a node only needs its own lane, or its quad where there are whole quads."""
+    """Return whether a node only needs its own lane, or its quad where there are whole quads."""
     if n.op == "read":
         return n.args[0].op == "const"
     if n.op == "machine":

@@ -54,7 +54,7 @@ def level_blocks(rows: int, depth: int, volume: bool) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class ImagePlan:
-    """Where the bytes of a texture are in the card's memory.
+    """Layout of a texture's bytes in the card's memory.
 
     Attributes: `address` and `span`, all bytes from the first to the last; `levels`: for each its offset, bytes of a
     row, rows, slices and the size of its blocks, none for a texture whose bytes are the span itself; `layers`, which

@@ -1,4 +1,4 @@
-"""Where compiled code keeps things in memory: the state of a warp, the context of a worker.
+"""Layout of the memory of compiled code: the state of a warp, the context of a worker.
 
 The same layout serves every tier, so that a warp can go on in another one wherever it stands. It follows from the
 records of `rules.state`.

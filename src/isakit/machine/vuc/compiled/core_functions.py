@@ -23,7 +23,7 @@ CLOCK = ("cycle", "pc", "npc")
 
 
 def _nothing(low: Lowering, given: Sequence[Any]) -> None:
-    """What never happens here."""
+    """Refuse a call that never happens here."""
 
 
 def _never(low: Lowering, given: Sequence[Any]) -> Ref:

@@ -41,7 +41,7 @@ class CodeOptions:
 
 @dataclass(frozen=True)
 class CoreConfig:
-    """What compiled code must know of a core: variant, options, read-only registers, whether $pred is ever read."""
+    """Properties of a core that compiled code depends on: variant, options, read-only registers, use of $pred."""
 
     variant: str
     features: frozenset[str]
@@ -51,12 +51,12 @@ class CoreConfig:
 
 
 def readable(n: int, features: frozenset[str]) -> bool:
-    """Whether compiled code reads a special register itself: no side effects, and it has a name."""
+    """Return whether compiled code reads a special register itself: no side effects, and it has a name."""
     return n not in (H2V, MBFLAGS, CSTOP) and not special_names(features)[n].startswith("$sr")
 
 
 def landable(n: int, features: frozenset[str], read_only: frozenset[int]) -> bool:
-    """Whether compiled code lets a write of a special register land: nothing outside of the core depends on it."""
+    """Return whether compiled code may write a special register itself: nothing outside of the core depends on it."""
     return n not in read_only and n not in OUTSIDE and readable(n, features)
 
 
@@ -70,7 +70,7 @@ def effects_of(trace: Trace) -> list[Effect]:
 
 
 def compilable(trace: Trace, traits: CoreConfig) -> bool:
-    """Whether compiled code can do an instruction; else the reference core does it."""
+    """Return whether compiled code can do an instruction; else the reference core does it."""
     effects = effects_of(trace)
     stack = sum(map(_uses_stack, effects))
     late = stack + any(e.name == "acc" for e in effects) + any(e.name == "D" for e in effects)
@@ -250,7 +250,7 @@ class WordWriter:
 
 
 def _may_leave(e: Effect) -> bool:
-    """Whether the rule of an effect may raise."""
+    """Return whether the rule of an effect may raise."""
     return _uses_stack(e) or (e.kind == "write" and e.name == "acc")
 
 

@@ -1,4 +1,4 @@
-"""Where accesses of compiled code are: addresses checked against their space, and the lanes whose access counts.
+"""Offsets of accesses: addresses checked against their space, and the lanes whose access counts.
 
 A lane whose address is misaligned or outside its space stops the warp before the instruction; the reference machine
 then raises the fault.
@@ -24,7 +24,7 @@ ROWS = ("a", "p", "o")
 
 @dataclass(frozen=True)
 class Placed:
-    """Where accesses are: offsets from the pointer of the space, and the lanes (bools) whose access counts.
+    """Offsets of accesses from the pointer of the space, and the lanes (bools) whose access counts.
 
     `nothing`: an i1 for all lanes that says that none counts. `row`: a uniform offset is that of a row with a word for
     every lane. `step`: bytes from one word of a lane to the next.
@@ -63,7 +63,7 @@ class OffsetAnalysis:
 
     @property
     def _by_rule(self) -> bool:
-        """Whether the functions that all kernels share, which fault, are not what the choices want."""
+        """Return whether the functions that all kernels share, which fault, are not what the choices want."""
         return self.code.choices.out_of_range != "fault" or self.code.choices.misaligned != "fault"
 
     def _aligned(self, address: Ref, size: int, low: ValueLowering) -> Ref:
@@ -71,7 +71,7 @@ class OffsetAnalysis:
         return expression(low, accesses.aligned, given, choices=self.code.choices)
 
     def _any(self, flags: Ref, lanes: Ref, low: ValueLowering) -> Ref:
-        """Whether a flag is set in some of the lanes, as i1."""
+        """Return whether a flag is set in some of the lanes, as i1."""
         b, wrong = self.code.body, low.splat(flags)
         hit = wrong if lanes == TRUE else b.and_(wrong, lanes)
         return b.ne(b.bitcast(hit, I32), 0)
@@ -109,7 +109,7 @@ class OffsetAnalysis:
         return Placed(address, lanes, nothing)
 
     def _local_place(self, address: Ref, limit: Ref, low: ValueLowering) -> Ref:
-        """Where an address of l[] is, see `state_layout`; for an address of all lanes where it is for lane 0."""
+        """Return the offset of an address of l[], see `state_layout`; for one of all lanes that of lane 0."""
         b = self.code.body
         first = b.mul(b.mul(self.code.number_of_warp(), 32), limit)
         word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
@@ -216,7 +216,7 @@ class OffsetAnalysis:
         return b.offset(self._base(space), b.zext(offset, I64))
 
     def _inside(self, first: Ref, buffer: tuple[Ref, Ref], size: int, count: int) -> Ref:
-        """Whether `count` elements of `size` bytes from an address on are in a buffer (start, length), aligned; i1."""
+        """Return whether `count` elements of `size` bytes from an address on are aligned and in a buffer."""
         b, (start, length) = self.code.body, buffer
         offset = b.zext(b.sub(first, start), I64)
         inside = b.ule(b.add(offset, count * size), b.zext(length, I64))

@@ -59,7 +59,7 @@ def symbol(name: str, target: Host, choices: Choices) -> str:
 
 
 def names(target: Host, choices: Choices) -> list[str]:
-    """What kernels find by name."""
+    """Return the names that kernels find."""
     return [symbol(r.name, target, choices) for r in SHARED]
 
 
@@ -102,7 +102,7 @@ def _number_of(low: Lowering, args: Sequence[Any]) -> Ref:
 
 
 def _size_at(low: Lowering, args: Sequence[Any]) -> Ref:
-    """What the records say."""
+    """Read a size from the records."""
     given = {"block": InMemory(pointer("%block")), "pc": args[1]}
     _, size = emit(low.body, low.around, interpreter.size_at, given)
     assert size is not None
@@ -110,7 +110,7 @@ def _size_at(low: Lowering, args: Sequence[Any]) -> Ref:
 
 
 def _stopped(b: Builder) -> None:
-    """Where a rule of the stack raises, the warp stops."""
+    """Stop the warp where a rule of the stack raises."""
     stopped = I32(int(WarpStatus.STOPPED))
     b.store(stopped, InMemory(pointer("%w")).pointer(b, layout_of(WarpState)["status"]))
     b.ret(stopped)

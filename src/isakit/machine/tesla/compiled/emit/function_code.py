@@ -43,7 +43,7 @@ def shape_of(place: Place) -> tuple[IrType, int]:
 
 @dataclass(frozen=True)
 class LaunchFacts:
-    """What of a launch is built into the code; everything else is looked up in the context.
+    """Facts of a launch that are built into the code; everything else is looked up in the context.
 
     `consecutive`: the threads of a warp follow each other in a row of the block, see `lane_steps`; `order`: what the
     program can tell of the order of its warps.
@@ -76,7 +76,7 @@ class LaunchFacts:
 
 
 class FunctionCode:
-    """What the code of a warp and of a single instruction share.
+    """Common part of the code of a warp and of a single instruction.
 
     `uniform`: registers that are one number at this place; `decided`: the guard, if it is the same for all lanes;
     `certain`: $a registers whose accesses in this block were checked when it began; `quads`: whether quads may be
@@ -135,7 +135,7 @@ class FunctionCode:
 
     # --- memory spaces --------------------------------------------------------------------------------------
     def bound(self, space: str) -> bool:
-        """Whether the launch has the space at all."""
+        """Return whether the launch has the space at all."""
         if space == "l":
             return self.facts.has_local
         if space[0] == "c":
@@ -166,7 +166,7 @@ class FunctionCode:
         return dict(self.facts.windows)[int(space[1:])]
 
     def site(self) -> Ref:
-        """Where a global access remembers the address range it last hit."""
+        """Return the cell in which a global access remembers the address range it last hit."""
         self.sites += 1
         return self.body.offset(self.slot("sites", PTR), 8 * (self.sites - 1))
 
@@ -297,7 +297,7 @@ class FunctionCode:
 
     @abstractmethod
     def in_loop(self, step: Step) -> bool:
-        """Whether an instruction is executed so often that more code for less time pays."""
+        """Return whether an instruction is executed so often that more code for less time pays."""
 
     @abstractmethod
     def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None) -> Ref | None:

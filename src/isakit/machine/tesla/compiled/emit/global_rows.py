@@ -47,7 +47,7 @@ class GlobalRows(OwnAccess):
         return self._loaded(space, self._placed_alike(step, space, address, size, low), size, low)
 
     def _placed_alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> Placed:
-        """Where an access of all lanes to g[] at one address is; where nothing is there the warp stops."""
+        """Place an access of all lanes to g[] at one address; where nothing is there the warp stops."""
         c, b = self.code, self.code.body
         address = self._even(step, address, size, TRUE, low)
         at, lanes = self._windowed(step, space, address, low, TRUE)

@@ -64,7 +64,7 @@ class InstructionCode(FunctionCode):
 
     # --- instructions ---------------------------------------------------------------------------------------
     def _plan(self, step: Step) -> Plan:
-        """What is computed for an instruction; both versions of a block need the same."""
+        """Plan the values of an instruction; both versions of a block need the same."""
         kept = self._plans.get(step.pc)
         if kept is not None and kept[0] is step:
             return kept[1]
@@ -112,7 +112,7 @@ class InstructionCode(FunctionCode):
         return False
 
     def _numbers(self, step: Step) -> Callable[[Value], int | None]:
-        """What is known of an instruction's fields and of the launch."""
+        """Return the known values of an instruction's fields and of the launch."""
 
         def number(v: Value) -> int | None:
             if v.op == "param":

@@ -103,13 +103,13 @@ class Handlers:
                     self._compile(batch, choices)
 
     def fetch(self, wanted: Sequence[str]) -> bool:
-        """Whether handlers of all keys are there, in this process after that."""
+        """Return whether handlers of all keys are there, in this process after that."""
         with using_llvm:
             return self.has(wanted) and not self._fetch({k: None for k in wanted if k not in self.known})
 
     # --- the disk -------------------------------------------------------------------------------------------
     def has(self, wanted: Iterable[str]) -> bool:
-        """Whether handlers of all keys are there, here or on disk."""
+        """Return whether handlers of all keys are there, here or on disk."""
         with using_llvm:
             self._index()
             return all(k in self.known or k in self._on_disk for k in wanted)
@@ -181,7 +181,7 @@ def handlers_of(target: Host) -> Handlers:
 
 
 class Library:
-    """What kernels of a target need beside their handlers, for some choices: the loop, the scheduler, control."""
+    """Functions of a target that kernels need beside their handlers: the loop, the scheduler, control."""
 
     def __init__(self, target: Host, choices: Choices) -> None:
         self.handlers = handlers_of(target)
@@ -216,7 +216,7 @@ _ACCESS = ("load", "store", "atomic")
 
 
 def _controls(step: Step) -> bool:
-    """Whether the code of an instruction calls functions of control."""
+    """Return whether the code of an instruction calls functions of control."""
     return bool(step.control or step.op.join or step.op.exit or step.asks("lock"))
 
 

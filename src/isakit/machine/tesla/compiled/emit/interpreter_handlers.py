@@ -71,7 +71,7 @@ def expression(v: Value) -> Expression:
 
 
 def number_of(e: Expression, word: int) -> int:
-    """What an expression is in an instruction word."""
+    """Return the value of an expression in an instruction word."""
     if e[0] == "const":
         return int(e[1])
     if e[0] == "param":
@@ -82,7 +82,7 @@ def number_of(e: Expression, word: int) -> int:
 
 @dataclass(frozen=True)
 class RecordSlots:
-    """What the values of a record are: (kind, expression), the kind "param", or "read" or "write" and a register file.
+    """Values of a record: (kind, expression), the kind "param", or "read" or "write" and a register file.
 
     `sites` counts the places where the instruction remembers an address range.
     """
@@ -123,7 +123,7 @@ class HandlerCode(InstructionCode):
 
     @property
     def slots(self) -> RecordSlots:
-        """What the record must hold, known when the functions are made."""
+        """Return the slots of the record, known when the functions are made."""
         return RecordSlots(tuple(self._listed), self.sites)
 
     def functions(self, name: str) -> None:

@@ -15,7 +15,7 @@ WORDS = multiples(4)
 
 
 def all_equal(b: Builder, x: Ref, y: Ref) -> Ref:
-    """Whether two numbers are the same in every lane, as i1.
+    """Return whether two numbers are the same in every lane, as i1.
 
     The halves' differences are put together first: comparisons that give flags take three times as long as that.
     """

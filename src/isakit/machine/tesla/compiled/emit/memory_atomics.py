@@ -31,7 +31,7 @@ NEUTRAL: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Update:
-    """What is to be done: the operation, its operands, the lanes (i32), whether old values are used."""
+    """Atomic update: the operation, its operands, the lanes (i32), whether old values are used."""
 
     operation: Operation
     operands: Sequence[Ref]

@@ -40,7 +40,7 @@ def in_buffers(target: Host) -> str:
 
 
 def names(target: Host) -> list[str]:
-    """What kernels find by name."""
+    """Return the names that kernels find."""
     everywhere = [name for name in SIGNATURES if target.embedded or name != "load_near"]
     return [symbol(name, target) for name in (*everywhere, *(["careful_mad"] if target.embedded else []))] + [
         in_buffers(target)
@@ -111,7 +111,7 @@ class _Support:
 
 
 def _check_global(b: Builder, support: _Support) -> None:
-    """Whether some lane's access of `size` bytes is misaligned or in none of the buffers.
+    """Return whether some lane's access of `size` bytes is misaligned or in none of the buffers.
 
     It is `rules.accesses.in_buffers` where all lanes hit the buffer that was hit last. A site holds start and length of
     the range that had the last access of an instruction.
@@ -139,7 +139,7 @@ def _check_global(b: Builder, support: _Support) -> None:
 
 
 def _check_own(b: Builder, support: _Support) -> None:
-    """Whether an access of `size` bytes is misaligned or outside of a space; see `rules.accesses`."""
+    """Return whether an access of `size` bytes is misaligned or outside of a space; see `rules.accesses`."""
     limit, at, size, lanes = support.given(I32, V32, I32, I32)
     low = ValueLowering(b, nothing, {})
     given = {"address": at, "size": size, "limit": limit}

@@ -18,7 +18,7 @@ from isakit.sem.value import Value
 
 
 class OwnAccess(OffsetAccess):
-    """What is known of address registers (`LaneCode.tag`) tells how to access the words relative to them."""
+    """Accesses relative to address registers, by what is known of these (`LaneCode.tag`)."""
 
     def ahead(self, steps: Sequence[Step]) -> set[int]:
         """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.
@@ -59,7 +59,7 @@ class OwnAccess(OffsetAccess):
         return [self._scalar_pointer(space, f) for f in firsts]
 
     def _reaches(self, space: str, n: int, distance: int) -> Ref:
-        """Whether a space has the words of all lanes at $aN plus an offset, as i1; `outside` has no holes."""
+        """Return whether a space has the words of all lanes at $aN plus an offset, as i1; `outside` has no holes."""
         low, last = ValueLowering(self.code.body, nothing, {}), self.code.load32(f"a{n}last")
         address = low.op("add", last, low.constant(distance, 32))
         given = {"address": address, "size": low.constant(4, 32), "limit": self._own(space)[1]}

@@ -48,7 +48,7 @@ class OffsetAccess(OffsetAnalysis):
 
     @staticmethod
     def _bit(offsets: Ref, low: ValueLowering) -> Ref:
-        """Where the byte or halfword at an offset begins in its word, in bits."""
+        """Return the bit of its word at which the byte or halfword at an offset begins."""
         return low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
 
     def _local_row(self, space: str, placed: Placed, k: int, low: ValueLowering) -> Ref:

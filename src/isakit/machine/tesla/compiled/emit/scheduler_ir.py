@@ -34,7 +34,7 @@ def entry(module: LlvmModule, target: Host, run_blocks: str) -> str:
 
 
 def _field(b: Builder, block: RecordStorage, name: str) -> Ref:
-    """What a field of the context holds: a number, or where something is."""
+    """Load a field of the context: a number or an address."""
     f = FIELDS[name]
     return b.load(PTR if f.many is not None else I64, block.pointer(b, f))
 

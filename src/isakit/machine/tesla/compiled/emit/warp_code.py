@@ -200,7 +200,7 @@ class WarpCode(InstructionCode):
         b.ret(I32(state_layout.FINISHED))
 
     def _looks_up(self, name: str) -> bool:
-        """Whether the code has looked up a slot of the context, as it was when the function was called."""
+        """Return whether the code has looked up a slot of the context, as it was when the function was called."""
         return any(key.startswith(f"%ctx_{name}_") for key in self._slots)
 
     def _again(self, starts: list[int]) -> None:
@@ -288,7 +288,7 @@ class WarpCode(InstructionCode):
         self.stay(last.op.following)
 
     def _if_stopped(self, step: Step) -> int:
-        """What a warp says that stops before an instruction."""
+        """Return the number with which a warp stops before an instruction."""
         if step.sampled:
             return state_layout.SERVED
         return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED

@@ -182,7 +182,7 @@ class CompiledKernel:
 
     @property
     def _is_large(self) -> bool:
-        """Whether compiling takes so long that another process does it."""
+        """Return whether compiling takes so long that another process does it."""
         return self.known.count > COMPILER_START
 
     def _compile_later(self) -> None:
@@ -254,7 +254,7 @@ on_change(_kernel.cache_clear)
 
 
 def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
-    """Whether the interpreter has all it needs for a kernel, so that nothing would be compiled. Raises NotCompiled."""
+    """Return whether the interpreter has all it needs for a kernel without compiling. Raises NotCompiled."""
     flow = flow_of(launch.code, launch.entry, results, launch.choices)
     return handlers_of(host()).has(keys_of(launch.code, flow, launch.choices).values())
 

@@ -63,7 +63,7 @@ class Worker:
 
     @staticmethod
     def shape_of(run: CompiledLaunch) -> Shape:
-        """What decides about the sizes."""
+        """Return the properties that decide about the sizes."""
         launch, kernel = run.launch, run.kernel
         registers = launch.code.registers
         return kernel.state_bytes, launch.warps, registers, launch.shared_limit, launch.local_limit, kernel.sites
@@ -149,7 +149,7 @@ class CompiledLaunch:
             todo = self._run_chunks(todo, 1, watcher())
 
     def useful(self, threads: int) -> int:
-        """How many of so many threads the launch can have."""
+        """Return the number of threads, of so many, that the launch can have."""
         if self.kernel.known.has_atomics or self.bounded:
             return 1  # the order of atomics is part of the result, and so is where a budget ends
         return max(1, min(threads, self.launch.blocks))

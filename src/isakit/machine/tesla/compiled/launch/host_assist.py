@@ -109,7 +109,7 @@ class ServedWarps:
 
     @property
     def finished(self) -> bool:
-        """Whether all warps have."""
+        """Return whether all warps have."""
         return bool((self.states.column(state_layout.STATUS) == state_layout.FINISHED).all())
 
     def _enter(self, block: int) -> None:
@@ -167,7 +167,7 @@ class ServedWarps:
         """Bring more of the state up to date before an instruction of these warps."""
 
     def _quads_on(self, warps: Array) -> bool:
-        """Whether some warp has an entry of a `quadon` on its stack, which an end of its lanes may meet."""
+        """Return whether some warp has an entry of a `quadon` on its stack, which an end of its lanes may meet."""
         for k in warps[self.states.column(state_layout.DEPTH)[warps] != 0].tolist():
             depth = int(self.states.column(state_layout.DEPTH)[k])
             if (self.states.entries(k)[:depth, 2] == Kind.QUADON).any():

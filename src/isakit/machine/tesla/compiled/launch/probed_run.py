@@ -240,7 +240,7 @@ class ProbedRun:
 
     @property
     def stale(self) -> bool:
-        """Whether allocations have changed since, so that another run must be made."""
+        """Return whether allocations have changed since, so that another run must be made."""
         return self._version != self.machine.device.version
 
     def probes(self, table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> Probes:

@@ -42,7 +42,7 @@ class RepeatedLaunch:
         worker.bind_launch(run)
 
     def fits(self, launch: Launch) -> bool:
-        """Whether nothing but parameters and allocations differs; device, program and key are the same."""
+        """Return whether nothing but parameters and allocations differs; device, program and key are the same."""
         return bool(self.constants == launch.constants)
 
     def _look_at_allocations(self) -> None:

@@ -98,7 +98,7 @@ class _Block:
         return self.machine.stats.warp_instructions + int(np.maximum(not_yet, 0).sum())
 
     def spins(self) -> bool:
-        """Whether all warps that could go on turn in loops that take nothing along."""
+        """Return whether all warps that could go on turn in loops that take nothing along."""
         ready = self.states.column(state_layout.STATUS) == state_layout.READY
         at = self.states.column(state_layout.PC)[ready].tolist()
         return all(any(first <= pc <= last for first, last in self.warps.kernel.known.spins) for pc in at)
@@ -110,7 +110,7 @@ class _Block:
         self.machine.state.issued[ready] += instructions
 
     def ticks(self) -> int:
-        """What $clock, if it had no end, would show in the warp for which it shows most."""
+        """Return the $clock, as if it had no end, of the warp for which it shows most."""
         return int(self.states.count(state_layout.ISSUED).max()) * self.machine.launch.choices.clock_step
 
     def digest(self, h: Any) -> None:
@@ -248,7 +248,7 @@ class ResidentBlocks:
         return h.digest()
 
     def _deadlock(self) -> MachineFault:
-        """What the blocks wait for."""
+        """Return the fault that says what the blocks wait for."""
         polled: list[str] = []
         first: MachineFault | None = None
         for b in self._blocks:
@@ -268,7 +268,7 @@ class ResidentBlocks:
 
 
 def _polls(machine: Machine, warp: Any) -> str:
-    """What a warp loads while its loop comes round once."""
+    """Describe the loads of a warp while its loop comes round once."""
     found: dict[str, None] = {}
     state, load = machine.state, machine.state.load
 

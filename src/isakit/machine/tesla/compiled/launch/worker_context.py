@@ -1,4 +1,4 @@
-"""What compiled code looks up while it runs: the context of a worker, and the memory of a launch behind it."""
+"""Context of a worker, which compiled code looks things up in, and the memory of a launch behind it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def aligned(nbytes: int) -> Array:
 
 
 def address_of(a: Array) -> int:
-    """Where an array begins in memory."""
+    """Return the address of an array."""
     return int(a.__array_interface__["data"][0])  # quicker than `a.ctypes.data`
 
 
 class Bound:
-    """What all workers of a launch share: buffers, constants, and the flag that stops them (`stop`)."""
+    """Common state of all workers of a launch: buffers, constants, and the flag that stops them (`stop`)."""
 
     def __init__(self, launch: Launch, device: DeviceMemory) -> None:
         self.launch = launch
@@ -52,7 +52,7 @@ class Bound:
         self._textures: TextureTable | None = None
 
     def textures(self, kernel: CompiledKernel) -> TextureTable:
-        """What answers the texture instructions of the launch."""
+        """Return the table that answers the texture instructions of the launch."""
         if self._textures is None:
             from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 
