@@ -1,4 +1,5 @@
 /* The driver interface of the first releases: device pointers and sizes have 32 bits. */
+#include <string.h>
 #include "cuda_api.h"
 
 typedef struct { unsigned x, y; int what; void *host; unsigned device; void *array; unsigned pitch; } Plane;
@@ -12,7 +13,7 @@ typedef struct { unsigned width, height, depth; int format; unsigned components,
 enum { HOST = 1, DEVICE = 2, ARRAY = 3, U8 = 1, F32 = 0x20 };
 
 int cuInit(unsigned), cuDeviceTotalMem(unsigned *, int), cuDriverGetVersion(int *), cuDeviceGetByPCIBusId(int *, const char *);
-int cuDeviceGetPCIBusId(char *, int, int), cuDeviceCanAccessPeer(int *, int, int), cuGetErrorString(int, const char **);
+int cuDeviceGetPCIBusId(char *, int, int), cuDeviceGetUuid(char *, int), cuDeviceCanAccessPeer(int *, int, int), cuGetErrorString(int, const char **);
 int cuCtxCreate(void **, unsigned, int), cuCtxDestroy(void *), cuCtxPushCurrent(void *), cuCtxPopCurrent(void **);
 int cuCtxSetLimit(int, size_t), cuCtxGetLimit(size_t *, int), cuCtxGetCacheConfig(int *), cuCtxSetCacheConfig(int);
 int cuCtxGetSharedMemConfig(int *), cuCtxSetSharedMemConfig(int), cuCtxGetStreamPriorityRange(int *, int *);
@@ -62,6 +63,9 @@ static void contexts(void)
     const char *text;
     OK(cuDriverGetVersion(&version)); EXPECT(version >= 4000, 1);
     OK(cuDeviceTotalMem(&total, 0)); EXPECT(total > 100 << 20, 1);
+    char uuid[2][16] = {{0}};
+    OK(cuDeviceGetUuid(uuid[0], 0)); OK(cuDeviceGetUuid(uuid[1], 0));
+    EXPECT(!memcmp(uuid[0], uuid[1], 16) && uuid[0][0] | uuid[0][1] | uuid[0][2], 1); EXPECT(cuDeviceGetUuid(uuid[0], 1), 101);
     OK(cuDeviceGetPCIBusId(id, 13, 0)); OK(cuDeviceGetByPCIBusId(&device, id)); EXPECT(device, 0);
     EXPECT(cuDeviceGetByPCIBusId(&device, "ffff:ff:1f.7"), 101);
     OK(cuDeviceCanAccessPeer(&n, 0, 0)); EXPECT(n, 0);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 
 from isakit.hosts.cuda.codes import CudaError, invalid
@@ -195,6 +196,13 @@ def name(s: Session, device: int) -> bytes:
 def capability(s: Session, device: int) -> tuple[int, int]:
     only(device)
     return 1, s.card.capability
+
+
+@handler("cuDeviceGetUuid")
+def uuid(s: Session, device: int) -> bytes:
+    """Return 16 bytes that name the card: the same for each card of a name."""
+    only(device)
+    return hashlib.sha256(f"isakit {s.card.name}".encode()).digest()[:16]
 
 
 @handler("cuDeviceTotalMem", "cuDeviceTotalMem_v2")
