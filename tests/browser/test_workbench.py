@@ -1,10 +1,12 @@
 """The workbench in a real browser: every lesson opened, stepped and checked, as a user does it."""
 
+import base64
 import io
 import json
 import os
 import shutil
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +207,80 @@ def test_a_shared_address_opens_the_same_page(chromium, running, page):
     assert "out:f32:3x16" in other.inner_text("#launch-summary")
     assert other.problems == []
     other.context.close()
+
+
+REACHED = "touch $TMPDIR/reached"
+"""A command that could be carried out behind the fence, too: the worker's own folder is open to it."""
+CLASSES = "().__class__.__base__.__subclasses__()"
+SYSTEM = f"[c for c in {CLASSES} if c.__name__ == '_wrap_close'][0].__init__.__globals__['system']({REACHED!r})"
+KERNEL = "@isakit.kernel\ndef k(out: 'u32p'):\n    out[0] = 1"
+MARKUP = "</textarea></script><img src=x onerror='hit=1'><script>hit=1</script>"
+STRANGE = {
+    "a constant": f"{KERNEL} + {SYSTEM}\n",
+    "a size": f"@isakit.kernel\ndef k(out: 'u32p'):\n    s = shared(u32, {SYSTEM})\n    s[0] = 1\n    out[0] = s[0]\n",
+    "an annotation": f"@isakit.kernel\ndef k(out: {SYSTEM}):\n    out[0] = 1\n",
+    "a module": f"import os\nos.system({REACHED!r})\n{KERNEL}\n",
+    "markup": f"{KERNEL} + '{MARKUP}'\n",
+}  # fmt: skip
+"""Texts in Python that would do something if any part of them were evaluated."""
+
+
+def shared_state(**state):
+    """The fragment of an address that holds a state, whatever is in it."""
+    data = json.dumps({"v": 1, "isa": "tesla", "variant": "gt200", "language": "python", **state}).encode()
+    packer = zlib.compressobj(wbits=-15)
+    return "#" + base64.urlsafe_b64encode(packer.compress(data) + packer.flush()).decode().rstrip("=")
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """A server whose folders, and those of its pages, lie in one that can be looked through."""
+    folder = tmp_path_factory.mktemp("pages")
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = str(folder)
+    try:
+        with server() as made:
+            yield made, folder
+    finally:
+        os.environ.pop("TMPDIR")
+        if before is not None:
+            os.environ["TMPDIR"] = before
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_nothing_of_a_shared_text_is_carried_out(chromium, watched, name):
+    """The page opens and says what is wrong with the text; a press of the button that launches changes nothing."""
+    running, folder = watched
+    launch = None if name == "a module" else {"grid": "1", "block": MARKUP, "args": [SYSTEM, MARKUP]}
+    text = STRANGE[name]
+    other = opened(chromium, running, shared_state(source=text, launch=launch, lesson=MARKUP))
+    until(other, "!['', '…'].includes(document.getElementById('verdict').textContent)")
+    assert text.splitlines()[-1] in other.inner_text("#editor .cm-content")
+    verdict = other.inner_text("#verdict")
+    assert verdict == "assembles" if name == "a module" else "error" in verdict
+    other.click("#tab-lanes")
+    if other.is_enabled("#launch"):
+        other.click("#launch")
+        other.wait_for_timeout(300)
+    assert other.evaluate("typeof hit") == "undefined"
+    assert list(folder.rglob("*"))  # the page's own folder is there
+    assert list(folder.rglob("reached")) == []
+    other.context.close()
+
+
+@pytest.mark.parametrize("field", ["isa", "variant", "language", "lesson", "launch", "source", "v"])
+@pytest.mark.parametrize(
+    "value", [MARKUP, {"x": MARKUP}, [MARKUP], -1, None], ids=["text", "record", "list", "-1", "no"]
+)
+def test_a_shared_address_with_a_field_of_another_kind_opens_a_page(chromium, watched, field, value):
+    running, folder = watched
+    page = chromium.new_page()
+    page.goto(running.url + shared_state(**{"source": f"{KERNEL} + {SYSTEM}\n", field: value}))
+    until(page, "document.body.dataset.ready || document.getElementById('status').textContent !== ''")
+    page.wait_for_timeout(200)
+    assert page.evaluate("typeof hit") == "undefined"
+    assert list(folder.rglob("reached")) == []
+    page.close()
 
 
 def test_a_saved_page_needs_nothing_else(page, tmp_path, chromium):
