@@ -90,3 +90,13 @@ def test_an_endless_program_is_ended_and_the_page_goes_on(page: Any) -> None:
     page.click("#lessons [data-lesson='02-divergence']")
     page.wait_for_selector("body[data-lesson='02-divergence']", timeout=300_000)
     assert page.inner_text("#verdict") == "assembles"
+
+
+@pytest.mark.parametrize("name", ["race", "pixel", "pipeline"])
+def test_an_exercise_is_checked_in_the_page(page: Any, name: str) -> None:
+    page.click(f"#exercises [data-lesson='exercise-{name}']")
+    page.wait_for_selector("#check", timeout=300_000)
+    until(page, IDLE, seconds=300)
+    page.click("#check")
+    until(page, "() => document.querySelector('#task .verdicts .bad') !== null", seconds=300)
+    assert page.locator("#task .verdicts .good").count() >= 1
