@@ -33,17 +33,22 @@ class Passed:
     def update(self) -> None:
         """Copy what the kernel wrote back into the arrays.
 
-        Raises LaunchError, after all others, where it wrote to an array that is read-only.
+        Raises LaunchError, after all others, where it wrote to an array that is read-only, or other values to elements
+        that are one place of memory.
         """
-        refused = False
+        refused = shared = False
         for array, buffer in self.arrays:
             written = buffer.read(array.dtype.newbyteorder("<"), array.shape)
             if array.flags.writeable:
                 array[...] = written
+                if not array.flags.c_contiguous:
+                    shared = shared or _device_form(array).tobytes() != written.tobytes()
             elif written.tobytes() != _device_form(array).tobytes():
                 refused = True
         if refused:
             raise LaunchError("the kernel wrote to an array that is read-only; pass a copy")
+        if shared:
+            raise LaunchError("the kernel wrote different values to elements that share their memory; pass a copy")
 
     def finish(self) -> None:
         """`update`, and free the buffers."""

@@ -158,6 +158,17 @@ def test_arrays_are_updated_in_place(device: Device) -> None:
     assert not device.memory.allocations
 
 
+SQUARES = """
+.kernel squares
+.param out ptr
+    and b32 $r0 $r0 0xffff
+    mul $r1 u16 $r0l u16 $r0l
+    shl b32 $r0 $r0 0x2
+    add b32 $r0 b32 s[out] $r0
+    exit st b32 g14[$r0] $r1
+"""
+
+
 def test_read_only_arrays_stay_as_they_are_and_the_launch_says_so(device: Device) -> None:
     kernel = device.load(ISA.assemble(COPY))["copy"]
     out = np.zeros(32, np.uint32)
@@ -165,6 +176,16 @@ def test_read_only_arrays_stay_as_they_are_and_the_launch_says_so(device: Device
     with pytest.raises(isakit.LaunchError, match="read-only"):
         kernel[1, 32](out, 7)
     assert not out.any()
+
+
+def test_elements_that_share_memory_are_not_written_differently_without_a_word(device: Device) -> None:
+    kernel = device.load(ISA.assemble(SQUARES))["squares"]
+    same = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint32), (32,), (0,))
+    with pytest.raises(isakit.LaunchError, match="share their memory"):
+        kernel[1, 32](same)
+    apart = np.zeros(64, np.uint32)[::2]
+    kernel[1, 32](apart)
+    assert (apart == np.arange(32) ** 2).all()
 
 
 def test_arrays_hold_what_was_written_before_a_fault(device: Device) -> None:
