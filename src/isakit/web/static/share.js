@@ -35,12 +35,13 @@ export async function openLesson(name) {
   for (const b of document.querySelectorAll("[data-lesson]")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
   const [task, ...more] = paragraphs(l.task.charAt(0).toUpperCase() + l.task.slice(1));
   task.prepend(make("b", {}, "Task. "));
-  $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), task, ...more, ...(l.kind === "exercise" ? judged(l) : []));
+  $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), task, ...more);
   for (const [file, text] of Object.entries(l.files || {})) showFiles((await api.ask("open", {name: file, data: api.base64(new TextEncoder().encode(text))})).files);
   for (const [file, spec] of Object.entries(l.arrays || {})) showFiles((await api.ask("array", {name: file, spec})).files);
   page.scene = l.scene ? {name: l.scene, program: l.program} : null;
   page.frames = null;
   await adopt(l);
+  if (l.kind === "exercise") $("task").append(...judged(l));  // not before there is a text to check
   if (l.view) await show(l.view);
   room("write");
   document.body.dataset.lesson = name;
