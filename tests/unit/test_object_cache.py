@@ -335,7 +335,7 @@ def test_the_command(folder: Path) -> None:
     with (folder / "code" / "b").open("ab") as f:
         f.write(b"junk")
     assert json.loads(command("cache", "--json").output)["objects"] == 2
-    checked = json.loads(command("cache", "verify", "--json").output)
+    checked = json.loads(command("cache", "verify", "--json", code=3).stdout)
     assert (checked["objects"], checked["damaged"]) == (1, 1)
     assert command("cache", "clear").output.startswith("removed 1 objects")
     assert cache.contents() == cache.Contents()

@@ -61,6 +61,7 @@ def command(action: str, as_json: bool) -> None:
     else:
         _say(action, folder, found, refused)
     if action == "verify" and found.damaged:
+        echo(f"error: {found.damaged} of the objects were damaged", err=True)
         click.get_current_context().exit(NO)
 
 

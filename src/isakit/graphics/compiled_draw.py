@@ -22,8 +22,9 @@ from isakit.engine.protocol import Array
 from isakit.graphics.compiled_inputs import InputsKey, inputs_function, put_columns
 from isakit.graphics.compiled_merge import MergeKey, fits, merge_function, put_state, stencil_names
 from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
-from isakit.graphics.compiled_stage import StageLaunch, brief, keep, kept, stage_key
+from isakit.graphics.compiled_stage import StageLaunch, brief, stage_key
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
+from isakit.graphics.kept_launches import keep, kept
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge
 from isakit.graphics.planes import Corners, Fragments

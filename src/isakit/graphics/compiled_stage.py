@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +29,8 @@ from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Bound
 from isakit.machine.tesla.device_memory import DeviceMemory, FlatMemory
 from isakit.machine.tesla.launch import Launch, Stats
 
-T = TypeVar("T")
 MOST_RECORDS = 1 << 26
 """Bytes of records that a thread keeps; most of them are room for divergence stacks, and never touched."""
-MOST_LAUNCHES = 64
-"""Launches that a thread keeps."""
 MOST_TABLES = 16
 """Sets of textures for which a launch keeps its table."""
 BRIEF = 1 << 17
@@ -46,23 +42,9 @@ class _OfThread(threading.local):
 
     def __init__(self) -> None:
         self.records: Array = np.zeros(0, np.uint8)
-        self.launches: OrderedDict[Any, Any] = OrderedDict()
 
 
 _own = _OfThread()
-
-
-def kept(key: Any, make: Callable[[], T]) -> T:
-    """Return what this thread has kept under a key, which it keeps no longer, or something new."""
-    found = _own.launches.pop(key, None)
-    return make() if found is None else found
-
-
-def keep(key: Any, some: object) -> None:
-    """Keep something for the next draw of this thread, in place of what was used least recently."""
-    _own.launches[key] = some
-    if len(_own.launches) > MOST_LAUNCHES:
-        _own.launches.popitem(last=False)
 
 
 class StageLaunch(ServedWarps):

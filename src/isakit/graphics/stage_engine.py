@@ -166,7 +166,8 @@ class StageEngine:
         ready = self.prepared(launch, stage.lanes, results, stage.choices, eager)
         if ready is None:
             return None
-        from isakit.graphics.compiled_stage import StageLaunch, keep, kept, run_stage, stage_key
+        from isakit.graphics.compiled_stage import StageLaunch, run_stage, stage_key
+        from isakit.graphics.kept_launches import keep, kept
 
         launch, kernel = ready
         room = 1 << (stage.warps - 1).bit_length() if borrow else stage.warps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,3 +68,11 @@ def test_the_command_says_why_a_pixel_of_a_capture_has_its_colour() -> None:
     command = [sys.executable, "-m", "isakit", "debug", GEARS, "--frame", "0", "--draw", "1", "--pixel", "30,30"]
     done = subprocess.run([*map(str, command), "-e", "info about"], capture_output=True, text=True, check=True)
     assert "fragment 0: draw 1 primitive" in done.stdout
+
+
+def test_nothing_kept_holds_the_memory_of_a_card_that_is_closed() -> None:
+    replay = Replay(GEARS)
+    replay.run(draw=2)
+    mine = Path("/proc/self/maps").read_text().count("isakit-card")
+    replay.close()
+    assert Path("/proc/self/maps").read_text().count("isakit-card") < mine

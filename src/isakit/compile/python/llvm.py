@@ -42,8 +42,8 @@ def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
     module = llvm.parse_assembly(ir)
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=optimize)
-    options.loop_unrolling = True  # of the loops that say so
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if optimize else 0)
+    options.loop_unrolling = True  # of the loops that say so, at level 3 up to 300 instructions and at 2 up to 150
     builder = llvm.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
     passes.run(module, builder)

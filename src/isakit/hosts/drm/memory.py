@@ -17,6 +17,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
+from isakit.graphics import kept_launches
 from isakit.hosts.mappings import close_mapping
 
 BASE = 0x2000_0000
@@ -90,6 +91,7 @@ class VideoMemory:
         os.close(self.descriptor)
         self.descriptor = -1
         self.bytes = self.words = np.empty(0, np.uint8)
+        kept_launches.forget()
         close_mapping(self.map)
 
     # --- objects ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,38 @@
+"""Launches of stages that a thread keeps from one draw to the next; they hold textures and targets."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+MOST_LAUNCHES = 64
+"""Launches that a thread keeps."""
+
+
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.launches: OrderedDict[Any, Any] = OrderedDict()
+
+
+_own = _OfThread()
+
+
+def kept(key: Any, make: Callable[[], T]) -> T:
+    """Return what this thread has kept under a key, which it keeps no longer, or something new."""
+    found = _own.launches.pop(key, None)
+    return make() if found is None else found
+
+
+def keep(key: Any, some: object) -> None:
+    """Keep something for the next draw of this thread, in place of what was used least recently."""
+    _own.launches[key] = some
+    if len(_own.launches) > MOST_LAUNCHES:
+        _own.launches.popitem(last=False)
+
+
+def forget() -> None:
+    """Forget what this thread has kept: the memory of a card that is closed is held by nothing else."""
+    _own.launches.clear()
