@@ -94,7 +94,7 @@ def _fewer_lines(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 # --- C ----------------------------------------------------------------------------------------------------------------
-BATCH = 4
+BATCH = 2
 
 
 def wrong_programs(seeds: range, folder: Path, chip: str = "gt200", blocks: int = 2) -> list[int]:
