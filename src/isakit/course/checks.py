@@ -9,14 +9,14 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from isakit.asm import Program
 from isakit.course import given
-from isakit.course.exercises import Exercise
+from isakit.course.exercises import Exercise, exercise
 from isakit.errors import FormatError, IsakitError
 from isakit.instruction_sets import isa
 from isakit.lean import dataclass
@@ -218,10 +218,8 @@ def texture(folder: Path) -> Iterator[Verdict]:
 @_checks("pixel")
 def pixel(folder: Path) -> Iterator[Verdict]:
     """Check the grey of every pixel against the picture in colours."""
-    from isakit.course.exercises import exercise
-
-    coloured = _drawn({n: exercise("pixel").files[n] for n in ("scene.json", "vertex.s", "fragment.s")}, folder)
-    files = {n: exercise("pixel").files[n] for n in ("scene.json", "vertex.s")}
+    files = exercise("pixel").files
+    coloured = _drawn(files, folder)
     got = _drawn({**files, "fragment.s": (folder / "fragment.s").read_bytes()}, folder)
     grey = coloured[..., :3] @ np.array([0.299, 0.587, 0.114])
     off = np.abs(got[..., :3] - grey[..., None]).max()
@@ -240,11 +238,8 @@ def _drawn(files: dict[str, bytes], near: Path) -> npt.NDArray[Any]:
     try:
         for name, data in files.items():
             (folder.path / name).write_bytes(data)
-        scene = cast("Any", open_scene(str(folder.path / "scene.json")))
-        pipeline = scene.pipeline(max_instructions=MOST_INSTRUCTIONS)
-        for n in range(len(scene.draws)):
-            scene.draw(pipeline, n, scene.default_chip)
-        return np.asarray(pipeline.picture(0), np.float64)
+        drawn = open_scene(folder.path / "scene.json").render(max_instructions=MOST_INSTRUCTIONS)
+        return np.asarray(drawn.picture(0), np.float64)
     except FormatError as e:
         raise FormatError(str(near / Path(e.path or "").name), e.offset, e.reason) from None
     finally:
@@ -344,8 +339,8 @@ def patch(folder: Path) -> Iterator[Verdict]:
 def driver(folder: Path) -> Iterator[Verdict]:
     """Check the picture against that of the right scene."""
     right = json.dumps(given.house(depth="less", cull="back")).encode()
-    wanted = _drawn({"scene.json": right, **given.house_programs()}, folder)
-    got = _drawn({"scene.json": (folder / "scene.json").read_bytes(), **given.house_programs()}, folder)
+    wanted = _drawn({"scene.json": right, **given.colour_programs()}, folder)
+    got = _drawn({"scene.json": (folder / "scene.json").read_bytes(), **given.colour_programs()}, folder)
     if got.shape != wanted.shape:
         yield Verdict("the picture is 64 x 64", False, f"{got.shape[1]} x {got.shape[0]}")
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from isakit.errors import IsakitError, did_you_mean
 from isakit.json_text import JsonObject
-from isakit.lean import dataclass
+from isakit.lean import cached_property, dataclass
 
 FOLDER = Path(__file__).parent / "exercises"
 
@@ -24,7 +24,7 @@ class Exercise:
         task: what to do.
         file: the file the student changes.
         hints: from a nudge to nearly the answer.
-        files: what the student begins with.
+        texts: the files the student begins with that are texts here; `files` are all.
         launch: grid, block, arguments and textures to try it with, as `isakit run` takes them.
         arrays: files of arrays that the launch needs: name to what they hold, in the words of `--arg`.
         view: the view of the workbench that shows what it is about.
@@ -38,11 +38,22 @@ class Exercise:
     task: str
     file: str
     hints: tuple[str, ...]
-    files: dict[str, bytes]
+    texts: dict[str, str]
     launch: JsonObject
     arrays: dict[str, str]
     view: str | None
     scene: str | None
+    made: bool
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """The files the student begins with; some of them are assembled first."""
+        files = {name: text.encode() for name, text in self.texts.items()}
+        if self.made:
+            from isakit.course.given import made
+
+            files |= made(self.name)
+        return files
 
 
 @cache
@@ -77,11 +88,7 @@ def start(found: Exercise, folder: Path) -> list[Path]:
 def _read(path: Path) -> Exercise:
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     name = path.stem.partition("-")[2]
-    files = {n: t.lstrip("\n").encode() for n, t in text.get("files", {}).items()}
-    if text.get("made"):
-        from isakit.course.given import made
-
-        files |= made(name)
+    texts = {n: t.lstrip("\n") for n, t in text.get("files", {}).items()}
     return Exercise(name, text["title"], text["minutes"], text["about"].replace("\n", " "),
-                    text["task"].replace("\n", " "), text["file"], tuple(text["hints"]), files, text.get("launch", {}),
-                    text.get("arrays", {}), text.get("view"), text.get("scene"))  # fmt: skip
+                    text["task"].replace("\n", " "), text["file"], tuple(text["hints"]), texts, text.get("launch", {}),
+                    text.get("arrays", {}), text.get("view"), text.get("scene"), text.get("made", False))  # fmt: skip

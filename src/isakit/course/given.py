@@ -1,4 +1,4 @@
-"""Files of exercises that are made: the words of a lost kernel, a cubin to patch, a scene with two wrong fields."""
+"""Files of exercises that are made: programs that two share, the words of a lost kernel, a cubin, a wrong scene."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LIMIT = """
     min u32 $r2 $r2 $r3
     exit st b32 g14[$r1] $r2
 """
-_VERTEX = """// Hand position and colour on.
+_VERTEX = """// Hand position and colour on: o[0x0] to o[0xc] is the position, o[0x10] to o[0x18] the colour.
 .program vertex
     mov b32 o[0x0] a[0x0]
     mov b32 o[0x4] a[0x4]
@@ -95,8 +95,8 @@ def house(*, depth: str, cull: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def house_programs() -> dict[str, bytes]:
-    """Return the programs of the house by their file names."""
+def colour_programs() -> dict[str, bytes]:
+    """Return programs that draw the colours of the vertices, by their file names."""
     return {"vertex.s": _VERTEX.encode(), "fragment.s": _FRAGMENT.encode()}
 
 
@@ -106,8 +106,10 @@ def made(name: str) -> dict[str, bytes]:
         return {"lost.hex": " ".join(f"{w:#010x}" for w in lost().words).encode() + b"\n"}
     if name == "patch":
         return {"limit.cubin": write(limit(), "elf")}
+    if name == "pixel":
+        return colour_programs()
     if name == "driver":
-        return {"scene.json": json.dumps(wrong_house(), indent=1).encode(), **house_programs()}
+        return {"scene.json": json.dumps(wrong_house(), indent=1).encode(), **colour_programs()}
     return {}
 
 
