@@ -23,7 +23,7 @@ CHOSEN = "the user's own command line names the program"
 PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("analysis/picture.py", "run"): (1, "Graphviz, for a graph whose texts are quoted"),
     ("analysis/uniformity.py", "import_module"): (1, OWN_NAME),
-    ("cli/interrupts.py", "exec"): (1, "of nothing: it only takes the time until a signal is seen"),
+    ("cli/interrupts.py", "exec"): (1, "of nothing: running any code makes Python forget that it was interrupted"),
     ("cli/__init__.py", "import_module"): (1, OWN_NAME),
     ("cli/app.py", "import_module"): (1, OWN_NAME),
     ("cli/schema_.py", "import_module"): (1, OWN_NAME),

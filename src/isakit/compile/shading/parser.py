@@ -56,7 +56,7 @@ class Parser:
         self.tokens, self.language, self.at, self.nested = tokens, language, 0, 0
         self.token = tokens[0]
         self.wanted = "a declaration"
-        """What a type would be the beginning of."""
+        """The construct that a type begins here, as messages name it: a declaration or a parameter."""
         self.structs: set[str] = set()
         self.aliases: dict[str, TypeSyntax] = {}
         self.declarations: list[Declaration] = []

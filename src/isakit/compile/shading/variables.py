@@ -31,7 +31,7 @@ class Variables(Emitter):
     """Keeps the values of variables. `known` are those that have a constant here, whatever way led here."""
 
     dead = False
-    """Whether what is lowered now is never reached."""
+    """True while statements are lowered that are never reached."""
 
     def variable_slots(self, type: Type) -> list[int]:
         """New variables of the form for a value of a type."""

@@ -38,7 +38,7 @@ class MachineState:
 
     handlers: Mapping[str, Handler]
     keeps_order = True
-    """Whether the warps of a block run in the order of `rules.turns` where a program can tell."""
+    """True for machines whose warps run in the order of `rules.turns` where a program can tell."""
 
     def __init__(
         self,
