@@ -175,11 +175,9 @@ class ExpressionCheck:
             kind = Numeric(_SUFFIXES[s.suffix])
             if s.suffix in ("h", "x") and self.language.product:
                 raise ShadingError(s.pos, f"`{s.text[:40]}` is not a number", len(s.text))
-            value = s.value
         else:
             kind = Numeric(UINT if s.suffix == "u" else INT)
-            value = s.value - (1 << 32) if kind.base is INT and s.value >> 31 else s.value
-        return TypedConstant(s.pos, kind, (as_base(value, kind.base),), self.language.infinite and not s.suffix)
+        return TypedConstant(s.pos, kind, (as_base(s.value, kind.base),), self.language.infinite and not s.suffix)
 
     def of_NameSyntax(self, s: NameSyntax) -> Typed:
         v = self.find(s.name)

@@ -18,6 +18,7 @@ from isakit.compile.shading.typed import (
     TypedSpread,
 )
 from isakit.compile.shading.types import FLOAT, INT, ArrayType, Base, Numeric, SamplerType, Type
+from isakit.sem.value import signed
 
 IMPOSSIBLE = 1000
 """The cost of a conversion that there is not."""
@@ -45,7 +46,7 @@ def as_base(value: float, base: Base) -> int | float:
         return rounded(value, base)
     whole = int(value) if math.isfinite(value) else 0
     whole &= (1 << base.bits) - 1
-    return whole - (1 << base.bits) if base.kind == "int" and whole >> base.bits - 1 else whole
+    return signed(whole, base.bits) if base.kind == "int" else whole
 
 
 def _between(a: Base, b: Base) -> int:

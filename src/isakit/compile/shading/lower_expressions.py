@@ -41,6 +41,7 @@ from isakit.compile.shading.typed import (
 from isakit.compile.shading.types import FLOAT, USHORT, ArrayType, Numeric, SamplerType, StructType, Type
 from isakit.compile.shading.variables import Variables
 from isakit.compile.vector_ops import BITS, UNIFORM, UNIFORM_AT, VNEG, count
+from isakit.sem.value import signed
 
 _INTEGER_OPS = {"+": ADD, "-": SUB, "*": MUL, "&": AND, "|": OR, "^": XOR, "<<": SHL}
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -134,7 +135,7 @@ class ExpressionLowering(Variables):
             return None
         if index.value >= _count(t.base.type):
             raise ShadingError(
-                t.index.pos, f"there is no element {_signed(index.value)}: there are {_count(t.base.type)}"
+                t.index.pos, f"there is no element {signed(index.value, 32)}: there are {_count(t.base.type)}"
             )
         return index.value
 
@@ -581,10 +582,6 @@ def _is_matrix(kind: Type) -> bool:
     while isinstance(kind, ArrayType):
         kind = kind.of
     return isinstance(kind, Numeric) and kind.is_matrix
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 32) if value >> 31 else value
 
 
 __all__ = ["ExpressionLowering", "Lowered", "has_effects"]
