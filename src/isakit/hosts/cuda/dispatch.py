@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from isakit.errors import described_bug
 from isakit.hosts.cuda.codes import CudaError
-from isakit.hosts.cuda.handler_table import Handler, ProtocolError
+from isakit.hosts.cuda.handler_table import Handler, ProtocolError, signed_int
 from isakit.hosts.cuda.handlers import registered_handlers
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import ApiFunction, ApiParameter, by_number
@@ -35,12 +35,7 @@ def _layout(number: int) -> tuple[ApiFunction, struct.Struct, tuple[Callable[[in
 
 
 def _meaning(p: ApiParameter) -> Callable[[int], Any] | None:
-    return {"int": _signed, "float": _float, "double": _double}.get(p.type)
-
-
-def _signed(n: int) -> int:
-    n &= 0xFFFF_FFFF
-    return n - (1 << 32) if n >> 31 else n
+    return {"int": signed_int, "float": _float, "double": _double}.get(p.type)
 
 
 def _float(n: int) -> float:

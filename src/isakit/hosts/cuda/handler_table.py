@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isakit.errors import DefinitionError, IsakitError
-from isakit.hosts.cuda.table import functions
+from isakit.hosts.cuda.table import ApiFunction, by_number, functions
+from isakit.sem.value import mask, signed
 
 Handler = Callable[..., Any]
 _handlers: dict[str, Handler] = {}
@@ -14,6 +15,19 @@ _handlers: dict[str, Handler] = {}
 
 class ProtocolError(IsakitError):
     """A malformed message; the connection it came from is closed."""
+
+
+def signed_int(number: int) -> int:
+    """Return an `int` of C from the number of 64 bits that it travels as."""
+    return signed(number & mask(32), 32)
+
+
+def calling(number: int) -> ApiFunction:
+    """Return the function that a message was sent for. Raises ProtocolError."""
+    found = by_number().get(number)
+    if found is None:
+        raise ProtocolError(f"no function has the number {number}")
+    return found
 
 
 def handler(*names: str) -> Callable[[Handler], Handler]:

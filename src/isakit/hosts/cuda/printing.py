@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+from isakit.sem.value import mask, signed
+
 BUFFER = "__isakit_printed"
 """How the name of the variable begins or ends; compilers may decorate it."""
 _PRINT, _ASSERTION = 1, 2
@@ -79,7 +81,7 @@ def formatted(text: bytes, arguments: list[tuple[int, int]], text_at: TextAt) ->
     def number(field: bytes) -> str:
         if field == b"*":
             _, bits = next(left)
-            return str(max(-_WIDEST, min(_signed(bits, 32), _WIDEST)))
+            return str(max(-_WIDEST, min(signed(bits & mask(32), 32), _WIDEST)))
         return str(min(int(field), _WIDEST)) if field.isdigit() else ""
 
     def made(m: re.Match[bytes]) -> bytes:
@@ -99,11 +101,6 @@ def formatted(text: bytes, arguments: list[tuple[int, int]], text_at: TextAt) ->
         return _converted(flags.decode(), wide, exact, (size or b"").decode(), letter, kind, bits, text_at)
 
     return _CONVERSION.sub(made, text)
-
-
-def _signed(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> bits - 1 else value
 
 
 _SIZES = {"hh": 8, "h": 16, "": 32}
@@ -132,7 +129,7 @@ def _converted(
 
 
 def _integer(flags: str, width: int, precision: str | None, letter: str, value: int, n: int) -> str:
-    value = _signed(value, n) if letter in "di" else value & (1 << n) - 1
+    value = signed(value & mask(n), n) if letter in "di" else value & mask(n)
     sign = ""
     if letter in "di":
         sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
@@ -155,7 +152,7 @@ def _real(kind: int, bits: int) -> float:
         return struct.unpack("<f", (bits & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
     if kind == _DOUBLE:
         return struct.unpack("<d", bits.to_bytes(8, "little"))[0]
-    return float(_signed(bits, 64))
+    return float(signed(bits & mask(64), 64))
 
 
 __all__ = ["BUFFER", "Printed", "formatted", "printed"]

@@ -1,0 +1,200 @@
+"""cuFFT. Its work is done on the host when it is asked for, in the order of the calls."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from isakit.hosts.cuda.codes import LibraryError, invalid
+from isakit.hosts.cuda.handler_table import ProtocolError, handler, signed_int
+from isakit.hosts.cuda.handlers.streams import known_stream
+from isakit.hosts.cuda.libraries import fft
+from isakit.hosts.cuda.session import Session
+
+
+@dataclass
+class FftPlan:
+    """The object behind a handle of a plan."""
+
+    plan: fft.Plan = field(default_factory=fft.Plan)
+
+
+def _plan(s: Session, number: int) -> fft.Plan:
+    return s.handles.get(number, FftPlan).plan
+
+
+def _made(sizes: tuple[int, ...], kind: int, batch: int, **layouts: Any) -> fft.Plan:
+    """Return a plan. Raises LibraryError for sizes and types that cannot be."""
+    if kind not in fft.KINDS:
+        raise LibraryError("CUFFT_INVALID_TYPE", f"the type {kind:#x}")
+    if batch < 1 or any(not 1 <= n <= fft.LONGEST for n in sizes):
+        raise LibraryError("CUFFT_INVALID_SIZE", f"{batch} transforms of {' x '.join(map(str, sizes))}")
+    plan = fft.Plan(sizes, kind, batch, **layouts)
+    if plan.work_bytes > 1 << 32:
+        raise LibraryError("CUFFT_ALLOC_FAILED", f"{plan.work_bytes} bytes")
+    return plan
+
+
+def _remade(s: Session, number: int, plan: fft.Plan) -> int:
+    """Make the plan behind a handle; returns the bytes it works with."""
+    held = s.handles.get(number, FftPlan)
+    if held.plan.sizes:
+        raise LibraryError("CUFFT_INVALID_PLAN", "it is made already")
+    held.plan = replace(plan, stream=held.plan.stream, mode=held.plan.mode)
+    return plan.work_bytes
+
+
+@handler("cufftPlan1d")
+def plan_1d(s: Session, nx: int, kind: int, batch: int) -> int:
+    return s.handles.add(FftPlan(_made((nx,), kind, batch)))
+
+
+@handler("cufftPlan2d")
+def plan_2d(s: Session, nx: int, ny: int, kind: int) -> int:
+    return s.handles.add(FftPlan(_made((nx, ny), kind, 1)))
+
+
+@handler("cufftPlan3d")
+def plan_3d(s: Session, nx: int, ny: int, nz: int, kind: int) -> int:
+    return s.handles.add(FftPlan(_made((nx, ny, nz), kind, 1)))
+
+
+@handler("cufftCreate")
+def plan_create(s: Session) -> int:
+    return s.handles.add(FftPlan())
+
+
+@handler("cufftMakePlan1d")
+def make_1d(s: Session, number: int, nx: int, kind: int, batch: int) -> int:
+    return _remade(s, number, _made((nx,), kind, batch))
+
+
+@handler("cufftMakePlan2d")
+def make_2d(s: Session, number: int, nx: int, ny: int, kind: int) -> int:
+    return _remade(s, number, _made((nx, ny), kind, 1))
+
+
+@handler("cufftMakePlan3d")
+def make_3d(s: Session, number: int, nx: int, ny: int, nz: int, kind: int) -> int:
+    return _remade(s, number, _made((nx, ny, nz), kind, 1))
+
+
+@handler("cufftEstimate1d")
+def estimate_1d(s: Session, nx: int, kind: int, batch: int) -> int:
+    return _made((nx,), kind, batch).work_bytes
+
+
+@handler("cufftEstimate2d")
+def estimate_2d(s: Session, nx: int, ny: int, kind: int) -> int:
+    return _made((nx, ny), kind, 1).work_bytes
+
+
+@handler("cufftEstimate3d")
+def estimate_3d(s: Session, nx: int, ny: int, nz: int, kind: int) -> int:
+    return _made((nx, ny, nz), kind, 1).work_bytes
+
+
+@handler("fft_many")
+def plan_many(s: Session, call: int, number: int, rank: int, kind: int, batch: int, *rest: Any) -> tuple[int, int]:
+    """Make a plan with layouts: strides and distances, then the sizes and what they are embedded in."""
+    *steps, packed = rest
+    if len(packed) != 72 or not 1 <= rank <= 3:
+        raise ProtocolError(f"{rank} sizes in {len(packed)} bytes")
+    sizes = tuple(signed_int(n) for n in struct.unpack("<9Q", packed))
+    istride, idist, ostride, odist = (signed_int(n) for n in steps)
+    layouts = {
+        "input": _layout(sizes[3 : 3 + rank], istride, idist),
+        "output": _layout(sizes[6 : 6 + rank], ostride, odist),
+    }
+    plan = _made(sizes[:rank], signed_int(kind), signed_int(batch), **layouts)
+    if number:
+        return number, _remade(s, number, plan)
+    return s.handles.add(FftPlan(plan)), plan.work_bytes
+
+
+def _layout(embed: tuple[int, ...], stride: int, distance: int) -> fft.Layout | None:
+    if not any(embed):
+        return None
+    if min(embed[1:], default=1) < 1 or stride < 1 or distance < 0:
+        raise LibraryError("CUFFT_INVALID_VALUE", f"elements embedded in {embed}, {stride} and {distance} apart")
+    return fft.Layout(embed, stride, distance)
+
+
+@handler("cufftGetSize")
+def plan_size(s: Session, number: int) -> int:
+    return _plan(s, number).work_bytes
+
+
+@handler("cufftSetAutoAllocation")
+def auto_allocation(s: Session, number: int, on: int) -> None:
+    _plan(s, number)
+
+
+@handler("cufftSetWorkArea")
+def work_area(s: Session, number: int, address: int) -> None:
+    """Accept an area, which transforms on the host do without."""
+    _plan(s, number)
+
+
+@handler("cufftDestroy")
+def plan_destroy(s: Session, number: int) -> None:
+    s.handles.drop(number, FftPlan)
+
+
+@handler("cufftSetStream")
+def plan_stream(s: Session, number: int, stream: int) -> None:
+    known_stream(s, stream)
+    _plan(s, number).stream = stream
+
+
+@handler("cufftSetCompatibilityMode")
+def plan_mode(s: Session, number: int, mode: int) -> None:
+    if mode not in (0, 1, 2, 3):
+        raise invalid(f"the mode {mode}")
+    _plan(s, number).mode = mode
+
+
+@handler("cufftGetVersion")
+def fft_version(s: Session) -> int:
+    major, minor = s.version[0]
+    return 1000 * major + 100 * minor
+
+
+def _transform(name: str) -> Callable[..., None]:
+    def run(s: Session, number: int, source: int, target: int, direction: int = 0) -> None:
+        plan = _plan(s, number)
+        known_stream(s, plan.stream)
+        kind = name.removeprefix("cufftExec")
+        if not plan.sizes or fft.KINDS[plan.kind] != kind:
+            raise LibraryError("CUFFT_INVALID_PLAN", f"a plan for {fft.KINDS[plan.kind]}" if plan.sizes else "not made")
+        if not source or not target or (kind in ("C2C", "Z2Z") and direction not in (-1, 1)):
+            raise LibraryError("CUFFT_INVALID_VALUE", f"from {source:#x} to {target:#x}, direction {direction}")
+        s.library(name, lambda: fft.execute(plan, s, source, target, direction == 1))
+
+    return run
+
+
+def _complex(name: str) -> None:
+    run = _transform(name)
+
+    def both(s: Session, number: int, source: int, target: int, direction: int) -> None:
+        run(s, number, source, target, direction)
+
+    handler(name)(both)
+
+
+def _half(name: str) -> None:
+    run = _transform(name)
+
+    def one(s: Session, number: int, source: int, target: int) -> None:
+        run(s, number, source, target)
+
+    handler(name)(one)
+
+
+for _name in ("cufftExecC2C", "cufftExecZ2Z"):
+    _complex(_name)
+for _name in ("cufftExecR2C", "cufftExecC2R", "cufftExecD2Z", "cufftExecZ2D"):
+    _half(_name)
