@@ -13,6 +13,7 @@ import pytest
 
 from conftest import ROOT
 from support.clients.node_tools import needs_node, node
+from support.needs import no_clang
 
 WALK = str(ROOT / "tests/support/clients/node/dap_walk.cjs")
 PTX = """.version 1.4
@@ -90,14 +91,8 @@ def test_a_python_kernel(tmp_path: Path) -> None:
 
 
 @needs_node("@vscode/debugadapter-testsupport")
+@pytest.mark.skipif(bool(no_clang()), reason=no_clang())
 def test_a_kernel_in_cuda_c(tmp_path: Path) -> None:
-    from isakit.compile.c import find_clang
-    from isakit.errors import IsakitError
-
-    try:
-        find_clang()
-    except IsakitError:
-        pytest.skip("no clang with the NVPTX target")
     (tmp_path / "twice.cu").write_text(CUDA)
     seen = walk(tmp_path, "twice.cu", *kernel("ramp:i32:32", "i32:4"), line=5, watch="k", data="$r1")
     assert (seen["watch"], seen["hit"]["locals"]["sum"]) == ("0", "0")

@@ -6,15 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from isakit.compile.c import NoCompilerError, find_clang
 from support.farm.compiler import wrong_programs
+from support.needs import CLANG
 
-try:
-    FOUND = bool(find_clang())
-except NoCompilerError:
-    FOUND = False
-
-pytestmark = [pytest.mark.clang, pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target is installed")]
+pytestmark = CLANG
 BATCH = 10
 
 

@@ -18,6 +18,7 @@ import isakit
 from conftest import ROOT
 from isakit.machine.tesla import Choices
 from isakit.tesla import GraphicsChoices, TextureChoices
+from support.needs import NVCC
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -96,7 +97,11 @@ def test_python_does_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
             printed = ""
 
 
-COMMANDS = [p for p in PAGES if has(p, "") and p != "tutorial/first-kernel.md"]  # its command is ./quickstart
+COMMANDS = [
+    pytest.param(p, marks=NVCC if p == "howto/build-a-cu-file.md" else ())
+    for p in PAGES
+    if has(p, "") and p != "tutorial/first-kernel.md"  # its command is ./quickstart
+]
 
 
 @pytest.mark.parametrize("page", COMMANDS)

@@ -6,7 +6,7 @@ import re
 import sys
 import tomllib
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any, cast
 
 import pytest
@@ -33,7 +33,10 @@ def test_versions_are_fixed_for_all_that_is_needed_on_every_supported_python(pyt
 
 
 def missing(python: str, fixed: dict[str, str]) -> list[str]:
-    """What the packages of a file need, as far as they are installed here, and the file does not have."""
+    """Requirements of the packages of a file, as far as its versions are installed here, that the file does not meet.
+
+    Without `--locked` others may be installed, and what those need says nothing about the file.
+    """
     here = cast("dict[str, str]", default_environment())
     environment = {**here, "python_version": python, "python_full_version": f"{python}.0"}
     waiting, seen, out = list(map(Requirement, lock.wanted(PROJECT))), set[str](), list[str]()
@@ -46,6 +49,8 @@ def missing(python: str, fixed: dict[str, str]) -> list[str]:
             continue
         seen.add(str(needed))
         with suppress(PackageNotFoundError):
+            if version(name) != fixed.get(name):
+                continue
             for r in map(Requirement, requires(name) or ()):
                 if r.marker is None or any(
                     r.marker.evaluate({**environment, "extra": e}) for e in ("", *needed.extras)
@@ -58,7 +63,8 @@ def missing(python: str, fixed: dict[str, str]) -> list[str]:
 def test_files_are_complete_since_pip_is_told_to_look_for_no_dependencies(python: str) -> None:
     fixed = lock.versions((lock.FOLDER / f"py{python}.txt").read_text("utf-8"))
     assert not missing(python, fixed), RENEW
-    assert any("iniconfig" in m for m in missing(python, {k: v for k, v in fixed.items() if k != "iniconfig"}))
+    if version("pytest") == fixed["pytest"]:
+        assert any("iniconfig" in m for m in missing(python, {k: v for k, v in fixed.items() if k != "iniconfig"}))
 
 
 @pytest.mark.parametrize("path", sorted(lock.FOLDER.iterdir()), ids=lambda p: p.name)

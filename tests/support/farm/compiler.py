@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from isakit.compile import compile_ptx
-from isakit.compile.c import NoCompilerError, find_clang
 from isakit.compile.ptx import parse
 from isakit.errors import IsakitError
 from isakit.runtime import Device
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
 from support.generators.c_random import THREADS, compile_both, inputs, meant
 from support.generators.ptx_random import SLOT, Program
+from support.needs import no_clang
 from support.oracles.ptx_direct import Threads
 
 BASE = 0x100000
@@ -128,16 +128,8 @@ def _one_program(case: dict[str, int]) -> Iterator[dict[str, int]]:
             yield {"first": case["first"] + k, "count": 1}
 
 
-def _clang() -> str:
-    try:
-        find_clang()
-    except NoCompilerError as e:
-        return str(e)
-    return ""
-
-
 HERE = (
     Campaign("ptx", "random PTX against an interpreter of PTX", _make, check_program, _fewer_lines),
     Campaign("c", f"{BATCH} random C programs against the host", lambda seed: {"first": BATCH * seed, "count": BATCH},
-             _check_c, _one_program, 300.0, _clang, fixed=3),
+             _check_c, _one_program, 300.0, no_clang, fixed=3),
 )  # fmt: skip

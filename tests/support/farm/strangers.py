@@ -15,13 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from isakit.compile.c import NoCompilerError, find_clang
+from isakit.compile.c import find_clang
 from isakit.compile.c.clang import CUDA, OPENCL
 from isakit.compile.c.standalone import MACROS, standalone
 from isakit.compile.python.translate import NO_FILE
 from isakit.errors import CompileError, IsakitError
 from isakit.web.source import compiled
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
+from support.needs import no_clang
 
 TEXTS = 20
 """Texts of one case."""
@@ -237,14 +238,6 @@ def files_named(text: str, language: str) -> list[str]:
     return found + leaks
 
 
-def _no_clang() -> str:
-    try:
-        find_clang()
-    except NoCompilerError as e:
-        return str(e)
-    return ""
-
-
 def _smaller(texts: list[str]) -> Iterator[list[str]]:
     if len(texts) > 1:
         yield from ([text] for text in texts)
@@ -255,5 +248,5 @@ def _smaller(texts: list[str]) -> Iterator[list[str]]:
 HERE = [
     Campaign("python-texts", "Python of strangers under an audit hook", _texts(python_text), check_python, _smaller,
              seconds=120),
-    Campaign("c-texts", "C of strangers: no file is named", _texts(c_text), check_c, _smaller, needs=_no_clang),
+    Campaign("c-texts", "C of strangers: no file is named", _texts(c_text), check_c, _smaller, needs=no_clang),
 ]  # fmt: skip

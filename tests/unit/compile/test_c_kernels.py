@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 
 from isakit.compile import compile_ptx
-from isakit.compile.c import NoCompilerError, compile_c, compile_cuda, find_clang, find_nvrtc
+from isakit.compile.c import compile_c, compile_cuda, find_nvrtc
 from isakit.errors import CompileError, MachineFault
 from isakit.runtime import Device
+from support.needs import CLANG
 
-try:
-    FOUND = bool(find_clang())
-except NoCompilerError:
-    FOUND = False
-
-pytestmark = [pytest.mark.clang, pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target is installed")]
+pytestmark = CLANG
 
 CUDA = """
 __constant__ int table[4] = {10, 20, 30, 40};

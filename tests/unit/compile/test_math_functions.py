@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 
 from isakit.compile import compile_ptx
-from isakit.compile.c import NoCompilerError, compile_c, find_clang
+from isakit.compile.c import compile_c
 from isakit.runtime import Device
 from support.math_accuracy import FUNCTIONS, PAIRS, measure
+from support.needs import CLANG
 
-try:
-    FOUND = bool(find_clang())
-except NoCompilerError:
-    FOUND = False
-
-pytestmark = [pytest.mark.clang, pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target is installed")]
+pytestmark = CLANG
 
 
 @pytest.mark.parametrize("scalar", ["float", "double"])

@@ -12,16 +12,12 @@ from pathlib import Path
 import pytest
 
 from isakit import sandbox
-from isakit.compile.c import NoCompilerError, compile_c, find_clang
+from isakit.compile.c import compile_c
 from isakit.compile.c.bounded import Bounds, run
 from isakit.compile.c.standalone import standalone
 from isakit.errors import CompileError
+from support.needs import CLANG
 
-try:
-    FOUND = bool(find_clang())
-except NoCompilerError:
-    FOUND = False
-needs_clang = [pytest.mark.clang, pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target is installed")]
 KERNEL = "__global__ void k(int *o) { o[0] = 1; }\n"
 
 
@@ -182,7 +178,7 @@ def errors_of(text: str, language: str = "cuda") -> str:
 class TestNamesPutTogetherByMacros:
     """Macros can make of pieces what no text has; the compiler does not know those names."""
 
-    pytestmark = needs_clang
+    pytestmark = CLANG
 
     def test_reach_no_file(self, text: str, place: str) -> None:
         for language in ("cuda", "opencl"):
@@ -192,7 +188,7 @@ class TestNamesPutTogetherByMacros:
 
 
 class TestBounds:
-    pytestmark = needs_clang
+    pytestmark = CLANG
 
     def test_a_text_compiles_and_names_no_folder_of_this_machine(self) -> None:
         ptx = compiled(KERNEL)

@@ -12,23 +12,11 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from isakit.compile.c import NoCompilerError, newest_clang
-from isakit.errors import IsakitError
+from isakit.compile.c import newest_clang
 from isakit.formats import parse_fatbin, read_elf_cubin
-from isakit.hosts.cuda.nvcc.tools import find_tools
+from support.needs import NVCC
 
-try:
-    newest_clang()
-    find_tools()
-    FOUND = True
-except (NoCompilerError, IsakitError):
-    FOUND = False
-
-pytestmark = [
-    pytest.mark.clang,
-    pytest.mark.compiler,
-    pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target, or no compiler of the host"),
-]
+pytestmark = NVCC
 SOURCES = ROOT / "tests/support/clients/cuda_sources"
 PROGRAMS = ("vectors", "reduction", "matrices", "atomics", "textures", "symbols", "functions", "warps")
 

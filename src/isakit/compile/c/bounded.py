@@ -20,6 +20,8 @@ from isakit.sandbox import launcher, variables
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _LOOKS = 0.05
 """Seconds between two looks at the memory of a group of processes."""
+_DYING = 10.0
+"""Seconds that killed processes may need until they are gone: those of a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +128,14 @@ def _group_memory(group: int) -> int:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all of its group, and wait for it."""
+    """End a process and all of its group, and wait for them."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
     process.wait()
+    # Only its own children can be waited for. The others are dying, and what has no memory any more is dead.
+    end = time.monotonic() + _DYING
+    while _group_memory(process.pid) and time.monotonic() < end:
+        time.sleep(0.001)

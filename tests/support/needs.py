@@ -1,0 +1,36 @@
+"""Compilers that some tests need besides the project: whether they are here, and marks of tests that skip without."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from isakit.compile.c import NoCompilerError, find_clang
+from isakit.errors import IsakitError
+from isakit.hosts.cuda.nvcc.tools import find_tools
+
+
+@cache
+def no_clang() -> str:
+    """Return why CUDA C and OpenCL C cannot be compiled here, empty where they can."""
+    try:
+        find_clang()
+    except NoCompilerError as e:
+        return str(e)
+    return ""
+
+
+@cache
+def no_nvcc() -> str:
+    """Return why whole .cu files cannot be built here, empty where they can."""
+    try:
+        find_tools()
+    except IsakitError as e:
+        return no_clang() or str(e)
+    return no_clang()
+
+
+CLANG = [pytest.mark.clang, pytest.mark.skipif(bool(no_clang()), reason=no_clang())]
+NVCC = [pytest.mark.clang, pytest.mark.compiler, pytest.mark.skipif(bool(no_nvcc()), reason=no_nvcc())]
+"""Marks that a test, or a file by `pytestmark`, has."""
