@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -211,3 +214,21 @@ def test_places_are_words_although_the_header_is_read_by_halves() -> None:
     """Two warps that write the halves of a word race only where the program accesses halves."""
     halves = "shl $a2 $r1 0x1\n st b16 s[$a2+0x40] $r1l"
     assert report(halves, threads=64, blocks=1).clean
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux says how much memory was in use")
+def test_a_card_that_is_all_addresses_costs_what_the_program_uses() -> None:
+    device = isakit.Device("gt200", memory=np.zeros((1 << 32) - 64, np.uint8))
+    x = device.alloc(256)
+    text = ".isa tesla gt200\n.kernel k\nmov b32 $r3 0x3f\nand b32 $r1 $r0 $r3\nshl b32 $r1 $r1 0x2\n"
+    text += "add b32 $r1 b32 s[0x10] $r1\nst b32 g14[$r1] $r1\nexit nop\n"
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(text))["k"]
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the highest use so far
+    before = _highest_memory()
+    assert sanitize(kernel.machine(1, 64, [x])).clean
+    assert _highest_memory() - before < 100 << 20
+
+
+def _highest_memory() -> int:
+    """The most bytes of memory that the process had in use at a time."""
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])

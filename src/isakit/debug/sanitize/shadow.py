@@ -55,19 +55,23 @@ class _LastAccesses:
 
     def __init__(self, places: int) -> None:
         self.span: _Span | None = None  # of all that was noted
-        self.thread = np.full(places, NO_THREAD, np.int32)
+        self._thread = np.zeros(places, np.int32)  # plus one: memory of zeros takes room where it is used only
         self.epoch = np.zeros(places, np.int32)
         self.pc = np.zeros(places, np.int32)
         self.atomic: Array | None = None
 
     def meets(self, a: Accesses, warps_of: Array, blocks_of: Array) -> Array:
         """Return, for each access, whether another warp made the last one of the place, with no barrier between."""
-        thread = self.thread[a.place]
+        thread = self.thread(a.place)
         known = thread >= 0
         other = np.where(known, thread, 0)
         warp = warps_of[other]
         apart = (blocks_of[warp] != a.block) | (self.epoch[a.place] == a.epoch)
         return known & (warp != a.warp) & apart
+
+    def thread(self, place: Array) -> Array:
+        """Return the threads that accessed places last, NO_THREAD where none did."""
+        return self._thread[place] - 1
 
     def set(self, a: Accesses, chosen: Array, pc: int, span: _Span) -> None:
         """Note some of the reads of an access."""
@@ -77,14 +81,14 @@ class _LastAccesses:
         """Note an access that lies in a span."""
         if len(a.place):
             place = a.place
-            self.thread[place], self.epoch[place], self.pc[place] = a.thread, a.epoch, pc
+            self._thread[place], self.epoch[place], self.pc[place] = a.thread + 1, a.epoch, pc
             if atomic or self.atomic is not None:
                 self._atomics()[place] = atomic
             self.span = span if self.span is None else self.span.joined(span)
 
     def _atomics(self) -> Array:
         if self.atomic is None:
-            self.atomic = np.zeros(len(self.thread), bool)
+            self.atomic = np.zeros(len(self._thread), bool)
         return self.atomic
 
 
@@ -93,16 +97,17 @@ PENDING = 1 << 23
 
 
 class Shadow:
-    """The shadow of `size` bytes.
+    """The shadow of the bytes `span` of a space: its first address, and the one behind its last.
 
     `warps_of` and `blocks_of`: the warp of a thread, and the block of a warp; `own`: each block has places of its own.
     """
 
-    def __init__(self, size: int, grain: int, warps_of: Array, blocks_of: Array, *, written: bool, own: bool) -> None:
+    def __init__(self, span: range, grain: int, warps_of: Array, blocks_of: Array, *, written: bool, own: bool) -> None:
         self.grain, self.own = grain, own
         self._shift = grain.bit_length() - 1
-        places = -(-size // grain) + 4
-        self.written = np.full(places, written)
+        self._first = span.start >> self._shift
+        places = -(-span.stop // grain) - self._first + 4
+        self._unwritten = np.zeros(places, bool) if written else np.ones(places, bool)
         self._all_written = written
         self._index = np.zeros(places, np.int32)  # scratch: the position in an access that wrote a place
         self._of = warps_of, blocks_of
@@ -114,23 +119,28 @@ class Shadow:
     def places(self, at: Array, size: int) -> tuple[Array, int]:
         """Return the places of accesses of `size` bytes at byte offsets, and how many each access has."""
         n = max(1, size // self.grain)
-        first = at >> self._shift if self._shift else at
+        first = (at >> self._shift if self._shift else at) - self._first
         return (first if n == 1 else (first[:, None] + np.arange(n)).ravel()), n
 
     def mark(self, start: int, size: int) -> None:
-        """Mark a range as written from outside the program."""
-        self.written[start // self.grain : -(-(start + size) // self.grain)] = True
+        """Mark a range of bytes as written from outside the program."""
+        self._unwritten[start // self.grain - self._first : -(-(start + size) // self.grain) - self._first] = False
+
+    def mark_places(self, place: Array) -> None:
+        """Mark places as written, without a note of who did."""
+        self._unwritten[place] = False
 
     def unwritten(self, place: Array) -> Array:
         """Return positions of uninitialised reads."""
         if self._all_written:
             return _NONE
-        known = self.written[place]
-        return _NONE if known.all() else np.flatnonzero(~known)
+        unknown = self._unwritten[place]
+        return np.flatnonzero(unknown) if unknown.any() else _NONE
 
-    def forget(self, start: int, end: int) -> None:
-        """Mark the places from `start` up to `end` as uninitialised."""
-        self.written[start:end] = False
+    def forget(self, start: int, size: int) -> None:
+        """Mark the places that lie in a range of bytes, and not only in part, as uninitialised."""
+        places = range(-(-start // self.grain) - self._first, (start + size) // self.grain - self._first)
+        self._unwritten[max(places.start, 0) : max(places.stop, 0)] = True
         self._all_written = False
 
     def _span(self, a: Accesses) -> _Span:
@@ -196,7 +206,7 @@ class Shadow:
             keep = np.ones(len(c.where), bool) if same is None else ~same[c.where]
             if keep.any():
                 out.append(Collision(c.where[keep], c.pc[keep], c.thread[keep], True))
-        self.written[a.place] = True
+        self._unwritten[a.place] = False
         self._write.note(a, pc, atomic, span)
         if not atomic:  # several warps of this very access
             self._index[a.place] = np.arange(len(a.place))
@@ -206,7 +216,7 @@ class Shadow:
             where = np.flatnonzero(lost)
             if len(where):
                 place = a.place[where]
-                out.append(Collision(where, self._write.pc[place], self._write.thread[place], True))
+                out.append(Collision(where, self._write.pc[place], self._write.thread(place), True))
         return out
 
     def _against(self, last: _LastAccesses, a: Accesses, span: _Span, wrote: bool, atomic: bool) -> list[Collision]:
@@ -219,4 +229,4 @@ class Shadow:
         if not len(where):
             return []
         place = a.place[where]
-        return [Collision(where, last.pc[place], last.thread[place], wrote)]
+        return [Collision(where, last.pc[place], last.thread(place), wrote)]

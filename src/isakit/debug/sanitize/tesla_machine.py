@@ -45,11 +45,11 @@ class SanitizedMachine(ObservedMachine):
         self._warps_of = np.arange(32 * n * launch.blocks, dtype=np.int32) >> 5  # threads are counted by warps here
         self._blocks_of = np.arange(n * launch.blocks, dtype=np.int32) // np.int32(n)
         self._epochs = np.zeros(n * launch.blocks, np.int32)
-        self._global = Shadow(device.memory.size, self._grain["g"], self._warps_of, self._blocks_of,
-                              written=True, own=False)  # fmt: skip
+        allocated = device.ranges  # a card's memory is addresses of 4 GiB, of which a program uses a few
+        span = range(int(allocated[0, 0]), int(allocated[-1].sum(dtype=np.int64))) if len(allocated) else range(0)
+        self._global = Shadow(span, self._grain["g"], self._warps_of, self._blocks_of, written=True, own=False)
         for address, size in unwritten:
-            grain = self._grain["g"]
-            self._global.forget(-(-address // grain), (address + size) // grain)
+            self._global.forget(address, size)
         self._kept: Any = None
         self._told: set[tuple[str, int]] = set()
         self._barriers = 0
@@ -72,7 +72,7 @@ class SanitizedMachine(ObservedMachine):
         for name, space in list(state.spaces.items()):
             if name in ("s", "l"):
                 own: Any = space
-                shadow = Shadow(own.memory.size, self._grain[name], self._warps_of, self._blocks_of,
+                shadow = Shadow(range(own.memory.size), self._grain[name], self._warps_of, self._blocks_of,
                                 written=False, own=True)  # fmt: skip
                 if name == "s":
                     for k in range(len(self.blocks)):
@@ -197,10 +197,10 @@ class SanitizedMachine(ObservedMachine):
             bad = shadow.unwritten(place)
             if len(bad):
                 self._add("uninitialised-memory", len(bad), self._at(name, address, numbers, bad // n, size))
-                shadow.written[place[bad]] = True
+                shadow.mark_places(place[bad])
         if name == "l":
             if self.kind != "read":
-                shadow.written[place] = True
+                shadow.mark_places(place)
             return
         a = Accesses(place, *self._threads(lanes, k, whole=chosen is None and good is None, n=n))
         pc = self.op.pc if self.op is not None else 0
