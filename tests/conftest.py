@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import random
@@ -70,6 +71,16 @@ def shared_file(name: str) -> Path:
     if not (folder / name).is_file():
         pytest.skip(f"the conformance data has no {name}")
     return folder / name
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected out of garbage collection: 14,000 tests take seconds to look through.
+
+    Devices are collected as soon as they close, so each test of a card would pay for that several times.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # as the commands have it
 
 
 def pytest_configure() -> None:

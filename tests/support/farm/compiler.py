@@ -131,5 +131,5 @@ def _one_program(case: dict[str, int]) -> Iterator[dict[str, int]]:
 HERE = (
     Campaign("ptx", "random PTX against an interpreter of PTX", _make, check_program, _fewer_lines),
     Campaign("c", f"{BATCH} random C programs against the host", lambda seed: {"first": BATCH * seed, "count": BATCH},
-             _check_c, _one_program, 300.0, no_clang, fixed=3),
+             _check_c, _one_program, 300.0, no_clang, fixed=1),
 )  # fmt: skip
