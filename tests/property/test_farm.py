@@ -117,7 +117,8 @@ def test_a_wrong_flag_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_condition_that_is_inverted_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from isakit.compile.usse import rules
 
-    monkeypatch.setitem(rules.INVERTED, "le", "ge")
+    for order, mirrored in (("lt", "gt"), ("gt", "lt"), ("le", "ge"), ("ge", "le")):
+        monkeypatch.setitem(rules.INVERTED, order, mirrored)
     _, why = first_failure("shading-values")
     assert "Wrong: pixel" in why
 
