@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isakit.graphics.watchdog import Watchdog
 from isakit.hosts.drm import capture
 from isakit.hosts.drm.memory import BASE
-from support.farm import campaign
+from support.farm import campaign, pushes
 from support.runners.gl import CAPTURES, Card, header
 
 METHODS = {3: 0x2000, 4: 0x0900, 5: 0x0400, 6: 0x0800}
@@ -122,3 +123,12 @@ def test_an_object_without_an_engine_is_reported() -> None:
 def test_a_capture_with_changed_words_gets_errors_and_nothing_else(seed: int) -> None:
     """The first four once ended in a mistake of ours: targets without pixels or not there, levels beyond the last."""
     campaign("pushes").check(campaign("pushes").make(seed))
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_a_launch_of_billions_of_blocks_is_ended(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks have few instructions: what takes the reference machine its time is to begin them."""
+    monkeypatch.setattr(pushes, "WATCHDOG", Watchdog(compiled=1 << 12, work=1 << 12))
+    changes = [(63, 32, 0x7FFF_FFFF), (43, 53, 0x8000_0000)]
+    _, faults = pushes.packets_of({"file": "compute_cases-a3.glc", "changes": changes, "cut": None}, engine)
+    assert faults[0].startswith("compute: BudgetExceeded: TIMEOUT"), faults

@@ -97,6 +97,7 @@ class StageEngine:
         if self.watchdog is None:
             machine.run()
         else:
+            machine.most_work = self.watchdog.work
             self._advance(machine, self.watchdog.allowed(stage.warps, reference=True))
 
     def _advance(self, machine: StageMachine, limit: int) -> None:
@@ -109,7 +110,7 @@ class StageEngine:
                 machine.run(max_instructions=min(limit, SLICE))
             except BudgetExceeded:
                 limit -= machine.stats.warp_instructions - before
-                if limit <= 0:
+                if limit <= 0 or (machine.most_work is not None and machine.work >= machine.most_work):
                     raise
             else:
                 return

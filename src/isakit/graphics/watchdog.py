@@ -17,11 +17,13 @@ LEAST_WARPS = 1 << 6
 class Watchdog:
     """Instructions that each warp of a run may execute, on average, on compiled code and on the reference machine.
 
-    Either is about a minute's work for the largest runs.
+    `work` is what the reference machine may do in one run (`Machine.work`), where warps that are apart or begin one
+    after another take more of its time than their instructions say. All are about a minute's work for the largest runs.
     """
 
     compiled: int = 1 << 24
     reference: int = 1 << 20
+    work: int = 1 << 21
 
     def allowed(self, warps: int, reference: bool) -> int:
         """Instructions that the warps of a run may execute together."""
@@ -44,6 +46,7 @@ class Budget:
         if most < 0:
             raise LaunchError(f"max_instructions is {most}")
         self.left, self.watchdog = most, watchdog
+        self.work = None if watchdog is None else watchdog.work
         self._lock = threading.Lock()
 
     def allowed(self, warps: int, reference: bool) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -23,18 +23,28 @@ Tier = Literal["auto", "interp", "jit"]
 TIERS = ("auto", "interp", "jit")
 
 
-def reference(launch: Launch, memory: DeviceMemory, max_instructions: int | None = None) -> Stats:
-    """Run a launch on the reference engine."""
+def reference(
+    launch: Launch, memory: DeviceMemory, max_instructions: int | None = None, most_work: int | None = None
+) -> Stats:
+    """Run a launch on the reference engine. Bounds are those of `Machine`."""
     machine = Machine(launch, memory)
+    machine.most_work = most_work
     with allowed():
         machine.run(max_instructions=max_instructions)
     return machine.stats
 
 
-def executor(engine: str, tier: str = "auto", threads: int | None = None, portable: bool = False) -> Execute:
+def executor(
+    engine: str,
+    tier: str = "auto",
+    threads: int | None = None,
+    portable: bool = False,
+    most_work: int | None = None,
+) -> Execute:
     """Return the function that runs launches on the engine a user asked for.
 
-    `portable` makes code that needs no special instructions of the host; it is slower.
+    `portable` makes code that needs no special instructions of the host; it is slower. `most_work` bounds launches that
+    the reference engine runs, as `Machine.most_work`.
 
     `llvm` and `auto` leave single launches that compiled code does not do to the reference engine; `auto` also does
     without LLVM, with one warning per process, and loads it only for a kernel that is worth compiling. Raises
@@ -46,8 +56,8 @@ def executor(engine: str, tier: str = "auto", threads: int | None = None, portab
         raise LaunchError(f"{threads} threads; the engine needs at least one")
     why_not = _missing if engine == "auto" else _unusable
     if not chosen(engine, why_not, depth=4):
-        return reference
-    return Compiling(tier, threads, portable, eager=engine == "llvm")
+        return partial(reference, most_work=most_work)
+    return Compiling(tier, threads, portable, engine == "llvm", most_work)
 
 
 def engine_of(execute: Execute) -> str:
@@ -85,6 +95,7 @@ class Compiling:
     threads: int | None
     portable: bool
     eager: bool
+    most_work: int | None = None
 
     def __call__(self, launch: Launch, memory: DeviceMemory, max_instructions: int | None) -> Stats:
         from isakit.machine.tesla.analysis.kernel_steps import NotCompiled
@@ -96,7 +107,7 @@ class Compiling:
                 return execute(launch, memory, max_instructions, self.threads, self.tier, self.portable)
         except NotCompiled:
             pass
-        return reference(launch, memory, max_instructions)
+        return reference(launch, memory, max_instructions, self.most_work)
 
 
 __all__ = ["FallbackWarning", "Tier", "engine_of", "executor", "reference"]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from isakit.errors import FormatError
+from isakit.graphics.watchdog import Watchdog
 from isakit.hosts.drm import capture
 from isakit.hosts.drm.card import Channel
 from isakit.hosts.drm.card_settings import CardSettings
@@ -26,6 +27,9 @@ EDGES = (0, 1, 2, 0xFFFF, 0x10000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, BASE, 
          0x7FC0_0000)  # fmt: skip
 CHANGES = 24
 """At most so many words of a capture are changed."""
+WATCHDOG = Watchdog(compiled=1 << 16, reference=1 << 16, work=1 << 18)
+"""Ends a program within seconds that changed words made endless, or a launch of billions of blocks: the watchdog that
+cards have otherwise takes about as long as a case may."""
 
 
 def _make(seed: int) -> dict[str, Any]:
@@ -61,9 +65,9 @@ def _changed(case: dict[str, Any]) -> Iterator[capture.CapturedEvent]:
         yield record
 
 
-def packets_of(case: dict[str, Any]) -> tuple[int, list[str]]:
+def packets_of(case: dict[str, Any], engine: str = "reference") -> tuple[int, list[str]]:
     """Replay a case: (packets that were decoded, faults that were reported). Raises Wrong."""
-    replay = Replay(CAPTURES / case["file"], CardSettings(engine="reference"))
+    replay = Replay(CAPTURES / case["file"], CardSettings(engine, watchdog=WATCHDOG))
     channels: list[Channel] = []
     replay.on_channel = channels.append
     replay._records = _changed(case)  # pyright: ignore[reportPrivateUsage]

@@ -32,7 +32,9 @@ Until = int | Collection[int] | Callable[["Machine"], object] | None
 class Machine(MachineState):
     """Executes one launch.
 
-    Attributes: those of `MachineState`; `after` (called whenever a run or step has ended, however it ended). After a
+    Attributes: those of `MachineState`; `after` (called whenever a run or step has ended, however it ended); `work`
+    (what took the machine its time: one for each instruction that a gang executed, however many warps it has, and one
+    for each warp that a later wave began), `most_work` (the most that runs may do in all; None: no bound). After a
     fault, a budget that ran out or an interrupt the state is that before the instruction and can be inspected.
     """
 
@@ -49,6 +51,8 @@ class Machine(MachineState):
     ) -> None:
         super().__init__(launch, device, resident_lanes, blocks)
         self.after: Callable[[], object] | None = None
+        self.work = 0
+        self.most_work: int | None = None
 
     def again(self, blocks: int = 1) -> Machine:
         """Return a machine for the same launch on the same device memory, with so many blocks resident at a time."""
@@ -108,7 +112,8 @@ class Machine(MachineState):
 
         `until`: a byte address or several (stop when a warp is about to execute one; a warp that stands there already
         moves on first), or a function of the machine that is asked after every instruction of a warp.
-        `max_instructions` bounds the instructions of this call, counted per warp. Raises MachineFault, BudgetExceeded.
+        `max_instructions` bounds the instructions of this call, counted per warp, and `most_work` the work of all
+        calls. Raises MachineFault, BudgetExceeded.
         """
         if callable(until):
             return self._run_stepwise(until, max_instructions)
@@ -210,6 +215,7 @@ class Machine(MachineState):
         if self._next_block >= self._end_block:
             return True
         self._start_wave()
+        self.work += len(self.warps)
         self._turn = -1
         return False
 
@@ -218,18 +224,21 @@ class Machine(MachineState):
 
         Raises BudgetExceeded if there is none.
         """
+        if self.most_work is not None and self.work >= self.most_work:
+            raise self._used_up(gang, "work of the reference machine")
         if limit is None or self.stats.warp_instructions + len(gang) <= limit:
             return gang
         left = limit - self.stats.warp_instructions
         if left <= 0:
-            w = self.members(gang)[0]
-            raise BudgetExceeded(
-                "TIMEOUT", gang.pc, w.block.index, w.index, detail="the allowed number of instructions is used up"
-            )
+            raise self._used_up(gang, "number of instructions")
         self._flush(gang)
         first = np.arange(len(gang)) < left
         self.ready.add(gang.part(~first, gang.pc))
         return gang.part(first, gang.pc)
+
+    def _used_up(self, gang: Gang, what: str) -> BudgetExceeded:
+        w = self.members(gang)[0]
+        return BudgetExceeded("TIMEOUT", gang.pc, w.block.index, w.index, detail=f"the allowed {what} is used up")
 
     def _settle(self, gangs: Iterable[Gang]) -> None:
         """Bring the warps' own pc and instruction count up to date."""
@@ -252,6 +261,7 @@ class Machine(MachineState):
                 return None
             gang = joined
         self.ready.clock += 1
+        self.work += 1
         self.state.pending = gang.pending
         numbers = gang.numbers
         try:

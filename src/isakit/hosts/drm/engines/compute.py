@@ -191,8 +191,9 @@ class ComputeEngine(Engine):
                 texturing=replace(self.settings.texturing, seamless=seamless),
                 limits=False,
             )
-            execute = executor(self.settings.engine, self.settings.tier)
-            most = self.settings.watchdog.allowed(run.warps * run.blocks, engine_of(execute) == "reference")
+            watchdog = self.settings.watchdog
+            execute = executor(self.settings.engine, self.settings.tier, most_work=watchdog.work)
+            most = watchdog.allowed(run.warps * run.blocks, engine_of(execute) == "reference")
             stats = execute(run, self.device(), most)
         self.report.count("instructions", stats.instructions)
         self.report.spent("kernels", time.perf_counter() - started)
