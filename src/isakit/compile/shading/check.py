@@ -184,7 +184,7 @@ class Check(ExpressionCheck):
             if "const" in v.qualifiers and v.role == "local":
                 raise ShadingError(d.pos, f"the constant `{d.name}` needs a value", len(d.name))
             return None
-        if v.role == "sampler":
+        if v.role == "sampler" and (self.language.product or len(self.scopes) == 1):
             raise ShadingError(d.initial.pos, "a sampler has no value")
         if isinstance(v.type, ArrayType) and not v.type.count:
             if isinstance(d.initial, BracesSyntax):
@@ -300,7 +300,8 @@ class Check(ExpressionCheck):
         out: list[TypedStatement] = []
         for d in s.variables:
             v = self.variable(d, "local")
-            if v.role == "sampler" or d.qualifiers & {"uniform", "varying", "attribute", "in", "out", "inout"}:
+            bare = v.role == "sampler" and (self.language.product or d.initial is None)
+            if bare or d.qualifiers & {"uniform", "varying", "attribute", "in", "out", "inout"}:
                 raise ShadingError(d.pos, f"`{d.name}` cannot be declared in a function", len(d.name))
             if d.name in self.scopes[-1]:
                 raise ShadingError(d.pos, f"`{d.name}` is already declared", len(d.name))

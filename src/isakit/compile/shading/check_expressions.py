@@ -14,8 +14,8 @@ from isakit.compile.shading.conversion import (
     rebased_literal,
     resized,
 )
-from isakit.compile.shading.intrinsics import INTRINSICS
-from isakit.compile.shading.language import Language
+from isakit.compile.shading.intrinsics import BORROWED, INTRINSICS
+from isakit.compile.shading.language import CG, Language
 from isakit.compile.shading.overloads import chosen, intrinsic_call, product
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.syntax import (
@@ -443,6 +443,11 @@ class ExpressionCheck:
             given = ", ".join(self.language.say(v.type) for v in values)
             notes = tuple(f"there is `{k}`" for k in known[:3])
             raise ShadingError(s.pos, f"there is no `{s.name}({given})`", len(s.name), notes)
+        if self.language is CG and s.name in BORROWED:
+            self.sources.warn(s.pos, f"`{s.name}` is a function of GLSL: not every compiler of Cg takes it", len(s.name))
+            borrowed = intrinsic_call(s.name, values, self.language, s.pos, "glsl")
+            if borrowed is not None:
+                return borrowed
         names = [*self.functions, *INTRINSICS[self.language.name]]
         notes = did_you_mean(s.name, names)
         raise ShadingError(s.pos, f"there is no function `{s.name[:40]}`", len(s.name), notes)

@@ -91,9 +91,9 @@ def build_shader(text: str, **options: Unpack[ShaderOptions]) -> ShaderBuild:
                       target=target, defines=options.get("defines"), varyings=options.get("varyings"),
                       resolver=options.get("resolver"))  # fmt: skip
     try:
-        made = compile_shader_ir(front.function, front.interface)
+        made = compile_shader_ir(front.function, front.interface, front.sources.path)
     except CompileError as e:
-        raise CompileError([_placed(d, front.sources) for d in e.diagnostics]) from None
+        raise CompileError([_placed(d, front.sources, path) for d in e.diagnostics]) from None
     shader = read_gxp(made.data, path if path != "<text>" else None)
     for name, lines in (("primary", made.lines), ("secondary", made.secondary_lines)):
         rows = ((_BYTES * at, SourceLine(0, front.sources.path(loc[1]), loc[0])) for at, loc in lines.items() if loc[0])
@@ -101,9 +101,9 @@ def build_shader(text: str, **options: Unpack[ShaderOptions]) -> ShaderBuild:
     return ShaderBuild(shader, made.data, stage, language, front.sources.warnings)
 
 
-def _placed(d: Diagnostic, sources: ShaderSources) -> Diagnostic:
-    """A message of the back end, which knows a line, with that line."""
-    return sources.at_line(d.line, d.message, d.notes)
+def _placed(d: Diagnostic, sources: ShaderSources, path: str) -> Diagnostic:
+    """A message of the back end, which knows a line, with that line; of the text at `path` where it names no other."""
+    return sources.at_line(d.line, d.message, d.notes, path if d.path == Diagnostic.path else d.path)
 
 
 def beside(top: str, folders: Sequence[str] = ()) -> Resolver:

@@ -13,8 +13,10 @@ from isakit.compile.shading.check import Check
 from isakit.compile.shading.entry import Program
 from isakit.compile.shading.language import LANGUAGES, Language
 from isakit.compile.shading.parser import Parser
+from isakit.compile.shading.prelude import prelude
 from isakit.compile.shading.preprocessor import Preprocessed, Preprocessor, Resolver
 from isakit.compile.shading.source import ShaderSources, ShadingError
+from isakit.compile.shading.syntax import FunctionSyntax
 from isakit.compile.shading.typed import CheckedShader, TypedFunction
 
 STAGES = ("vertex", "fragment")
@@ -113,6 +115,8 @@ def _front(
     file = sources.add(path, text)
     got = pre.run(file)
     declarations = Parser(got.tokens, language).run()
+    own = {d.name for d in declarations if isinstance(d, FunctionSyntax)}
+    declarations = [*prelude(language, {t.text for t in got.tokens} - own, sources), *declarations]
     check = Check(language, stage, sources, built_ins(stage))
     check.columns = _packs_columns(got)
     shader = check.run(declarations)

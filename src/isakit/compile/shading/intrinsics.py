@@ -39,6 +39,7 @@ tex1D:sample 4:1f 4:12 4:1ff 4:1fff 4:1ffff | tex1Dlod:lod4 4:14 4:14f | tex1Dbi
 tex1Dproj:sample 4:12 4:14 4:12f 4:14f | tex3D:sample 4:D3 4:D3f 4:D333 4:D333f | tex3Dlod:lod4 4:D4 4:D4f
 tex3Dbias:bias4 4:D4 4:D4f | tex3Dproj:sample 4:D4 4:D4f | tex2D:texeloffset 4:S2f 4:S222f
 tex2Dlod:texeloffset 4:S4f | tex2Dbias:texeloffset 4:S4f | tex2Dproj:texeloffset 4:S3f 4:S4f
+tex1Dfetch:texelfetch 4:1I 4:1II | tex2Dfetch:texelfetch 4:SI 4:SII | tex3Dfetch:texelfetch 4:DI 4:DII
 f1tex2D:sample 4:S2 | h4tex2D:sample 4:S2 | f4tex2D:sample 4:S2 | texRECT:sample 4:S2
 """
 _GLSL = """
@@ -61,6 +62,7 @@ textureCube:sample 4:C3 | textureCube:bias 4:C3f | textureCubeLod:lod 4:C3f | te
 textureCubeGradEXT:sample 4:C333
 texture:sample 4:S2 4:C3 | texture:bias 4:S2f 4:C3f | textureLod:lod 4:S2f 4:C3f | textureGrad:sample 4:S222 4:C333
 textureProj:project3 4:S3 | textureProj:project 4:S4 | textureProj:project3bias 4:S3f | textureProj:projectbias 4:S4f
+texelFetch:texelfetch 4:SIn
 textureProjLod:project3lod 4:S3f | textureProjLod:projectlod 4:S4f | texture2DRect:sample 4:S2
 """
 
@@ -76,5 +78,7 @@ def _table(*texts: str) -> dict[str, list[Intrinsic]]:
     return out
 
 
+BORROWED = ("fract", "mix", "mod", "inversesqrt", "dFdx", "dFdy")
+"""Functions of GLSL that Cg sources call by these names, as some other compilers let them."""
 INTRINSICS = {"cg": _table(_BOTH, _CG), "glsl": _table(_BOTH, _GLSL)}
 """Language and name to the functions of that name."""

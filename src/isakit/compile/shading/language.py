@@ -75,6 +75,8 @@ def _cg_types() -> dict[str, Type]:
             out[f"{name}{n}"] = Numeric(base, n)
             for rows in range(1, 5):
                 out[f"{name}{rows}x{n}"] = Numeric(base, n, rows)
+    for prefix, base in (("vec", FLOAT), ("ivec", INT), ("bvec", BOOL)):  # many sources of RetroArch call them so
+        out |= {f"{prefix}{n}": Numeric(base, n) for n in range(2, 5)}
     return out
 
 
@@ -108,7 +110,7 @@ CG = Language(
     product=False,
     converts=True,
     infinite=True,
-    swizzles=("xyzw", "rgba"),
+    swizzles=("xyzw", "rgba", "stpq"),
 )  # fmt: skip
 
 GLSL = Language(

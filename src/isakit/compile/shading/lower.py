@@ -80,9 +80,11 @@ class Lowering(ExpressionLowering):
     def do_TypedDeclare(self, s: TypedDeclare) -> None:
         v = s.variable
         self.places.pop(v, None)  # it begins anew in every turn of a loop that is taken apart
-        values = self.nothing(v.type) if s.initial is None else self.value(s.initial)
         if v.role == "sampler":
+            if s.initial is not None:
+                self.samplers[v] = self.sampler(s.initial)
             return
+        values = self.nothing(v.type) if s.initial is None else self.value(s.initial)
         self.put_all(self.slots(v), values)
 
     def do_TypedEvaluate(self, s: TypedEvaluate) -> None:

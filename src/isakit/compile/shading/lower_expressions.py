@@ -396,8 +396,9 @@ class ExpressionLowering(Variables):
             texture = arguments[0].type.kind
             if texture not in ("2d", "cube"):
                 raise ShadingError(t.pos, f"{texture.upper()} textures are not supported", len(t.name))
-            if t.name == "texeloffset":
-                raise ShadingError(t.pos, "offsets in texels are not supported", len(t.name))
+            if t.name in ("texeloffset", "texelfetch"):
+                what = "offsets in texels" if t.name == "texeloffset" else "texels by their numbers"
+                raise ShadingError(t.pos, f"{what} are not supported", len(t.name))
             sampler = self.sampler(arguments[0])
             arguments = arguments[1:]
         if t.name == "mul":

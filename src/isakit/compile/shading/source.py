@@ -79,9 +79,9 @@ class ShaderSources:
         """The name of a file by its number."""
         return self.files[number].path
 
-    def at_line(self, line: int, message: str, notes: tuple[str, ...] = ()) -> Diagnostic:
-        """A message about a whole line of the last text."""
-        file = self.files[-1]
+    def at_line(self, line: int, message: str, notes: tuple[str, ...], path: str) -> Diagnostic:
+        """A message about a whole line of the text of a name."""
+        file = next((f for f in self.files if f.path == path), self.files[-1])
         start = file.starts[max(0, min(line, len(file.starts)) - 1)]
         end = file.text.find("\n", start)
         row = file.text[start : end if end >= 0 else len(file.text)]

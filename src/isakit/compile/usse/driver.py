@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from isakit.compile.check import verify
-from isakit.compile.ir import Function, IrValue
+from isakit.compile.ir import NOWHERE, AnyOp, Const, Function, IrValue, Loc
 from isakit.compile.lower.allocate import Allocation, OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction, VReg
 from isakit.compile.lower.liveness import BlockLiveness
 from isakit.compile.lower.tidy import lay_out_blocks, remove_empty_blocks
 from isakit.compile.passes.edges import merge_straight_blocks, split_critical_edges
+from isakit.compile.passes.schedule import RegisterNeeds, recompute, schedule_for_registers
 from isakit.compile.passes.ssa import construct_ssa
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.passes.vectors import (
@@ -25,9 +26,24 @@ from isakit.compile.passes.vectors import (
 from isakit.compile.usse import rules
 from isakit.compile.usse.emit import CodeText, Emitter
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
-from isakit.compile.usse.registers import INTERNAL, Registers
-from isakit.compile.usse.selection import RULES, UsseSelection
+from isakit.compile.usse.registers import INTERNAL, Registers, words
+from isakit.compile.usse.selection import LAZY, RULES, UsseSelection
 from isakit.compile.usse.target import UsseTarget
+from isakit.compile.vector_ops import (
+    INPUT,
+    JOIN,
+    SAMPLE,
+    UNIFORM,
+    UNIFORM_AT,
+    VADD,
+    VCMP,
+    VCVT,
+    VMAD,
+    VMAX,
+    VMIN,
+    VMUL,
+    VSUBFLOOR,
+)
 from isakit.errors import DefinitionError
 
 Pass = Callable[[Function], None]
@@ -59,10 +75,71 @@ LATE: tuple[Pass, ...] = (
 )
 """What is done after what depends on uniforms alone has left, in this order."""
 
+
+def _given(v: IrValue) -> tuple[str, int] | None:
+    """Return the registers of an input and their number; uniforms are in none of the program's own."""
+    if v.ins is None or v.ins.op not in (INPUT, UNIFORM):
+        return None
+    return (INPUT.of(v.ins).name, words(v.kind)) if v.ins.op is INPUT else ("", 0)
+
+
+def _size(v: IrValue) -> int:
+    constant = v.ins is not None and v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args)
+    return 0 if constant else words(v.kind)
+
+
+def lower_pressure(f: Function) -> None:
+    """Order operations so that few registers are live at a time."""
+    schedule_for_registers(f, RegisterNeeds(_size, LAZY, _given))
+
+
+def compute_again(*ops: AnyOp, near: int) -> Pass:
+    """Return the pass that computes some results again where they are read late, and orders everything anew."""
+
+    def run(f: Function) -> None:
+        recompute(f, (*ops, *CHEAP), LAZY, near)
+        narrow_vectors(f)
+        lower_pressure(f)
+
+    return run
+
+
+CHEAP = (VADD, VMUL, VMAD, VMIN, VMAX, VCVT, VSUBFLOOR, VCMP, UNIFORM_AT)
+"""Operations of one instruction."""
+REMEDIES: tuple[Pass, ...] = (
+    lower_pressure,
+    compute_again(near=12),
+    compute_again(SAMPLE, near=12),
+    compute_again(SAMPLE, near=3),
+)
+"""What is done to a program that needs more registers than there are, one after the other."""
 ROUNDS = 40
 PATIENCE = (1 << 30, 16, 4, 0)
 """For how many operations a copy of an operand may wait for its next reader, until everything finds a register."""
 __all__ = ["EARLY", "LATE", "ProgramCode", "compile_program", "optimized", "rules"]
+
+
+class RegisterPressureError(Exception):
+    """A program needs more registers than there are, in any order that was tried; `loc` is where most are live: `needed` of those that are `there`."""
+
+    def __init__(self, needed: int, there: int, loc: Loc) -> None:
+        self.needed, self.there, self.loc = needed, there, loc
+        more = f"{needed} of the {there} registers are live here, and not all values find a place in the others"
+        many = f"{needed} registers are live here; there are {there}"
+        super().__init__("the shader needs too many registers: " + (many if needed > there else more))
+
+
+def _pressure(m: MFunction, registers: Registers) -> RegisterPressureError:
+    """Return the error that says where most registers are live."""
+    live = BlockLiveness(m)
+    most: tuple[int, Loc] = 0, NOWHERE
+    for b in m.blocks:
+        now = live.leaving(b)
+        for i in reversed(b.ins):
+            n = sum(live.owner[u][0].cls.file == registers.scalar.file for u in now)
+            most = max(most, (n, i.loc), key=lambda found: found[0])
+            live.step(i, now)
+    return RegisterPressureError(most[0], registers.scalar.count, most[1])
 
 
 @dataclass
@@ -91,12 +168,31 @@ def compile_program(
 ) -> ProgramCode:
     """Return the code of a function whose values are defined once.
 
+    What needs too many registers gets another order of operations, and computes some results twice; memory for
+    registers has the chip none that its files are known to describe. Raises RegisterPressureError.
+    """
+    evicted = set[IrValue]() if evicted is None else evicted
+    for remedy in (*REMEDIES, None):
+        try:
+            return _attempt(f, plan, registers, literals, evicted)
+        except RegisterPressureError:
+            if remedy is None:
+                raise
+            evicted.clear()
+            remedy(f)
+    raise AssertionError
+
+
+def _attempt(
+    f: Function, plan: ProgramPlan, registers: Registers, literals: LiteralPool, evicted: set[IrValue]
+) -> ProgramCode:
+    """Return the code of a function in the order that its operations have.
+
     Wide values that find no internal register live in pairs of others: then everything is selected again, since other
-    instructions read and write them; `evicted` remembers which, for another time. Raises OutOfRegistersError.
+    instructions read and write them; `evicted` remembers which, for another time. Raises RegisterPressureError.
     """
     target = UsseTarget(registers, RULES)
-    evicted = set[IrValue]() if evicted is None else evicted
-    pool = LiteralPool(room=literals.room)
+    pool, m = LiteralPool(room=literals.room), MFunction(f.name)
     patience = PATIENCE[0]
     for _ in range(ROUNDS):
         pool.words = list(literals.words)
@@ -105,24 +201,36 @@ def compile_program(
         crowded = _crowded(m, target, s)
         if crowded is None:  # copies of operands are in the way: they are made for fewer readers
             if patience == PATIENCE[-1]:
-                raise OutOfRegistersError
+                raise _pressure(m, registers)
             patience = PATIENCE[PATIENCE.index(patience) + 1]
         elif crowded:
             evicted |= crowded
         else:
             break
     else:
-        raise OutOfRegistersError
+        raise _pressure(m, registers)
     literals.words = pool.words
     _check_defined(m)
-    allocate(m, target)
+    try:
+        allocate(m, target)
+    except OutOfRegistersError:
+        raise _pressure(m, registers) from None
     remove_empty_blocks(m)
     lay_out_blocks(m)
+    _end_once(m)
+    return ProgramCode(m, registers, literals)
+
+
+def _end_once(m: MFunction) -> None:
+    """Lay the block that ends the program out last: nothing follows it, and all ways out lead there."""
     ends = [b for b in m.blocks if not b.succs]
     if len(ends) > 1:
-        raise DefinitionError(f"{m.name}: {len(ends)} blocks end the program, which has one end")
-    m.blocks = [*(b for b in m.blocks if b.succs), *ends]  # what ends a program is that nothing follows
-    return ProgramCode(m, registers, literals)
+        end = m.made()
+        for b in ends:
+            b.succs = [end]
+        ends = [end]
+    m.blocks = [*(b for b in m.blocks if b.succs), *ends]
+    m.connect()
 
 
 def _check_defined(m: MFunction) -> None:

@@ -463,7 +463,7 @@ def _uniform_at(s: UsseSelection, i: Ins, a: UniformName) -> None:
     pairs = stride % 2 == 0
     step, first = (stride // 2, base // 2) if pairs else (stride, base)
     via = s.m.vreg(s.registers.index)
-    s.emit(hw.INDEX, dst=OperandReg(via), src0=s.register_word(i.args[0]), src1=immediate(step), src2=immediate(first))
+    s.emit(hw.INDEX, dst=OperandReg(via), src0=s.own_word(i.args[0]), src1=immediate(step), src2=immediate(first))
     per = 4 if d.ty == "f16" else 2
     for start, stop in ((k, min(k + per, d.count)) for k in range(0, d.count, per)):
         part = d.slice(start, stop)

@@ -304,8 +304,10 @@ class UsseSelection(Selection):
         if (reach.internal and bank != "i") or (reach.own and not self._is_own(bank)):
             return None
         view = View(s.channels, s.ty, s.neg, s.abs)
-        if not any(swizzle(reach, channels, lanes) is not None for _, channels in placed(bank, at, view, reach)):
-            return None
+        either = isinstance(s.base, VReg) and s.base.cls is self.registers.scalar and not s.base.fixed
+        for half in (at, at + 1) if either else (at,):  # a scalar may come to lie in any half of a pair
+            if not any(swizzle(reach, channels, lanes) is not None for _, channels in placed(bank, half, view, reach)):
+                return None
         if isinstance(s.base, Fixed):
             return FixedView(s.base, view)
         used = [c for c in s.channels if isinstance(c, int)]
@@ -547,6 +549,17 @@ class UsseSelection(Selection):
     def register_word(self, v: IrValue) -> OperandReg | FixedView:
         """Return an integer in a register, never as an immediate."""
         return self.word(v, -1)
+
+    def own_word(self, v: IrValue) -> OperandReg | FixedView:
+        """Return an integer in a register of the program: some operands reach no uniforms and no constants."""
+        got = self.register_word(v)
+        if isinstance(got, OperandReg) or self._is_own(got.base.bank):
+            return got
+        t = self.m.vreg(self.registers.scalar)
+        guard, self.guard = self.guard, None
+        self.word_into(OperandReg(t), v)
+        self.guard = guard
+        return OperandReg(t, view=View((0,)))
 
     def word_into(self, dst: OperandReg, v: IrValue) -> None:
         """Put an integer into a register."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 
 from isakit.asm import Program
 from isakit.compile.ir import Function, IrValue, Loc
-from isakit.compile.lower.allocate import OutOfRegistersError
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderUniform, sampler_place
-from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, compile_program, optimized
+from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, RegisterPressureError, compile_program, optimized
 from isakit.compile.usse.emit import CodeText
 from isakit.compile.usse.program import STRETCH, LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import SHARED, Registers, words
@@ -22,6 +22,7 @@ from isakit.compile.usse.shader_passes import (
     load_uniforms_from_memory,
     lower_facing,
     prefetch_texels,
+    return_uniform_part,
     split_uniform_part,
 )
 from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
@@ -67,12 +68,26 @@ class CompiledShader:
     secondary_lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
 
 
-def compile_shader_ir(f: Function, interface: ShaderInterface) -> CompiledShader:
-    """Compile a shader whose variables are not values yet.
+def compile_shader_ir(
+    f: Function, interface: ShaderInterface, path: Callable[[int], str] = lambda number: Diagnostic.path
+) -> CompiledShader:
+    """Compile a shader whose variables are not values yet; `path` names the files of its places.
 
     Raises CompileError for what the chip or its files cannot hold.
     """
-    return ShaderCompilation(f, interface).run()
+    try:
+        return ShaderCompilation(f, interface).run()
+    except RegisterPressureError as e:
+        line, number, _ = e.loc
+        raise CompileError([Diagnostic(max(line, 1), 1, str(e), path=path(number))]) from None
+
+
+class SecondaryPressureError(Exception):
+    """What runs once needs more registers sa than the uniforms leave, about so many."""
+
+    def __init__(self, missing: int) -> None:
+        self.missing = max(missing, 1)
+        super().__init__(f"{missing} registers are missing")
 
 
 class ShaderCompilation:
@@ -119,10 +134,7 @@ class ShaderCompilation:
             self._vertex_outputs()
         else:
             self._fragment_outputs()
-        try:
-            return self._programs(secondary, kinds, attributes, data)
-        except OutOfRegistersError:
-            raise self.error("the shader needs more registers than there are") from None
+        return self._programs(secondary, kinds, attributes, data)
 
     def error(self, message: str) -> CompileError:
         """Return the error that says something of the whole shader."""
@@ -299,11 +311,27 @@ class ShaderCompilation:
     def _programs(
         self, secondary: Function | None, kinds: dict[str, str], attributes: int, data: int
     ) -> CompiledShader:
+        """Compile both programs; what runs once is done where it is needed if there are no registers to compute it."""
+        while True:
+            try:
+                return self._with_shared(secondary, kinds, attributes, data)
+            except SecondaryPressureError as e:
+                assert secondary is not None
+                secondary = return_uniform_part(self.f, secondary, kinds, e.missing)
+                optimized(self.f, (eliminate_common_subexpressions, eliminate_dead_code))
+                if secondary is not None:
+                    optimized(secondary, (eliminate_dead_code,))
+
+    def _with_shared(
+        self, secondary: Function | None, kinds: dict[str, str], attributes: int, data: int
+    ) -> CompiledShader:
         """Compile both programs: literals follow the uniforms, and what is computed once follows the literals.
 
-        The program that computes it comes again until it leaves the room that its own literals need.
+        The program that computes it comes again until it leaves the room that its own literals need. Raises
+        SecondaryPressureError.
         """
         at = 0
+        self.plan.once = {}
         for name, kind in kinds.items():
             at += at % 2 if words(kind) > 1 else 0
             self.plan.once[name] = at
@@ -319,23 +347,30 @@ class ShaderCompilation:
             other.outputs = {n: (base + k, words(kinds[n])) for n, k in self.plan.once.items()}
             literals.words = list(of_one)
             first = base + at + at % 2
-            two = compile_program(secondary, other, Registers(secondary=True, first=first), literals, evicted)
+            try:
+                two = compile_program(secondary, other, Registers(secondary=True, first=first), literals, evicted)
+            except RegisterPressureError as e:
+                raise SecondaryPressureError(e.needed - e.there) from None
             end = data + len(literals.words) + len(literals.words) % 2
             if end <= base:
                 break
             base = end
+        if base > SHARED and secondary is not None:
+            raise SecondaryPressureError(base - SHARED)
+        if base > SHARED:
+            raise self.error(f"uniforms and constants take {base} registers; there are {SHARED}")
         for k, word in enumerate(literals.words):
             self.builder.literal(word, data + k)
         if self.near is not None:
             self.builder.container(DEFAULT_BUFFER, 0, self.near)
             self.builder.container(DATA, self.near, data + len(literals.words) - self.near)
-        if base > SHARED:
-            raise self.error(f"uniforms and constants take {base} registers; there are {SHARED}")
         return self._written(one.text(data, base), two.text(data) if two is not None else None)
 
     def _written(self, one: CodeText, two: CodeText | None) -> CompiledShader:
         isa = sgx543("usse")
         lines, places = list(one.lines), dict(enumerate(one.places))
+        if not self.vertex and len(lines) in {to for _, to in _jumps(one)}:
+            lines.append("nop end")  # a branch leads to an instruction
         if one.kills:
             cut = self._phase_cut(one)
             lines = [MORE_PHASES, *lines[:cut], "nop end", LAST_PHASE, *lines[cut:]]
@@ -357,13 +392,18 @@ class ShaderCompilation:
         It is the one after the last discard, or the beginning of the next block where that is under a branch.
         """
         last = code.kills[-1] + 1
-        jumps = [(k, k + int(line.split()[-1])) for k, line in enumerate(code.lines) if " br " in f" {line}"]
+        jumps = _jumps(code)
         if not jumps:
             return last
         for at in sorted({last, *(s for s in code.starts if s >= last)}):
             if not any((start < at) != (target < at) and target != at for start, target in jumps):
                 return at
         return len(code.lines)
+
+
+def _jumps(code: CodeText) -> list[tuple[int, int]]:
+    """Return the numbers of branches and of the instructions that they lead to."""
+    return [(k, k + int(line.split()[-1])) for k, line in enumerate(code.lines) if " br " in f" {line}"]
 
 
 def _stride(u: ShaderUniform) -> int:

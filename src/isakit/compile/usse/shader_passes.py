@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from isakit.compile.builder import IrBuilder
-from isakit.compile.ir import NOWHERE, Const, Effect, Function, Ins, IrValue, Operation, OpUniformity
+from isakit.compile.ir import NOWHERE, Block, Const, Effect, Function, Ins, IrValue, Operation, OpUniformity
 from isakit.compile.ops import PHI
 from isakit.compile.passes.ssa import replace
 from isakit.compile.shader import ShaderInterface
@@ -167,18 +167,6 @@ def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[st
     secondary = Function(f"{f.name} once")
     block = secondary.block()
     copies: dict[IrValue, IrValue] = {}
-
-    def copy(v: IrValue) -> IrValue:
-        if isinstance(v, Const):
-            return v
-        if v not in copies:
-            assert v.ins is not None
-            new = Ins(Operation(v.ins.op, v.ins.attrs), [copy(a) for a in v.ins.args], [v.kind], v.ins.loc)
-            new.block = block
-            block.ins.append(new)
-            copies[v] = new.out
-        return copies[v]
-
     kinds: dict[str, str] = {}
     replaced: dict[IrValue, IrValue] = {}
     for v in read:
@@ -186,7 +174,7 @@ def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[st
             continue
         name = f"once {len(kinds)}"
         kinds[name] = v.kind
-        out = Ins(OUTPUT(name), [copy(v)], (), v.ins.loc if v.ins is not None else NOWHERE)
+        out = Ins(OUTPUT(name), [_copied(v, block, block.ins, copies)], (), v.ins.loc if v.ins is not None else NOWHERE)
         out.block = block
         block.ins.append(out)
         assert v.ins is not None
@@ -197,6 +185,50 @@ def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[st
         replaced[v] = new.out
     replace(f, replaced)
     return secondary, kinds
+
+
+def return_uniform_part(f: Function, secondary: Function, kinds: dict[str, str], room: int) -> Function | None:
+    """Move results back from the function that runs once: those that save least, and at least `room` registers.
+
+    Returns the function that is left, None if nothing is; `kinds` keeps the others.
+    """
+    (block,) = secondary.blocks
+    outputs = {OUTPUT.of(i).name: i for i in block.ins if i.op is OUTPUT}
+    returned: set[str] = set()
+    for name in sorted(kinds, key=lambda name: len(_cone(outputs[name].args[0])) / words(kinds[name])):
+        if room <= 0:
+            break
+        room -= words(kinds[name])
+        returned.add(name)
+    replaced: dict[IrValue, IrValue] = {}
+    for b in f.blocks:
+        new: list[Ins] = []
+        copies: dict[IrValue, IrValue] = {}
+        for i in b.ins:
+            if i.op is UNIFORM and UNIFORM.of(i).name in returned:
+                replaced[i.out] = _copied(outputs[UNIFORM.of(i).name].args[0], b, new, copies)
+            else:
+                new.append(i)
+        b.ins = new
+    replace(f, replaced)
+    for name in returned:
+        block.ins.remove(outputs[name])
+        del kinds[name]
+    return secondary if kinds else None
+
+
+def _copied(v: IrValue, block: Block, to: list[Ins], copies: dict[IrValue, IrValue]) -> IrValue:
+    """Return a value whose operations are copied to the end of a list, those that are not yet in `copies`."""
+    if isinstance(v, Const):
+        return v
+    if v not in copies:
+        assert v.ins is not None
+        args = [_copied(a, block, to, copies) for a in v.ins.args]
+        new = Ins(Operation(v.ins.op, v.ins.attrs), args, [v.kind], v.ins.loc)
+        new.block = block
+        to.append(new)
+        copies[v] = new.out
+    return copies[v]
 
 
 def _computed(v: IrValue, uniform: set[IrValue]) -> list[IrValue]:

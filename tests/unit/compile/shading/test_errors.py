@@ -20,7 +20,7 @@ def errors(text, language="cg", stage="fragment", **options):
     [
         ("v = w;", 7, "`w` is not declared"),
         ("v = vv.x;", 7, "`vv` is not declared"),
-        ("v.q = 1;", 5, "float4 has no components `q`"),
+        ("v.k = 1;", 5, "float4 has no components `k`"),
         ("v.xr = 1;", 5, "float4 has no components `xr`"),
         ("v.xx = 1;", 5, "a component is named twice where a value is stored"),
         ("v = 1 +;", 10, "an expression was expected, not `;`"),
@@ -130,7 +130,7 @@ def test_vertex_programs_have_no_pixel_to_discard():
 
 
 def test_every_statement_is_checked():
-    found = errors(BODY.format("v = a;\nv = b;\nfloat c = d; v = c;\nv.q = 1;"))
+    found = errors(BODY.format("v = a;\nv = b;\nfloat c = d; v = c;\nv.k = 1;"))
     assert [x[2] for x in found] == ["`a` is not declared", "`b` is not declared", "`d` is not declared",
                                      "float4 has no components `q`"]  # fmt: skip
 

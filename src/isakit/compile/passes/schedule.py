@@ -1,0 +1,200 @@
+"""Order of operations inside blocks, for programs that need more registers than there are.
+
+From the end of a block towards its beginning the operation is taken next that leaves the fewest registers live. Source:
+list scheduling in reverse, as in Goodman and Hsu, "Code scheduling and register allocation in large basic blocks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+
+from isakit.compile.ir import AnyOp, Block, Const, Effect, Function, Ins, IrValue, Operation
+
+
+class RegisterNeeds:
+    """The registers that values take.
+
+    Attributes:
+        size: registers of a value that an operation computes.
+        views: operations whose result is read from where their argument is.
+        given: the registers that a value without an operation of its own is in and their number, None for none: an
+            input is there from the beginning to its last reader.
+    """
+
+    def __init__(
+        self, size: Callable[[IrValue], int], views: Collection[AnyOp],
+        given: Callable[[IrValue], tuple[Hashable, int] | None],
+    ) -> None:  # fmt: skip
+        self.size, self.views, self.given = size, views, given
+
+    def roots(self, v: IrValue) -> dict[Hashable, int]:
+        """Return what is live where a value is read: something to tell it by, and its registers."""
+        while v.ins is not None and v.ins.op in self.views and v.ins.args:
+            v = v.ins.args[0]
+        if isinstance(v, Const):
+            return {}
+        given = self.given(v)
+        if given is not None:
+            return {given[0]: given[1]}
+        return {v: n} if (n := self.size(v)) else {}
+
+
+def schedule_for_registers(f: Function, needs: RegisterNeeds) -> None:
+    """Order the operations of every block so that few registers are live; those with effects stay where they are."""
+    across = _read_elsewhere(f)
+    for b in f.blocks:
+        done: list[Ins] = []
+        live = {r: n for v in across[b] for r, n in needs.roots(v).items()}
+        region: list[Ins] = []
+        for i in reversed(b.ins):
+            if i.op.effect is Effect.NONE:
+                region.append(i)
+                continue
+            done += _region(region, live, needs)
+            region = []
+            done.append(i)
+            for a in i.args:
+                live |= needs.roots(a)
+        done += _region(region, live, needs)
+        b.ins = done[::-1]
+
+
+def _read_elsewhere(f: Function) -> dict[Block, list[IrValue]]:
+    """Return, for every block, the values of it that other blocks read, and what its branch and its edges read."""
+    out: dict[Block, list[IrValue]] = {b: [] for b in f.blocks}
+    for b in f.blocks:
+        for i in b.ins:
+            for a in i.args:
+                if a.ins is not None and a.ins.block is not b and a.ins.block in out:
+                    out[a.ins.block].append(a)
+        for phi in b.phis:
+            for p, a in zip(b.preds, phi.args, strict=True):
+                out[p].append(a)
+                if a.ins is not None and a.ins.block is not p and a.ins.block in out:
+                    out[a.ins.block].append(a)
+        if b.term[0] == "branch":
+            out[b].append(b.term[1])
+    return out
+
+
+def _region(backwards: list[Ins], live: dict[Hashable, int], needs: RegisterNeeds) -> list[Ins]:
+    """Return operations without effects in a better order, last ones first, as they are given.
+
+    `live` is what is live after them, and becomes what is live before them.
+    """
+    place = {i: k for k, i in enumerate(backwards)}
+    readers = dict.fromkeys(backwards, 0)
+    for i in backwards:
+        for j in {a.ins for a in i.args}:
+            if j is not None and j in readers:
+                readers[j] += 1
+    since: dict[Hashable, int] = {}
+    """When something became live: chains are followed before others are begun."""
+    ready = {i for i in backwards if not readers[i]}
+    out: list[Ins] = []
+
+    def price(i: Ins) -> tuple[int, int, int]:
+        if i.op in needs.views:
+            return -1 << 20, 0, place[i]  # nothing to compute: who computes the argument may come then
+        more = sum(n for r, n in _read(i, needs).items() if r not in live)
+        freed = sum(live.get(v, 0) for v in i.outs)
+        return more - freed, -max((since.get(v, 0) for v in i.outs), default=0), place[i]
+
+    while ready:
+        i = min(ready, key=price)
+        ready.discard(i)
+        out.append(i)
+        if i.op not in needs.views:
+            for v in i.outs:
+                live.pop(v, None)
+            for r, n in _read(i, needs).items():
+                if r not in live:
+                    live[r] = n
+                    since[r] = len(out)
+        for j in {a.ins for a in i.args}:
+            if j is not None and j in readers:
+                readers[j] -= 1
+                if not readers[j]:
+                    ready.add(j)
+    return out
+
+
+def _read(i: Ins, needs: RegisterNeeds) -> dict[Hashable, int]:
+    return {r: n for a in i.args for r, n in needs.roots(a).items()}
+
+
+def recompute(f: Function, ops: Collection[AnyOp], views: Collection[AnyOp], apart: int) -> None:
+    """Compute results of some operations again for readers that come long after the others of a block.
+
+    Args:
+        f: the function.
+        ops: the operations; they have no effects.
+        views: operations whose result is read from where their argument is: their readers count.
+        apart: for how many operations a result waits for its next reader.
+    """
+    for b in f.blocks:
+        _Copies(b, ops, views, apart).run()
+
+
+class _Copies:
+    """Copies of the operations of one block, by the number of the operation that they come before."""
+
+    def __init__(self, b: Block, ops: Collection[AnyOp], views: Collection[AnyOp], apart: int) -> None:
+        self.b, self.ops, self.views, self.apart = b, ops, views, apart
+        self.place = {i: k for k, i in enumerate(b.ins)}
+        """Number of an operation of the block, or of the one that a copy comes before."""
+        self.before: dict[int, list[Ins]] = {}
+        self.readers: dict[Ins, list[Ins]] = {}
+
+    def run(self) -> None:
+        for i in self.b.ins:
+            if i.op not in self.views:
+                self._reads(i)
+        for i in reversed(self.b.ins):
+            if i.op in self.ops:
+                self._divide(i)
+        self.b.ins = [j for k, i in enumerate(self.b.ins) for j in (*self.before.get(k, ()), i)]
+
+    def _reads(self, reader: Ins) -> None:
+        for i in dict.fromkeys(self._root(a) for a in reader.args):
+            if i is not None and i.block is self.b:
+                self.readers.setdefault(i, []).append(reader)
+
+    def _root(self, v: IrValue) -> Ins | None:
+        while v.ins is not None and v.ins.op in self.views and v.ins.args:
+            v = v.ins.args[0]
+        return v.ins
+
+    def _index(self, reader: Ins) -> tuple[int, int]:
+        """Return the number of the operation that something comes before, and which of those it is: itself last."""
+        at = self.place[reader]
+        there = self.before.get(at, [])
+        return at, there.index(reader) if reader in there else len(there)
+
+    def _divide(self, i: Ins) -> None:
+        """Give readers that come late a copy of an operation, one for those that are close to each other."""
+        copy, last = i, self.place[i]
+        for n, reader in enumerate(sorted(self.readers.get(i, ()), key=self._index)):
+            if n and self.place[reader] - last > self.apart:
+                copy = self._copied(i, list(i.args), reader)
+                self._reads(copy)
+            last = self.place[reader]
+            if copy is not i:
+                reader.args = [self._through(a, i, copy, reader) for a in reader.args]
+
+    def _copied(self, i: Ins, args: list[IrValue], reader: Ins) -> Ins:
+        """Put a copy of an operation before a reader."""
+        new = Ins(Operation(i.op, i.attrs), args, [o.kind for o in i.outs], i.loc)
+        new.block = self.b
+        at, index = self._index(reader)
+        self.before.setdefault(at, []).insert(index, new)
+        self.place[new] = at
+        return new
+
+    def _through(self, v: IrValue, old: Ins, copy: Ins, reader: Ins) -> IrValue:
+        """Return what reads a copy as a value reads the original."""
+        if v.ins is old:
+            return copy.outs[v.index]
+        if v.ins is None or v.ins.op not in self.views or self._root(v) is not old:
+            return v
+        return self._copied(v.ins, [self._through(a, old, copy, reader) for a in v.ins.args], reader).out
