@@ -132,7 +132,7 @@ def test_vertex_programs_have_no_pixel_to_discard():
 def test_every_statement_is_checked():
     found = errors(BODY.format("v = a;\nv = b;\nfloat c = d; v = c;\nv.k = 1;"))
     assert [x[2] for x in found] == ["`a` is not declared", "`b` is not declared", "`d` is not declared",
-                                     "float4 has no components `q`"]  # fmt: skip
+                                     "float4 has no components `k`"]  # fmt: skip
 
 
 def test_messages_show_the_line_with_a_caret():
