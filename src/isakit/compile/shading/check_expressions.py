@@ -444,7 +444,8 @@ class ExpressionCheck:
             notes = tuple(f"there is `{k}`" for k in known[:3])
             raise ShadingError(s.pos, f"there is no `{s.name}({given})`", len(s.name), notes)
         if self.language is CG and s.name in BORROWED:
-            self.sources.warn(s.pos, f"`{s.name}` is a function of GLSL: not every compiler of Cg takes it", len(s.name))
+            said = f"`{s.name}` is a function of GLSL: not every compiler of Cg takes it"
+            self.sources.warn(s.pos, said, len(s.name))
             borrowed = intrinsic_call(s.name, values, self.language, s.pos, "glsl")
             if borrowed is not None:
                 return borrowed

@@ -90,9 +90,7 @@ def _result(letter: str, letters: str, base: Base) -> Type:
     return kind.of(base) if letter in "34" and letters == "33" and isinstance(kind, Numeric) else kind
 
 
-def intrinsic_call(
-    name: str, values: list[Typed], language: Language, pos: int, table: str = ""
-) -> Typed | None:
+def intrinsic_call(name: str, values: list[Typed], language: Language, pos: int, table: str = "") -> Typed | None:
     """A call of a function of the language, None if it has none of that name. Raises ShadingError.
 
     `table`: the language whose functions are meant, if that is another one.

@@ -1,4 +1,4 @@
-"""Functions of the languages that give several results: written in the languages, and read where a shader calls them."""
+"""Functions that give several results, written in the languages themselves and read where a shader calls them."""
 
 from __future__ import annotations
 

@@ -120,7 +120,10 @@ __all__ = ["EARLY", "LATE", "ProgramCode", "compile_program", "optimized", "rule
 
 
 class RegisterPressureError(Exception):
-    """A program needs more registers than there are, in any order that was tried; `loc` is where most are live: `needed` of those that are `there`."""
+    """A program needs more registers than there are, in any order that was tried.
+
+    Attributes: `loc` (where most registers are live), `needed` (how many), `there` (how many there are).
+    """
 
     def __init__(self, needed: int, there: int, loc: Loc) -> None:
         self.needed, self.there, self.loc = needed, there, loc
