@@ -83,7 +83,7 @@ def compile_shader_ir(
 
 
 class SecondaryPressureError(Exception):
-    """What runs once needs more registers sa than the uniforms leave, about so many."""
+    """The program that runs once needs more registers sa than the uniforms leave, about so many."""
 
     def __init__(self, missing: int) -> None:
         self.missing = max(missing, 1)
