@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FILE_DIRECTIVES = {
     "tesla": ("isakit.asm.module_directives", "MODULE_DIRECTIVES"),
-    "usse": ("isakit.formats.gxp_directives", "GXP_DIRECTIVES"),
+    "usse": ("isakit.formats.gxp_text", "GXP_DIRECTIVES"),
 }
 """Where the directives of file formats are, by instruction set; formats stand above this module."""
 

@@ -188,11 +188,10 @@ def command(
 def _complaints(m: Module) -> list[str]:
     """Return what a strict loader says of a shader. Raises IsakitError for other files."""
     from isakit.formats import Shader
-    from isakit.formats.gxp_check import complaints
 
     if not isinstance(m, Shader):
         raise IsakitError(f"--check is for shader files (GXP), not for {m.kind}")
-    return complaints(m)
+    return m.complaints()
 
 
 _PTX = re.compile(r"\.version\s+([\d.]+).*?\.target\s+(\w+)", re.DOTALL)

@@ -27,8 +27,8 @@ from isakit.formats.gxp import (
     FragmentVaryings,
     GxpFile,
     GxpParameter,
+    vertex_outputs,
 )
-from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.runtime import usse_layout as layout
 from isakit.sem.value import Value, concat, const
 

@@ -8,7 +8,7 @@ from isakit.asm.directives import DIRECTIVES
 from isakit.codec.syntax import spellings, syntax_line
 from isakit.docsgen.instruction import instruction_page
 from isakit.docsgen.overview import registers_page, summary
-from isakit.formats.gxp_directives import GXP_DIRECTIVES
+from isakit.formats.gxp_text import GXP_DIRECTIVES
 from isakit.spec import InstructionSet, Record
 from isakit.spec.parts import accepted_text
 

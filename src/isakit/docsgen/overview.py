@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from isakit.asm.directives import DIRECTIVES, TYPES
-from isakit.formats.gxp_directives import GXP_DIRECTIVES
+from isakit.formats.gxp_text import GXP_DIRECTIVES
 from isakit.registry import VARIANTS
 from isakit.spec import InstructionSet
 from isakit.spec.isa import instruction_set

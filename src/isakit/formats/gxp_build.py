@@ -12,14 +12,20 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from isakit.errors import FormatError
-from isakit.formats import gxp_derive as rules
+from isakit.formats import gxp_rules as rules
 from isakit.formats.gxp import (
     ATTRIBUTE,
     AUXILIARY_SURFACE,
     DEFAULT_BUFFER,
     FRAGMENT,
+    HAS_POSITION,
     HEADER_SIZES,
+    OUTPUT_BITS,
     SAMPLER,
+    SEMANTICS,
+    SIZE_NAMES,
+    TEXCOORD_CODES,
+    TYPES,
     UNIFORM,
     UNIFORM_BUFFER,
     AttributeDescriptor,
@@ -36,23 +42,9 @@ from isakit.formats.gxp import (
     standard_layout,
     write_gxp,
 )
-from isakit.formats.gxp_outputs import HAS_POSITION, OUTPUT_BITS, TEXCOORD_CODES
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-
-FLAG_NAMES = {
-    "fragment": 0, "per_instance": 1, "discard": 3, "depth": 4, "spritecoord": 5, "native_color": 6, "reads_color": 7,
-    "msaa2": 8, "msaa4": 9, "fetches": 11, "iterates": 12, "store": 14, "undefined_output": 16, "index": 17,
-    "instance": 18,
-}  # fmt: skip
-"""Bits of the header's flags by name; others are `bitN`."""
-
-CONTAINER_NAMES = {14: "default", 15: "texture", 16: "literal", 17: "scratch", 18: "thread", 19: "data"}
-"""Containers by number; user buffers have their number as name."""
-
-SIZE_NAMES = ("scratch", "thread", "literal", "data", "texture", "default")
-"""What `GxpFile.buffer_sizes` counts, in its order."""
 
 
 class GxpBuilder:
@@ -135,8 +127,8 @@ class GxpBuilder:
         if register is None:
             register = max((q.resource_index + q.words for q in others), default=0)
             register += register % 2
-        number, index = _semantic(semantic)
-        p = GxpParameter(name, ATTRIBUTE, _type(type), components, 0, number, index, array, register)
+        number, index = semantic_numbers(semantic)
+        p = GxpParameter(name, ATTRIBUTE, type_number(type), components, 0, number, index, array, register)
         k = len(self._file.parameters)
         self.parameter(p)
         if used is not None:
@@ -160,8 +152,8 @@ class GxpBuilder:
 
         Vectors and arrays get an even place unless one is given.
         """
-        number, index = _semantic(semantic)
-        p = GxpParameter(name, UNIFORM, _type(type), components, container, number, index, array, at or 0)
+        number, index = semantic_numbers(semantic)
+        p = GxpParameter(name, UNIFORM, type_number(type), components, container, number, index, array, at or 0)
         if at is None:
             at = rules.uniform_end(self._file.parameters, container)
             at += at % 2 if p.words > 1 else 0
@@ -195,22 +187,27 @@ class GxpBuilder:
         index = semantic_index | (16 if cube else 0)
         if sampled_as is not None:
             self._queries[k] = sampled_as
-        self.parameter(GxpParameter(name, SAMPLER, _type(type), components, container, 0, index, array, unit))
+        self.parameter(GxpParameter(name, SAMPLER, type_number(type), components, container, 0, index, array, unit))
         return self.texture(unit) if state else -1
+
+    def record(self, name: str, type: str = "f32", components: int = 4, *, category: int, array: int = 1, at: int = 0,
+               container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
+        """A parameter of any category, with `at` as its `resource_index`."""
+        number, index = semantic_numbers(semantic)
+        kind = type_number(type)
+        self.parameter(GxpParameter(name, category, kind, components, container, number, index, array, at))
 
     def surface(self, name: str, type: str = "f32", components: int = 4, *, array: int = 1, at: int = 0,
                 container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
         """An auxiliary surface."""
-        number, index = _semantic(semantic)
-        self.parameter(GxpParameter(name, AUXILIARY_SURFACE, _type(type), components, container, number, index, array,
-                                    at))  # fmt: skip
+        self.record(name, type, components, category=AUXILIARY_SURFACE, array=array, at=at, container=container,
+                    semantic=semantic)  # fmt: skip
 
     def buffer(self, name: str, type: str = "aggregate", components: int = 0, *, array: int = 1, at: int = 0,
                container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
         """A uniform buffer number `at` with `array` bytes; it may have no name."""
-        number, index = _semantic(semantic)
-        self.parameter(GxpParameter(name, UNIFORM_BUFFER, _type(type), components, container, number, index, array,
-                                    at))  # fmt: skip
+        self.record(name, type, components, category=UNIFORM_BUFFER, array=array, at=at, container=container,
+                    semantic=semantic)  # fmt: skip
 
     # --- shared registers --------------------------------------------------------------------------------------------
     @property
@@ -326,7 +323,9 @@ class GxpBuilder:
                fetches: int | None = None) -> None:  # fmt: skip
         """The colour of a fragment program: type and first pa register (it lies in o0 where the colour is native)."""
         self._need("fragment", "a result")
-        self._fragment = FragmentVaryings(head, register, byte9, _type(type), components)
+        if register > 255 or components > 255:
+            raise FormatError(None, 0, "register and components of a result are bytes")
+        self._fragment = FragmentVaryings(head, register, byte9, type_number(type), components)
         if fetches is not None:
             self._given["fetches"] = fetches
 
@@ -371,11 +370,13 @@ class GxpBuilder:
     # --- what is otherwise derived -----------------------------------------------------------------------------------
     def flag(self, name: str, there: bool = True) -> None:
         """Set a flag of the header, or clear one that would be derived."""
-        bit = FLAG_NAMES.get(name)
+        bit = rules.FLAG_BITS.get(name)
         if bit is None and (m := re.fullmatch(r"bit(\d+)", name)) and int(m[1]) < 32:
             bit = int(m[1])
         if bit is None or bit == 0:
-            raise FormatError(None, 0, f"there is no flag {name!r}; there are {', '.join([*FLAG_NAMES][1:])}, bit1 ...")
+            raise FormatError(
+                None, 0, f"there is no flag {name!r}; there are {', '.join([*rules.FLAG_BITS][1:])}, bit1 ..."
+            )
         set_, clear = self._given.get("flags", (0, 0))
         self._given["flags"] = (set_ | 1 << bit, clear) if there else (set_, clear | 1 << bit)
 
@@ -473,7 +474,7 @@ class GxpBuilder:
         used = raw = 0
         for k, p in enumerate(gxp.parameters):
             if p.category == ATTRIBUTE and not p.container_index:
-                mask = attribute_mask(p, self._masks.get(k))
+                mask = rules.attribute_mask(p, self._masks.get(k))
                 used |= mask
                 raw |= mask if k in self._raw else 0
         gxp.varyings = replace(self._vertex, attribute_registers=used, untyped_registers=raw)
@@ -508,28 +509,24 @@ class GxpBuilder:
                     pieces.append(GxpPiece(kind))
         out: list[GxpPiece] = []
         for p in pieces:
-            key = f"name{p.index}" if p.kind == "name" else p.kind
-            out.append(GxpPiece(p.kind, p.index, self._gaps.get(key, b""), key not in self._unaligned))
+            out.append(replace(p, gap=self._gaps.get(p.key, b""), aligned=p.key not in self._unaligned))
         return out
 
 
-def attribute_mask(p: GxpParameter, used: int | None = None) -> int:
-    """The pa registers of an attribute as bits; `used` says which of them, from its first one on."""
-    if not 0 <= p.resource_index < 64:
-        return 0
-    every = (1 << min(p.words, 64)) - 1
-    return (every if used is None else used & every) << p.resource_index & (1 << 64) - 1
+def type_number(name: str) -> int:
+    """Return the number of a parameter type: one of TYPES, or `typeN`. Raises FormatError."""
+    if name in TYPES:
+        return TYPES.index(name)
+    if m := re.fullmatch(r"type(\d+)", name):
+        return int(m[1])
+    raise FormatError(None, 0, f"there is no type `{name}`; types are {' '.join(TYPES)}")
 
 
-def _type(name: str) -> int:
-    try:
-        return rules.type_number(name)
-    except KeyError:
-        raise FormatError(None, 0, f"there is no parameter type {name!r}") from None
-
-
-def _semantic(text: str | tuple[int, int]) -> tuple[int, int]:
-    return rules.semantic_numbers(text) if isinstance(text, str) else text
-
-
-__all__ = ["CONTAINER_NAMES", "FLAG_NAMES", "SIZE_NAMES", "GxpBuilder", "attribute_mask"]
+def semantic_numbers(semantic: str | tuple[int, int]) -> tuple[int, int]:
+    """Return (number, index) of a semantic such as TEXCOORD1; (0, 0) of nothing. Raises FormatError."""
+    if not semantic or isinstance(semantic, tuple):
+        return semantic or (0, 0)
+    m = re.fullmatch(r"([A-Za-z]+)(\d*)", semantic)
+    if m is None or m[1].upper() not in SEMANTICS[1:]:
+        raise FormatError(None, 0, f"there is no semantic {semantic!r}; there are {', '.join(SEMANTICS[1:])}")
+    return SEMANTICS.index(m[1].upper()), int(m[2] or 0)

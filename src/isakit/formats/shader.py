@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, cast
 from isakit.asm.printer import lines
 from isakit.description import Kernel, Module, bytes_of
 from isakit.errors import FormatWarning
-from isakit.formats.gxp import GxpFile, GxpParameter, VertexVaryings, parse_gxp
-from isakit.formats.gxp_outputs import output_words, stored_output_words
+from isakit.formats.gxp import GxpFile, GxpParameter, VertexVaryings, output_words, parse_gxp, stored_output_words
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -45,9 +44,15 @@ class Shader(Module):
 
     def directives(self) -> list[str]:
         """Write the rest of the file, without its programs, as lines of a source text."""
-        from isakit.formats.gxp_listing import gxp_lines  # few readers of shaders want it
+        from isakit.formats.gxp_text import gxp_lines  # few readers of shaders want it
 
         return list(gxp_lines(self.file, self.primary, self.secondary))
+
+    def complaints(self) -> list[str]:
+        """Return what a strict loader says of the file, in one line each; nothing if all fits together."""
+        from isakit.formats.gxp_rules import complaints  # few readers of shaders want it
+
+        return complaints(self.file, self.primary, self.secondary)
 
     def listing(self, *, words: bool = True, labels: bool = True) -> str:
         """The whole file as a text that `isakit.programs.write(program, "gxp")` makes the same file of."""

@@ -25,8 +25,8 @@ from isakit.formats.gxp import (
     UNIFORM_BUFFER,
     GxpFile,
     GxpParameter,
+    vertex_outputs,
 )
-from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.formats.shader import Shader
 from isakit.machine.usse import DEFAULT, Cube, Machine, Memory, Rules, ShaderCode, Texture, Volume
 from isakit.machine.usse.texture_samples import sampled, state_word

@@ -18,6 +18,7 @@ from isakit.formats.gxp import (
     LITERAL_BUFFER,
     NO_SOURCE,
     SEMANTICS,
+    TEXCOORD_CODES,
     TEXTURE_BUFFER,
     TYPES,
     UNIFORM,
@@ -26,8 +27,8 @@ from isakit.formats.gxp import (
     GxpParameter,
     InputBits,
     VertexVaryings,
+    texcoord_code,
 )
-from isakit.formats.gxp_outputs import TEXCOORD_CODES, texcoord_code
 
 Array = NDArray[Any]
 

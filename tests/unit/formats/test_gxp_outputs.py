@@ -14,8 +14,7 @@ from isakit import usse
 from isakit.decompile import glsl
 from isakit.errors import FormatWarning, NotModelled
 from isakit.formats import VertexVaryings, parse_gxp, write_gxp
-from isakit.formats.gxp import GxpFile
-from isakit.formats.gxp_outputs import output_words, stored_output_words, vertex_outputs
+from isakit.formats.gxp import GxpFile, output_words, stored_output_words, vertex_outputs
 from isakit.programs import write
 from support.clients.command_line import run
 

@@ -27,9 +27,8 @@ from isakit.compile.usse.shader_passes import (
 )
 from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
 from isakit.errors import CompileError, Diagnostic
-from isakit.formats.gxp import DATA, DEFAULT_BUFFER, GxpFile, write_gxp
+from isakit.formats.gxp import DATA, DEFAULT_BUFFER, GxpFile, vertex_outputs, write_gxp
 from isakit.formats.gxp_build import GxpBuilder
-from isakit.formats.gxp_outputs import vertex_outputs
 from isakit.instruction_sets import isa as sgx543
 
 SDK, COMPILER = 0x350, 0
