@@ -83,7 +83,8 @@ PAIRS: tuple[MathFunction, ...] = (
 )
 
 
-def _kernels(functions: Sequence[MathFunction], scalar: str, arity: int) -> str:
+def source(functions: Sequence[MathFunction], scalar: str, arity: int) -> str:
+    """CUDA C with a kernel for each function: `sin_1(x0, y, n)`, `pow_2(x0, x1, y, n)`."""
     suffix = "f" if scalar == "float" else ""
     arguments = ", ".join(f"const {scalar} *x{k}" for k in range(arity))
     values = ", ".join(f"x{k}[i]" for k in range(arity))
@@ -123,7 +124,7 @@ def measure(scalar: str, count: int, seed: int = 0, chip: str = "gt200") -> dict
     rng = np.random.default_rng(seed)
     out: dict[str, tuple[float, float]] = {}
     for functions, arity in ((FUNCTIONS, 1), (PAIRS, 2)):
-        loaded = Device(chip).load(compile_ptx(compile_c("math.cu", _kernels(functions, scalar, arity)), chip).module)
+        loaded = Device(chip).load(compile_ptx(compile_c("math.cu", source(functions, scalar, arity)), chip).module)
         for f in functions:
             ranges = [f.ranges] if arity == 1 else [(r,) for r in f.ranges]
             xs = [arguments(r, count, kind, rng) for r in ranges]

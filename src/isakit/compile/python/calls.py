@@ -7,10 +7,11 @@ import math
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
+from isakit.compile.python import double_library
 from isakit.compile.python.constants import ConstantFolding, variables
 from isakit.compile.python.expressions import Expressions
 from isakit.compile.python.library import FUNCTIONS, library
-from isakit.compile.python.types import Pointer, Scalar, boolean, f32, i32, scalar_named
+from isakit.compile.python.types import Pointer, Scalar, boolean, f32, f64, i32, i64, scalar_named, u64
 from isakit.compile.python.writer import (
     FunctionSource,
     Returning,
@@ -27,6 +28,7 @@ _OF_A_FUNCTION = ("source", "constants", "slots", "arrays", "views", "params", "
                   "at", "line_of_call")  # fmt: skip
 """What belongs to the function whose statements are being written."""
 _OWN = {"sync", "syncthreads", "grid", "gridsize"}
+_OF_DOUBLES = {"_horner", "_bits", "_high", "_join", "_upper", "_zeros"}
 _VOTES: dict[str, tuple[str, Scalar]] = {
     "any_sync": ("vote.any.pred p, p; selp.s32 $0, 1, 0, p;", boolean),
     "all_sync": ("vote.all.pred p, p; selp.s32 $0, 1, 0, p;", boolean),
@@ -63,9 +65,18 @@ class Calls(Expressions):
         return function_source(v) if isinstance(v, FunctionType) else None
 
     def of_library(self, name: str, arguments: list[TypedValue], node: ast.AST) -> TypedValue:
-        """Call a function that is put together of others."""
-        (out,) = self.inlined(library(name), arguments, node)
-        return out
+        """Call a function that is put together of others: that of doubles where an argument is one, or no other is."""
+        double = any(v.type is f64 for v in arguments)
+        if name in FUNCTIONS and not (double and name in double_library.FUNCTIONS):
+            return self.inlined(library(name), arguments, node)[0]
+        values = [self.convert(v, f64) for v in arguments]
+        out = self.inlined(double_library.library(name), values, node)[0]
+        return out if double else self.convert(out, f32)
+
+    def hidden(self, name: str) -> FunctionSource | None:
+        """Return a function that only the library of doubles knows, None outside of it."""
+        within = self.source.path == double_library.PATH and name[:1] == "_"
+        return double_library.library(name) if within and name in double_library.FUNCTIONS else None
 
     def inlined(self, source: FunctionSource, arguments: list[TypedValue], node: ast.AST) -> list[TypedValue]:
         """Write the statements of a function with values for its parameters; returns its results."""
@@ -119,7 +130,7 @@ class Calls(Expressions):
         name = self.called(node)
         if name in ("grid", "gridsize"):
             return self.grid(name, node)
-        source = self.python_function(node.func)
+        source = self.python_function(node.func) or self.hidden(name)
         if source is None or name in _OWN:
             return None
         out = self.inlined(source, [self.value(v) for v in node.args], node)
@@ -167,7 +178,7 @@ class Calls(Expressions):
             name = {"compare_and_swap": "atomic_cas", "and_": "atomic_and", "or_": "atomic_or"}.get(
                 name, f"atomic_{name}"
             )
-        source = None if name in _OWN else self.python_function(node.func)
+        source = None if name in _OWN else self.python_function(node.func) or self.hidden(name)
         if source is not None:
             results = self.inlined(source, [self.value(v) for v in node.args], node)
             if len(results) > 1 and not statement:
@@ -205,32 +216,81 @@ class Calls(Expressions):
             return self.extreme(name, [self.value(a) for a in node.args], node)
         if name in ("abs", "fabs", "sqrt", "floor", "ceil", "trunc", "rint"):
             return self.unary(name, node)
-        if name in self._MATH:
+        if name in _OF_DOUBLES and self.source.path == double_library.PATH:
+            return self.of_doubles(name, [self.value(v) for v in node.args])
+        if name == "copysign":
+            self.count_of(node, 2)
+            return self.intrinsic(name, [self.value(v) for v in node.args], node)
+        if name == "fma":
+            self.count_of(node, 3)
+            return self.fused([self.value(v) for v in node.args], node)
+        if name in self._MATH or name in ("exp", "log"):
             self.count_of(node, 1)
-            x = self.convert(self.value(node.args[0]), f32)
-            f = f"@llvm.nvvm.{self._MATH[name]}"
-            self.declare(f"declare float {f}(float)")
-            return self.make(f"call float {f}(float {x.text})", f32)
-        if name in ("exp", "log"):
-            self.count_of(node, 1)
-            x = self.convert(self.value(node.args[0]), f32)
-            factor = float_text(math.log2(math.e) if name == "exp" else math.log(2))
-            f = "@llvm.nvvm.ex2.approx.f" if name == "exp" else "@llvm.nvvm.lg2.approx.f"
-            self.declare(f"declare float {f}(float)")
-            if name == "exp":
-                x = self.make(f"fmul float {x.text}, {factor}", f32)
-                return self.make(f"call float {f}(float {x.text})", f32)
-            y = self.make(f"call float {f}(float {x.text})", f32)
-            return self.make(f"fmul float {y.text}, {factor}", f32)
+            v = self.value(node.args[0])
+            return self.of_library(name, [v], node) if v.type is f64 else self.of_chip(name, self.convert(v, f32))
         if name == "mad":
             return self.mad(node)
         if name.startswith("atomic_"):
             return self.atomic(name[7:], node)
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or (name in double_library.FUNCTIONS and name[0] != "_"):
             return self.of_library(name, [self.value(v) for v in node.args], node)
         if name == "local" or name == "shared":
             self.fail(f"`{name}` makes an array: give it a name of its own, `x = {name}(f32, 64)`", node)
         self.fail(f"`{self.shown(node.func)}` cannot be called in a kernel", node)
+
+    def of_chip(self, name: str, x: TypedValue) -> TypedValue:
+        """A function of the chip's own of a float; `exp` and `log` are those for the base 2 times a number."""
+        base = {"exp": "exp2", "log": "log2"}.get(name, name)
+        f = f"@llvm.nvvm.{self._MATH[base]}"
+        self.declare(f"declare float {f}(float)")
+        factor = float_text(math.log2(math.e) if name == "exp" else math.log(2))
+        if name == "exp":
+            x = self.make(f"fmul float {x.text}, {factor}", f32)
+        y = self.make(f"call float {f}(float {x.text})", f32)
+        return self.make(f"fmul float {y.text}, {factor}", f32) if name == "log" else y
+
+    def intrinsic(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
+        """A function of LLVM's of numbers of one type, which is f64 where one of them is a double, else f32."""
+        if any(isinstance(v.type, Pointer) for v in values):
+            self.fail("a number was expected", node)
+        kind = f64 if any(v.type is f64 for v in values) else f32
+        f = f"@llvm.{name}.{kind.name}"
+        self.declare(f"declare {kind.llvm} {f}({', '.join([kind.llvm] * len(values))})")
+        given = ", ".join(f"{kind.llvm} {self.convert(v, kind).text}" for v in values)
+        return self.make(f"call {kind.llvm} {f}({given})", kind)
+
+    def fused(self, values: list[TypedValue], node: ast.AST) -> TypedValue:
+        """`fma(a, b, c)`: rounded once for doubles; these chips round floats twice."""
+        if any(v.type is f64 for v in values):
+            return self.intrinsic("fma", values, node)
+        a, b, c = values
+        return self.arithmetic(ast.Add(), self.arithmetic(ast.Mult(), a, b, node), c, node)
+
+    def of_doubles(self, name: str, values: list[TypedValue]) -> TypedValue:
+        """Write what only the library of doubles says: a polynomial of falling powers, and the bits of numbers."""
+        if name == "_horner":
+            z, out, *rest = (self.convert(v, f64) for v in values)
+            for c in rest:
+                out = self.intrinsic("fma", [out, z, c], self.at)
+            return out
+        if name == "_join":
+            high, low = (self.convert(v, i32) for v in values)
+            wide = self.make(f"zext i32 {low.text} to i64", i64)
+            upper = self.make(f"shl i64 {self.make(f'zext i32 {high.text} to i64', i64).text}, 32", i64)
+            both = self.make(f"or i64 {upper.text}, {wide.text}", i64)
+            return self.make(f"bitcast i64 {both.text} to double", f64)
+        if name == "_upper":
+            a, b = (self.make(f"zext i64 {v.text} to i128", u64) for v in values)
+            product = self.make(f"lshr i128 {self.make(f'mul i128 {a.text}, {b.text}', u64).text}, 64", u64)
+            return self.make(f"trunc i128 {product.text} to i64", u64)
+        if name == "_zeros":
+            self.declare("declare i64 @llvm.ctlz.i64(i64, i1)")
+            count = self.make(f"call i64 @llvm.ctlz.i64(i64 {values[0].text}, i1 false)", i64)
+            return self.make(f"trunc i64 {count.text} to i32", i32)
+        bits = self.make(f"bitcast double {self.convert(values[0], f64).text} to i64", u64)
+        if name == "_bits":
+            return bits
+        return self.make(f"trunc i64 {self.make(f'lshr i64 {bits.text}, 32', u64).text} to i32", i32)
 
     def count_of(self, node: ast.Call, n: int) -> None:
         if len(node.args) != n:

@@ -48,6 +48,9 @@ class Expressions(Writer):
     def of_library(self, name: str, arguments: list[TypedValue], node: ast.AST) -> TypedValue:
         raise NotImplementedError
 
+    def intrinsic(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
+        raise NotImplementedError
+
     # --- expressions ------------------------------------------------------------------------------------------------
     def value(self, node: ast.expr) -> TypedValue:
         method = getattr(self, "of_" + type(node).__name__, None)
@@ -309,7 +312,7 @@ class Expressions(Writer):
             self.fail("arrays cannot be calculated with", node)
         if not isinstance(b.number, int) or not 0 <= b.number <= 64:
             if b.number == 0.5:
-                return self.of_library("sqrt", [a], node)
+                return self.intrinsic("sqrt", [a], node)
             if not (a.type.is_float or b.type.is_float):
                 self.fail("powers of integers have a small constant exponent", node)
             return self.of_library("pow", [a, b], node)

@@ -1,4 +1,4 @@
-"""Functions that kernels in Python put together of the chip's own, written as such kernels are.
+"""Functions of floats that kernels in Python put together of the chip's own, written as such kernels are.
 
 They are as exact as the chip's `sin`, `log2` and `exp2`, on which they rest; `atan` and what follows from it have
 6 ulp or so by their polynomials.
@@ -6,10 +6,10 @@ They are as exact as the chip's `sin`, `log2` and `exp2`, on which they rest; `a
 
 from __future__ import annotations
 
-import ast
+import math
 from functools import cache
 
-from isakit.compile.python.writer import FunctionSource
+from isakit.compile.python.writer import FunctionSource, text_functions
 
 _TEXT = """
 def tan(x):
@@ -56,7 +56,7 @@ def atan(x):
     p = p * s - 0.3333314528
     y = p * s * r + r
     y = 1.5707963 - y if a > 1.0 else y
-    return y if x >= 0.0 else -y
+    return copysign(y, x)
 
 def atan2(y, x):
     a = abs(y)
@@ -66,7 +66,7 @@ def atan2(y, x):
     t = atan(r)
     t = 1.5707963 - t if a > b else t
     t = 3.1415927 - t if x < 0.0 else t
-    return t if y >= 0.0 else -t
+    return copysign(t, y)
 
 def asin(x):
     a = abs(x)
@@ -107,44 +107,26 @@ def hypot(x, y):
     r = 0.0 * a if a == 0.0 else b / a
     return a * sqrt(1.0 + r * r)
 
-def fmod(x, y):
-    a = abs(f64(x))
-    b = abs(f64(y))
-    r = a - trunc(a / b) * b
-    r = r + b if r < 0.0 else r
-    return r if x >= 0.0 else -r
-
-def copysign(x, y):
-    return abs(x) if y >= 0.0 else -abs(x)
-
 def degrees(x):
-    return 57.29578 * x
+    return 57.29577951308232 * x
 
 def radians(x):
-    return 0.017453292 * x
+    return 0.017453292519943295 * x
 
 def isnan(x):
     return x != x
 
 def isinf(x):
-    return abs(x) > 3.4028235e38
+    return abs(x) == _INF
 
 def isfinite(x):
-    return abs(x) <= 3.4028235e38
-
-def fma(x, y, z):
-    return x * y + z
+    return abs(x) < _INF
 """
 
 
 @cache
 def _sources() -> dict[str, FunctionSource]:
-    lines = _TEXT.split("\n")
-    return {
-        n.name: FunctionSource("\n".join(lines[n.lineno - 1 : n.end_lineno]), "<library>", n.lineno, {})
-        for n in ast.parse(_TEXT).body
-        if isinstance(n, ast.FunctionDef)
-    }
+    return text_functions(_TEXT, "<library>", {"_INF": math.inf})
 
 
 FUNCTIONS = frozenset(_sources())

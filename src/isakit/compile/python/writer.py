@@ -50,6 +50,16 @@ def parsed_function(source: FunctionSource) -> ast.FunctionDef:
     return tree
 
 
+def text_functions(text: str, path: str, names: dict[str, Any]) -> dict[str, FunctionSource]:
+    """Return the functions of a text by their names; `path` is what it is called, `names` what they can see."""
+    lines = text.split("\n")
+    return {
+        n.name: FunctionSource("\n".join(lines[n.lineno - 1 : n.end_lineno]), path, n.lineno, names)
+        for n in ast.parse(text).body
+        if isinstance(n, ast.FunctionDef)
+    }
+
+
 @dataclass
 class TypedValue:
     """A value: its LLVM name or constant, and its type.

@@ -316,8 +316,10 @@ __ISAKIT_DEVICE double asin(double x)
 {
     double a = __builtin_fabs(x);
     if (a < 0.5) return fma(x, __isakit_asin_tail(x * x), x);
-    double z = 0.5 * (1.0 - a), s = sqrt(z);
-    return copysign(1.5707963267948966 - (2.0 * fma(s, __isakit_asin_tail(z), s) - 6.1232339957367660e-17), x);
+    /* pi/2 - 2 asin(s), with what the root and the difference have lost */
+    double z = 0.5 * (1.0 - a), s = sqrt(z), s_lost = fma(-s, s, z) / (2.0 * s + 1.0e-300);
+    double most = 1.5707963267948966 - 2.0 * s, lost = (1.5707963267948966 - most) - 2.0 * s;
+    return copysign(most + (lost - (2.0 * fma(s, __isakit_asin_tail(z), s_lost) - 6.1232339957367660e-17)), x);
 }
 __ISAKIT_DEVICE double acos(double x)
 {
@@ -330,14 +332,16 @@ __ISAKIT_DEVICE double acos(double x)
 __ISAKIT_DEVICE double __isakit_atan_part(double y, double x)
 {
     bool far = y > 0.41421356237309503 * x;
-    double a = far ? (y - x) / (y + x) : y / x; /* atan(q) = pi/4 + atan((q - 1) / (q + 1)) */
+    double n = far ? y - x : y, d = far ? y + x : x, a = n / d; /* atan(q) = pi/4 + atan((q - 1) / (q + 1)) */
+    double low = 0.0;
+    if (far) low = (fma(-a, d, n) + ((y - (n + x)) - a * (y - (d - x)))) / d;
     double z = a * a, p = -0.013790276896186757;
     p = fma(p, z, 0.030508638210712917), p = fma(p, z, -0.04098925212046918), p = fma(p, z, 0.047180245459013503);
     p = fma(p, z, -0.05257825876436812), p = fma(p, z, 0.05881902886080892), p = fma(p, z, -0.066666404766128118);
     p = fma(p, z, 0.076923066660884526), p = fma(p, z, -0.090909090650088439), p = fma(p, z, 0.11111111110721053);
     p = fma(p, z, -0.14285714285711226), p = fma(p, z, 0.1999999999999999), p = fma(p, z, -0.33333333333333331);
     double r = fma(a * z, p, a);
-    return far ? 0.78539816339744828 + (r + 3.0616169978683830e-17) : r;
+    return far ? 0.78539816339744828 + (r + (3.0616169978683830e-17 + low)) : r;
 }
 __ISAKIT_DEVICE double atan(double x)
 {
