@@ -268,6 +268,25 @@ def test_nothing_of_a_shared_text_is_carried_out(chromium, watched, name):
     other.context.close()
 
 
+@pytest.mark.parametrize("field", ["grid", "block", "args", "textures"])
+@pytest.mark.parametrize(
+    "value", ["1", 5, [MARKUP], [None], {"length": 2}], ids=["text", "number", "list", "gap", "record"]
+)
+def test_a_shared_address_whose_launch_is_nonsense_opens_its_text(chromium, running, field, value):
+    """The text assembles and is ready to be launched; what cannot be used is named, and the usual ones stand there."""
+    right = field in ("args", "textures") and value == [MARKUP]
+    launch = {"grid": [2], "block": [32], field: value}
+    text = ".kernel k\n    exit nop\n"
+    other = opened(chromium, running, shared_state(source=text, language="asm", launch=launch))
+    until(other, "document.getElementById('verdict').textContent === 'assembles'")
+    assert ("launch." + field in other.inner_text("#status")) != right
+    if not right:
+        other.click("#launch")
+        until(other, "document.querySelectorAll('[data-move]:not([disabled])').length > 0")
+    assert other.problems == []
+    other.context.close()
+
+
 @pytest.mark.parametrize("field", ["isa", "variant", "language", "lesson", "launch", "source", "v"])
 @pytest.mark.parametrize(
     "value", [MARKUP, {"x": MARKUP}, [MARKUP], -1, None], ids=["text", "record", "list", "-1", "no"]
@@ -276,7 +295,7 @@ def test_a_shared_address_with_a_field_of_another_kind_opens_a_page(chromium, wa
     running, folder = watched
     page = chromium.new_page()
     page.goto(running.url + shared_state(**{"source": f"{KERNEL} + {SYSTEM}\n", field: value}))
-    until(page, "document.body.dataset.ready || document.getElementById('status').textContent !== ''")
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
     page.wait_for_timeout(200)
     assert page.evaluate("typeof hit") == "undefined"
     assert list(folder.rglob("reached")) == []

@@ -10,7 +10,6 @@ import * as programs from "./programs.js";
 import * as running from "./running.js";
 import {find} from "./search.js";
 import * as share from "./share.js";
-import {decode} from "./state.js";
 import * as views from "./state_views.js";
 import {addView, fit, show} from "./views.js";
 
@@ -132,13 +131,11 @@ async function begin() {
   if (answer.given.length) {
     await programs.openFiles(await Promise.all(answer.given.map(async (path) => Object.assign(new File([await api.given(path)], path.split("/").at(-1)), {path: path.includes("/") ? path : ""}))));
   } else if (location.hash.length > 1) {
-    const state = await decode(location.hash.slice(1));
-    page.lesson = state.lesson || null;
-    await share.adopt(state);
+    await share.openAddress(location.hash.slice(1));
   } else if (answer.lessons.length) {
     await share.openLesson(answer.lessons[0].name);
   }
-  document.body.dataset.ready = "yes";
 }
 
-trying(begin);
+// Whatever the address or a file made of it, the page can be used from here on.
+trying(begin).finally(() => { document.body.dataset.ready = "yes"; });

@@ -6,7 +6,7 @@ import {page, tell, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {machineChosen, room, showFiles, write} from "./programs.js";
 import {launchFields} from "./running.js";
-import {encode} from "./state.js";
+import {decode, encode} from "./state.js";
 import {panes, show} from "./views.js";
 
 function paragraphs(text) {
@@ -45,6 +45,14 @@ export async function openLesson(name) {
   if (l.view) await show(l.view);
   room("write");
   document.body.dataset.lesson = name;
+}
+
+// What somebody handed on in an address.
+export async function openAddress(fragment) {
+  const state = await decode(fragment);
+  page.lesson = state.lesson || null;
+  await adopt(state);
+  if (state.odd.length) say(`left out of the address, since it cannot be used: ${state.odd.join(", ")}`, true);
 }
 
 export async function adopt(state) {
