@@ -58,6 +58,7 @@ Examples:
   isakit debug p2_mailbox.s --json -x commands.txt
   isakit debug scene.json --pixel 40,25 -e "info about"
   isakit debug frame.glc --draw 3 --pixel 40,25 -e "info about"
+  isakit debug frame.glc --draw 3 --vertex 7 -e "info about"
 \b
 Arguments are those of `isakit run`. Some commands:
   b PLACE [if EXPR]  c  s  n  fin  rs  rc  p EXPR  x CELL  info warps  layout  help""",
@@ -76,6 +77,8 @@ Arguments are those of `isakit run`. Some commands:
     "--frame", type=click.IntRange(0), metavar="N", help="FILE is a GL capture: its frame.  [default: the last]"
 )
 @click.option("--draw", type=click.IntRange(1), metavar="K", help="FILE is a GL capture: a draw of the frame.")
+@click.option("--vertex", type=click.IntRange(0), metavar="M",
+              help="With --draw: debug the vertex program of the draw's vertex M, in drawing order.")  # fmt: skip
 @click.option("--dap", is_flag=True, help="Speak the Debug Adapter Protocol on standard input and output.")
 @click.option("--dap-port", "dap_place", callback=_place, metavar="PORT|SOCKET",
               help="Serve the Debug Adapter Protocol on a port of this machine (0: a free one) or socket.")  # fmt: skip
@@ -93,6 +96,7 @@ def command(
     fragment: int | None,
     frame: int | None,
     draw: int | None,
+    vertex: int | None,
     dap: bool,
     dap_place: int | str | None,
     gdb_place: int | str | None,
@@ -110,10 +114,14 @@ def command(
     from isakit.debug.terminal import Commands
 
     given = [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
-    if pixel is not None:
+    if vertex is not None:
+        if (pixel, fragment) != (None, None):
+            raise click.UsageError("--vertex goes without --pixel and --fragment")
+        session = _of_vertex(file, vertex, frame, draw, options["chip"])
+    elif pixel is not None:
         session = _of_pixel(file, pixel, fragment, frame, draw, options["chip"])
     elif (frame, draw) != (None, None):
-        raise click.UsageError("--frame and --draw go with --pixel")
+        raise click.UsageError("--frame and --draw go with --pixel or --vertex")
     else:
         prepared = prepare(file, isa_name, variant, options)
         session = Session(prepared.machine, prepared.program, labels=prepared.labels)
@@ -184,9 +192,7 @@ def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, dr
     x, _, y = place.partition(",")
     if not (x.strip().isdecimal() and y.strip().isdecimal()):
         raise click.BadParameter(f"{place!r}: give a column and a row, X,Y", param_hint="--pixel")
-    context = click.get_current_context()
-    given = context.get_parameter_source("chip") is not click.core.ParameterSource.DEFAULT
-    chosen = chip if given else None
+    chosen = chip if _chip_is_given() else None
     if is_gl(Path(file)):
         from isakit.debug.captured_pixels import captured_pixel
 
@@ -194,6 +200,24 @@ def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, dr
     if (frame, draw) != (None, None):
         raise click.UsageError("--frame and --draw are for captures of GL programs")
     return pixel(Scene(file), int(x), int(y), chosen).session(fragment)
+
+
+def _of_vertex(file: str, vertex: int, frame: int | None, draw: int | None, chip: str) -> Session:
+    """Start a session in the vertex program of a captured draw. Raises IsakitError, click.UsageError."""
+    from isakit.cli.replay_ import is_gl
+    from isakit.debug.captured_vertices import captured_vertex
+
+    if not is_gl(Path(file)):
+        raise click.UsageError("--vertex is for captures of GL programs")
+    if draw is None:
+        raise click.UsageError("--vertex needs --draw: `isakit replay --list` shows the draws")
+    return captured_vertex(Path(file), vertex, draw, frame, chip if _chip_is_given() else None).session()
+
+
+def _chip_is_given() -> bool:
+    """Return whether the command line names a chip."""
+    source = click.get_current_context().get_parameter_source("chip")
+    return source is not click.core.ParameterSource.DEFAULT
 
 
 def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: bool) -> None:

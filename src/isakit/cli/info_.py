@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -126,7 +127,21 @@ class EmbeddedPtx:
     kernels: list[str]
 
 
-OUTPUT = Output("info", 1, lambda: list[ProgramFile | EmbeddedPtx])
+@record
+class GlCaptureFile:
+    """A capture of `isakit gl`: bytes of memory in use at most, and written by the program; classes of its objects."""
+
+    kind: str
+    path: str
+    chip: str
+    memory_bytes: int
+    written_bytes: int
+    channels: int
+    pushes: int
+    classes: list[int]
+
+
+OUTPUT = Output("info", 1, lambda: list[ProgramFile | EmbeddedPtx | GlCaptureFile])
 
 
 @click.command(
@@ -134,7 +149,8 @@ OUTPUT = Output("info", 1, lambda: list[ProgramFile | EmbeddedPtx])
     epilog="""\b
 Examples:
   isakit info kernel.cubin
-  isakit info --block 16,16 kernel.cubin""",
+  isakit info --block 16,16 kernel.cubin
+  isakit info frame.glc""",
 )
 @isa_option()
 @variant_option
@@ -155,9 +171,13 @@ Examples:
 def command(
     isa_name: str | None, variant: str | None, as_json: bool, block: str | None, shared: int, check: bool, file: str
 ) -> None:
-    """Show kernels, registers, memory, parameters and occupancy of a program file."""
+    """Show kernels, registers, memory, parameters and occupancy of a program file, or the contents of a GL capture."""
+    from isakit.cli.replay_ import is_gl
     from isakit.programs.reading import load_all
 
+    if is_gl(Path(file)):
+        _capture(Path(file), as_json)
+        return
     threads = None if block is None else _threads(block)
     data = read_bytes(file)
     modules = load_all(data, **named_code(isa_name, variant), path=shown(file))
@@ -183,6 +203,24 @@ def command(
               f"{count or 'no'} kernel{'s' * (count != 1)}{':' * bool(count)}")  # fmt: skip
         for name in t.kernels:
             _line(f"  {name}")
+
+
+def _capture(path: Path, as_json: bool) -> None:
+    """Show what a capture of a GL program holds."""
+    from isakit.hosts.drm.capture import contents
+    from isakit.hosts.drm.chips import CHIPS
+
+    c = contents(path)
+    chip = CHIPS[c.chip].name if c.chip in CHIPS else f"{c.chip:#x}"
+    if as_json:
+        echo_json([GlCaptureFile("gl capture", shown(str(path)), chip, c.memory_bytes, c.written_bytes, c.channels,
+                                 c.pushes, list(c.classes))])  # fmt: skip
+        return
+    _line(f"{shown(str(path))}: capture of a GL program on {chip}")
+    _line(f"memory: {c.memory_bytes} bytes in use at most, {c.written_bytes} written by the program")
+    _line(f"commands: {c.pushes} pushes on {c.channels} channel{'s' * (c.channels != 1)}")
+    _line(f"engine objects: {', '.join(f'{n:#06x}' for n in c.classes)}")
+    _line("draws: isakit replay --list")
 
 
 def _complaints(m: Module) -> list[str]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from isakit.debug.captured_draws import replay_with
 from isakit.debug.pixels import Pixel, WatchedPipeline
 from isakit.errors import LaunchError
 from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.shader import FragmentShader, VertexShader
-from isakit.hosts.drm.card import Channel
 from isakit.hosts.drm.card_settings import CardSettings
-from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.engines.draw3d import Drawing
-from isakit.hosts.drm.replay import Replay
 
 
 class _CapturedPipeline(WatchedPipeline):
@@ -22,7 +20,7 @@ class _CapturedPipeline(WatchedPipeline):
     def look_at(self, drawing: Drawing, frame: int | None, draw: int | None) -> None:
         """Say which draws; without a number at all of them."""
         self._drawing, self._frame, self._draw = drawing, frame, draw
-        self._seen: int | None = None
+        self.seen: int | None = None
         self.cleared: tuple[float, ...] = ()
         self.final: tuple[float, ...] = ()
         self.looked = False
@@ -34,9 +32,9 @@ class _CapturedPipeline(WatchedPipeline):
         self.watching = self._frame in (None, d.frame) and self._draw in (None, d.draws) and self.inside
         if not self.watching:
             return super().draw(mode, vertex, fragment, attributes, **options)
-        if self._seen != d.frame:
+        if self.seen != d.frame:
             self.found.clear()
-            self.cleared, self._seen = self.now(), d.frame
+            self.cleared, self.seen = self.now(), d.frame
         self.number, self.looked = d.draws, True
         done = super().draw(mode, vertex, fragment, attributes, **options)
         self.final = self.now()
@@ -56,28 +54,37 @@ def captured_pixel(
 
     Raises FormatError for a broken capture, LaunchError where no such draw has such a pixel.
     """
-    replay = Replay(path, settings, None if chip is None else chip_named(chip))
-    watched: list[_CapturedPipeline] = []
-
-    def prepare(channel: Channel) -> None:
-        drawing = channel.engine3d.drawing
-        made = drawing.use(_CapturedPipeline)
-        made.watch(x, y)
-        made.look_at(drawing, frame, draw)
-        watched.append(made)
-
-    replay.on_channel = prepare
-    try:
-        replay.run(frame, draw)
-    finally:
-        replay.close()
-    found = next((p for p in reversed(watched) if p.looked), None)
+    found = _looked(path, x, y, frame, draw, chip, settings)
     if found is None:
         which = f"draw {draw}" if draw is not None else "draw"
         where = f" of frame {frame}" if frame is not None else ""
         raise LaunchError(f"there is no {which}{where} whose target has a pixel ({x}, {y})")
     found.settle()
-    return Pixel(x, y, found.cleared, found.final, found.found)
+    elsewhere = ""
+    if draw is not None and not found.found:
+        elsewhere = f" in draw {draw}; {_covering(_looked(path, x, y, found.seen, None, chip, settings))}"
+    return Pixel(x, y, found.cleared, found.final, found.found, elsewhere)
+
+
+def _looked(
+    path: Path, x: int, y: int, frame: int | None, draw: int | None, chip: str | None, settings: CardSettings | None
+) -> _CapturedPipeline | None:
+    """Replay a capture; returns the last pipeline that drew what was asked for to a target with the pixel."""
+
+    def prepare(made: _CapturedPipeline, drawing: Drawing) -> None:
+        made.watch(x, y)
+        made.look_at(drawing, frame, draw)
+
+    pipelines = replay_with(path, _CapturedPipeline, prepare, frame, draw, chip, settings)
+    return next((p for p in reversed(pipelines) if p.looked), None)
+
+
+def _covering(frame: _CapturedPipeline | None) -> str:
+    """Say in words which draws of a frame cover the pixel."""
+    draws = sorted({f.draw for f in frame.found}) if frame is not None else []
+    if not draws:
+        return "no draw of the frame does"
+    return f"{', '.join(f'draw {d}' for d in draws)} of the frame {'does' if len(draws) == 1 else 'do'}"
 
 
 __all__ = ["captured_pixel"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from isakit.debug.session import Session
+from isakit.debug.watched_stages import WatchedStages
 from isakit.errors import LaunchError
 from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.pipeline import Pipeline
@@ -16,7 +17,6 @@ from isakit.graphics.planes import Fragments
 from isakit.graphics.scene import Scene
 from isakit.graphics.shader import FragmentShader, VertexShader
 from isakit.graphics.stage import Stage, StageMachine, StageRun
-from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
 
 _QUAD = 4
@@ -63,19 +63,23 @@ class PixelFragment:
 
 @dataclass
 class Pixel:
-    """A pixel, counted from the left and from the lowest row, and its fragments in drawing order."""
+    """A pixel, counted from the left and from the lowest row, and its fragments in drawing order.
+
+    Attributes: `elsewhere`: where nothing covers it, what is known of other draws, in words.
+    """
 
     x: int
     y: int
     cleared: tuple[float, ...]
     final: tuple[float, ...]
     fragments: list[PixelFragment]
+    elsewhere: str = ""
 
     @property
     def last(self) -> int:
         """The number of the fragment that made the pixel what it is, as far as one changed it. Raises LaunchError."""
         if not self.fragments:
-            raise LaunchError(f"no primitive covers the pixel ({self.x}, {self.y})")
+            raise LaunchError(f"no primitive covers the pixel ({self.x}, {self.y}){self.elsewhere}")
         changed = [n for n, f in enumerate(self.fragments) if f.color is not None and f.before != f.after]
         return changed[-1] if changed else len(self.fragments) - 1
 
@@ -127,7 +131,7 @@ class WatchedPipeline(Pipeline):
         self.watching = True
         self.found: list[PixelFragment] = []
         self._colors: tuple[int, ...] = ()
-        self.engine = _WatchedEngine(self.engine, self)
+        self.engine = WatchedStages(self.engine, self.shaded)
 
     def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader, attributes: Any = (),
              **options: Any) -> DrawStats:  # fmt: skip
@@ -178,33 +182,6 @@ class WatchedPipeline(Pipeline):
                 color = tuple(float(v) for v in bits.astype(np.uint32).view(np.float32))
             primitive = int(varyings.primitive[lane])
             self.found.append(PixelFragment(self.number, primitive, launch, quad, lane - first, color, self.now()))
-
-
-class _WatchedEngine(StageEngine):
-    """Tells a pipeline of the runs of stages."""
-
-    def __init__(self, inner: StageEngine, pipeline: WatchedPipeline) -> None:
-        self._inner, self._pipeline = inner, pipeline
-        self.name, self.watchdog = inner.name, inner.watchdog
-
-    def prepared(self, *_: Any, **__: Any) -> None:
-        """Watch every run: draws go batch by batch through `run`."""
-
-    def run(
-        self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
-    ) -> StageRun:
-        """See `StageEngine`."""
-        done = self._inner.run(launch, stage, results, borrow=borrow)
-        self._pipeline.shaded(launch, stage, done)
-        return done
-
-    def interrupt(self) -> None:
-        """See `StageEngine`."""
-        self._inner.interrupt()
-
-    def cancel(self) -> None:
-        """See `StageEngine`."""
-        self._inner.cancel()
 
 
 __all__ = ["Pixel", "PixelFragment", "WatchedPipeline", "pixel"]

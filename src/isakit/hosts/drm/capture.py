@@ -117,6 +117,50 @@ def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
             at = stop
 
 
+@dataclass(frozen=True)
+class CaptureContents:
+    """A capture in numbers.
+
+    Attributes:
+        chip: number of the chip it was made on.
+        memory_bytes: bytes of memory that the program had at most.
+        written_bytes: bytes it wrote there.
+        channels, pushes: how many channels it had, and how often it sent commands.
+        classes: numbers of the classes of its engine objects.
+    """
+
+    chip: int
+    memory_bytes: int
+    written_bytes: int
+    channels: int
+    pushes: int
+    classes: tuple[int, ...]
+
+
+def contents(path: Path) -> CaptureContents:
+    """Return what a capture holds, without drawing it. Raises FormatError."""
+    chip, records = read(path)
+    sizes: dict[int, int] = {}
+    classes: set[int] = set()
+    channels: set[int] = set()
+    used = most = written = pushes = 0
+    for r in records:
+        if r.kind == "allocate":
+            sizes[r.numbers[0]] = r.numbers[2]
+            used += r.numbers[2]
+            most = max(most, used)
+        elif r.kind == "free":
+            used -= sizes.pop(r.numbers[0], 0)
+        elif r.kind == "write":
+            written += len(r.data)
+        elif r.kind == "object":
+            classes.add(r.numbers[1])
+        else:
+            channels.add(r.numbers[0])
+            pushes += r.kind == "push"
+    return CaptureContents(chip, most, written, len(channels), pushes, tuple(sorted(classes)))
+
+
 def read(path: Path) -> tuple[int, Iterator[CapturedEvent]]:
     """Return (chip number, records). Raises FormatError."""
     with path.open("rb") as f:
