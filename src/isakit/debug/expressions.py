@@ -5,7 +5,8 @@
 Whole numbers are 64 bits wide and wrap; a register or a memory cell is a number without sign. `s32($r1)` and its like
 read the low bits of a number as another type, `f32` among them; with a number of floating point on one side an
 operation is one of doubles. A division by zero gives 0, a shift by 64 or more loses every bit. `&&` and `||` look at
-their right side only where it matters.
+their right side only where it matters. Python's `and`, `or` and `not` mean what they mean there: `not` binds more
+loosely than a comparison, `!` more tightly.
 """
 
 from __future__ import annotations
@@ -116,6 +117,9 @@ _TOKEN = re.compile(
 _LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"),
            ("*", "/", "%"))  # fmt: skip
 """Binary operators, those that bind loosest first, as in C."""
+_NOT = 2
+"""The level of what Python's `not` applies to: everything but `and` and `or`."""
+_WORDS = {"and": "&&", "or": "||"}
 
 
 def parse(text: str, spaces: Callable[[str], bool] | None = None) -> Node:
@@ -140,7 +144,8 @@ class _Parser:
             if m is None:
                 raise self._error(f"`{text[at:].strip()[:1]}` means nothing here", at)
             kind = m.lastgroup or ""
-            self.tokens.append((kind, m[kind], m.start(kind)))
+            word = _WORDS.get(m[kind])
+            self.tokens.append((kind, m[kind], m.start(kind)) if word is None else ("sign", word, m.start(kind)))
             at = m.end()
 
     def _error(self, what: str, at: int | None = None) -> ExpressionError:
@@ -163,6 +168,10 @@ class _Parser:
     def level(self, n: int) -> Node:
         if n == len(_LEVELS):
             return self._unary()
+        if n == _NOT and self._next() == "not":
+            self.k += 1
+            with _deeper(self):
+                return Unary("!", self.level(_NOT))
         left = self.level(n + 1)
         while self._next() in _LEVELS[n] and self.tokens[self.k][0] == "sign":
             operator = self._next()
