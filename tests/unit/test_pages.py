@@ -136,6 +136,17 @@ FINDINGS = {"tutorial/course.md": (3,), "tutorial/shared-memory.md": (3,)}
 """Pages whose commands report something: exit codes."""
 
 
+def test_words_in_the_spelling_of_other_tools_are_these_instructions() -> None:
+    page = (DOCS / "howto/come-from-another-tool.md").read_text(encoding="utf-8")
+    isa = isakit.isa("tesla", "gt200")
+    rows = re.findall(r"^\| `([0-9a-f ]+)` \| `[^`]+` \| `([^`]+)` \|$", page, re.MULTILINE)
+    assert len(rows) > 25
+    for words, text in rows:
+        assert [i.text for i in isa.disassemble([int(w, 16) for w in words.split()])] == [text]
+    for text in re.findall(r"^\| `[^`]+` \| `([a-z][^`]+ [^`]+)` \|$", page, re.MULTILINE):
+        assert isa.assemble(text)
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     cff = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
     page = re.search(r"version = \{(\S+)\}", (DOCS / "howto/cite.md").read_text(encoding="utf-8"))
