@@ -147,6 +147,18 @@ def test_words_in_the_spelling_of_other_tools_are_these_instructions() -> None:
         assert isa.assemble(text)
 
 
+def test_the_sources_of_hardware_units_are_there() -> None:
+    page = (DOCS / "reference/hardware-units.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[4] for row in page.splitlines() if row.startswith("|") and row.count("|") == 5]
+    assert len(rows) > 25
+    for cell in rows:
+        beside = ROOT / "src/isakit"
+        for name in re.findall(r"`([\w./]+)`", cell.replace("`src/isakit`", "")):
+            found = [p for p in (ROOT / "src/isakit" / name, beside / name) if p.exists()]
+            assert found, name
+            beside = found[0].parent
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     cff = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
     page = re.search(r"version = \{(\S+)\}", (DOCS / "howto/cite.md").read_text(encoding="utf-8"))
