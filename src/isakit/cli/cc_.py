@@ -82,6 +82,7 @@ Examples:
 )
 @click.option("--varying", "varyings", metavar="NAME=SEMANTIC", multiple=True,
               help="What connects an input or output of GLSL, as v_tint=COLOR0; repeatable.")  # fmt: skip
+@click.option("--entry", metavar="NAME", help="The function of a shader that is its program.  [default: main]")
 @click.option("--cost", is_flag=True, help="Say what a shader costs, and which lines cost more than they may need to.")
 @click.option("-D", "macros", metavar="NAME[=TEXT]", multiple=True, help="Define a macro; repeatable.")
 @click.option("--maxregs", type=click.IntRange(4, 124), help="Registers per thread to use at most.")
@@ -112,6 +113,7 @@ def command(
     target: str,
     varyings: tuple[str, ...],
     cost: bool,
+    entry: str | None,
     macros: tuple[str, ...],
     maxregs: int | None,
     kernels: tuple[str, ...],
@@ -133,16 +135,19 @@ def command(
     top of the file, constants are names that one assignment there gives a number. A kernel compiles as a whole or
     not at all: the others are still written, and the exit status is 1.
 
-    A shader is Cg as the Vita's programs are written in (.cg), or GLSL (.vert, .frag, .glsl). Its stage is that of its
-    name (x.frag, x_v.cg), or what only one stage has. Files are included from the shader's own folder.
+    A shader is Cg as the Vita's programs are written in (.cg), GLSL (.vert, .frag, .glsl), or SPIR-V (.spv) as other
+    compilers make it of HLSL and desktop GLSL. Its stage is that of its name (x.frag, x_v.cg), or what only one stage
+    has. Files are included from the shader's own folder.
     """
-    language = language or language_of(file) or "ptx"
+    language = language or ("spirv" if file.endswith(".spv") else language_of(file)) or "ptx"
     if language in LANGUAGES:
         if emit not in (*FORMATS, None):
             raise click.UsageError(f"a shader is written as {', '.join(FORMATS)}, not as {emit}")
         compile_file(file, output, emit, as_json, language=language, stage=stage, target=target, defines=macros,
-                     connected=varyings, folders=includes, cost=cost)  # fmt: skip
+                     connected=varyings, folders=includes, cost=cost, entry=entry)  # fmt: skip
         return
+    if entry:
+        raise click.UsageError("--entry is for shaders; -k chooses a kernel")
     if cost:
         raise click.UsageError("--cost is for shaders; `isakit profile` counts what a kernel does")
     if emit in ("gxp", "c"):

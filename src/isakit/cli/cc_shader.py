@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isakit.cli.common import echo, echo_json, read_text, shown, write_bytes
+from isakit.cli.common import echo, echo_json, read_bytes, read_text, shown, write_bytes
 from isakit.cli.shapes import SourceError, source_errors
 from isakit.compile.usse.shader_cost import ShaderCost
 from isakit.errors import CompileError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isakit.compile.shading.compiled import ShaderBuild
     from isakit.formats import Shader
 
-LANGUAGES = ("cg", "glsl")
+LANGUAGES = ("cg", "glsl", "spirv")
 FORMATS = ("gxp", "asm", "c")
 
 
@@ -64,13 +64,18 @@ def varyings(given: Sequence[str]) -> dict[str, str]:
 def compile_file(
     file: str, output: str, emit: str | None, as_json: bool, *, language: str, stage: str | None, target: str,
     defines: Sequence[str], connected: Sequence[str], folders: Sequence[str] = (), cost: bool = False,
+    entry: str | None = None,
 ) -> None:  # fmt: skip
     """Compile a shader and write it. Raises CompileError."""
     from isakit.compile.shading.compiled import beside, build_shader
 
-    text = read_text(file)
+    binary = language == "spirv"
+    if binary and (defines or folders):
+        raise click.UsageError("-D and -I are for texts")
+    text = read_bytes(file) if binary else read_text(file)
     try:
         made = build_shader(text, stage=stage, language=language, path=shown(file), target=target,
+                            entry=entry or ("" if binary else "main"),
                             defines=macros(defines), varyings=varyings(connected),
                             resolver=None if file == "-" else beside(file, folders))  # fmt: skip
     except CompileError as e:

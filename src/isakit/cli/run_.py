@@ -218,8 +218,10 @@ def load_source(
     """
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text
-    from isakit.programs.sources import compiled_source, language_of
+    from isakit.programs.sources import SPIRV_MAGIC, compiled_source, language_of
 
+    if data[:4] in SPIRV_MAGIC:
+        return compiled_source(data, path, "spirv")
     if data[:2] in UTF16_MARKS:
         data = text_of(data).encode()
     language = language_of(path)

@@ -2,7 +2,7 @@
 
 `ptx` reads the text, `translate` turns it into the operations of `ops` in the form of `ir`, `passes` improve that
 form, `lower` makes machine instructions of it. `driver.compile_ptx` is the way in. `shading` reads Cg and GLSL into the
-same form, of which `usse` makes shader files.
+same form, and SPIR-V, which other compilers make of HLSL and of more GLSL; `usse` makes shader files of it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from isakit.errors import AsmError, CompileError, Diagnostic, FormatError, Isaki
 from isakit.instruction_sets import isa as instruction_set
 from isakit.instruction_sets import isa_of_text
 from isakit.programs.needs import completed, module_of
-from isakit.programs.sources import compiled_source, language_of
+from isakit.programs.sources import SPIRV_MAGIC, compiled_source, language_of
 
 
 def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
@@ -23,7 +23,7 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
 
     A PTX text is compiled, for the chip it is written for or for `variant`; so are the PTX texts in a host program or
     fat binary that has no machine code for these chips, and sources, which the ending of the name tells: CUDA C,
-    OpenCL C, Python, Cg, GLSL.
+    OpenCL C, Python, Cg, GLSL. So are shaders as SPIR-V.
 
     Args:
         source: a path, or the content as bytes.
@@ -59,6 +59,9 @@ def load_all(
         chosen = instruction_set(isa, variant or None)
         isa, variant = chosen.name, chosen.variant
     name = path or (None if isinstance(source, bytes) else os.fspath(source))
+    module = _spirv(source)
+    if module is not None:
+        return [compiled_source(module, name or "<bytes>", "spirv")]
     language = language_of(name)
     if language is not None and name is not None:
         text = _source_text(source)
@@ -82,6 +85,20 @@ def load_all(
         if not modules:
             raise
         return modules
+
+
+def _spirv(source: str | PathLike[str] | bytes) -> bytes | None:
+    """Return the content of a file that holds SPIR-V; None for others, and for what can be read only once."""
+    if isinstance(source, bytes):
+        return source if source[:4] in SPIRV_MAGIC else None
+    try:
+        if not os.path.isfile(source):
+            return None
+        with open(source, "rb") as f:
+            head = f.read(4)
+            return head + f.read() if head in SPIRV_MAGIC else None
+    except (OSError, ValueError):
+        return None
 
 
 def _source_text(source: str | PathLike[str] | bytes) -> str | None:

@@ -13,6 +13,8 @@ from isakit.registry import VARIANT_TO_ARCH
 KERNEL_ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python"}
 SHADER_ENDINGS = {".cg": "cg", ".hlsl": "cg", ".vert": "glsl", ".frag": "glsl", ".glsl": "glsl"}
 ENDINGS = {**KERNEL_ENDINGS, **SHADER_ENDINGS}
+SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
+"""Beginnings of files with SPIR-V, in both orders of bytes."""
 """The languages of source files by the endings of their names; files of other names are detected by their content."""
 
 
@@ -45,12 +47,20 @@ def ptx_of_source(
     return compile_c(path, None if Path(path).is_file() else text, language, extra, arch=arch, named=named)
 
 
-def compiled_source(text: str, path: str, language: str, variant: str | None = None, named: bool = False) -> Module:
+def compiled_source(
+    text: str | bytes, path: str, language: str, variant: str | None = None, named: bool = False
+) -> Module:
     """Return the module of a source text in a language of `ENDINGS`, for a chip; a shader has no choice of one.
+
+    Bytes are a shader as SPIR-V.
 
     Its programs have line tables; `named`: with the places of variables. Raises CompileError where something of it
     does not compile.
     """
+    if isinstance(text, bytes):
+        from isakit.compile.shading.compiled import compile_shader
+
+        return compile_shader(text, path=path)
     if language in SHADER_ENDINGS.values():
         from isakit.compile.shading.compiled import beside, compile_shader
 
@@ -63,4 +73,12 @@ def compiled_source(text: str, path: str, language: str, variant: str | None = N
     return compile_ptx(ptx, variant, path=path, origin=text).module
 
 
-__all__ = ["ENDINGS", "KERNEL_ENDINGS", "SHADER_ENDINGS", "compiled_source", "language_of", "ptx_of_source"]
+__all__ = [
+    "ENDINGS",
+    "KERNEL_ENDINGS",
+    "SHADER_ENDINGS",
+    "SPIRV_MAGIC",
+    "compiled_source",
+    "language_of",
+    "ptx_of_source",
+]

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TypedDict, Unpack
 
-from isakit.compile.shading.front import LANGUAGES, STAGES, front_end, language_of, stage_of
+from isakit.compile.shading.front import LANGUAGES, STAGES, Front, front_end, language_of, stage_of
 from isakit.compile.shading.preprocessor import Resolver
 from isakit.compile.shading.source import ShaderSources
+from isakit.compile.shading.spirv.front import read_spirv, spirv_front
 from isakit.compile.usse.shader_file import TARGETS, compile_shader_ir
 from isakit.errors import CompileError, Diagnostic, IsakitError
 from isakit.formats import Shader
@@ -44,15 +45,15 @@ class ShaderOptions(TypedDict, total=False):
     resolver: Resolver | None
 
 
-def compile_shader(text: str, **options: Unpack[ShaderOptions]) -> Shader:
+def compile_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> Shader:
     """Compile a shader for the Vita's SGX543.
 
     Args:
-        text: Cg or GLSL.
+        text: Cg or GLSL; bytes are a SPIR-V module.
         stage: `vertex` or `fragment` (default: what the path or the text says).
-        language: `cg` or `glsl` (default: likewise).
+        language: `cg` or `glsl` (default: likewise), `spirv` for bytes.
         path: name of the text in messages.
-        entry: the function that is the program (default: `main`).
+        entry: the function that is the program (default: `main`; of SPIR-V the only one of the stage).
         target: how the colour leaves a fragment program: `f16x4` (default), `f32x4`, or `u8x4` for the colour of the
             tile itself.
         defines: macros by name.
@@ -69,12 +70,18 @@ def compile_shader(text: str, **options: Unpack[ShaderOptions]) -> Shader:
     return build_shader(text, **options).shader
 
 
-def build_shader(text: str, **options: Unpack[ShaderOptions]) -> ShaderBuild:
+def build_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> ShaderBuild:
     """Compile a shader, as `compile_shader` does, and keep the bytes of its file and the warnings."""
     unknown = options.keys() - ShaderOptions.__annotations__.keys()
     if unknown:
         raise TypeError(f"there is no option {min(unknown)!r} of a shader's compilation")
     path, target = options.get("path", "<text>"), options.get("target", "f16x4")
+    if target not in TARGETS:
+        raise IsakitError(f"{target!r} is not a target; there are {', '.join(TARGETS)}")
+    if isinstance(text, bytes):
+        module = read_spirv(text, path, options.get("stage"), options.get("entry", ""))
+        front = spirv_front(module, target, options.get("varyings") or {})
+        return _finished(front, module.stage, "spirv", path)
     language = options.get("language") or language_of(path, text)
     if language not in LANGUAGES:
         raise IsakitError(f"{language!r} is not a shading language; there are {' and '.join(LANGUAGES)}")
@@ -85,11 +92,14 @@ def build_shader(text: str, **options: Unpack[ShaderOptions]) -> ShaderBuild:
         raise CompileError([Diagnostic(1, 1, said, text.partition("\n")[0][:160], notes=notes, path=path)])
     if stage not in STAGES:
         raise IsakitError(f"{stage!r} is not a stage; there are {' and '.join(STAGES)}")
-    if target not in TARGETS:
-        raise IsakitError(f"{target!r} is not a target; there are {', '.join(TARGETS)}")
     front = front_end(text, stage=stage, language=language, path=path, entry=options.get("entry", "main"),
                       target=target, defines=options.get("defines"), varyings=options.get("varyings"),
                       resolver=options.get("resolver"))  # fmt: skip
+    return _finished(front, stage, language, path)
+
+
+def _finished(front: Front, stage: str, language: str, path: str) -> ShaderBuild:
+    """Compile what a front end read."""
     try:
         made = compile_shader_ir(front.function, front.interface, front.sources.path)
     except CompileError as e:
