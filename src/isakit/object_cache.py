@@ -18,6 +18,7 @@ import stat
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -266,6 +267,16 @@ def write_object(kind: str, key: str, data: bytes) -> None:
         return
     if next(_writes) % _TRIM_EVERY == 0:
         trim()
+
+
+def remembered(kind: str, key: str, make: Callable[[], bytes]) -> bytes:
+    """Return what `make` makes, from the cache if it was made before; `key` stands for all it depends on."""
+    name = hashlib.sha256(key.encode()).hexdigest()
+    data = read_object(kind, name)
+    if data is None:
+        data = make()
+        write_object(kind, name, data)
+    return data
 
 
 def keys(kind: str, suffix: str = "") -> list[str]:

@@ -151,12 +151,13 @@ class Routine(Translatable, Generic[P, T]):
         source = self.source
         if source.count(old) != 1:
             raise DefinitionError(f"{self.name} has {source.count(old)} times {old!r}")
-        self._source = source.replace(old, new)
+        self._source = _other_texts[self.name] = source.replace(old, new)
         forget()
         try:
             yield self
         finally:
             self._source = None
+            del _other_texts[self.name]
             forget()
 
     def forget(self) -> None:
@@ -184,6 +185,12 @@ _all: list[Routine[Any, Any]] = []
 
 
 _told: list[Callable[[], object]] = []
+_other_texts: dict[str, str] = {}
+
+
+def other_texts() -> str:
+    """Return what stands for the routines that are `rewritten` at the moment; nothing if none is."""
+    return repr(_other_texts) if _other_texts else ""
 
 
 def on_change(function: Callable[[], object]) -> None:
@@ -271,6 +278,7 @@ __all__ = [
     "lanes_equal",
     "lowest",
     "on_change",
+    "other_texts",
     "routine",
     "shared_routine",
     "signed_less",

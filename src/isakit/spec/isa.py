@@ -347,6 +347,11 @@ class View:
         """Return a form of `declared` as it is in the context."""
         return self.isa.resolved(form, self.context)
 
+    def name_of(self, form: Form) -> str:
+        """Return a name for a form of `forms`: that of its record, and its number among the forms of that."""
+        assert form.record is not None
+        return f"{form.record.name}.{next(k for k, f in enumerate(form.record.forms) if self.resolved(f) is form)}"
+
     def available(self, form: Form) -> bool:
         """Return true if the context has the form at all."""
         return self.context.has(form.needs)

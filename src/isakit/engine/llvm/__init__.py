@@ -20,12 +20,13 @@ if TYPE_CHECKING:
         LoadedCode,
         build,
         host,
+        known_object_code,
         llvm_version,
         object_code,
         provide,
     )
     from isakit.engine.llvm.values import ValueLowering
-    from isakit.object_cache import read_object, write_object
+    from isakit.object_cache import read_object, remembered, write_object
 
 __all__ = [
     "CAREFUL_MAD",
@@ -48,10 +49,12 @@ __all__ = [
     "flushing",
     "host",
     "ieee_natives",
+    "known_object_code",
     "llvm_version",
     "object_code",
     "provide",
     "read_object",
+    "remembered",
     "rsqrt_f32",
     "signed_text",
     "write_object",
@@ -67,9 +70,10 @@ __getattr__, __dir__ = lazy(
         "isakit.engine.llvm.ir_text": "METADATA LlvmModule signed_text",
         "isakit.engine.llvm.straight": "VectorBank StraightLineInstruction StraightLineCode Write bound",
         "isakit.engine.llvm.target": """
-            OLDEST_LLVM CodegenError Host LoadedCode build host llvm_version object_code provide
+            OLDEST_LLVM CodegenError Host LoadedCode build host known_object_code llvm_version object_code
+            provide
         """,
         "isakit.engine.llvm.values": "ValueLowering",
-        "isakit.object_cache": "read_object write_object",
+        "isakit.object_cache": "read_object remembered write_object",
     },
 )

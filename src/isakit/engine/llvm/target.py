@@ -114,11 +114,30 @@ def object_code(ir: str, target: Host, level: int = 2, keep: bool = True, quick:
     text = with_attributes(ir, target)
     if not keep:
         return compile_text(text, target, level, quick)
-    key = hashlib.sha256("\0".join([target.key, f"{level} {quick}", text]).encode()).hexdigest()
+    key = _name_of(text, target, level, quick)
     code = read_object("code", key)
     if code is None:
         code = compile_text(text, target, level, quick)
         write_object("code", key, code)
+    return code
+
+
+def _name_of(text: str, target: Host, level: int = 2, quick: bool = False) -> str:
+    return hashlib.sha256("\0".join([target.key, f"{level} {quick}", text]).encode()).hexdigest()
+
+
+def known_object_code(key: str, write: Callable[[], str], target: Host) -> bytes:
+    """Compile the IR text that `write` returns, or fetch its object file without writing the text.
+
+    `key` stands for all that the text depends on. A text that is the same for several keys is compiled once.
+    """
+    kept = hashlib.sha256(f"{target.key}\0{key}".encode()).hexdigest()
+    name = read_object("texts", kept)
+    code = None if name is None else read_object("code", name.decode())
+    if code is None:
+        text = write()
+        code = object_code(text, target)
+        write_object("texts", kept, _name_of(with_attributes(text, target), target).encode())
     return code
 
 

@@ -19,7 +19,7 @@ from isakit.machine.tesla.launch import Launch
 from isakit.object_cache import read_object, write_object
 
 KEPT_FROM = 200
-"""Instructions of the smallest kernel of which something is kept; for the others it takes longer to read."""
+"""Instructions of the smallest kernel of which something is kept: to write it takes tens of milliseconds on disks."""
 _KIND, _ORDERS = "flows", "orders"
 
 

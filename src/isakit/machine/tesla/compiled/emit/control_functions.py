@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from isakit.engine.llvm import Builder, Host, LlvmModule, Ref
+from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, remembered
 from isakit.engine.llvm.builder import I32, PTR, IrFunction, pointer
+from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.llvm.routine_ir import InlineSite, InMemory, Lowering, Special, emit, function, function_named
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.emit import scheduler_ir
@@ -43,8 +44,12 @@ def code_of(routine: Routine[Any, Any], choices: Choices) -> RoutineCode:
 @lru_cache(maxsize=256)
 def control_key(choices: Choices) -> str:
     """Stands for the choices, as far as they matter to the functions here and to the interpreter's loop."""
-    codes = [code_of(r, choices) for r in (*SHARED, *INTERPRETER, stack.join)]
-    return hashlib.sha256("\n".join(c.key for c in codes).encode()).hexdigest()[:12]
+
+    def found() -> bytes:
+        codes = [code_of(r, choices) for r in (*SHARED, *INTERPRETER, stack.join)]
+        return hashlib.sha256("\n".join(c.key for c in codes).encode()).hexdigest()[:12].encode()
+
+    return remembered("controls", f"{fingerprint('tesla')} {choices}", found).decode()
 
 
 on_change(control_key.cache_clear)

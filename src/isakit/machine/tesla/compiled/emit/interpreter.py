@@ -17,7 +17,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from isakit.engine.llvm import METADATA, Host, LlvmModule, LoadedCode, object_code, provide, read_object, write_object
+from isakit.engine.llvm import (
+    METADATA,
+    Host,
+    LlvmModule,
+    LoadedCode,
+    known_object_code,
+    object_code,
+    provide,
+    read_object,
+    write_object,
+)
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.protocol import Array
@@ -33,6 +43,7 @@ from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.machine.tesla.rules import blocks
 from isakit.object_cache import keys
 from isakit.sem.routine import on_change
+from isakit.spec.isa import View
 from isakit.spec.parts import static_bits
 
 T = TypeVar("T")
@@ -83,7 +94,8 @@ class Handlers:
     _indexed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        self._memory = LoadedCode(object_code(_memory_module(self.target), self.target), self.target)
+        made = known_object_code(f"{fingerprint('tesla')} memory", lambda: _memory_module(self.target), self.target)
+        self._memory = LoadedCode(made, self.target)
         for name in names(self.target):
             provide(name, self._memory.address(name))
         tag = hashlib.sha256(f"{fingerprint('tesla')} {self.target.key}".encode()).hexdigest()[:24]
@@ -185,7 +197,8 @@ class Library:
 
     def __init__(self, target: Host, choices: Choices) -> None:
         self.handlers = handlers_of(target)
-        self.main = LoadedCode(object_code(_control_module(target, choices), target), target)
+        key = f"{fingerprint('tesla')} {control_key(choices)} {choices.join}"
+        self.main = LoadedCode(known_object_code(key, lambda: _control_module(target, choices), target), target)
         for name in control_names(target, choices):
             provide(name, self.main.address(name))
         found = {r: self.main.address(symbol(r.name, target, choices)) for r in INTERPRETER}
@@ -238,28 +251,23 @@ def _choices_of(step: Step, choices: Choices) -> str:
     return hashlib.sha256(repr(out).encode()).hexdigest()[:12] if out else ""
 
 
-def key_of(step: Step, forms: dict[int, int], chip: str, choices: Choices) -> str:
-    """Names a handler: everything its code depends on beside the sources. `forms`: id of a form -> its number."""
+def key_of(step: Step, view: View, choices: Choices) -> str:
+    """Names a handler: everything its code depends on beside the sources."""
     op, form = step.op, step.op.instruction.form if step.op.instruction is not None else None
     assert form is not None
     guard = form.parts.get("guard")
     fixed = step.word & static_bits(guard) if guard is not None and step.guard is not None else 0
     marks = f"{step.guard is not None:d}{op.never:d}{op.dropped:d}{op.exit:d}{any(op.fixed_a):d}"
     asked = f"{step.control} {_choices_of(step, choices)}"
-    return f"{chip} {forms[id(form)]} {form.static_word(step.word):x} {fixed:x} {marks} {asked}"
-
-
-@cache
-def _form_numbers(decoder: Any) -> dict[int, int]:
-    return {id(f): k for k, f in enumerate(decoder.view.forms)}
+    chip = f"{view.variant.name} {view.program}"
+    return f"{chip} {view.name_of(form)} {form.static_word(step.word):x} {fixed:x} {marks} {asked}"
 
 
 def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
     """The handlers a kernel needs, by address."""
     view = code.decoder.view
-    numbers, chip = _form_numbers(code.decoder), f"{view.variant.name} {view.program}"
     return {
-        s.pc: key_of(s, numbers, chip, choices)
+        s.pc: key_of(s, view, choices)
         for s in flow.steps.values()
         if s.trace is not None and (s.sampled or not s.served)
     }
