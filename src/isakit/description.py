@@ -17,8 +17,7 @@ from isakit.errors import IsakitError
 from isakit.lean import cached_property, dataclass
 
 if TYPE_CHECKING:
-    from isakit.asm import Program
-    from isakit.instruction_sets import Isa
+    from isakit.instruction_sets import Isa, Program
     from isakit.line_table import LineTable
 
 PARAM_BASE = 0x10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,39 +15,26 @@ from isakit.codec.decoder import decoder
 from isakit.codec.instruction import registers_written
 from isakit.description import Kernel, Module, Param
 from isakit.errors import LaunchError
-from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
-    CHIPS,
-    Choices,
     Code,
-    DeviceMemory,
-    Launch,
     LinearWindow,
     Machine,
-    Stats,
     Window,
-    reads_space,
 )
-from isakit.machine.tesla.device_memory import Writable
 from isakit.runtime.arguments import aligned
 from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import LoadedKernel
+from isakit.runtime.launch_device import LaunchDevice
 from isakit.runtime.module import LoadedModule, described
-from isakit.runtime.tesla_engine import Tier, engine_of, executor
-from isakit.texture.texture_choices import TextureChoices
 
 if TYPE_CHECKING:
     from isakit.texture import Sampler, Texture
 
-FENCE_SPACE, FENCE_BYTES = 15, 0x10000
-"""`__threadfence()` of sm_13 reads this much of g15[] and throws the values away. Source: [tesla] 7.2."""
-
-Engine = Literal["auto", "reference", "llvm"]
 Place = Buffer | int
 """A buffer, or a 32-bit device address."""
 
 
-class Device:
+class Device(LaunchDevice):
     """A Tesla chip with its memory.
 
     Several threads may use a device; launches, allocations and copies are done one after the other.
@@ -69,40 +56,6 @@ class Device:
     from which fences of sm_13 read, gets a window of zeros with the first launch that needs one),
     `textures` and `samplers` (what $t and $s numbers stand for).
     """
-
-    def __init__(
-        self,
-        chip: str = "gt200",
-        *,
-        engine: Engine = "auto",
-        tier: Tier = "auto",
-        threads: int | None = None,
-        mul_zero_wins: bool = False,
-        sat_nan: bool = False,
-        nonfp_deriv_inf: bool = False,
-        choices: Choices | None = None,
-        texturing: TextureChoices | None = None,
-        limits: bool = True,
-        memory: Writable | None = None,
-    ) -> None:
-        self.chip = tesla.variant(chip).name
-        self.limits_of = CHIPS[self.chip]
-        given = {"mul_zero_wins": mul_zero_wins, "sat_nan": sat_nan, "nonfp_deriv_inf": nonfp_deriv_inf}
-        self.flags = frozenset(name for name, on in given.items() if on)
-        self.choices = choices or Choices()
-        self.texturing = texturing or TextureChoices()
-        self.limits = limits
-        self.tier, self.threads = tier, threads
-        self.memory = DeviceMemory(memory)
-        self.windows: dict[int, Window] = {14: LinearWindow()}
-        self.textures: dict[int, Texture] = {}
-        self.samplers: dict[int, Sampler] = {}
-        self._execute = executor(engine, tier, threads)
-
-    @property
-    def engine(self) -> str:
-        """The engine that runs launches where it can: `llvm` or `reference`."""
-        return engine_of(self._execute)
 
     # --- memory -----------------------------------------------------------------------------------------------------
     def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
@@ -248,15 +201,6 @@ class Device:
             raise LaunchError(f"{kernel.name} wants {registers} registers; a thread has 1 to 128")
         return Code(units, words, kernel.address, registers, self.choices.drop_unallocated)
 
-    def provide(self, code: Code) -> None:
-        """Give a kernel that is to be launched what it needs besides its own: a window for the fences of sm_13.
-
-        Not done at loading, since looking for fences takes as long as decoding, and programs launch few of the kernels
-        of their modules.
-        """
-        if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
-            self.bind(FENCE_SPACE, self.alloc(FENCE_BYTES))
-
     def _place_globals(self, info: Module) -> dict[str, Buffer]:
         """Allocate module variables and write their initial content."""
         out: dict[str, Buffer] = {}
@@ -272,13 +216,6 @@ class Device:
         addresses = {name: b.address for name, b in variables.items()}
         banks = {r.target for r in info.relocations if r.target[:1] == "c" and r.target[1:].isdigit()}
         return {int(bank[1:]): bytearray(info.address_table(addresses, bank)) for bank in banks}
-
-    def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
-        """Run a prepared launch on this device's engine. Raises LaunchError, MachineFault, BudgetExceeded."""
-        if max_instructions is not None and max_instructions < 0:
-            raise LaunchError(f"max_instructions is {max_instructions}")
-        with self.memory.lock, deferred():
-            return self._execute(launch, self.memory, max_instructions)
 
     def machine(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -13,10 +13,7 @@ from isakit.errors import LaunchError
 from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
     HEADER_BYTES,
-    Chip,
-    Choices,
     Code,
-    DeviceMemory,
     Launch,
     Machine,
     Stats,
@@ -24,34 +21,12 @@ from isakit.machine.tesla import (
     pack_block,
 )
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
-from isakit.texture.texture_choices import TextureChoices
+from isakit.runtime.launch_device import LaunchDevice
 
 if TYPE_CHECKING:
     from isakit.texture import Sampler, Texture
 
 Dims = int | Sequence[int]
-
-
-class LaunchDevice(Protocol):
-    """The device of a kernel, as far as the kernel has to know it."""
-
-    memory: DeviceMemory
-    limits_of: Chip
-    windows: dict[int, Window]
-    textures: dict[int, Texture]
-    samplers: dict[int, Sampler]
-    texturing: TextureChoices
-    flags: frozenset[str]
-    choices: Choices
-    limits: bool
-
-    def provide(self, code: Code) -> None:
-        """Get ready for launches of code."""
-        ...
-
-    def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
-        """Run a prepared launch."""
-        ...
 
 
 class LoadedKernel:

@@ -31,7 +31,7 @@ from isakit.formats.shader import Shader
 from isakit.machine.usse import DEFAULT, Cube, Machine, Memory, Rules, ShaderCode, Texture, Volume
 from isakit.machine.usse.texture_samples import sampled, state_word
 from isakit.runtime import usse_layout as layout
-from isakit.runtime.usse_engine import Engine, check_engine, runner, sampling, stretches_for
+from isakit.runtime.usse_engine import Engine, advance_of, check_engine, sampling, stretches_for
 from isakit.runtime.usse_grid import Grid, numbers
 from isakit.runtime.usse_output import OutputRegister
 
@@ -253,7 +253,7 @@ class BoundShader:
         m: Machine | None = None
         for start in range(0, grid.lanes, CHUNK):
             m = self.machine(inputs, before, start, min(CHUNK, grid.lanes - start), m)
-            m.run(self.code, self.limit, None if compiled is None else runner(m, *compiled))
+            m.run(self.code, self.limit, None if compiled is None else advance_of(m, *compiled))
             self.notes |= m.notes
             self.instructions += m.executed
             if self.counted is not None:

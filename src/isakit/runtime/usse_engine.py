@@ -10,8 +10,8 @@ from isakit.machine.usse.texture_samples import WordsOf, words_of
 from isakit.runtime.engine_choice import ENGINES, chosen, unusable
 
 if TYPE_CHECKING:
-    from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
-    from isakit.machine.usse.shader_machine import Machine
+    from isakit.machine.usse.compiled_shader import CompiledRuns
+    from isakit.machine.usse.shader_machine import Advance, Machine
 
 Engine = Literal["auto", "reference", "llvm"]
 FEW = 1 << 12
@@ -53,10 +53,10 @@ def sampling(engine: Engine, invocations: int) -> WordsOf:
     return Samples(host()).words_of
 
 
-def runner(machine: Machine, stretches: CompiledRuns, compile: bool) -> Runner:
-    """Return the runner of the compiled parts on a machine."""
+def advance_of(machine: Machine, stretches: CompiledRuns, compile: bool) -> Advance:
+    """Return the function that runs the compiled parts on a machine."""
     from isakit.machine.usse.compiled_samples import Samples
     from isakit.machine.usse.compiled_shader import Runner
 
     machine.words_of = Samples(stretches.target).words_of
-    return Runner(machine, stretches, compile)
+    return Runner(machine, stretches, compile).advance

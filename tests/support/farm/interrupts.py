@@ -15,6 +15,7 @@ from isakit.engine.llvm import host
 from isakit.errors import BudgetExceeded
 from isakit.machine.usse import DEFAULT, Machine, ShaderCode
 from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
+from isakit.machine.usse.shader_machine import Advance
 from support.farm.campaign import Campaign, Wrong
 from support.farm.launches import LANES as LAUNCHED
 from support.farm.launches import check_sum, launch_sum
@@ -159,7 +160,7 @@ def _left(m: Machine) -> dict[str, Any]:
     return {n: np.array(a) for n, a in m.files.items()} | {"executed": m.executed, "at": sorted(m.waiting)}
 
 
-def _resumed(m: Machine, count: int, runner: Runner | None) -> None:
+def _resumed(m: Machine, count: int, runner: Advance | None) -> None:
     """Run so many instructions more of an endless program."""
     try:
         m.resume(count - m.executed, runner)
@@ -171,7 +172,7 @@ def _resumed(m: Machine, count: int, runner: Runner | None) -> None:
 def _check_shader(case: dict[str, Any], engine: str) -> set[str]:
     """Interrupted invocations go on where they were, as if they had not been interrupted."""
     machines = [machine(LANES, case["start"] & 0xFFFF) for _ in range(2)]
-    runners = [Runner(m, _stretches(), True) if engine == "llvm" else None for m in machines]
+    runners = [Runner(m, _stretches(), True).advance if engine == "llvm" else None for m in machines]
     count, ends = case["rounds"] + case["budget"], set[str]()
     for m in machines:
         m.start(_shader())

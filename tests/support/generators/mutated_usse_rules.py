@@ -40,7 +40,7 @@ def _both(words: list[int], seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     m = machine(LANES, seed)
     return (
         outcome(machine(LANES, seed), code, LIMIT, None),
-        outcome(m, code, LIMIT, Runner(m, CompiledRuns(code, host()), True)),
+        outcome(m, code, LIMIT, Runner(m, CompiledRuns(code, host()), True).advance),
     )
 
 

@@ -11,6 +11,7 @@ from isakit.engine.llvm import Host
 from isakit.errors import BudgetExceeded, MachineFault, NotModelled
 from isakit.machine.usse import DEFAULT, Machine, Memory, Rules, ShaderCode, Texture
 from isakit.machine.usse.compiled_shader import CompiledRuns, Runner
+from isakit.machine.usse.shader_machine import Advance
 
 SPECIAL = np.array([0, 0x80000000, 1, 0x80000001, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00001, 0x3F800000,
                     0x7F7FFFFF, 0x00800000, 0x7C007BFF, 0xFC007C01, 0x00010001,
@@ -42,7 +43,7 @@ def machine(lanes: int, seed: int) -> Machine:
     return m
 
 
-def outcome(m: Machine, code: ShaderCode, limit: int, runner: Runner | None) -> dict[str, Any]:
+def outcome(m: Machine, code: ShaderCode, limit: int, runner: Advance | None) -> dict[str, Any]:
     """Everything a run leaves behind."""
     error = ""
     try:
@@ -79,7 +80,7 @@ def compare(words: list[int], target: Host, *, program: str = "primary", lanes: 
     code = ShaderCode(text, rules)
     expected = outcome(machine(lanes, seed), code, limit, None)
     m = machine(lanes, seed)
-    got = outcome(m, code, limit, Runner(m, CompiledRuns(code, target), True))
+    got = outcome(m, code, limit, Runner(m, CompiledRuns(code, target), True).advance)
     found = differences(expected, got)
     assert not found, "\n".join([*found, str(text)])
     return expected

@@ -124,7 +124,7 @@ def test_products_are_sums_of_products(element: str, transa: int, transb: int) -
     given = {"m": m, "n": n, "k": k, "transa": transa, "transb": transb, "alpha": 2, "beta": 3}
     at = memory.put(c)
     given |= {"A": memory.put(sa), "lda": len(sa), "B": memory.put(sb), "ldb": len(sb), "C": at, "ldc": m}
-    blas.run("gemm", element, given, memory)
+    blas.run("gemm", element, given, memory.array)
     wanted = np.array(
         [[2 * sum(a[i, x] * b[x, j] for x in range(k)) + 3 * c[i, j] for j in range(n)] for i in range(m)]
     )
@@ -156,10 +156,10 @@ def test_what_a_triangle_multiplies_it_also_solves(
     given = {"uplo": uplo, "trans": trans, "unit": unit, "n": N, "k": N - 1, "A": memory.put(matrix), "lda": N}
     given |= {"x": memory.put(x), "incx": 1}
     vector = memory.array(given["x"], x.dtype, (N,), (x.itemsize,))
-    blas.run(f"{routine}mv", element, given, memory)
+    blas.run(f"{routine}mv", element, given, memory.array)
     operated = kept if trans == 0 else kept.T if trans == 1 else kept.T.conj()
     np.testing.assert_allclose(vector, operated @ x, rtol=1e-4)
-    blas.run(f"{routine}sv", element, given, memory)
+    blas.run(f"{routine}sv", element, given, memory.array)
     np.testing.assert_allclose(vector, x, rtol=1e-3)
 
 
@@ -176,12 +176,12 @@ def test_matrices_of_right_hand_sides_are_solved(element: str, side: int, uplo: 
     a = a.astype(b.dtype)
     given = {"side": side, "uplo": uplo, "trans": trans, "unit": 0, "m": m, "n": n, "alpha": 2}
     given |= {"A": memory.put(a), "lda": order, "B": memory.put(b), "ldb": m}
-    blas.run("trsm", element, given, memory)
+    blas.run("trsm", element, given, memory.array)
     found = memory.array(given["B"], b.dtype, (m, n), (b.itemsize, m * b.itemsize)).copy()
     kept = np.triu(a) if uplo else np.tril(a)
     operated = kept if trans == 0 else kept.T if trans == 1 else kept.T.conj()
     np.testing.assert_allclose(found @ operated if side else operated @ found, 2 * b, rtol=1e-4)
-    blas.run("trmm", element, {**given, "alpha": 1}, memory)
+    blas.run("trmm", element, {**given, "alpha": 1}, memory.array)
     back = memory.array(given["B"], b.dtype, (m, n), (b.itemsize, m * b.itemsize))
     np.testing.assert_allclose(back, 2 * b, rtol=1e-4)
 
@@ -194,7 +194,7 @@ def test_updates_write_one_triangle(element: str, uplo: int) -> None:
     real = blas.REALS[element](2)
     given = {"uplo": uplo, "n": N, "alpha": real, "A": memory.put(c), "lda": N}
     given |= {"x": memory.put(x), "incx": 1, "y": memory.put(y), "incy": -1}
-    blas.run("her2" if element == "Z" else "syr2", element, given, memory)
+    blas.run("her2" if element == "Z" else "syr2", element, given, memory.array)
     found = memory.array(given["A"], c.dtype, (N, N), (c.itemsize, N * c.itemsize))
     y = y[::-1]
     wanted = c + 2 * np.outer(x, y.conj()) + 2 * np.outer(y, x.conj())

@@ -61,7 +61,7 @@ def test_a_shader_stops_between_two_instructions(compiled: bool) -> None:
     interrupts = 0
     while other.executed < COUNT:
         try:
-            other.resume(COUNT - other.executed, _Struck(other, stretches, compiled))
+            other.resume(COUNT - other.executed, _Struck(other, stretches, compiled).advance)
         except KeyboardInterrupt:
             interrupts += 1
     assert interrupts > 2

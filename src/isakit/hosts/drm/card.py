@@ -52,7 +52,7 @@ class Channel:
         # Source: [nv50] "Drivers' own quirks".
         self._subchannels: list[Engine | None] = [None] * SUBCHANNELS
         self._subchannels[6] = engines[3]
-        self._fifo = Fifo(self)
+        self._fifo = Fifo(self.write)
         self._semaphore = [0] * 3
         self.failed = False
 

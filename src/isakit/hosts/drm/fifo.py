@@ -5,8 +5,8 @@ A packet is a header and its data, which may go on in the next segment of the pu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
@@ -20,12 +20,8 @@ class FifoError(IsakitError):
     """A word that is not a header of a packet."""
 
 
-class Sink(Protocol):
-    """The receiver of the writes."""
-
-    def write(self, subchannel: int, method: int, data: Array, increment: bool) -> None:
-        """Write words to a method, or to it and those that follow it."""
-        ...
+Write = Callable[[int, int, Array, bool], None]
+"""(subchannel, method, words, increment): writes words to a method, or to it and those that follow it."""
 
 
 @dataclass
@@ -44,8 +40,8 @@ class Fifo:
     Attributes: `packets`, `words`: how many went through.
     """
 
-    def __init__(self, sink: Sink) -> None:
-        self.sink = sink
+    def __init__(self, write: Write) -> None:
+        self.write = write
         self.packets = self.words = 0
         self._open: _Open | None = None
         self._counting: tuple[int, int] | None = None
@@ -70,7 +66,7 @@ class Fifo:
                     packet.method += 4 * take
                 if not packet.left:
                     self._open = None
-                self.sink.write(packet.subchannel, first, data, packet.increment)
+                self.write(packet.subchannel, first, data, packet.increment)
                 continue
             header = int(words[at])
             at += 1

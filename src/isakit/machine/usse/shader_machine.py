@@ -7,7 +7,7 @@ again as early as possible. Source: [usse] 2.7, 3.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -51,12 +51,8 @@ def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Map
     return machine
 
 
-class RunExecutor(Protocol):
-    """Something that has compiled code for parts of a program."""
-
-    def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:
-        """Execute instructions from `pc` on, up to `join` at most; returns how many, 0 for none."""
-        ...
+Advance = Callable[[int, Array | None, int, int], int]
+"""(pc, mask, join, budget): executes compiled instructions up to `join` at most; returns how many, 0 for none."""
 
 
 Moved = dict[int, Array | None] | None
@@ -162,17 +158,15 @@ class Machine:
         self.code, self.waiting = code, {}
         self._spread({0: None})  # a program without instructions has ended
 
-    def run(
-        self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS, runner: RunExecutor | None = None
-    ) -> None:
-        """Run a program from its first instruction to its end; `runner` has compiled code for parts of it.
+    def run(self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS, advance: Advance | None = None) -> None:
+        """Run a program from its first instruction to its end; `advance` has compiled code for parts of it.
 
         After an exception the state is that before the instruction, and `resume` or `step` go on from there.
         Raises NotModelled for instructions of unknown meaning, MachineFault for words that are not an instruction and
         for bad addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
         """
         self.start(code)
-        self.resume(max_instructions, runner)
+        self.resume(max_instructions, advance)
 
     def steps(self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
         """Run an instruction at a time. Raises BudgetExceeded and what else `run` raises.
@@ -199,7 +193,7 @@ class Machine:
         """Return the number of the instruction an invocation is about to execute; None if it has ended."""
         return next((pc for pc, mask in self.waiting.items() if mask is None or mask[lane]), None)
 
-    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, runner: RunExecutor | None = None,
+    def resume(self, max_instructions: int = MAX_INSTRUCTIONS, advance: Advance | None = None,
                until: Collection[int] = ()) -> bool:  # fmt: skip
         """Run on to the end of all invocations; returns whether they have ended.
 
@@ -207,10 +201,10 @@ class Machine:
         stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
         """
         with deferred() as signals:  # so that what raises an interrupt finds whole instructions
-            return self._resume(max_instructions, runner, until, signals)
+            return self._resume(max_instructions, advance, until, signals)
 
     def _resume(
-        self, max_instructions: int, runner: RunExecutor | None, until: Collection[int], signals: Deferred
+        self, max_instructions: int, advance: Advance | None, until: Collection[int], signals: Deferred
     ) -> bool:
         code, waiting, budget = self._code(), self.waiting, max_instructions
         leaving = min(waiting, default=-1)  # the group that moves on first
@@ -228,7 +222,7 @@ class Machine:
                     signals.check()
                     if not budget:
                         raise BudgetExceeded("BUDGET", 8 * pc)
-                    done = runner.advance(pc, mask, join, budget) if runner is not None else 0
+                    done = advance(pc, mask, join, budget) if advance is not None else 0
                     if done:
                         pc, budget = pc + done, budget - done
                         continue

@@ -10,29 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
-from isakit.arch.vuc import vuc
-from isakit.arch.vuc.fields import SR_SRC1
 from isakit.arch.vuc.memory_operands import CODE_SIZE
-from isakit.arch.vuc.registers import NOT_P0, SR, TRUE
+from isakit.arch.vuc.registers import NOT_P0, TRUE
 from isakit.errors import MachineFault
 from isakit.machine.interrupts import deferred
 from isakit.machine.snapshot import Snapshot, freeze_parts, thaw_parts
 from isakit.machine.vuc.core_code import CoreOp, decode
-from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES, HostMemory
+from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.execution_state import StateView
 from isakit.machine.vuc.host_registers import HostRegisters
-from isakit.machine.vuc.macroblock import Macroblock
-from isakit.machine.vuc.mbring import Ring
-from isakit.machine.vuc.mvsurf import SurfaceOutput, SurfaceSource
 from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.register_views import RegisterView
 from isakit.machine.vuc.rules import CoreRules
-from isakit.machine.vuc.rules.state import ADDRESS_MASK, NEVER, CoreRecord, QueueEntry, QueueKind
-from isakit.machine.vuc.special_registers import WATCHDOG_BIT, SpecialRegisters
-from isakit.machine.vuc.unit_requests import ACTIONS, H264_MODE, Units
-from isakit.machine.vuc.vpring import VpRing
+from isakit.machine.vuc.rules.state import ADDRESS_MASK
+from isakit.machine.vuc.special_registers import SpecialRegisters
+from isakit.machine.vuc.unit_requests import ACTIONS, Units
 
-NO_WATCHDOG = 0xFFFF
 _UNINTERRUPTED = 4096
 """Cycles between two looks at an interrupt from the keyboard."""
 
@@ -53,13 +46,16 @@ _NO_STATE = {
             "code_version",
             "engine",
             "on_cycle",
+            "raise_interrupt",
             "on_io_load",
             "on_io_store",
         )
     ),
     "sr": frozenset(("names", "named", "read_only")),
-    "host": frozenset(("base", "window", "interrupts", "on_interrupt", "_registers", "_by_offset")),
-    "_view": frozenset(("data", "files")),
+    "host": frozenset(
+        ("base", "window", "interrupts", "on_interrupt", "_registers", "_by_offset", "sr", "_parse_ring")
+    ),
+    "_view": frozenset(("data", "files", "sr")),
 }
 """Attributes of the parts that a snapshot leaves out: fixed when the core is made, derived, or the user's."""
 
@@ -78,7 +74,7 @@ def _settle_predicates(predicates: list[int]) -> None:
     predicates[NOT_P0], predicates[TRUE] = 1 - predicates[0], 1
 
 
-class CoreMachine(CoreRecord):
+class CoreMachine(CoreState):
     """A core of one variant with its surroundings.
 
     `r`, `p`, `acc`, `data` (D[]): rows of numbers, whose writes keep what the core knows of them ($p1 follows $p0);
@@ -89,22 +85,17 @@ class CoreMachine(CoreRecord):
     """
 
     def __init__(self, variant: str = "vp3", options: Options | None = None) -> None:
-        v = vuc.variant(variant)
-        self.variant, self.features = v.name, v.features | {v.name}
-        self.options = options or Options()
-        self.vp2 = v.name == "vp2"
-        self.rules = CoreRules(self.options, self.vp2)
-        self.code: list[int | None] = [None] * CODE_SIZE
-        self._ops: list[CoreOp | None] = [None] * CODE_SIZE
-        self.memory = HostMemory()
-        self.shows_predicates = False
-        self.io_writes: list[tuple[int, str, int, int]] = []
-        self.on_io_load: Callable[[str, int], int | None] | None = None
-        self.on_io_store: Callable[[str, int, int], None] | None = None
-        self.listener: Callable[[QueueEntry], None] | None = None
-        self.accelerator: Callable[[int, Container[int]], str] | None = None
-        self.code_version = 0
+        super().__init__(variant, options)
+        self.raise_interrupt = lambda name: self.host.raise_interrupt(name)
         self.reset()
+
+    def reset(self) -> None:
+        """Reset the unit: everything but code and host memory is cleared, the core is halted."""
+        super().reset()
+        self.units = Units(self)
+        self.sr = SpecialRegisters(self)
+        self.host = HostRegisters(self, self.sr, self.units.parse_ring)
+        self._view = StateView(self, self.sr)
 
     # --- registers ----------------------------------------------------------------------------------------------------
     @property
@@ -146,43 +137,6 @@ class CoreMachine(CoreRecord):
     def _settle_accumulator(self, accumulator: list[int]) -> None:
         self.long_view = accumulator[0]
 
-    # --- state --------------------------------------------------------------------------------------------------------
-    def reset(self) -> None:
-        """Reset the unit: everything but code and host memory is cleared, the core is halted."""
-        super().__init__()
-        self.pred[NOT_P0] = self.pred[TRUE] = 1
-        self.dmem = [0] * D_CELLS
-        self._view = StateView(self)
-        self.pwt = bytearray(PWT_BYTES)
-        self.weight_denominators = 0
-        self.mb = Macroblock()
-        self.parm = 0 if self.vp2 else H264_MODE
-        self.rpitab = self.reftab = 0
-        self.stat_bits = 0
-        self.pulses = 0
-        self.npc = 1
-        self.halted = True
-        self.wdcnt = NO_WATCHDOG
-        self.watch_at = self.due = self.lagging = NEVER
-        self.queue: list[QueueEntry] = []
-        self.wait: tuple[int, int, bool] | None = None
-        self.mvs_in, self.mvs_out = SurfaceSource(self.memory), SurfaceOutput(self.memory)
-        self.mvs_in_busy = False
-        self.units = Units(self)
-        self.ring = Ring(self.memory, self.vp2)
-        self.vpring = VpRing(
-            self.memory,
-            self.later,
-            self._ring_full,
-            self.options.vpring_cycles,
-        )
-        self.sr = SpecialRegisters(self)
-        self.host = HostRegisters(self)
-        self.diagnostics: list[tuple[int, int, str, str]] = []
-
-    def _ring_full(self, name: str) -> None:
-        self.host.raise_interrupt(f"VPRING_{name}_HALT")
-
     # --- snapshots ----------------------------------------------------------------------------------------------------
     def _parts(self) -> dict[str, object]:
         """Return the objects the state is in, by name."""
@@ -216,50 +170,12 @@ class CoreMachine(CoreRecord):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.variant, self.options, self.snapshot())
 
-    def note(self, kind: str, text: str) -> None:
-        """Remember something odd; at most 1000 notes are kept."""
-        if len(self.diagnostics) < 1000:
-            self.diagnostics.append((self.cycle, self.pc, kind, text))
-
-    def set_code(self, address: int, word: int) -> None:
-        """Write one instruction word."""
-        self.code[address] = word
-        self.code_version += 1
-        if word >> 26 & 5 == 1 and SR_SRC1.get(word) == SR["pred"]:
-            self.shows_predicates = True  # the program reads $pred, which lags behind
-        self._ops[address] = None
-
     def load_words(self, words: Sequence[int], address: int = 0) -> None:
         """Write instruction words from an instruction address on. Raises MachineFault for more than fit."""
         if address + len(words) > CODE_SIZE:
             raise MachineFault("CODE_SIZE", address, detail=f"{len(words)} words do not fit 0x800")
         for i, w in enumerate(words):
             self.set_code(address + i, w)
-
-    def start(self) -> None:
-        """Begin execution at address 0. Registers, call stack and pending writes stay as they are."""
-        self.halted = False
-        self.pc, self.npc = 0, 1
-        self.wait = None
-
-    def halt(self) -> None:
-        """Stop; `start` begins anew."""
-        self.halted = True
-
-    @property
-    def idle(self) -> bool:
-        """Halted or asleep."""
-        return self.halted or (self.wait is not None and self.wait[2])
-
-    @property
-    def waiting(self) -> bool:
-        """Stalled in sleep, wstc or wsts."""
-        return self.wait is not None
-
-    @property
-    def pending(self) -> list[QueueEntry]:
-        """Writes and events that have not landed yet, in the order they will."""
-        return [e for e in reversed(self.queue[: self.count]) if e.kind != QueueKind.DEAD]
 
     def op(self, address: int) -> CoreOp:
         """Return the decoded instruction at an address; raises MachineFault if there is none."""
@@ -281,59 +197,6 @@ class CoreMachine(CoreRecord):
         """True if instructions and events may call functions of the caller's, which may take any time."""
         return any(f is not None for f in (self.on_io_load, self.on_io_store, self.host.on_interrupt))
 
-    # --- counters -----------------------------------------------------------------------------------------------------
-    @property
-    def issued(self) -> int:
-        """Instructions that have issued, and stalled cycles that count as such."""
-        return self.cycle - self.stalled
-
-    @property
-    def icnt(self) -> int:
-        """$icnt."""
-        return (self.issued - self.icnt_base) & 0xFFFF
-
-    def set_icnt(self, value: int) -> None:
-        """Write $icnt; clears the watchdog bit."""
-        self.icnt_base = (self.issued - (value & 0xFFFF)) & (1 << 64) - 1
-        self._rearm()
-
-    def set_wdcnt(self, value: int) -> None:
-        """Write the watchdog limit; clears the watchdog bit."""
-        self.wdcnt = value & 0xFFFF
-        self._rearm()
-
-    def _rearm(self) -> None:
-        self.stat_bits &= ~(1 << WATCHDOG_BIT)
-        if self.wdcnt == NO_WATCHDOG:
-            self.watch_at = NEVER
-        else:
-            ahead = (self.wdcnt - self.icnt) & 0xFFFF
-            self.watch_at = self.issued + (ahead or 0x10000)
-
-    def watchdog(self, cycles: int = 1) -> None:
-        """Let the watchdog bark `cycles` later: so many instructions have issued."""
-        self.watch_at += 0x10000
-        self.later(cycles, self._bark, "watchdog")
-
-    def _bark(self) -> None:
-        self.stat_bits |= 1 << WATCHDOG_BIT
-        self.host.raise_interrupt("WATCHDOG")
-        if self.options.watchdog_halts:
-            self.halt()
-
-    # --- predicates ---------------------------------------------------------------------------------------------------
-    def set_predicates(self, value: int, mask: int) -> None:
-        """Set the predicates in `mask` from the bits of `value`; $p1 and $p15 keep their meaning."""
-        self.rules.set_predicates(self, value, 0xFFFF & ~mask)
-
-    def predicates(self) -> int:
-        """Return all predicates, one bit each, as forwarded readers see them."""
-        return sum(bit << n for n, bit in enumerate(self.pred))
-
-    def predicates_seen(self) -> int:
-        """Return $pred: without what the previous instruction wrote."""
-        return self.rules.predicates(self)
-
     def _remember(self, before: list[int]) -> None:
         """Note that an instruction has written predicates; `before` are those that it found."""
         now = self.pred[:]
@@ -346,12 +209,6 @@ class CoreMachine(CoreRecord):
         """Note that the result of the long operation that is under way is lost."""
         origin = next(e.origin for e in self.queue[: self.count] if e.serial == self.long_serial)
         self.note("LONG_ABORTED", f"the long operation of {origin:#x} never lands")
-
-    def later(self, cycles: int, action: Callable[[], None], name: str = "") -> QueueEntry:
-        """Do something whose effect is visible `cycles` after the current cycle; `name` is for people who watch."""
-        visible = self.cycle + cycles
-        self.rules.enter(self, visible, visible, QueueKind.EVENT, name, action, self.pc)
-        return next(e for e in self.queue if e.serial == self.serial)
 
     # --- running ------------------------------------------------------------------------------------------------------
     def pass_cycles(self, n: int = 1) -> None:
@@ -481,11 +338,6 @@ class CoreMachine(CoreRecord):
         return True
 
     # --- macroblock input ---------------------------------------------------------------------------------------------
-    @property
-    def mb_available(self) -> bool:
-        """$stat bit 10."""
-        return bool(self.ring.ready)
-
     def parse_ring(self) -> None:
         """Take packets out of the macroblock ring."""
         self.units.parse_ring()

@@ -9,14 +9,15 @@ from isakit.arch.vuc import requests as request
 from isakit.errors import MachineFault
 from isakit.machine.vuc.core_memory import D_CELLS, MVSI_CELLS, MVSO_CELLS, PWT_BYTES, VP_BYTES
 from isakit.machine.vuc.core_state import CoreState
+from isakit.machine.vuc.special_registers import SpecialRegisters
 from isakit.sem.requests import covered
 
 
 class StateView:
     """The state as the functions of instructions see it."""
 
-    def __init__(self, core: CoreState) -> None:
-        self.core = core
+    def __init__(self, core: CoreState, sr: SpecialRegisters) -> None:
+        self.core, self.sr = core, sr
         self.data = core.dmem
         self.files: Mapping[str, Any] = {"r": core.gpr, "p": core.pred, "acc": core.accumulator}
 
@@ -25,7 +26,7 @@ class StateView:
         if space == "D":
             return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
         if space == "sr":
-            return self.core.sr.read(address)
+            return self.sr.read(address)
         if space == "PWT":
             byte = self.core.pwt[self._wrapped(space, address, PWT_BYTES)]
             return byte | 0xFF00 if self.core.options.signed_weights and byte >> 7 else byte
@@ -64,7 +65,7 @@ class StateView:
 
     def machine(self, name: str, args: Sequence[int], attrs: Mapping[str, Any], lanes: Any) -> int:
         """Return values without side effects: `peek` a special register, `submbtype`."""
-        return _VALUES[name](self.core, args)
+        return _VALUES[name](self, args)
 
     def trap(self, kind: str, lanes_mask: Any) -> None:
         """Raise the fault of an instruction."""
@@ -80,8 +81,11 @@ class StateView:
             self.core.rules.write_long(self.core, value, attrs["latency"])
 
 
-_VALUES: Mapping[str, Callable[[CoreState, Sequence[int]], int]] = covered(
+_VALUES: Mapping[str, Callable[[StateView, Sequence[int]], int]] = covered(
     "a vµc core",
     request.REQUESTS.values,
-    {request.PEEK: lambda core, args: core.sr.peek(args[0]), request.SUBMBTYPE: lambda core, args: core.mb.sub_types},
+    {
+        request.PEEK: lambda view, args: view.sr.peek(args[0]),
+        request.SUBMBTYPE: lambda view, args: view.core.mb.sub_types,
+    },
 )

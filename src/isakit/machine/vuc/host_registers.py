@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from isakit.machine.vuc.core_state import CoreState
-from isakit.machine.vuc.special_registers import H2V_BIT, UnknownRegisterError
+from isakit.machine.vuc.special_registers import H2V_BIT, SpecialRegisters, UnknownRegisterError
 from isakit.machine.vuc.vpring import RING_NAMES
 
 Getter = Callable[[], int]
@@ -36,8 +36,8 @@ class HostRegisters:
     `on_interrupt` is called with the name of an interrupt that is enabled when it is raised.
     """
 
-    def __init__(self, core: CoreState) -> None:
-        self.core = core
+    def __init__(self, core: CoreState, sr: SpecialRegisters, parse_ring: Callable[[], None]) -> None:
+        self.core, self.sr, self._parse_ring = core, sr, parse_ring
         self.base, self.window = (VP2_BASE, VP2_WINDOW) if core.vp2 else (VP3_BASE, VP3_WINDOW)
         self.interrupts = VP2_INTERRUPTS if core.vp2 else VP3_INTERRUPTS
         self.index = self.intr = self.intr_en = 0
@@ -167,15 +167,15 @@ class HostRegisters:
         self._add("WDCNT", at["WDCNT"], lambda: core.wdcnt, core.set_wdcnt)
         self._add("CODE_CONTROL", at["CODE_CONTROL"], lambda: self.code_address | core.halted << 16, self._control)
         self._add("CODE_WINDOW", at["CODE_WINDOW"], self._read_code, self._write_code)
-        self._add("H2V", at["H2V"], lambda: core.sr.plain[4], self._write_h2v)
-        self._add("V2H", at["V2H"], lambda: core.sr.plain[5])
+        self._add("H2V", at["H2V"], lambda: core.plain[4], self._write_h2v)
+        self._add("V2H", at["V2H"], lambda: core.plain[5])
         self._field("PARM", at["PARM"], core, "parm")
         self._add("PC", at["PC"], lambda: core.pc)
         self._add("INTR", at["INTR"], self._read_intr, self._write_intr)
         self._field("INTR_EN", at["INTR_EN"], self, "intr_en")
 
     def _write_h2v(self, value: int) -> None:
-        self.core.sr.plain[4] = value & 0xFFFF
+        self.core.plain[4] = value & 0xFFFF
         self.core.stat_bits |= 1 << H2V_BIT
 
     def _control(self, value: int) -> None:
@@ -242,7 +242,7 @@ class HostRegisters:
         self._add("BUSY", 0x68, self._busy)
         self._surfaces(0x80, 0x90, "ADDR", 8)
         self._mbring(0xA0, "ADDR", 8)
-        self._add("STAT", 0xBC, core.sr.stat)
+        self._add("STAT", 0xBC, self.sr.stat)
 
     def _busy(self) -> int:
         core = self.core
@@ -279,11 +279,11 @@ class HostRegisters:
         self._add("MVSURF_OUT_POS", output + 12, lambda: o.address | o.pass_odd << 13, out_pos)
 
     def _mbring(self, at: int, where: str, shift: int) -> None:
-        core, ring = self.core, self.core.ring
+        ring = self.core.ring
 
         def available(v: int) -> None:
             ring.available = v
-            core.parse_ring()
+            self._parse_ring()
 
         self._field(f"MBRING_{where}", at, ring, "offset", shift)
         self._field("MBRING_SIZE", at + 4, ring, "size")

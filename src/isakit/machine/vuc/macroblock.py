@@ -67,16 +67,17 @@ class Macroblock(MacroblockState):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def dynamic_flags(self, spidx: int) -> int:
-        """Return $mbflags without the bits about the next macroblock."""
-        p = spidx >> 2 & 3
-        mode = partition_modes(self.type, self.sub_types)[p]
-        direct = direct_partitions(self.type, self.sub_types)
-        out = self.flags & WRITABLE_FLAGS
-        out |= (mode & 1) << USES_L0 | (mode >> 1) << USES_L1 | direct[p] << IS_DIRECT | any(direct) << ANY_DIRECT
-        intra = self.type <= I_PCM
-        out |= intra << INTRA | (self.type == I_NXN) << NXN | (0 < self.type < I_PCM) << I16X16
-        return out | (self.type == I_PCM) << IS_PCM | (self.type == P_SKIP) << IS_P_SKIP
+
+def dynamic_flags(mb: MacroblockState, spidx: int) -> int:
+    """Return $mbflags without the bits about the next macroblock."""
+    p = spidx >> 2 & 3
+    mode = partition_modes(mb.type, mb.sub_types)[p]
+    direct = direct_partitions(mb.type, mb.sub_types)
+    out = mb.flags & WRITABLE_FLAGS
+    out |= (mode & 1) << USES_L0 | (mode >> 1) << USES_L1 | direct[p] << IS_DIRECT | any(direct) << ANY_DIRECT
+    intra = mb.type <= I_PCM
+    out |= intra << INTRA | (mb.type == I_NXN) << NXN | (0 < mb.type < I_PCM) << I16X16
+    return out | (mb.type == I_PCM) << IS_PCM | (mb.type == P_SKIP) << IS_P_SKIP
 
 
 @dataclass

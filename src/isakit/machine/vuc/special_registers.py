@@ -8,10 +8,10 @@ from __future__ import annotations
 from isakit.arch.vuc.registers import SR, special_names
 from isakit.errors import IsakitError, LaunchError
 from isakit.machine.vuc.core_state import CoreState
-from isakit.machine.vuc.macroblock import NEXT_FIELD, NEXT_SKIP, WRITABLE_FLAGS
+from isakit.machine.vuc.macroblock import NEXT_FIELD, NEXT_SKIP, WRITABLE_FLAGS, dynamic_flags
 from isakit.machine.vuc.rules.specials import CSPOS, CSTOP, H2V, ICNT, MBFLAGS, PARM, PC, PRED, SPIDX, STAT, V2H
 
-H2V_BIT, MB_BIT, WATCHDOG_BIT, MVS_DONE, MVS_FULL, MVS_GATHER, PULSE, LEVEL = 11, 10, 12, 5, 6, 7, 14, 15
+H2V_BIT, MB_BIT, MVS_DONE, MVS_FULL, MVS_GATHER, PULSE, LEVEL = 11, 10, 5, 6, 7, 14, 15
 _READ_ONLY = {
     "h2v",
     "pc",
@@ -92,7 +92,7 @@ class SpecialRegisters:
     def mbflags(self) -> int:
         """Return $mbflags as it is now."""
         core = self.core
-        out = core.mb.dynamic_flags(core.plain[SPIDX])
+        out = dynamic_flags(core.mb, core.plain[SPIDX])
         if core.ring.ready:
             head = core.ring.ready[0]
             out |= head.field_flag << NEXT_FIELD | head.skip_flag << NEXT_SKIP
@@ -128,7 +128,7 @@ class SpecialRegisters:
         """Make a write by an instruction take effect on a register that is more than storage in the core."""
         if n == V2H:
             self.plain[V2H] = value
-            self.core.host.raise_interrupt("V2H")
+            self.core.raise_interrupt("V2H")
         elif n == STAT:
             self._trigger(value)
         else:

@@ -11,13 +11,13 @@ from typing import Any
 from isakit.arch.vuc import requests as request
 from isakit.errors import NotModelled
 from isakit.machine.vuc.core_memory import D_CELLS, PWT_BYTES
-from isakit.machine.vuc.core_state import CoreState
+from isakit.machine.vuc.core_state import H264_MODE, CoreState
 from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
 from isakit.machine.vuc.rules.state import QueueEntry, QueueKind
 from isakit.sem.requests import covered
 
 SLEEP_MASK = 0x0C00
-MPEG_MODES, H264_MODE = (0, 1), 3
+MPEG_MODES = (0, 1)
 
 
 Action = Callable[[Any, tuple[int, ...], Mapping[str, Any]], None]
@@ -74,7 +74,7 @@ class Units:
         before = self.core.ring.available
         self.core.ring.parse(self.mpeg)
         if before and not self.core.ring.available:
-            self.core.host.raise_interrupt("MBRING_READ_DONE")
+            self.core.raise_interrupt("MBRING_READ_DONE")
 
     def do_mbiread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
         if not self.core.ring.ready:
@@ -104,7 +104,7 @@ class Units:
         self._read_before = True
 
     def _look_up_pictures(self) -> None:
-        table = self.core.sr.plain[11] if self.core.vp2 else self.core.rpitab
+        table = self.core.plain[11] if self.core.vp2 else self.core.rpitab
         for which in range(2):
             for part in range(4):
                 at = table + which * self.core.options.rpi_list_stride + self.core.mb.refs[4 * which + part]

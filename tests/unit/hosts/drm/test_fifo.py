@@ -19,7 +19,7 @@ class Sink:
 
 def decoded(*segments: list[int]) -> list[tuple[int, int, list[int], bool]]:
     sink = Sink()
-    fifo = Fifo(sink)
+    fifo = Fifo(sink.write)
     for s in segments:
         fifo.segment(np.array(s, np.uint32))
     return sink.got

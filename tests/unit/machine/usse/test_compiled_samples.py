@@ -14,7 +14,7 @@ from isakit.machine.usse import DEFAULT, ShaderCode
 from isakit.machine.usse.compiled_samples import Samples
 from isakit.machine.usse.sampler import Cube, Texture, Volume
 from isakit.machine.usse.texture_samples import words_of
-from isakit.runtime.usse_engine import runner, stretches_for
+from isakit.runtime.usse_engine import advance_of, stretches_for
 
 COUNT = 503
 ODD = (np.inf, np.nan, -np.inf)
@@ -101,7 +101,7 @@ def test_shaders_sample_with_machine_code_on_the_llvm_engine(engine: str, monkey
     code = ShaderCode(isa("usse").assemble("nop"), DEFAULT)
     compiled = stretches_for(engine, code, 512)  # type: ignore[arg-type]
     if compiled is not None:
-        runner(machine, *compiled)
+        advance_of(machine, *compiled)
     u = np.zeros(512, np.float32)
     machine.words_of(machine.units[0], (u, u), 0.0, "f32")
     assert called == (["llvm"] if engine == "llvm" else [])

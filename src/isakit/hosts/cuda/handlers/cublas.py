@@ -143,7 +143,7 @@ def blas_routine(s: Session, call: int, handle: int, device: int, packed: bytes)
 
     def work() -> Any:
         try:
-            result = blas.run(f.routine, f.element, given, s)
+            result = blas.run(f.routine, f.element, given, s.array)
         except blas.InvalidOperand as e:
             raise invalid(str(e)) from None
         if result is not None and device:

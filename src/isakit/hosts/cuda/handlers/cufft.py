@@ -171,7 +171,7 @@ def _transform(name: str) -> Callable[..., None]:
             raise LibraryError("CUFFT_INVALID_PLAN", f"a plan for {fft.KINDS[plan.kind]}" if plan.sizes else "not made")
         if not source or not target or (kind in ("C2C", "Z2Z") and direction not in (-1, 1)):
             raise LibraryError("CUFFT_INVALID_VALUE", f"from {source:#x} to {target:#x}, direction {direction}")
-        s.library(name, lambda: fft.execute(plan, s, source, target, direction == 1))
+        s.library(name, lambda: fft.execute(plan, s.array, source, target, direction == 1))
 
     return run
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
 
 Array = NDArray[Any]
 ELEMENTS = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
@@ -24,21 +26,13 @@ class InvalidOperand(Exception):
     """A size, leading dimension or letter that a routine does not take."""
 
 
-class Memory(Protocol):
-    """Gives arrays over the device's memory; checks that all of their elements lie in it."""
-
-    def array(self, address: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-        """Return an array of elements from an address on, `strides` bytes apart."""
-        ...
-
-
 @dataclass
 class Operands:
     """Arguments of a routine: numbers by the names of the table, and the memory their addresses are of."""
 
     element: str
     given: Mapping[str, Any]
-    memory: Memory
+    arrays: DeviceArrays
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -71,7 +65,7 @@ class Operands:
         if n == 0:
             return np.empty(0, self.dtype)
         width = np.dtype(self.dtype).itemsize
-        found = self.memory.array(self.given[name], self.dtype, (n,), (abs(step) * width,))
+        found = self.arrays(self.given[name], self.dtype, (n,), (abs(step) * width,))
         return found if step > 0 else found[::-1]
 
     def matrix(self, name: str, rows: int, columns: int) -> Array:
@@ -86,13 +80,13 @@ class Operands:
         if not rows or not columns:
             return np.empty((rows, columns), self.dtype)
         width = np.dtype(self.dtype).itemsize
-        return self.memory.array(address, self.dtype, (rows, columns), (width, between * width))
+        return self.arrays(address, self.dtype, (rows, columns), (width, between * width))
 
     def packed(self, n: int) -> Array:
         """Return the elements of a triangle in columns without gaps."""
         count = n * (n + 1) // 2
         width = np.dtype(self.dtype).itemsize
-        return self.memory.array(self.A, self.dtype, (count,), (width,)) if count else np.empty(0, self.dtype)
+        return self.arrays(self.A, self.dtype, (count,), (width,)) if count else np.empty(0, self.dtype)
 
     @property
     def upper(self) -> bool:
@@ -327,11 +321,11 @@ def _gemm_batched(o: Operands) -> None:
     (count,) = o.size("count")
     lists = {name: _addresses(o, name, count) for name in "ABC"}
     for at in range(count):
-        _gemm(Operands(o.element, {**o.given, **{name: int(lists[name][at]) for name in "ABC"}}, o.memory))
+        _gemm(Operands(o.element, {**o.given, **{name: int(lists[name][at]) for name in "ABC"}}, o.arrays))
 
 
 def _addresses(o: Operands, name: str, count: int) -> Array:
-    return o.memory.array(o.given[name], np.uint64, (count,), (8,)) if count else np.empty(0, np.uint64)
+    return o.arrays(o.given[name], np.uint64, (count,), (8,)) if count else np.empty(0, np.uint64)
 
 
 def _beside(o: Operands, square: Callable[[int], Array], to: str = "C") -> None:
@@ -374,7 +368,7 @@ def _rank_k(hermitian: bool, second: bool) -> Callable[[Operands], None]:
             added = o.alpha * (a @ other(b)) + (np.conj(o.alpha) if hermitian else o.alpha) * (b @ other(a))
         else:
             added = o.alpha * (a @ other(a))
-        shown = Operands(o.element, {**o.given, "symmetric": not hermitian}, o.memory)
+        shown = Operands(o.element, {**o.given, "symmetric": not hermitian}, o.arrays)
         _update(shown, c, np.asarray(_sum(o.dtype(1), added, o.beta, c)))
 
     return run
@@ -411,7 +405,7 @@ ROUTINES: Mapping[str, Callable[[Operands], Any]] = {
 """Routines by their names without types."""
 
 
-def run(routine: str, element: str, given: Mapping[str, Any], memory: Memory) -> Any:
+def run(routine: str, element: str, given: Mapping[str, Any], arrays: DeviceArrays) -> Any:
     """Run a routine; returns its result, None if it has none. Raises InvalidOperand."""
     with np.errstate(all="ignore"):
-        return ROUTINES[routine](Operands(element, given, memory))
+        return ROUTINES[routine](Operands(element, given, arrays))

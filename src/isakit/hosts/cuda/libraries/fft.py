@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
 
 R2C, C2R, C2C, D2Z, Z2D, Z2Z = 0x2A, 0x2C, 0x29, 0x6A, 0x6C, 0x69
 KINDS = {C2C: "C2C", R2C: "R2C", C2R: "C2R", Z2Z: "Z2Z", D2Z: "D2Z", Z2D: "Z2D"}
@@ -15,14 +17,6 @@ LONGEST = 1 << 27
 """Elements of the longest transform."""
 NATIVE = 0
 """The compatibility mode in which rows of a transform in place are not padded."""
-
-
-class Memory(Protocol):
-    """Gives arrays over the device's memory; checks that all of their elements lie in it."""
-
-    def array(self, address: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[Any]:
-        """Return an array of elements from an address on, `strides` bytes apart."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ class Plan:
         return self.batch * prod(self.sizes) * (16 if self.kind in (Z2Z, D2Z, Z2D) else 8)
 
 
-def execute(plan: Plan, memory: Memory, source: int, target: int, inverse: bool) -> None:
+def execute(plan: Plan, arrays: DeviceArrays, source: int, target: int, inverse: bool) -> None:
     """Transform from one address to another, which may be the same."""
     double = plan.kind in (Z2Z, D2Z, Z2D)
     real, complex_ = (np.float64, np.complex128) if double else (np.float32, np.complex64)
@@ -60,23 +54,29 @@ def execute(plan: Plan, memory: Memory, source: int, target: int, inverse: bool)
     in_place = source == target
     axes = tuple(range(1, len(plan.sizes) + 1))
     if plan.kind in (C2C, Z2Z):
-        data = _elements(plan, memory, source, complex_, plan.sizes, plan.input, False)
+        data = _elements(plan, arrays, source, complex_, plan.sizes, plan.input, False)
         transform = np.fft.ifftn if inverse else np.fft.fftn
         made = transform(data, axes=axes, norm="forward" if inverse else "backward")
-        to = _elements(plan, memory, target, complex_, plan.sizes, plan.output, False)
+        to = _elements(plan, arrays, target, complex_, plan.sizes, plan.output, False)
     elif plan.kind in (R2C, D2Z):
-        data = _elements(plan, memory, source, real, plan.sizes, plan.input, in_place)
+        data = _elements(plan, arrays, source, real, plan.sizes, plan.input, in_place)
         made = np.fft.rfftn(data, axes=axes)
-        to = _elements(plan, memory, target, complex_, halved, plan.output, False)
+        to = _elements(plan, arrays, target, complex_, halved, plan.output, False)
     else:
-        data = _elements(plan, memory, source, complex_, halved, plan.input, False)
+        data = _elements(plan, arrays, source, complex_, halved, plan.input, False)
         made = np.fft.irfftn(data, s=plan.sizes, axes=axes, norm="forward")
-        to = _elements(plan, memory, target, real, plan.sizes, plan.output, in_place)
+        to = _elements(plan, arrays, target, real, plan.sizes, plan.output, in_place)
     to[...] = made
 
 
 def _elements(
-    plan: Plan, memory: Memory, address: int, dtype: Any, sizes: tuple[int, ...], layout: Layout | None, padded: bool
+    plan: Plan,
+    arrays: DeviceArrays,
+    address: int,
+    dtype: Any,
+    sizes: tuple[int, ...],
+    layout: Layout | None,
+    padded: bool,
 ) -> NDArray[Any]:
     """Return the elements of all transforms of a batch; `padded` rows have room for their complex result."""
     if layout is None:
@@ -90,4 +90,4 @@ def _elements(
     for size in reversed(layout.embed[1:]):
         steps.insert(0, steps[0] * size)
     strides = (layout.distance * width, *(step * width for step in steps))
-    return memory.array(address, dtype, (plan.batch, *sizes), strides)
+    return arrays(address, dtype, (plan.batch, *sizes), strides)
