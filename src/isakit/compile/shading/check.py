@@ -330,13 +330,15 @@ class Check(ExpressionCheck):
         self.loops += 1
         try:
             initial = None if s.initial is None else self.statement(s.initial)
+            self.assigned.append(set())
             condition = None if s.condition is None else self.condition(s.condition)
+            tested = self.assigned.pop()
             self.assigned.append(set())
             step = None if s.step is None else self.of(s.step)
             counted = self.assigned.pop()
             self.assigned.append(set())
             body = self.scoped(s.body)
-            changed = self.assigned.pop()
+            changed = self.assigned.pop() | tested  # what the condition counts is changed in every turn, too
             for around in self.assigned:
                 around |= changed | counted
             return TypedLoop(s.pos, initial, condition, step, body, s.after, changed)

@@ -19,6 +19,8 @@ from isakit.compile.ops import (
     MAXS,
     MINS,
     MUL,
+    MUL16,
+    MUL24,
     NOT,
     OR,
     PAND,
@@ -34,6 +36,8 @@ from isakit.compile.ops import (
     ZEXT8,
     ZEXT16,
     Compare,
+    Product24,
+    Signs16,
 )
 from isakit.compile.simplify import upper_bits
 from isakit.compile.usse import instructions as hw
@@ -347,6 +351,38 @@ def _sub(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
 @rule(MUL)
 def _mul(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     _multiply(s, i, i.args[0], i.args[1], Const(0))
+
+
+@rule(MUL16)
+def _mul16(s: UsseSelection, i: Ins, a: Signs16) -> None:
+    _narrow_product(s, i, 16, tuple(a))
+
+
+@rule(MUL24, when=lambda s, i: not MUL24.of(i).high)
+def _mul24(s: UsseSelection, i: Ins, a: Product24) -> None:
+    _narrow_product(s, i, 24, (a.sign, a.sign))
+
+
+def _narrow_product(s: UsseSelection, i: Ins, bits: int, signs: tuple[bool, ...]) -> None:
+    """Emit a product of the lower bits of two integers."""
+    factors = [_lower_bits(s, v, bits, signed) for v, signed in zip(i.args, signs, strict=True)]
+    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    for to, addend, step in ((t, immediate(0), ""), (dst, t, "step1")):
+        s.emit(hw.IMAD, dst=to, src0=factors[0], src1=factors[1], src2=addend, step=step)
+
+
+def _lower_bits(s: UsseSelection, v: IrValue, bits: int, signed: bool) -> OperandReg | FixedView:
+    """Return the lower bits of an integer, extended; those of one that has no others are it."""
+    source = s.register_word(v)
+    if not signed and upper_bits(v) >> bits == (1 << 32 - bits) - 1:
+        return source
+    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    shift = immediate(32 - bits)
+    s.emit(hw.BITWISE["shl"], dst=t, src1=source, src2=shift)
+    out = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    s.emit(hw.BITWISE["asr" if signed else "shr"], dst=out, src1=t, src2=shift)
+    return out
 
 
 _BITWISE = {AND: "and", OR: "or", XOR: "xor", SHL: "shl", SHR: "shr", SAR: "asr"}

@@ -48,3 +48,35 @@ def test_the_end_of_a_program_is_its_last_block() -> None:
         for z in range(n if n > 7 else 0):
             j ^= z
         assert np.array_equal(got["color"][0], np.array(want) - 1 + j)
+
+
+@pytest.mark.parametrize(
+    ("statements", "want"),
+    [
+        ("int z = 0; while (z++ < 3) { if (c.x > 5) continue; s += 1; } s += z * 10;", 43),
+        ("int z = 5; for (; z-- > 0;) s += z;", 10),
+        ("int z = 0; do s += 1; while (++z < n); s += z * 10;", 33),
+        ("int z = 5, y = 0; while ((y += 2) < 9 && z-- > 0) s += z; s += y * 100;", 1010),
+    ],
+)
+def test_a_condition_that_counts_is_computed_in_every_turn(statements: str, want: float) -> None:
+    """What a condition assigned to was taken for the constant it had before the loop: the loop had no end."""
+    text = f"uniform int n; float4 main(float4 c : COLOR) : COLOR {{ float s = 0; {statements} return s + n * 0; }}"
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    uniforms = {"n": np.array([3])} if shader.parameters else {}
+    got = isakit.usse.run(shader, varyings={"color0": np.ones((1, 4), np.float32)}, uniforms=uniforms, count=1,
+                          max_instructions=2000)  # fmt: skip
+    assert got["color"][0, 0] == want
+
+
+def test_products_of_integers_that_are_known_to_be_short() -> None:
+    text = """#version 300 es
+    precision highp float; uniform int n; uniform uint u; out vec4 c;
+    void main() { c = vec4(float((n & 31) * (n & 7)), float((u & 0xfffffu) * (u & 0x3ffu) & 0xffffu),
+                           float((n & 0xffff) * 3), float((n >> 28) * (n >> 30))); }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    for n in (13, -7, 70000, -(1 << 31)):
+        u = n * 77777 & 0xFFFF_FFFF
+        got = isakit.usse.run(shader, count=1, uniforms={"n": np.array([n]), "u": np.array([u], np.uint32)})
+        want = [(n & 31) * (n & 7), (u & 0xFFFFF) * (u & 0x3FF) & 0xFFFF, (n & 0xFFFF) * 3, (n >> 28) * (n >> 30)]
+        assert got["color"][0].tolist() == want
