@@ -147,3 +147,52 @@ def test_a_function_that_calls_itself_is_refused() -> None:
         compile_ptx(compile_c("k.cu", text), path="k.cu", origin=text)
     (d,) = e.value.diagnostics
     assert (d.path, d.line, d.source) == ("k.cu", 1, text.splitlines()[0])
+
+
+IN_STEP = """
+extern "C" __global__ void crossed(const float *x, float *y)
+{
+    __shared__ float s[32];
+    int i = threadIdx.x;
+    s[i] = x[i];
+    s[i] += s[i ^ 16], s[i] += s[i ^ 8], s[i] += s[i ^ 4], s[i] += s[i ^ 2], s[i] += s[i ^ 1];
+    y[i] = s[i];
+}
+extern "C" __global__ void folded(const float *x, float *y)
+{
+    __shared__ float s[64];
+    int i = threadIdx.x;
+    s[i] = x[i], s[i + 32] = 0.0f;
+    for (int k = 0; k < 2; k++)
+        s[i] += s[i + 16], s[i] += s[i + 8], s[i] += s[i + 4], s[i] += s[i + 2], s[i] += s[i + 1];
+    y[i] = s[i];
+}
+extern "C" __global__ void least(const float *x, float *y)
+{
+    __shared__ float s[64];
+    __shared__ int place[64];
+    int i = threadIdx.x;
+    s[i] = x[i], s[i + 32] = 9e9f, place[i] = i, place[i + 32] = -1;
+    if (s[i + 16] < s[i]) s[i] = s[i + 16], place[i] = place[i + 16];
+    if (s[i + 8] < s[i]) s[i] = s[i + 8], place[i] = place[i + 8];
+    if (s[i + 4] < s[i]) s[i] = s[i + 4], place[i] = place[i + 4];
+    if (s[i + 2] < s[i]) s[i] = s[i + 2], place[i] = place[i + 2];
+    if (s[i + 1] < s[i]) s[i] = s[i + 1], place[i] = place[i + 1];
+    y[i] = place[0];
+}
+"""
+
+
+@pytest.mark.parametrize("chip", ["g80", "gt200"])
+def test_threads_of_a_warp_see_each_others_stores_where_they_are_written(chip: str) -> None:
+    module = Device(chip).load(compile_ptx(compile_c("k.cu", IN_STEP, arch=10 if chip == "g80" else 13), chip).module)
+    x = np.random.default_rng(35).permutation(32).astype(np.float32)
+    y = {name: np.zeros(32, np.float32) for name in ("crossed", "folded", "least")}
+    for name, result in y.items():
+        module[name][1, 32](x, result)
+    assert (y["crossed"] == x.sum()).all()
+    s = np.concatenate([x, np.zeros(32, np.float32)])
+    for step in (16, 8, 4, 2, 1) * 2:
+        s[:32] += s[step : step + 32].copy()
+    assert (y["folded"] == s[:32]).all()
+    assert (y["least"] == x.argmin()).all()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -53,3 +56,62 @@ def test_special_arguments_have_the_results_that_c_gives_them() -> None:
         finite = np.isfinite(right)
         assert np.allclose(got[finite], right[finite], rtol=error, atol=0)
         assert (np.signbit(got) == np.signbit(right))[~np.isnan(right)].all()
+
+
+FUSED = """
+extern "C" __global__ void k(const float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float a = x[3 * i], b = x[3 * i + 1], c = x[3 * i + 2];
+    y[4 * i] = fmaf(a, b, c), y[4 * i + 1] = __fmaf_rz(a, b, c), y[4 * i + 2] = __fmaf_ru(a, b, c);
+    y[4 * i + 3] = __fmaf_rd(a, b, c);
+}
+"""
+
+
+def _fused(a: float, b: float, c: float) -> list[float]:
+    """a b + c rounded to the nearest float, towards zero, up and down; from the exact sum."""
+    if not all(map(math.isfinite, (a, b, c))):
+        with np.errstate(invalid="ignore"):
+            return [float(np.float64(a) * np.float64(b) + np.float64(c))] * 4
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if not exact:
+        zero = a * b + c if a == 0.0 or b == 0.0 else 0.0
+        signs = math.copysign(1, a) * math.copysign(1, b), math.copysign(1, c)
+        down = -0.0 if min(signs) < 0 else 0.0
+        return [zero, zero, zero, down]
+    size = abs(exact)
+    first = size.numerator.bit_length() - size.denominator.bit_length()  # of the first bit, or one more
+    unit = Fraction(2) ** max(-149, first - 23 - (size < Fraction(2) ** first))
+    low = exact / unit // 1
+    most = Fraction(2) ** 128
+
+    def value(n: Fraction, towards: int) -> float:
+        size = abs(n * unit)
+        if size >= most:  # towards: 0 to infinity of either sign, else the largest number where it leads back
+            back = towards == 2 or (towards > 0) != (n > 0)
+            size = most - Fraction(2) ** 104 if towards and back else most
+        out = math.inf if size >= most else float(size)
+        return math.copysign(out, exact)
+
+    floor, ceiling = Fraction(low), Fraction(low if low * unit == exact else low + 1)
+    return [value(Fraction(round(exact / unit)), 0), value(floor if exact > 0 else ceiling, 2), value(ceiling, 1),
+            value(floor, -1)]  # fmt: skip
+
+
+def test_fused_products_of_a_chip_without_doubles_are_exact() -> None:
+    rng = np.random.default_rng(35)
+    some = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-45, -3e-42, 1.1754944e-38, 3.4028235e38, 1.5],
+                    np.float32)  # fmt: skip
+    special = np.array(np.meshgrid(some, some, some)).reshape(3, -1).T
+    anything = rng.integers(0, 1 << 32, (600, 3), np.uint64).astype(np.uint32).view(np.float32)
+    near = rng.normal(size=(800, 3)).astype(np.float32)
+    near[:400, 2] = -(near[:400, 0] * near[:400, 1])  # what is left is what the product has lost
+    near[400:] *= np.float32(2) ** rng.integers(-70, -60, (400, 3)).astype(np.float32)
+    near[400:, 2] *= np.float32(2) ** -72
+    x = np.concatenate([special, anything, near])
+    x = np.concatenate([x, x[: -len(x) % 64]])
+    y = np.zeros((len(x), 4), np.float32)
+    Device("g80").load(compile_ptx(compile_c("k.cu", FUSED, arch=10), "g80").module)["k"][len(x) // 64, 64](x, y)
+    want = np.array([_fused(*map(float, v)) for v in x], np.float32)
+    assert np.array_equal(*(np.where(np.isnan(v), np.float32(7), v).view(np.uint32) for v in (y, want)))

@@ -109,6 +109,7 @@ def test_registers_have_a_bound(line: str, registers: int) -> None:
 def test_options_for_the_assembler_count() -> None:
     assert read_options(["-Xptxas", "-v,-maxrregcount=16", "a.cu"]).registers == 16
     assert read_options(["-Xptxas", "-maxrregcount 24", "a.cu"]).registers == 24
+    assert read_options(["-po", "maxrregcount=16", "a.cu"]).registers == 16
     assert read_options(["-Xptxas", "-v", "a.cu"]).reports
     with pytest.raises(OptionError, match="from 4 to 128"):
         assert read_options(["-maxrregcount=none", "a.cu"]).registers

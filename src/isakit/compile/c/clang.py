@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
+from isakit.compile.c.lockstep import LIMITS, marked_shared, unmarked
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
 from isakit.compile.debug_records import marked
@@ -32,9 +33,10 @@ _NOTE = re.compile(r"^(.*?):(\d+):(\d+): note: in instantiation ")
 _FAILURE = re.compile(r"^(?:[\w.+-]+: |LLVM )?(?:fatal )?error: (.*)$", re.IGNORECASE)
 
 COMMON = ("-O2", "-ffp-contract=off", "-fno-crash-diagnostics", "-fno-color-diagnostics")
+_CPU = ("-Xclang", "-target-cpu", "-Xclang", "sm_20", "-Xclang", "-target-feature", "-Xclang", "+ptx60")
 CUDA = ("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_20", "-fdeclspec",
         "-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx60", "-Xclang",
-        "-target-sdk-version=5.0", "-gline-directives-only")  # fmt: skip
+        "-target-sdk-version=5.0", "-gline-directives-only", "-fgpu-flush-denormals-to-zero")  # fmt: skip
 """What makes PTX of CUDA C. sm_20 is the oldest target that LLVM has; what it can do and the chips cannot, the back end
 puts together or refuses. With 5.0, the launches of host code are those of its time."""
 OPENCL = ("-x", "cl", "--target=nvptx64-nvidia-nvcl", "-Xclang", "-target-cpu", "-Xclang", "sm_20", "-cl-std=CL1.2",
@@ -216,21 +218,27 @@ def compile_c(
         if alone:
             options += [f"-U{name}" for name in MACROS]
             options += ["-Wno-builtin-macro-redefined", "-fdebug-compilation-dir=."]
-        command = [*found.command, *options, *COMMON, "-S", "-o", "-", *extra]
-        if not named:
-            got = _run([*command, source], Path(folder), alone)
-        else:
-            got = _run([*command, "-Xclang", "-debug-info-kind=constructor", "-emit-llvm", source], Path(folder), alone)
-            if not got.status and not got.bound:
-                Path(folder, "named.ll").write_text(marked(got.output), "utf-8")
-                back = [*found.command, "-x", "ir", "--target=nvptx64-nvidia-cuda", *COMMON, "-S", "-o", "-", "-Xclang",
-                        "-disable-llvm-passes", "-Wno-override-module", "named.ll"]  # fmt: skip
-                got = _run(back, Path(folder), alone)
+        command = [*found.command, *options, *COMMON, *LIMITS, *extra, "-S", "-emit-llvm", "-o", "-"]
+        command += ["-Xclang", "-debug-info-kind=constructor"] if named else []
+        got = _run([*command, source], Path(folder), alone)
+        ir = got.output
+        if not got.status and not got.bound:
+            Path(folder, "device.ll").write_text(marked_shared(marked(ir) if named else ir), "utf-8")
+            got = _run([*machine_command(found, extra), "-o", "-", "device.ll"], Path(folder), alone)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status:
         raise CompileError(messages(got.errors, path, source))
-    return for_arch(got.output, arch) if language == "cuda" else got.output
+    ptx = unmarked(got.output, ir)
+    return for_arch(ptx, arch) if language == "cuda" else ptx
+
+
+def machine_command(found: Clang, extra: Sequence[str] = ()) -> list[str]:
+    """Return what makes PTX of LLVM IR that its passes have seen; of `extra` options, those of the code generator."""
+    words = list(extra)
+    kept = [x for k, w in enumerate(words[:-1]) if w == "-mllvm" and "nvptx" in words[k + 1] for x in (w, words[k + 1])]
+    return [*found.command, "-x", "ir", "--target=nvptx64-nvidia-cuda", *COMMON, *kept, "-S", "-Xclang",
+            "-disable-llvm-passes", "-Wno-override-module", *_CPU]  # fmt: skip
 
 
 def cuda_options(found: Clang, arch: int, whole: bool, compiler: str | None = None) -> list[str]:

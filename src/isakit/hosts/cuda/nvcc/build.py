@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isakit.compile import Compiled, compile_ptx
-from isakit.compile.c.clang import COMMON, CUDA_HEADERS, for_arch, messages
+from isakit.compile.c.clang import COMMON, CUDA_HEADERS, for_arch, machine_command, messages
+from isakit.compile.c.lockstep import LIMITS, marked_shared, unmarked
 from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
 from isakit.formats import write_elf_cubin
 from isakit.formats.fatbin import FatImage, write_fatbin
@@ -200,11 +201,15 @@ class _Build:
             return Path(source.path).read_bytes().decode("utf-8", "replace")
         if source.language != "cu":
             raise OptionError(f"{source.path}: only .cu and .ptx files have device code")
-        out = self.folder / f"{source.stem}.{arch}.ptx"
-        command = [*self.tools.device(arch), *COMMON, *self._fast(), *self.common(source), *self.launches(source),
-                   "-w", "-S", "-o", str(out), source.path]  # fmt: skip
+        out, made = (self.folder / f"{source.stem}.{arch}.{end}" for end in ("ptx", "ll"))
+        command = [*self.tools.device(arch), *COMMON, *LIMITS, *self._fast(), *self.common(source),
+                   *self.launches(source), "-w", "-S", "-emit-llvm", "-o", str(made), source.path]  # fmt: skip
         self.clang(command, source)
-        return "" if self.dry else for_arch(out.read_text("utf-8"), arch)
+        ir = "" if self.dry else made.read_text("utf-8")
+        if not self.dry:
+            made.write_text(marked_shared(ir), "utf-8")
+        self.clang([*machine_command(self.tools.clang, self._fast()), "-w", "-o", str(out), str(made)], source)
+        return "" if self.dry else for_arch(unmarked(out.read_text("utf-8"), ir), arch)
 
     def _fast(self) -> list[str]:
         """Return options for how exact divisions are, and whether functions are those of the chip."""

@@ -86,7 +86,7 @@ _TABLE = """
 -ccbin --compiler-bindir | value | the host's compiler, or its folder
 -Xcompiler --compiler-options | list | options for the host's compiler
 -Xlinker --linker-options | list | options for the linker
--Xptxas --ptxas-options | list | -v: report what each kernel takes; -maxrregcount N
+-Xptxas -po --ptxas-options | list | -v: report what each kernel takes; -maxrregcount N
 -Xopencc --opencc-options | list | no effect: there is no Open64 behind it
 -Xcudafe --cudafe-options | list | no effect: there is no cudafe behind it
 -Xfatbin --fatbin-options | list | no effect: fat binaries are not packed
@@ -191,7 +191,7 @@ class Options:
     @property
     def registers(self) -> int:
         """Registers a thread has at most, 0: as many as there are."""
-        text = self.last("maxrregcount") or self._assembler("-maxrregcount", "--maxrregcount")
+        text = self.last("maxrregcount") or self._assembler("-maxrregcount", "--maxrregcount", "maxrregcount")
         if not text:
             return 0
         if not text.isdigit() or not 4 <= int(text) <= 128:

@@ -552,7 +552,7 @@ __ISAKIT_1(asin) __ISAKIT_1(acos) __ISAKIT_1(atan) __ISAKIT_2(atan2)
 __ISAKIT_1(sinh) __ISAKIT_1(cosh) __ISAKIT_1(tanh) __ISAKIT_1(asinh) __ISAKIT_1(acosh) __ISAKIT_1(atanh)
 __ISAKIT_1(erf) __ISAKIT_1(erfc) __ISAKIT_2(copysign) __ISAKIT_2(fmod) __ISAKIT_2(nextafter)
 __ISAKIT_DEVICE double normcdf(double x) { return normcdff((float)x); }
-__ISAKIT_DEVICE double fma(double a, double b, double c) { return a * b + c; }
+__ISAKIT_DEVICE double fma(double a, double b, double c) { return fmaf((float)a, (float)b, (float)c); }
 __ISAKIT_DEVICE int __isnan(double x) { return __isnanf((float)x); }
 __ISAKIT_DEVICE int __isinf(double x) { return __isinff((float)x); }
 __ISAKIT_DEVICE int __finite(double x) { return __finitef((float)x); }

@@ -15,7 +15,6 @@ __ISAKIT_DEVICE float fminf(float a, float b) { return __builtin_fminf(a, b); }
 __ISAKIT_DEVICE float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
 __ISAKIT_DEVICE float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
 __ISAKIT_DEVICE float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
-__ISAKIT_DEVICE float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 __ISAKIT_DEVICE int __isnanf(float x) { return x != x; }
 __ISAKIT_DEVICE int __isinff(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 __ISAKIT_DEVICE int __finitef(float x) { return __builtin_fabsf(x) < __builtin_inff(); }
@@ -47,7 +46,6 @@ __ISAKIT_ROUNDED(__fmul, "mul")
 __ISAKIT_ROUNDED(__fdiv, "div")
 #undef __ISAKIT_ROUNDED
 #define __ISAKIT_ROUNDED(R, P)                                                                                            \
-    __ISAKIT_DEVICE float __fmaf_##R(float a, float b, float c) { float y; asm("fma." P ".f32 %0, %1, %2, %3;" : "=f"(y) : "f"(a), "f"(b), "f"(c)); return y; } \
     __ISAKIT_DEVICE float __frcp_##R(float x) { float y; asm("rcp." P ".f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }     \
     __ISAKIT_DEVICE float __fsqrt_##R(float x) { float y; asm("sqrt." P ".f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 __ISAKIT_ROUNDED(rn, "rn")
@@ -55,6 +53,66 @@ __ISAKIT_ROUNDED(rz, "rz")
 __ISAKIT_ROUNDED(ru, "rp")
 __ISAKIT_ROUNDED(rd, "rm")
 #undef __ISAKIT_ROUNDED
+
+/* --- a product and a sum that are rounded once ------------------------------------------------------------------------- */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 130
+/* In integers, denormals too: the product has 48 bits, the sum 62 of which the last says whether more were lost.
+   `how` rounds: 0 to the nearest, 1 towards zero, 2 up, 3 down. */
+__attribute__((device)) static __attribute__((noinline)) float __isakit_fused(float a, float b, float c, int how)
+{
+    unsigned u = (unsigned)__float_as_int(a), v = (unsigned)__float_as_int(b), w = (unsigned)__float_as_int(c);
+    unsigned sign = (u ^ v) & 0x80000000u, sign_c = w & 0x80000000u;
+    int ea = (int)(u >> 23 & 255), eb = (int)(v >> 23 & 255), ec = (int)(w >> 23 & 255);
+    if (ea == 255 || eb == 255) { /* a denormal times infinity is infinite */
+        if (ea == 0 && u << 1) a = 1.0f;
+        if (eb == 0 && v << 1) b = 1.0f;
+        float y = a * b;
+        return (y != y ? y : __int_as_float((__float_as_int(y) & 0x7fffffff) | (int)sign)) + c;
+    }
+    if (ec == 255) return c + c;
+    if (!(u << 1) || !(v << 1))
+        return w << 1 ? c : __int_as_float((int)(sign == sign_c ? sign : how == 3 ? 0x80000000u : 0u));
+    unsigned ma = (u & 0x7fffffu) | (ea ? 0x800000u : 0u), mb = (v & 0x7fffffu) | (eb ? 0x800000u : 0u);
+    unsigned long long p = (unsigned long long)ma * mb, q = (w & 0x7fffffu) | (ec ? 0x800000u : 0u);
+    int e = (ea ? ea : 1) + (eb ? eb : 1) - 300, f = (ec ? ec : 1) - 150, shift = __clzll((long long)p) - 2;
+    p <<= shift, e -= shift; /* the first bit of both is bit 61 */
+    if (q) shift = __clzll((long long)q) - 2, q <<= shift, f -= shift;
+    else f = e;
+    bool less = sign != sign_c;
+    if (f > e || (f == e && q > p)) {
+        unsigned long long t = p;
+        int g = e;
+        p = q, q = t, e = f, f = g, sign = sign_c;
+    }
+    int d = e - f;
+    if (d > 62) q = q != 0;
+    else if (d) q = q >> d | ((q << (64 - d)) != 0);
+    unsigned long long r = less ? p - q : p + q;
+    if (!r) return __int_as_float(how == 3 ? (int)0x80000000u : 0);
+    shift = __clzll((long long)r) - 1;
+    r <<= shift, e += 189 - shift; /* the first bit is bit 62, of which the exponent is that of the result */
+    int cut = e < 1 ? 40 - e : 39;
+    if (cut > 63) r = 1, cut = 2;
+    unsigned long long m = r >> cut, lost = r - (m << cut), half = 1ull << (cut - 1);
+    bool up = how == 0 ? lost > half || (lost == half && (m & 1)) : lost && how != 1 && (how == 2) == !sign;
+    unsigned bits = (e < 1 ? 0u : (unsigned)(e - 1) << 23) + (unsigned)m + (up ? 1u : 0u);
+    if (e > 254 || bits >= 0x7f800000u) bits = how == 0 || (how != 1 && (how == 2) == !sign) ? 0x7f800000u : 0x7f7fffffu;
+    return __int_as_float((int)(bits | sign));
+}
+__ISAKIT_DEVICE float __fmaf_rn(float a, float b, float c) { return __isakit_fused(a, b, c, 0); }
+__ISAKIT_DEVICE float __fmaf_rz(float a, float b, float c) { return __isakit_fused(a, b, c, 1); }
+__ISAKIT_DEVICE float __fmaf_ru(float a, float b, float c) { return __isakit_fused(a, b, c, 2); }
+__ISAKIT_DEVICE float __fmaf_rd(float a, float b, float c) { return __isakit_fused(a, b, c, 3); }
+#else
+#define __ISAKIT_ROUNDED(R, P)                                                                                            \
+    __ISAKIT_DEVICE float __fmaf_##R(float a, float b, float c) { float y; asm("fma." P ".f32 %0, %1, %2, %3;" : "=f"(y) : "f"(a), "f"(b), "f"(c)); return y; }
+__ISAKIT_ROUNDED(rn, "rn")
+__ISAKIT_ROUNDED(rz, "rz")
+__ISAKIT_ROUNDED(ru, "rp")
+__ISAKIT_ROUNDED(rd, "rm")
+#undef __ISAKIT_ROUNDED
+#endif
+__ISAKIT_DEVICE float fmaf(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 
 /* With -use_fast_math these instructions stand for the functions below. */
 #ifdef __ISAKIT_FAST_MATH__

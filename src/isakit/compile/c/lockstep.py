@@ -1,0 +1,56 @@
+"""Keeping what the threads of a warp give each other through shared memory without a barrier.
+
+A warp of these chips runs in step, and programs of their time rely on it: in `s[i] += s[i ^ 16]; s[i] += s[i ^ 8];`
+each thread reads what the others have just stored. LLVM sees that `s[i]` and `s[i ^ 16]` are two places of one thread
+and leaves the first store out. So its passes get nothing to look at behind another access (`LIMITS`), and before the
+last passes, which cannot be bounded, each access to shared memory is marked volatile.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LIMITS = ("dse-memoryssa-scanlimit=0", "memdep-block-scan-limit=1", "available-load-scan-limit=1",
+           "earlycse-mssa-optimization-cap=0", "memssa-check-limit=0", "licm-mssa-optimization-cap=0",
+           "disable-licm-promotion")  # fmt: skip
+LIMITS = tuple(x for name in _LIMITS for x in ("-mllvm", f"-{name}"))
+"""Options for clang's passes over LLVM IR."""
+_SHARED = "addrspace(3)"
+_DERIVED = re.compile(r"\s+(%[-\w.$]+|%\"[^\"]*\") = (?:getelementptr|phi|select|bitcast|addrspacecast|freeze)\b(.*)")
+_ACCESS = re.compile(
+    r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)(.*, ptr(?: addrspace\(3\))? (%[-\w.$]+|%\"[^\"]*\"|.*))"
+)
+_PARAMETER = re.compile(r"ptr addrspace\(3\)[^,%]*(%[-\w.$]+)")
+_NAME = re.compile(r"%[-\w.$]+|%\"[^\"]*\"")
+_VOLATILE = re.compile(r"\b(ld|st)\.volatile\b")
+
+
+def marked_shared(ir: str) -> str:
+    """Return LLVM IR whose accesses to shared memory are volatile."""
+    if _SHARED not in ir:
+        return ir
+    out: list[str] = []
+    for part in re.split(r"(?m)^(?=define )", ir):
+        lines = part.splitlines()
+        if not part.startswith("define ") or _SHARED not in part:
+            out += lines
+            continue
+        shared = set(_PARAMETER.findall(lines[0]))
+        derived = [(m[1], m[2]) for line in lines if (m := _DERIVED.match(line)) is not None]
+        count = -1
+        while count < len(shared):  # a phi may come before what it takes
+            count = len(shared)
+            shared |= {n for n, rest in derived if _SHARED in rest or not shared.isdisjoint(_NAME.findall(rest))}
+        for line in lines:
+            m = _ACCESS.match(line)
+            mark = m is not None and (m[3] in shared or _SHARED in line)
+            out.append(f"{m[1]} volatile {m[2]}{line[m.end() :]}" if m is not None and mark else line)
+    return "\n".join(out) + "\n"
+
+
+def unmarked(ptx: str, ir: str) -> str:
+    """Return PTX without the marks, made of `ir`; where the program has volatile accesses of its own, all stay."""
+    return ptx if " volatile " in ir else _VOLATILE.sub(r"\1", ptx)
+
+
+__all__ = ["LIMITS", "marked_shared", "unmarked"]
