@@ -50,6 +50,13 @@ def test_a_replay_stops_behind_the_draw_that_was_asked_for() -> None:
     assert [(d.frame, d.draw) for d in replay.draws] == [(0, 1), (0, 2)]
 
 
+def test_a_closed_replay_gives_its_memory_back() -> None:
+    replay = Replay(CAPTURES / "triangle-86.glc")
+    replay.run()
+    replay.close()
+    assert replay.memory.map.closed
+
+
 def test_a_compute_shader_leaves_what_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
     launched: list[tuple[int, int]] = []
     launch = ComputeEngine.launch

@@ -162,7 +162,8 @@ class Engine:
             if word >= WORDS:
                 self.report.fault(f"{self.table.name}: a packet runs past the last method")
                 return
-            self.put(word, value)
+            if word in self._bound or self.state[word] != value or word in self._missing:
+                self.put(word, value)
             word += increment
 
     def put(self, word: int, value: int) -> None:

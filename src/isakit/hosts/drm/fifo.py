@@ -80,7 +80,13 @@ class Fifo:
             form = header & _FORM
             subchannel, method = header >> 13 & 7, header & 0x1FFC
             if form in (_INCREMENTING, _REPEATED):
-                self._begin(subchannel, method, header >> 18 & 0x7FF, form == _INCREMENTING)
+                count = header >> 18 & 0x7FF
+                if 0 < count <= end - at:  # as nearly all packets
+                    self.packets += 1
+                    at += count
+                    self.write(subchannel, method, words[at - count : at], form == _INCREMENTING)
+                else:
+                    self._begin(subchannel, method, count, form == _INCREMENTING)
             elif form == _LONG:
                 self._counting = subchannel, method
             else:

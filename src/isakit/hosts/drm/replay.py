@@ -78,7 +78,9 @@ class Replay:
         self._stop: tuple[int | None, int | None] = None, None
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Give the memory back, and the channels, whose images are views of it."""
+        self._channels.clear()
+        self._last = None
         self.memory.close()
 
     def run(self, frame: int | None = None, draw: int | None = None) -> None:
