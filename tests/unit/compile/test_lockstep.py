@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isakit.compile.c.lockstep import marked_shared, unmarked
+from isakit.compile.lockstep import marked_shared, unmarked
 
 IR = """@s = internal addrspace(3) global [64 x float] undef, align 4
 
@@ -19,6 +19,8 @@ again:
   %b = getelementptr float, ptr addrspacecast (ptr addrspace(3) @s to ptr), i64 %i
   store float %v, ptr %b, align 4, !dbg !5
   store ptr %b, ptr %x, align 8
+  store ptr addrspace(3) %l, ptr %x, align 8
+  %m = load ptr addrspace(3), ptr %x, align 8
   store float 0.0, ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(3) @s to ptr), i64 4), align 4
   ret void
 }

@@ -191,3 +191,22 @@ def test_loops_are_left_whole_without_a_word(capfd: pytest.CaptureFixture[str]) 
     leaves[1, 1](np.arange(16.0), out)
     assert out[1] == np.arange(16.0).sum()
     assert capfd.readouterr().err == ""
+
+
+@cuda.jit
+def in_step(x, y):
+    s = cuda.shared.array(32, float32)
+    i = cuda.threadIdx.x
+    s[i] = x[i]
+    s[i] += s[i ^ 16]
+    s[i] += s[i ^ 8]
+    s[i] += s[i ^ 4]
+    s[i] += s[i ^ 2]
+    s[i] += s[i ^ 1]
+    y[i] = s[i]
+
+
+def test_threads_of_a_warp_see_each_others_stores_where_they_are_written() -> None:
+    x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    in_step[1, 32](x, y)
+    assert (y == x.sum()).all()

@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
-from isakit.compile.c.lockstep import LIMITS, marked_shared, unmarked
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
 from isakit.compile.debug_records import marked
+from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
 from isakit.errors import CompileError, Diagnostic, IsakitError
 from isakit.sandbox import program_files, python_files
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from isakit.compile.debug_records import marked
+from isakit.compile.lockstep import marked_shared, unmarked
 from isakit.errors import HostError, NotModelled
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -40,7 +41,7 @@ def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
     """The PTX of a module of LLVM IR; `named`: with marks where variables get values (`compile.debug_records`)."""
     llvm = _library()
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
-    module = llvm.parse_assembly(ir)
+    module = llvm.parse_assembly(marked_shared(ir))
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3 if optimize else 0)
     options.loop_unrolling = True  # of the loops that say so, at level 3 up to 300 instructions and at 2 up to 150
@@ -50,7 +51,7 @@ def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
     if named:
         module = llvm.parse_assembly(marked(str(module)))
         module.verify()
-    return machine.emit_assembly(module)
+    return unmarked(machine.emit_assembly(module), ir)
 
 
 def one_text(texts: Sequence[str]) -> str:

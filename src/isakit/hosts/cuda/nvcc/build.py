@@ -19,7 +19,7 @@ from pathlib import Path
 
 from isakit.compile import Compiled, compile_ptx
 from isakit.compile.c.clang import COMMON, CUDA_HEADERS, for_arch, machine_command, messages
-from isakit.compile.c.lockstep import LIMITS, marked_shared, unmarked
+from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
 from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
 from isakit.formats import write_elf_cubin
 from isakit.formats.fatbin import FatImage, write_fatbin

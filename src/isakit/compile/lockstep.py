@@ -18,8 +18,9 @@ LIMITS = tuple(x for name in _LIMITS for x in ("-mllvm", f"-{name}"))
 _SHARED = "addrspace(3)"
 _DERIVED = re.compile(r"\s+(%[-\w.$]+|%\"[^\"]*\") = (?:getelementptr|phi|select|bitcast|addrspacecast|freeze)\b(.*)")
 _ACCESS = re.compile(
-    r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)(.*, ptr(?: addrspace\(3\))? (%[-\w.$]+|%\"[^\"]*\"|.*))"
+    r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)(.*, ptr( addrspace\(3\))? (%[-\w.$]+|%\"[^\"]*\"|.*))"
 )
+"""An access: what comes before its kind and behind it; the space and the text of its address."""
 _PARAMETER = re.compile(r"ptr addrspace\(3\)[^,%]*(%[-\w.$]+)")
 _NAME = re.compile(r"%[-\w.$]+|%\"[^\"]*\"")
 _VOLATILE = re.compile(r"\b(ld|st)\.volatile\b")
@@ -43,8 +44,9 @@ def marked_shared(ir: str) -> str:
             shared |= {n for n, rest in derived if _SHARED in rest or not shared.isdisjoint(_NAME.findall(rest))}
         for line in lines:
             m = _ACCESS.match(line)
-            mark = m is not None and (m[3] in shared or _SHARED in line)
-            out.append(f"{m[1]} volatile {m[2]}{line[m.end() :]}" if m is not None and mark else line)
+            if m is not None and (m[3] or m[4] in shared or _SHARED in m[4]):
+                line = f"{m[1]} volatile {m[2]}{line[m.end() :]}"
+            out.append(line)
     return "\n".join(out) + "\n"
 
 
