@@ -57,15 +57,15 @@ def shader_tests(root: Path, count: int) -> list[str]:
     return found[:count]
 
 
-def programs(root: Path) -> dict[str, list[str]]:
-    """Name -> command of the programs."""
+def programs(root: Path, names: re.Pattern[str] = PROGRAMS) -> dict[str, list[str]]:
+    """Name -> command of the programs whose names match."""
     with gzip.open(root / "tests" / "opengl.xml.gz") as f:
         tree = ElementTree.parse(f)
     out: dict[str, list[str]] = {}
     for test in tree.getroot():
         name = test.get("name", "")
         command = test.find("option[@name='command']")
-        if PROGRAMS.match(name) and command is not None:
+        if names.match(name) and command is not None:
             out[name] = [*ast.literal_eval(command.get("value", "[]")), "-auto", "-fbo"]
     return out
 
@@ -146,6 +146,9 @@ def main() -> None:
     ap.add_argument("--chip", default="a0")
     ap.add_argument("--shaders", type=int, default=600)
     ap.add_argument("--programs", action="store_true")
+    ap.add_argument(
+        "--names", type=re.compile, default=PROGRAMS, help="programs whose name begins as this regular expression says"
+    )
     ap.add_argument("--take", type=int, help="only so many programs, the first ones by SHA-256 of their name")
     ap.add_argument("--skip", type=int, default=0, help="leave out so many programs at the front of that order")
     ap.add_argument("--match", default="", help="only tests whose name matches this regular expression")
@@ -159,7 +162,7 @@ def main() -> None:
     o = ap.parse_args()
     root = home()
     files = [f for f in shader_tests(root, o.shaders) if re.search(o.match, f)]
-    commands = {n: c for n, c in (programs(root) if o.programs else {}).items() if re.search(o.match, n)}
+    commands = {n: c for n, c in (programs(root, o.names) if o.programs else {}).items() if re.search(o.match, n)}
     if o.take is not None or o.skip:
         order = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[o.skip :]
         commands = {n: commands[n] for n in order[: o.take]}

@@ -607,3 +607,37 @@ B: @!%p {what}; st.global.u32 [%o+4], %v;"""
         module = compile_ptx(HEAD + text).module
         assert [i.text for i in module["k"].program if not i.valid] == []
         assert run(text)[1] == 0x12345
+
+
+TURNS = """
+  .reg .u32 %i, %n, %pc, %wait, %acc, %v; .reg .u64 %at, %s; .reg .pred %p; .shared .u32 held[64];
+  mov.u32 %i, %tid.x; mov.u32 %pc, 0; mov.u32 %wait, 0; mov.u32 %acc, 0;
+NEXT:
+  setp.gt.u32 %p, %wait, 0;
+  @%p bra SKIP;
+  setp.eq.u32 %p, %pc, 0; @%p bra JUMP;
+  setp.eq.u32 %p, %pc, 2; @%p bra EXCHANGE;
+  setp.eq.u32 %p, %pc, 3; @%p bra DONE;
+  add.u32 %acc, %acc, 100; bra.uni ON;
+JUMP:
+  and.b32 %wait, %i, 1; bra.uni ON;
+EXCHANGE:
+  shl.b32 %n, %i, 2; cvt.u64.u32 %s, %n; add.u32 %v, %i, 1; mov.u64 %at, held; add.u64 %at, %at, %s;
+  st.shared.u32 [%at], %v;
+  bar.sync 0;
+  add.u32 %n, %i, 33; and.b32 %n, %n, 63; shl.b32 %n, %n, 2; cvt.u64.u32 %s, %n; mov.u64 %at, held;
+  add.u64 %at, %at, %s; ld.shared.u32 %v, [%at]; add.u32 %acc, %acc, %v; bar.sync 0; bra.uni ON;
+SKIP:
+  sub.u32 %wait, %wait, 1;
+ON:
+  mul.wide.u32 %at, %i, 4; add.u64 %at, %at, %o; st.global.u32 [%at], %acc;
+  add.u32 %pc, %pc, 1; bra.uni NEXT;
+DONE:
+"""
+"""An interpreter: a lane that has jumped ahead waits for the others; what ends it stands among what goes on."""
+
+
+def test_lanes_meet_again_in_a_loop_that_is_left_by_ending_only() -> None:
+    """They once met at the end of the kernel, so that each half of a warp came to the barrier by itself."""
+    got = run(kernel(OUT + TURNS), words=64, block=64)
+    assert got == [(0 if i & 1 else 100) + (i + 33) % 64 + 1 for i in range(64)]

@@ -133,6 +133,16 @@ def test_many_modules_fill_step_after_step(session: Session) -> None:
         assert session.device.read(out, np.uint32, 64).tolist() == TABLE.tolist()
 
 
+def test_a_program_of_64_bits_pins_a_gigabyte_beside_what_the_card_has(session: Session) -> None:
+    """Half a gigabyte was all there was, less a few pages: a database that pins 64 times 8 MiB could not begin."""
+    if session.options.fill:
+        pytest.skip("would write all of the memory")
+    pinned = [session.pinned.alloc(8 << 20, 4096) for _ in range(128)]
+    own = session.heap.alloc(1000 << 20)
+    assert own + (1000 << 20) <= pinned[0]
+    assert len(set(pinned)) == 128
+
+
 @pytest.mark.parametrize("pointer", [8, 4])
 def test_both_heaps_end_where_their_range_ends(session: Session, pointer: int) -> None:
     if session.options.fill:

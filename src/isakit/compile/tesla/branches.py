@@ -131,17 +131,29 @@ def insert_join_points(m: MFunction) -> None:
     """Put `joinat` and `join` around branches lanes may take differently.
 
     A region is a block that dominates all blocks up to the point where all ways from it meet. Loops are left through
-    one region each, so that nothing piles up on the stack.
+    one region each, so that nothing piles up on the stack. Where the ways meet at the end of the kernel only, because
+    some lanes may end before, it is the point where those meet that go on: lanes that end leave all masks of the stack.
     """
     m.connect()
     _preheaders(m)
     dom = Dominators(m.blocks[0], lambda b: b.succs)
     post = post_dominators(m.blocks, lambda b: b.succs, endless=True)
+    ends = {b for b in m.blocks if not b.succs and not b.ins}
+
+    def going_on(b: MBlock) -> list[MBlock]:
+        return [s for s in b.succs if s not in ends]
+
+    # what goes on in a loop that is only left by ending meets where its next turn begins
+    turns = {p: len(body) for head, body in natural_loops(dom).items() for p in head.preds if p in body}
+    lasting = sorted((b for b in m.blocks if b not in ends), key=lambda b: turns.get(b, 0))
+    post_of_lasting = post_dominators(lasting, going_on, endless=True) if ends else post
     wanted: dict[tuple[MBlock, MBlock], set[MBlock]] = {}
     for b in m.blocks:
         if b.cond is None or not b.cond[2]:
             continue
-        got = _region(b, dom, post)
+        got = _region(b, dom, post, ends)
+        if got is None and len(going_on(b)) > 1:
+            got = _region(b, dom, post_of_lasting, ends)
         if got is not None:
             head, stop, region = got
             wanted[head, stop] = region
@@ -156,17 +168,20 @@ def insert_join_points(m: MFunction) -> None:
 
 
 def _region(
-    b: MBlock, dom: Dominators[MBlock], post: Dominators[MBlock | Exit]
+    b: MBlock, dom: Dominators[MBlock], post: Dominators[MBlock | Exit], ends: set[MBlock]
 ) -> tuple[MBlock, MBlock, set[MBlock]] | None:
-    """Return (head, where its ways meet, the blocks between), None if they meet at the end of the kernel only."""
+    """Return (head, where its ways meet, the blocks between), None if they meet at the end of the kernel only.
+
+    `ends` are blocks in which lanes just end; they belong to no region.
+    """
     head = b
     stop = post.idom[b]
     for _ in range(len(dom.order) + 1):
         if not isinstance(stop, MBlock):
             return None
-        if not stop.succs and not stop.ins:
-            return None  # lanes that arrive just end
-        region = reachable(head.succs, lambda b: b.succs, without=[stop])
+        if stop in ends:
+            return None
+        region = reachable(head.succs, lambda b: b.succs, without=[stop, *ends])
         new = head
         for x in region:
             new = dom.meet(new, x)

@@ -20,7 +20,7 @@ from isakit.hosts.mappings import close_mapping
 from isakit.runtime import Buffer, Device, LoadedModule
 
 _HEAP = 0x1_0000
-_RANGES = {8: (WINDOW, 0xE000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3FF0_0000)}
+_RANGES = {8: (WINDOW, 0x8000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3FF0_0000)}
 """By the bytes of a pointer: the part of the device's address space that the program sees, and where memory of the host
 that kernels can see begins and ends in it. A program of 32 bits has four gigabytes for everything."""
 
