@@ -1,6 +1,7 @@
-"""The build hook of the wheel: puts manual pages, completions of shells, and finished C libraries of the hosts into it.
+"""The build hook of the wheel: puts manual pages, completions of shells, and finished C libraries into it.
 
-A wheel made without a C compiler is for every platform, and its libraries are built at first use.
+The libraries are those of the hosts and those that write listings. A wheel made without a C compiler is for every
+platform; the first are built at first use then, the others when a listing is long.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ class GeneratedFiles(BuildHookInterface):
             self._libraries(build_data)
 
     def _libraries(self, build_data: dict[str, Any]) -> None:
-        from isakit.hosts.c_library import compiler
+        from isakit.c_library import compiler
+        from isakit.export.listing_library import in_wheels
         from isakit.hosts.cuda.build import LIBRARY as CUDA
         from isakit.hosts.drm.shim_library import LIBRARY as DRM
 
         if compiler() is None:
             return
-        for library in (CUDA, DRM):
+        for library in (CUDA, DRM, *in_wheels()):
             library.in_wheel.write_bytes(library.compile())
             build_data["artifacts"].append(str(library.in_wheel.relative_to(self.root)))
         build_data["pure_python"] = False

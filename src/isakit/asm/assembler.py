@@ -42,12 +42,19 @@ class Assembler:
         self.decoder = decoder
         self.statements = StatementEncoder(decoder)
 
-    def assemble(self, text: str, path: str = "<text>", directives: Mapping[str, Directive] | None = None) -> Program:
+    def assemble(
+        self,
+        text: str,
+        path: str = "<text>",
+        directives: Mapping[str, Directive] | None = None,
+        earlier: Source | None = None,
+    ) -> Program:
         """Assemble a text; `directives` are those of a file format, besides the assembler's own.
 
-        Raises AsmError with every error of the text, in order.
+        `earlier` is the text as it was read before, see `Source`. Raises AsmError with every error of the text, in
+        order.
         """
-        source = Source(text, path)
+        source = Source(text, path, earlier)
         said = declared(text)
         why = disagreement(self.decoder.view, said.isa, said.variant) if said is not None else ""
         if said is not None and why:  # everything else would be an error, too
@@ -180,7 +187,7 @@ class _Resolver:
         item, parsed = self.section.items[k], self.parsed[k]
         assert isinstance(item, CodeStatement)
         at = before.positions[k] if before else self.start
-        item.choices = self.encoder.encode(parsed, self.names.here(at * self.scale), at)
+        item.choices = self.encoder.encode_named(parsed, self.names.here(at * self.scale), at)
         sizes = tuple(e.units for e in item.choices)
         if grow and before is not None:
             sizes = tuple(n for n in sizes if n >= before.sizes[k]) or sizes
@@ -354,7 +361,11 @@ def assembler(decoder: Decoder) -> Assembler:
 
 
 def assemble(
-    text: str, decoder: Decoder, path: str = "<text>", directives: Mapping[str, Directive] | None = None
+    text: str,
+    decoder: Decoder,
+    path: str = "<text>",
+    directives: Mapping[str, Directive] | None = None,
+    earlier: Source | None = None,
 ) -> Program:
     """Assemble a text; see `Assembler.assemble`."""
-    return assembler(decoder).assemble(text, path, directives)
+    return assembler(decoder).assemble(text, path, directives, earlier)

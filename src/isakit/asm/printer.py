@@ -15,6 +15,8 @@ Notes = Callable[[Instruction], str]
 """Gives the comment of a listing on an instruction; a text without line ends."""
 Before = Callable[[Instruction], Iterable[str]]
 """Lines that stand in front of an instruction; comments, where the listing shall assemble."""
+CodeLines = Callable[..., Iterator[str]]
+"""Writes the instructions of a program as `instruction_lines` does."""
 _COLUMN = 44
 _INDENT = "    "
 
@@ -33,12 +35,13 @@ def lines(
     notes: Notes | None = None,
     before: Before | None = None,
     collapse: bool = True,
+    code: CodeLines | None = None,
 ) -> Iterator[str]:
     """Yield the lines of `listing`, made as they are asked for.
 
     `notes` gives what else is said of an instruction, after its words; `before` lines before it. Without `header` they
     say neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of equal
-    words are one line.
+    words are one line. `code` takes the place of `instruction_lines`; it may give several lines as one text.
     """
     isa = program.decoder.isa
     if header:
@@ -53,7 +56,7 @@ def lines(
     for part in program.parts or (program,):
         if several:
             yield f".program {part.program_type}"
-        yield from _body(part, words, labels, notes, before, collapse)
+        yield from _body(part, words, labels, notes, before, collapse, code or instruction_lines)
 
 
 def module_text(module: Module, *, words: bool = True, labels: bool = True) -> Iterator[str]:
@@ -80,7 +83,13 @@ def module_header(module: Module) -> Iterator[str]:
 
 
 def _body(
-    program: Program, words: bool, labels: bool, notes: Notes | None, before: Before | None, collapse: bool
+    program: Program,
+    words: bool,
+    labels: bool,
+    notes: Notes | None,
+    before: Before | None,
+    collapse: bool,
+    code: CodeLines,
 ) -> Iterator[str]:
     kernel = program.kernel
     if kernel is not None:
@@ -102,7 +111,7 @@ def _body(
             yield ".code"
     if program.address:
         yield f".org {program.address:#x}"
-    yield from instruction_lines(program, words=words, labels=labels, notes=notes, before=before, collapse=collapse)
+    yield from code(program, words=words, labels=labels, notes=notes, before=before, collapse=collapse)
     if program.tail:
         yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in program.tail)
 

@@ -35,8 +35,8 @@ class Program(Sequence[Instruction]):
         constants: Mapping[int, Sequence[ConstantSegment]] | None = None,
     ) -> None:
         self.decoder = decoder
+        check_units(units, decoder.view.variant)
         self.units = list(units)
-        check_units(self.units, decoder.view.variant)
         self.address, self.tail = address, tail
         self.kernel, self.parts = kernel, tuple(parts)
         self.constants = {bank: list(segments) for bank, segments in (constants or {}).items()}

@@ -7,6 +7,7 @@ line or with `;`.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from isakit.codec import Token, tokenize
 from isakit.errors import AsmError, Diagnostic
@@ -26,6 +27,10 @@ class SourceSpan:
     column: int
     width: int = 1
 
+    def moved(self, lines: int) -> SourceSpan:
+        """Return the stretch some lines further down."""
+        return SourceSpan(self.line + lines, self.column, self.width)
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -41,6 +46,11 @@ class Statement:
         """Return the tokens; their columns count from the start of `text`. Raises AsmError for a stray character."""
         return tokenize(self.text)
 
+    def moved(self, lines: int) -> Statement:
+        """Return the statement some lines further down."""
+        labels = tuple((name, place.moved(lines)) for name, place in self.labels)
+        return Statement(self.line + lines, self.column, self.text, labels, self.assigned)
+
     def place(self, token: Token | None = None) -> SourceSpan:
         """Return the place of a token in the source; without one, that of the whole statement."""
         if token is None:
@@ -48,13 +58,29 @@ class Statement:
         return SourceSpan(self.line, self.column + token.column, len(token.text))
 
 
-class Source:
-    """A source text, cut into statements; makes the diagnostics about its places."""
+class _Line(NamedTuple):
+    """The statements of a line, and the comment that goes on in the next."""
 
-    def __init__(self, text: str, path: str = "<text>") -> None:
+    statements: tuple[Statement, ...]
+    open: SourceSpan | None
+
+    def moved(self, lines: int) -> _Line:
+        """Return the line some lines further down."""
+        return _Line(tuple(s.moved(lines) for s in self.statements), self.open and self.open.moved(lines))
+
+
+class Source:
+    """A source text, cut into statements; makes the diagnostics about its places.
+
+    `earlier` is the same text before a change: its statements are kept where lines have not changed.
+    """
+
+    def __init__(self, text: str, path: str = "<text>", earlier: Source | None = None) -> None:
         self.path = path
         self.lines = text.split("\n")
         self.diagnostics: list[Diagnostic] = []
+        self._earlier = earlier
+        self._read: list[_Line] | None = None
 
     def error(self, place: SourceSpan, message: str, *notes: str) -> None:
         """Add a diagnostic."""
@@ -78,49 +104,75 @@ class Source:
 
     def statements(self) -> list[Statement]:
         """Return all statements in order; empty ones are left out."""
-        out: list[Statement] = []
-        comment: SourceSpan | None = None
-        for number, line in enumerate(self.lines, 1):
-            if comment is None and line.lstrip()[:1] == "#":
-                continue
-            pos = begin = 0
-            pieces: list[tuple[int, str]] = []
-            text = ""
-            if comment is None and "/" not in line and ";" not in line:
-                pieces.append((0, line))
-                pos = len(line)
-            while pos < len(line):
-                if comment is not None:
-                    end = line.find("*/", pos)
-                    if end < 0:
-                        text += " " * (len(line) - pos)
-                        break
-                    text += " " * (end + 2 - pos)
-                    pos, comment = end + 2, None
-                    continue
-                m = _COMMENT.search(line, pos)
-                if m is None:
-                    text += line[pos:]
-                    break
-                text += line[pos : m.start()]
-                pos = m.end()
-                if m[0] == "//":
-                    break
-                if m[0] == ";":
-                    pieces.append((begin, text))
-                    begin, text = pos, ""
-                else:
-                    comment = SourceSpan(number, m.start(), 2)
-                    text += "  "
-            if text:
-                pieces.append((begin, text))
-            for column, piece in pieces:
-                statement = self._statement(number, column, piece)
-                if statement is not None:
-                    out.append(statement)
-        if comment is not None:
+        if self._read is None:
+            self._read = self._read_lines()
+            self._earlier = None
+        if (comment := self._read[-1].open) is not None:
             self.error(comment, "the comment that starts here does not end")
-        return out
+        return [s for line in self._read for s in line.statements]
+
+    def _read_lines(self) -> list[_Line]:
+        """Return what stands in each line; what `earlier` knows of unchanged lines is kept."""
+        known = self._earlier._read if self._earlier is not None else None
+        if self._earlier is None or known is None:
+            return self._read_on([], 0, len(self.lines))
+        old, new = self._earlier.lines, self.lines
+        if old == new:
+            return known
+        most = min(len(old), len(new)) - 1
+        first = next((k for k in range(most) if old[k] != new[k]), most)
+        most -= first
+        same = next((k for k in range(most) if old[-1 - k] != new[-1 - k]), most)
+        found = self._read_on(known[:first], first, len(new) - same)
+        if found[-1].open is not None or known[len(old) - same - 1].open is not None:
+            same = 0  # a comment reaches into the end, or did so before
+        shift = len(new) - len(old)
+        found += [line.moved(shift) for line in known[len(old) - same :]] if shift else known[len(old) - same :]
+        return self._read_on(found, len(found), len(new))
+
+    def _read_on(self, found: list[_Line], first: int, last: int) -> list[_Line]:
+        """Append lines from `first` up to `last`, exclusive, to those before them."""
+        for k in range(first, last):
+            found.append(self._line(k + 1, self.lines[k], found[-1].open if found else None))
+        return found
+
+    def _line(self, number: int, line: str, comment: SourceSpan | None) -> _Line:
+        """Return what stands in a line that begins in a comment, or does not."""
+        if comment is None and line.lstrip()[:1] == "#":
+            return _Line((), None)
+        pos = begin = 0
+        pieces: list[tuple[int, str]] = []
+        text = ""
+        if comment is None and "/" not in line and ";" not in line:
+            pieces.append((0, line))
+            pos = len(line)
+        while pos < len(line):
+            if comment is not None:
+                end = line.find("*/", pos)
+                if end < 0:
+                    text += " " * (len(line) - pos)
+                    break
+                text += " " * (end + 2 - pos)
+                pos, comment = end + 2, None
+                continue
+            m = _COMMENT.search(line, pos)
+            if m is None:
+                text += line[pos:]
+                break
+            text += line[pos : m.start()]
+            pos = m.end()
+            if m[0] == "//":
+                break
+            if m[0] == ";":
+                pieces.append((begin, text))
+                begin, text = pos, ""
+            else:
+                comment = SourceSpan(number, m.start(), 2)
+                text += "  "
+        if text:
+            pieces.append((begin, text))
+        found = (self._statement(number, column, piece) for column, piece in pieces)
+        return _Line(tuple(s for s in found if s is not None), comment)
 
     def _statement(self, number: int, column: int, text: str) -> Statement | None:
         if ":" not in text and "=" not in text:  # most lines: an instruction

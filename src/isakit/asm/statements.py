@@ -11,6 +11,7 @@ from isakit.spec import Form
 
 _FLIP = re.compile(r"\{\s*(0[xX][0-9a-fA-F]+)\s*\}$")
 _MEMO_LIMIT = 1 << 17
+_NAMED_LIMIT = 64
 _IMPLIED_REACH = 4
 """Words after the operation among which an implied word may stand."""
 
@@ -22,7 +23,8 @@ class Parsed:
     """A statement that was taken apart: tokens without markers, the bits to flip, whether `long` was written.
 
     `forms` can match its operation; `addressed` ones depend on where the instruction stands. `words` are all its words
-    and `choices` its encodings when none of them is a name.
+    and `choices` its encodings when none of them is a name. `named` are those with names that were found so far, by
+    place and values.
     """
 
     tokens: list[Token]
@@ -32,6 +34,7 @@ class Parsed:
     addressed: bool
     words: frozenset[str]
     choices: tuple[Encoded, ...] | None
+    named: dict[tuple[object, ...], tuple[Encoded, ...]]
 
 
 class StatementEncoder:
@@ -59,9 +62,9 @@ class StatementEncoder:
             forms = [f for f in forms if f.units > 1]
         addressed = any(f.addressed for f in forms)
         words = frozenset(t.text for t in tokens if t.kind == "word")
-        parsed = Parsed(tokens, flip, long, forms, addressed, words, None)
+        parsed = Parsed(tokens, flip, long, forms, addressed, words, None, {})
         if not addressed and "." not in words:
-            parsed = Parsed(tokens, flip, long, forms, addressed, words, self.encode(parsed))
+            parsed = Parsed(tokens, flip, long, forms, addressed, words, self.encode(parsed), {})
         self._memo[text] = parsed
         return parsed
 
@@ -76,6 +79,17 @@ class StatementEncoder:
             for forms, tokens in self._implied(missing, p.tokens, bool(found)):
                 found = self._encode(p, tokens, symbol, address, forms) | found
         return tuple(found[n] for n in sorted(found))
+
+    def encode_named(self, p: Parsed, symbol: Symbol, address: int) -> tuple[Encoded, ...]:
+        """Return what `encode` does, remembered: a text is assembled again and again while it is written."""
+        values = tuple((w, v) for w in p.words if (v := symbol(w)) is not None)
+        key = (address if p.addressed else None, values)
+        found = p.named.get(key)
+        if found is None:
+            if len(p.named) >= _NAMED_LIMIT:
+                p.named.clear()
+            found = p.named[key] = self.encode(p, symbol, address)
+        return found
 
     def _encode(
         self, p: Parsed, tokens: list[Token], symbol: Symbol | None, address: int, forms: list[Form] | None = None

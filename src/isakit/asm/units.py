@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Sequence
+from typing import Literal, cast
 
 from isakit.errors import FormatError
 from isakit.spec import Variant
 
-_STRUCT = {1: "B", 2: "H", 4: "I", 8: "Q"}
+_STRUCT: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
-def split_units(data: bytes, variant: Variant) -> tuple[list[int], bytes]:
+def split_units(data: bytes, variant: Variant) -> tuple[Sequence[int], bytes]:
     """Return the units of `data`, and the bytes at the end that fill no unit.
 
     Raises FormatError for a unit with bits that no instruction of the variant has, because they could not be written
@@ -20,8 +22,11 @@ def split_units(data: bytes, variant: Variant) -> tuple[list[int], bytes]:
     size = variant.unit_bytes
     count = len(data) // size
     code = _STRUCT.get(size)
-    if code:
-        units = list(struct.unpack_from(f"<{count}{code}", data))
+    units: Sequence[int]
+    if code and sys.byteorder == "little":
+        units = cast("Sequence[int]", memoryview(data)[: count * size].cast(code))
+    elif code:
+        units = struct.unpack_from(f"<{count}{code}", data)
     else:
         units = [int.from_bytes(data[i : i + size], "little") for i in range(0, count * size, size)]
     check_units(units, variant)
@@ -30,7 +35,7 @@ def split_units(data: bytes, variant: Variant) -> tuple[list[int], bytes]:
 
 def check_units(units: Sequence[int], variant: Variant) -> None:
     """Raise FormatError for a unit that is negative or wider than the variant's."""
-    if not units:
+    if not units or (isinstance(units, memoryview) and units.itemsize * 8 <= variant.unit_bits):
         return
     limit = 1 << variant.unit_bits
     if max(units) < limit and min(units) >= 0:

@@ -110,11 +110,14 @@ def shown(name: str) -> str:
     return "<stdin>" if name == "-" else name
 
 
+_ASCII_CONTROLS = bytes(c for c in range(0x80) if c not in b"\t\n" and not 0x20 <= c < 0x7F)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(text: str) -> str:
     """Make a text from a file safe for a terminal: control characters become escapes; tabs and line ends stay."""
+    if text.isascii() and not len(text) - len(text.encode("ascii").translate(None, _ASCII_CONTROLS)):
+        return text  # many times as fast as looking for them one by one
     return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isakit.codec import Instruction
     from isakit.description import Module
 
+_BATCH = 1 << 20
 _MANY = 200_000
 """Instructions from which on a progress bar is shown."""
 
@@ -332,6 +333,7 @@ def _write(
 ) -> None:
     from isakit.asm.printer import lines
     from isakit.asm.source_listing import source_listing
+    from isakit.export.listing_library import code_lines
 
     if source and program.lines is None:
         echo("// this program does not know its source lines", err=True)
@@ -339,16 +341,29 @@ def _write(
     with _progress(total) as show:
         rows: Iterable[str] = lines(
             program, words=words, labels=labels, header=header, notes=beside.notes, before=beside.before,
-            collapse=collapse and beside.before is None,
+            collapse=collapse and beside.before is None, code=code_lines,
         )  # fmt: skip
         if source:
             rows = source_listing(program, labels=labels, header=header)
-        rows = itertools.chain(beside.heads(), rows)
         written = 0
-        while chunk := list(itertools.islice(rows, 20_000)):
-            echo("\n".join(chunk), painted=_painted)
-            written += len(chunk)
+        for text in _batches(itertools.chain(beside.heads(), rows)):
+            echo(text, painted=_painted)
+            written += 1 + text.count("\n")
             show(written)
+
+
+def _batches(rows: Iterable[str]) -> Iterator[str]:
+    """Yield lines, some of which may be several in one text, in texts of about a million characters."""
+    batch: list[str] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += len(row)
+        if size >= _BATCH:
+            yield "\n".join(batch)
+            batch, size = [], 0
+    if batch:
+        yield "\n".join(batch)
 
 
 @contextmanager

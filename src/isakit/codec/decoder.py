@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isakit.codec.compiled import CompiledForm
 from isakit.codec.instruction import Instruction
+from isakit.lean import cached_property
 from isakit.spec.isa import InstructionSet, View
 from isakit.spec.parts import ILLEGAL
 from isakit.spec.record import Form
@@ -27,21 +28,6 @@ class Decoder:
     def __init__(self, view: View) -> None:
         self.view = view
         self.isa = view.isa
-        # size -> [(mask of fixed bits, their value -> forms)], most fixed bits first
-        self._tables: dict[int, list[tuple[int, dict[int, list[Form]]]]] = {}
-        self._selector: dict[int, int] = {}
-        for units in {f.units for f in view.declared}:
-            tables: dict[int, dict[int, list[Form]]] = {}
-            mask = 0
-            for f in view.declared:
-                if f.units == units:
-                    tables.setdefault(f.fixed.mask, {}).setdefault(f.fixed.value, []).append(f)
-                    mask |= f.fixed.mask
-                    for u in f.unless:
-                        mask |= u.mask
-            self._tables[units] = sorted(tables.items(), key=lambda kv: -kv[0].bit_count())
-            self._selector[units] = mask
-        self._memo: dict[int, dict[int, CompiledForm | str]] = {units: {} for units in self._tables}
         self._compiled: dict[Form, CompiledForm] = {}
         self._encoder: Encoder | None = None
         self._builder: Builder | None = None
@@ -50,6 +36,33 @@ class Decoder:
 
     def __reduce__(self) -> tuple[object, ...]:
         return decoder, (self.isa, self.view.variant.name, self.view.program)
+
+    @cached_property
+    def _tables(self) -> dict[int, list[tuple[int, dict[int, list[Form]]]]]:
+        """By size: (mask of fixed bits, their value to forms), most fixed bits first."""
+        out: dict[int, list[tuple[int, dict[int, list[Form]]]]] = {}
+        for units in {f.units for f in self.view.declared}:
+            tables: dict[int, dict[int, list[Form]]] = {}
+            for f in self.view.declared:
+                if f.units == units:
+                    tables.setdefault(f.fixed.mask, {}).setdefault(f.fixed.value, []).append(f)
+            out[units] = sorted(tables.items(), key=lambda kv: -kv[0].bit_count())
+        return out
+
+    @cached_property
+    def _selector(self) -> dict[int, int]:
+        """By size: the bits that tell which form it is."""
+        out = dict.fromkeys(self._tables, 0)
+        for f in self.view.declared:
+            out[f.units] |= f.fixed.mask
+            for u in f.unless:
+                out[f.units] |= u.mask
+        return out
+
+    @cached_property
+    def _memo(self) -> dict[int, dict[int, CompiledForm | str]]:
+        """By size: what was found for the bits of `_selector`."""
+        return {units: {} for units in self._tables}
 
     def compiled(self, form: Form) -> CompiledForm:
         """Return the fast paths of a form of this view."""

@@ -1,7 +1,8 @@
 """A disassembler in one C header: tables and functions generated from the records, no library needed.
 
 `#define ISAKIT_IMPLEMENTATION` in one source file before including it. The text is that of `isakit dis`, character by
-character.
+character; operands, registers read and written, groups and errors are those of `Instruction`. With `ISAKIT_TEXT_ONLY`
+the functions that tell more than texts are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
+from isakit.export.details import BETWEEN, KINDS, Details, FormDetails, OperandModel
 from isakit.export.texts import (
     AFTER_NUMBER,
     UNREADABLE,
@@ -17,6 +19,7 @@ from isakit.export.texts import (
     AnySet,
     Equal,
     FieldsEqual,
+    FirstSet,
     FixedText,
     FormModel,
     InRange,
@@ -31,10 +34,20 @@ from isakit.export.texts import (
     runs,
 )
 from isakit.spec.fields import Bits, Field
+from isakit.spec.operands import CodeAddress, Operand
+from isakit.spec.parts import ILLEGAL
+from isakit.spec.record import Form, InstructionKind
 
-VERSION = 1
+VERSION = 2
 """Of the interface of the generated header."""
+_ALL = (1 << 64) - 1
 _KEY_BITS = 12
+_HEADS = {
+    "text": "char *{}(char *o, uint64_t w, uint64_t a)",
+    "bits": "uint64_t {}(uint64_t w)",
+    "value": "int64_t {}(uint64_t w, uint64_t a)",
+}
+"""The functions of nodes: they write a text, give a flag, mask or number, give a signed number."""
 
 
 def c_header(decoder: Decoder) -> str:
@@ -45,11 +58,19 @@ def c_header(decoder: Decoder) -> str:
     return _Writer(decoder).header()
 
 
+def c_prefix(decoder: Decoder) -> str:
+    """Return what the names in the header for one view begin with."""
+    view = decoder.view
+    return "_".join(n for n in ("isakit", view.isa.name, view.variant.name, view.program) if n)
+
+
 class _Writer:
     def __init__(self, decoder: Decoder) -> None:
         self.decoder, self.model = decoder, Model(decoder)
+        self.details = Details(self.model)
+        self.told = [self.details.form(f) for f in self.model.forms]
         view = decoder.view
-        self.name = "_".join(n for n in ("isakit", view.isa.name, view.variant.name, view.program) if n)
+        self.name = c_prefix(decoder)
         self.out: list[str] = []
         self.made: dict[tuple[str, int], str] = {}
         self.bodies: dict[tuple[str, ...], str] = {}
@@ -67,7 +88,7 @@ class _Writer:
     def flag(self, node: Node) -> str:
         """Return expression in `w` for a flag or a mask."""
         if isinstance(node, Mask):
-            return _hex(node.value)
+            return _hex(node.value & _ALL)
         return f"{self._function('bits', node, self._bits)}(w)"
 
     def _function(self, kind: str, node: Node, body: Callable[[Node], list[str]]) -> str:
@@ -80,12 +101,12 @@ class _Writer:
             if same in self.bodies:
                 return name
             self.bodies[same] = name
-            head = f"static char *{name}(char *o, uint64_t w, uint64_t a)" if kind == "text" else (
-                f"static uint64_t {name}(uint64_t w)")  # fmt: skip
+            head = f"static {_HEADS[kind].format(name)}"
             self.out += [
                 head,
                 "{",
-                *(["    (void)w;"] if kind == "bits" else []),
+                *(["    (void)w;"] if kind != "text" else []),
+                *(["    (void)a;"] if kind == "value" else []),
                 *(f"    {line}" for line in lines),
                 "}",
             ]
@@ -101,8 +122,9 @@ class _Writer:
                 cells = ", ".join(f"{{{len(str(v))}, {_quoted(str(v))}}}" for v in values)
                 self.out.append(f"static const {self.name}_str {name}[] = {{{cells}}};")
             else:
-                size = "uint8_t" if all(isinstance(v, int) and v < 256 for v in values) else "uint64_t"
-                self.out.append(f"static const {size} {name}[] = {{{', '.join(_hex(int(str(v))) for v in values)}}};")
+                size = "uint8_t" if all(isinstance(v, int) and 0 <= v < 256 for v in values) else "uint64_t"
+                cells = ", ".join(_hex(int(str(v)) & _ALL) for v in values)
+                self.out.append(f"static const {size} {name}[] = {{{cells}}};")
         return name
 
     def _text(self, node: Node) -> list[str]:
@@ -172,11 +194,7 @@ class _Writer:
         return f"({v} * {node.scale})"
 
     def _number(self, node: NumberText) -> list[str]:
-        v = self._value(node)
-        lines = [] if node.relative else ["(void)a;"]
-        lines.append(f"int64_t v = {v}{' + (int64_t)a' if node.relative else ''};")
-        if node.relative and node.modulus:
-            lines.append(f"v %= {node.modulus}; if (v < 0) v += {node.modulus};")
+        lines = [*([] if node.relative else ["(void)a;"]), *self._placed(node)]
         if node.prefix:
             lines.append(f"memcpy(o, {_quoted(node.prefix)}, {len(node.prefix)}); o += {len(node.prefix)};")
         kinds = {
@@ -189,10 +207,37 @@ class _Writer:
             raise IsakitError(f"numbers printed as {node.form!r} cannot be exported")
         return [*lines, f"return {kinds[node.form]};"]
 
+    def _placed(self, node: NumberText) -> list[str]:
+        """Return statements that put the number into `v`, the address added where it is relative."""
+        lines = [f"int64_t v = {self._value(node)}{' + (int64_t)a' if node.relative else ''};"]
+        if node.relative and node.modulus:
+            lines.append(f"v %= {node.modulus}; if (v < 0) v += {node.modulus};")
+        return lines
+
+    def value(self, node: Node) -> str:
+        """Return name of the function that gives a signed number."""
+        return self._function("value", node, self._signed)
+
+    def _signed(self, node: Node) -> list[str]:
+        if isinstance(node, NumberText):
+            return [*self._placed(node), "return v;"]
+        if isinstance(node, Select | TableLookup):
+            return self._branches(node, lambda n: f"{self.value(n)}(w, a)", "0")
+        return [f"return (int64_t){self.flag(node)};"]
+
+    def number(self, node: Node) -> str:
+        """Return name of the function that gives an unsigned number or a flag."""
+        return self._function("bits", node, self._bits)
+
     def _cases(self, node: Select) -> list[tuple[str, Node]]:
         return [(_test(when, (unless,) if unless is not None else ()), n) for when, unless, n in node.cases]
 
     def _bits(self, node: Node) -> list[str]:
+        if isinstance(node, Mask):
+            return [f"return {_hex(node.value & _ALL)};"]
+        if isinstance(node, FirstSet):
+            tests = [f"if ((v = {self.flag(n)})) return v;" for n in node.nodes]
+            return ["uint64_t v;", *tests, "return 0;"]
         if isinstance(node, TextTable):
             table = self.table("number", tuple(int(v) for v in node.values))
             return [f"return {table}[{_field(Field(tuple(runs(node.mask))))}];"]
@@ -213,12 +258,17 @@ class _Writer:
 
     # --- forms ----------------------------------------------------------------------------------------------------
 
-    def form(self, f: FormModel) -> str:
-        """Return name of the function that writes an instruction of a form; it returns NULL for a decode error."""
+    def form(self, f: FormModel, told: FormDetails) -> str:
+        """Return name of the function that writes an instruction of a form; it returns NULL for a decode error.
+
+        With a `label` that is not NULL, this stands for the target.
+        """
         lines: list[str] = []
-        if f.error != Mask(0):
+        if not _is_never(f.error):
             lines.append(f"if ({self.flag(f.error)}) return 0;")
-        if f.forced != Mask(0):
+        if not _is_never(f.forced):
+            if told.target is not None:
+                raise IsakitError(f"a label in {f.name} may be the text of a smaller instruction")
             lines.append(f"if ({self.flag(f.forced)}) {{ memcpy(o, \"long \", 5); o += 5; }}")  # fmt: skip
         lines.append("s = o;")
         for item in f.items:
@@ -227,8 +277,10 @@ class _Writer:
             elif isinstance(item, str):
                 lines.append(f"o = isakit_blank_(s, o); memcpy(o, {_quoted(item)}, {len(item)}); o += {len(item)};")
             elif not (isinstance(item, FixedText) and not item.text):
-                call = f"{self.text(item)}"
-                lines.append(f"t = isakit_blank_(s, o); u = {call}(t, w, a); o = u == t ? o : u;")
+                call = f"{self.text(item)}(t, w, a)"
+                if told.target is not None and item is told.target.text:
+                    call = f"label ? isakit_copy_(t, label) : {call}"
+                lines.append(f"t = isakit_blank_(s, o); u = {call}; o = u == t ? o : u;")
         every = (1 << self.unit_bits * f.units) - 1
         claimed = self.flag(f.claimed)
         lines.append(f"odd = (w ^ {_hex(f.base & every)}) & ~({claimed}) & {_hex(every)};")
@@ -238,60 +290,152 @@ class _Writer:
         name = f"{self.name}_form{len(self.made)}"
         self.made["form", id(f)] = name
         self.out += [
-            f"static char *{name}(char *o, uint64_t w, uint64_t a)", "{", "    char *s, *t, *u; uint64_t odd;",
-            "    (void)a; (void)t; (void)u; (void)s;", *(f"    {line}" for line in lines), "    return o;", "}",
+            f"static char *{name}(char *o, uint64_t w, uint64_t a, const char *label)", "{",
+            "    char *s, *t, *u; uint64_t odd;", "    (void)a; (void)t; (void)u; (void)s; (void)label;",
+            *(f"    {line}" for line in lines), "    return o;", "}",
         ]  # fmt: skip
         return name
 
+    def _jumps(self, told: FormDetails) -> str:
+        """Return name of the function that gives whether an operand is a code address, 0 where none can be."""
+        number = KINDS.index(CodeAddress)
+        tests = [self.number(o.kind) for o in told.operands if _may_be(o.kind, number)]
+        if not tests:
+            return "0"
+        lines = [f"    return {' || '.join(f'{t}(w) == {number}' for t in tests)};"]
+        same = ("jumps", *lines)
+        if same not in self.bodies:
+            name = self.bodies[same] = f"{self.name}_jumps{len(self.bodies)}"
+            self.out += [f"static uint64_t {name}(uint64_t w)", "{", *lines, "}"]
+        return self.bodies[same]
+
+    def _target(self, operand: OperandModel) -> str:
+        """Return name of the function that gives whether an operand is a code address, and which."""
+        number, kind, value = KINDS.index(CodeAddress), self.number(operand.kind), self.value(operand.value)
+        lines = [f"    if ({kind}(w) != {number}) return 0;", f"    *to = {value}(w, a);", "    return 1;"]
+        same = ("target", *lines)
+        if same not in self.bodies:
+            name = self.bodies[same] = f"{self.name}_target{len(self.bodies)}"
+            self.out += [f"static int {name}(uint64_t w, uint64_t a, int64_t *to)", "{", *lines, "}"]
+        return self.bodies[same]
+
+    def _details(self, k: int, told: FormDetails) -> str:
+        """Return the row of a form in the table of details; its operands are an array of their own."""
+        operands = [
+            f"{{{_quoted(o.name)}, {self.text(o.text)}, {self.number(o.kind)}, {self.value(o.value)}}}"
+            for o in told.operands
+        ]
+        name = "0"
+        if operands:
+            name = f"{self.name}_operands{k}"
+            self.out.append(f"static const isakit_part_ {name}[] = {{{', '.join(operands)}}};")
+        functions = (self.text(told.mnemonic), self.text(told.reads), self.text(told.writes))
+        group = 0 if told.group is None else 1 + list(InstructionKind).index(InstructionKind(told.group))
+        links = _quoted(told.links) if told.links else "0"
+        return f"    {{{name}, {len(operands)}, {', '.join(functions)}, {group}, {links}}},"
+
     def header(self) -> str:
-        functions = [self.form(f) for f in self.model.forms]
-        longest = self._longest()
-        view = self.decoder.view
-        guard = self.name.upper()
+        """Return the whole text."""
+        functions = [self.form(f, t) for f, t in zip(self.model.forms, self.told, strict=True)]
+        errors = [self.number(t.error) for t in self.told]
+        jumps = [self._jumps(t) for t in self.told]
+        targets = ["0" if t.target is None else self._target(t.target) for t in self.told]
         sizes = sorted({f.units for f in self.model.forms})
-        lengths = self._lengths(sizes)
+        lengths = [f"    {line}" for line in self._lengths(sizes)]
+        basic, self.out = self.out, []
+        details = [self._details(k, t) for k, t in enumerate(self.told)]
+        lacking = self.details.lacking()
+        view = self.decoder.view
+        n, guard = self.name, self.name.upper()
         rows: list[str] = []
-        for f, function in zip(self.model.forms, functions, strict=True):
-            rows.append(
-                f"    {{{_hex(f.fixed.mask)}, {_hex(f.fixed.value)}, {f.units}, {_quoted(f.name)}, {function}}},"
-            )
-        further = f"        for (k = 1; k < n; k++) w |= units[k] << {self.unit_bits} * k;"
+        for f, *of in zip(self.model.forms, functions, errors, jumps, targets, strict=True):
+            head = f"{_hex(f.fixed.mask)}, {_hex(f.fixed.value)}, {f.units}, {_quoted(f.name)}"
+            rows.append(f"    {{{head}, {', '.join(of)}}},")
+        further = f"for (k = 1; k < n; k++) w |= units[k] << {self.unit_bits} * k;"
         if max(sizes) == 1:
-            further = "        (void)k;"
+            further = "(void)k;"
+        most, register, operand = self._room()
+        names = ", ".join(_quoted(e) if e else "0" for e in self.details.errors)
         return "\n".join([
             f"/* {view.isa.name} {view.variant.name} {view.program}: generated by isakit; not to be edited. */",
             f"#ifndef {guard}_H", f"#define {guard}_H", "#include <stddef.h>", "#include <stdint.h>",
             f"#define {guard}_VERSION {VERSION}",
             f"#define {guard}_UNIT_BITS {self.unit_bits}", f"#define {guard}_UNIT_BYTES {view.variant.unit_bytes}",
-            f"#define {guard}_TEXT_MAX {longest} /* with the zero at the end, and room that the functions use */",
-            "#ifdef __cplusplus", 'extern "C" {', "#endif",
-            "/* An encoding: bits every word of it has, size in units of code, name of its page in the manual. */",
-            f"typedef struct {self.name}_form {{ uint64_t mask, value; unsigned units; const char *name;",
-            f"    char *(*write)(char *, uint64_t, uint64_t); }} {self.name}_form;",
-            f"extern const {self.name}_form {self.name}_forms[{len(rows)}];",
+            "/* With the zero at the end, and room that the functions use. */",
+            f"#define {guard}_TEXT_MAX {self._longest()}",
+            f"#define {guard}_OPERANDS_MAX {max(1, *(len(t.operands) for t in self.told))}",
+            f"#define {guard}_OPERAND_MAX {operand}", f"#define {guard}_REGISTERS_MAX {most}",
+            f"#define {guard}_REGISTER_MAX {register}",
+            "#ifdef __cplusplus", 'extern "C" {', "#endif", _KINDS,
+            "/* An encoding: bits every word of it has, size in units of code, name of its page in the manual; the",
+            "   rest is for the functions below. */",
+            f"typedef struct {n}_form {{ uint64_t mask, value; unsigned units; const char *name;",
+            "    char *(*write)(char *, uint64_t, uint64_t, const char *); uint64_t (*error)(uint64_t);",
+            f"    uint64_t (*jumps)(uint64_t); int (*target)(uint64_t, uint64_t, int64_t *); }} {n}_form;",
+            f"extern const {n}_form {n}_forms[{len(rows)}];",
             "/* The form of an instruction word, NULL where there is none. */",
-            f"const {self.name}_form *{self.name}_find(uint64_t word, unsigned units);",
+            f"const {n}_form *{n}_find(uint64_t word, unsigned units);",
             "/* Writes the text of the instruction at units[0] and returns its size in units, 0 where count is 0.",
             "   `address` is that of units[0], counted in units. What is not an instruction becomes `.word`. */",
-            f"unsigned {self.name}_disassemble(const uint64_t *units, size_t count, uint64_t address, char *text);",
+            f"unsigned {n}_disassemble(const uint64_t *units, size_t count, uint64_t address, char *text);",
+            "/* As disassemble, without a text: the form (NULL where there is none), the word, the name of the decode",
+            "   error (NULL for none), which nobody looks for where `error` is NULL. */",
+            f"unsigned {n}_decode(const uint64_t *units, size_t count, uint64_t address, const {n}_form **form,",
+            "    uint64_t *word, const char **error);",
+            _INSTRUCTION.replace("NAME", n).replace("GUARD", guard),
             "#ifdef __cplusplus", "}", "#endif", f"#endif /* {guard}_H */", "",
             f"#if defined(ISAKIT_IMPLEMENTATION) && !defined({guard}_C)", f"#define {guard}_C", "#include <string.h>",
             _COMMON,
-            f"typedef struct {self.name}_str {{ unsigned char length; char text[{self._widest()}]; }} {self.name}_str;",
-            *self.out,
-            f"const {self.name}_form {self.name}_forms[{len(rows)}] = {{", *rows, "};",
+            f"typedef struct {n}_str {{ unsigned char length; char text[{self._widest()}]; }} {n}_str;",
+            *basic,
+            f"const {n}_form {n}_forms[{len(rows)}] = {{", *rows, "};",
             *self._finder(sizes),
-            f"unsigned {self.name}_disassemble(const uint64_t *units, size_t count, uint64_t address, char *text)",
-            "{", f"    const {self.name}_form *f; char *end; uint64_t w; unsigned k, n = 1;",
-            "    if (!count) return 0;", "    w = units[0];", *(f"    {line}" for line in lengths),
+            f"static const char *const {n}_errors[] = {{{names}}};",
+            *self._lacking(lacking),
+            f"unsigned {n}_decode(const uint64_t *units, size_t count, uint64_t address, const {n}_form **form,",
+            "    uint64_t *word, const char **error)",
+            "{", f"    const {n}_form *f; uint64_t w; unsigned k, n = 1, e;",
+            "    *form = 0; *word = 0;", "    if (error) *error = 0;", "    if (!count) return 0;",
+            "    *word = w = units[0];",
+            *lengths,
+            f"    if (address % n) {{ if (error) *error = {n}_errors[{self.details.misaligned}]; return 1; }}",
+            f"    if (n > count) {{ if (error) *error = {n}_errors[{self.details.truncated}]; return 1; }}",
+            f"    {further}", "    *word = w;",
+            f"    *form = f = {n}_find(w, n);",
+            "    if (!error) return n;",
+            f"    e = f ? (unsigned)f->error(w) : {n}_lacks(w, n);",
+            f"    *error = {n}_errors[e];", "    return n;", "}",
+            f"unsigned {n}_disassemble(const uint64_t *units, size_t count, uint64_t address, char *text)",
+            "{", f"    const {n}_form *f; char *end; uint64_t w; unsigned k, n = 1;",
+            "    if (!count) return 0;", "    w = units[0];", *lengths,
             "    if (n > count || address % n) n = 1, f = 0;",
-            "    else {", further,
-            f"        f = {self.name}_find(w, n);", "    }",
-            "    end = f ? f->write(text, w, address) : 0;",
-            "    if (!end) {", '        memcpy(text, ".word", 5); end = text + 5;',
-            "        for (k = 0; k < n; k++) { *end++ = ' '; end = isakit_word_(end, units[k]); }", "    }",
-            "    *end = 0;", "    return n;", "}", f"#endif /* {guard}_C */", "",
+            "    else {", f"        {further}", f"        f = {n}_find(w, n);", "    }",
+            "    end = f ? f->write(text, w, address, 0) : 0;",
+            "    if (!end) end = isakit_words_(text, units, n);", "    *end = 0; (void)k;", "    return n;", "}",
+            "#ifndef ISAKIT_TEXT_ONLY", *self.out,
+            f"static const isakit_details_ {n}_details[] = {{", *details, "};",
+            _INSTRUCTION_OF.replace("NAME", n).replace("GUARD", guard),
+            "#endif", f"#endif /* {guard}_C */", "",
         ])  # fmt: skip
+
+    def _lacking(self, lacking: list[tuple[Form, int]]) -> list[str]:
+        """Return the function that gives the error of a word that no form has: some name forms of other contexts."""
+        default = self.details.error_number(ILLEGAL)
+        rows: list[str] = []
+        if any(error != default for _, error in lacking):
+            rows = [f"    if (n == {f.units} && {_test(f.fixed, f.unless)}) e = {error};" for f, error in lacking]
+        return [
+            f"static unsigned {self.name}_lacks(uint64_t w, unsigned n)", "{", f"    unsigned e = {default};",
+            "    (void)w; (void)n;", *rows, "    return e;", "}",
+        ]  # fmt: skip
+
+    def _room(self) -> tuple[int, int, int]:
+        """Return the most registers of an instruction, the longest name of one, the longest text of an operand."""
+        size = _Sizes()
+        most = max(size.words(n) for t in self.told for n in (t.reads, t.writes))
+        register = max((len(w) for t in self.told for n in (t.reads, t.writes) for w in _words(n)), default=0)
+        texts = [size.of(n) for t in self.told for n in (t.mnemonic, *(o.text for o in t.operands))]
+        return max(1, most), register + 1, max(texts, default=0) + self._widest() + 8
 
     def _lengths(self, sizes: list[int]) -> list[str]:
         """Return statements that put the number of units into `n`: it depends on the lowest bits of the first unit."""
@@ -356,32 +500,83 @@ class _Writer:
 
     def _longest(self) -> int:
         """Return more than any text takes: every piece at its longest."""
-        known: dict[int, int] = {}
-
-        def size(node: Node | str) -> int:
-            if isinstance(node, str):
-                return len(node) + 1
-            found = known.get(id(node))
-            if found is None:
-                if isinstance(node, FixedText):
-                    found = len(node.text)
-                elif isinstance(node, TextTable):
-                    found = max(len(str(v)) for v in node.values)
-                elif isinstance(node, NumberText):
-                    found = 24 + len(node.prefix)
-                elif isinstance(node, Join):
-                    found = sum(map(size, node.nodes)) + sum(map(len, node.glues))
-                elif isinstance(node, TableLookup):
-                    found = max(map(size, node.nodes))
-                elif isinstance(node, Select):
-                    found = max(size(n) for n in (*(n for _, _, n in node.cases), node.otherwise))
-                else:
-                    found = 0
-                known[id(node)] = found
-            return found
-
-        longest = max(sum(size(i) + 1 for i in f.items) for f in self.model.forms)
+        size = _Sizes()
+        longest = max(sum(size.of(i) + 1 for i in f.items) for f in self.model.forms)
         return longest + 5 + 22 + self._widest() + 8
+
+
+class _Sizes:
+    """The most characters and words of texts."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bool, int], int] = {}
+
+    def of(self, node: Node | str) -> int:
+        """Return the most characters of a text."""
+        return len(node) + 1 if isinstance(node, str) else self._most(node, False)
+
+    def words(self, node: Node) -> int:
+        """Return the most words of a text."""
+        return self._most(node, True)
+
+    def _most(self, node: Node, words: bool) -> int:
+        found = self._known.get((words, id(node)))
+        if found is None:
+            found = self._known[words, id(node)] = self._new(node, words)
+        return found
+
+    def _new(self, node: Node, words: bool) -> int:
+        if isinstance(node, FixedText):
+            return len(node.text.split()) if words else len(node.text)
+        if isinstance(node, TextTable):
+            return max(len(str(v).split()) if words else len(str(v)) for v in node.values)
+        if isinstance(node, NumberText):
+            return 1 if words else 24 + len(node.prefix)
+        if isinstance(node, Join):
+            return sum(self._most(n, words) for n in node.nodes) + (0 if words else sum(map(len, node.glues)))
+        if isinstance(node, TableLookup):
+            return max(self._most(n, words) for n in node.nodes)
+        if isinstance(node, Select):
+            return max(self._most(n, words) for n in (*(n for _, _, n in node.cases), node.otherwise))
+        return 0
+
+
+def _words(node: Node) -> set[str]:
+    """Return all words of the texts that a node may have, those of numbers excepted."""
+    if isinstance(node, FixedText):
+        return set(node.text.split(BETWEEN))
+    if isinstance(node, TextTable):
+        return {w for v in dict.fromkeys(node.values) for w in str(v).split(BETWEEN)}
+    if isinstance(node, Join | TableLookup):
+        return {w for n in dict.fromkeys(node.nodes) for w in _words(n)}
+    if isinstance(node, Select):
+        return {w for n in (*(n for _, _, n in node.cases), node.otherwise) for w in _words(n)}
+    return set()
+
+
+def _is_never(node: Node) -> bool:
+    """Return whether a flag is not set for any word."""
+    return isinstance(node, Mask) and not node.value
+
+
+def _may_be(kind: Node, number: int) -> bool:
+    """Return whether a node may have a number."""
+    if isinstance(kind, Mask):
+        return kind.value == number
+    if isinstance(kind, TextTable):
+        return number in kind.values
+    if isinstance(kind, TableLookup):
+        return any(_may_be(n, number) for n in kind.nodes)
+    if isinstance(kind, Select):
+        return any(_may_be(n, number) for n in (*(n for _, _, n in kind.cases), kind.otherwise))
+    return True
+
+
+def _capital(name: str) -> str:
+    """Return the name of a kind of operand as C has it: `CodeAddress` as `CODE_ADDRESS`."""
+    if name == Operand.__name__:
+        return "NONE"
+    return "".join(f"_{c}" if c.isupper() and k else c.upper() for k, c in enumerate(name))
 
 
 def _hex(value: int) -> str:
@@ -414,6 +609,83 @@ def _test(when: Bits, unless: tuple[Bits, ...]) -> str:
     return " && ".join(tests) or "1"
 
 
+_KINDS = f"""#ifndef ISAKIT_KINDS_
+#define ISAKIT_KINDS_
+/* Kinds of operands. */
+typedef enum isakit_kind {{ {", ".join(f"ISAKIT_OP_{_capital(k.__name__)}" for k in KINDS)} }} isakit_kind;
+/* Purposes of instructions. */
+typedef enum isakit_group {{
+    ISAKIT_GROUP_NONE, {", ".join(f"ISAKIT_GROUP_{g.name}" for g in InstructionKind)}
+}} isakit_group;
+#endif"""
+_INSTRUCTION = """#ifndef ISAKIT_TEXT_ONLY
+/* An operand: its name in the manual, what it is, the number of an immediate, the target of a branch, the number of a
+   register or the offset of a memory access, and its text. */
+typedef struct NAME_operand {
+    const char *name; isakit_kind kind; int64_t value; char text[GUARD_OPERAND_MAX];
+} NAME_operand;
+/* An instruction; `error` is NULL, or says why the words are none. Registers are those named by operands, each once. */
+typedef struct NAME_instruction {
+    const NAME_form *form; const char *error; uint64_t word, address; unsigned units; isakit_group group;
+    unsigned operand_count, read_count, written_count;
+    char text[GUARD_TEXT_MAX], mnemonic[GUARD_OPERAND_MAX];
+    NAME_operand operands[GUARD_OPERANDS_MAX];
+    char read[GUARD_REGISTERS_MAX][GUARD_REGISTER_MAX], written[GUARD_REGISTERS_MAX][GUARD_REGISTER_MAX];
+} NAME_instruction;
+/* Takes the instruction at units[0] apart and returns its size in units, 0 where count is 0. */
+unsigned NAME_instruction_at(const uint64_t *units, size_t count, uint64_t address, NAME_instruction *found);
+#endif"""
+_INSTRUCTION_OF = """static unsigned NAME_registers(char *(*function)(char *, uint64_t, uint64_t), uint64_t w,
+    uint64_t a, char (*out)[GUARD_REGISTER_MAX])
+{
+    char names[GUARD_REGISTERS_MAX * GUARD_REGISTER_MAX + GUARD_TEXT_MAX];
+    char *at = names, *end = function(names, w, a);
+    unsigned n = 0, k;
+    while (at < end) {
+        char *stop = memchr(at, ' ', (size_t)(end - at));
+        size_t size = (size_t)((stop ? stop : end) - at);
+        memcpy(out[n], at, size); out[n][size] = 0;
+        for (k = 0; k < n && strcmp(out[k], out[n]); k++) ;
+        if (k == n) n++;
+        at += size + 1;
+    }
+    return n;
+}
+unsigned NAME_instruction_at(const uint64_t *units, size_t count, uint64_t address, NAME_instruction *i)
+{
+    const isakit_details_ *d;
+    unsigned k;
+    char *end;
+    i->operand_count = i->read_count = i->written_count = 0;
+    i->group = ISAKIT_GROUP_NONE; i->address = address;
+    i->units = NAME_decode(units, count, address, &i->form, &i->word, &i->error);
+    i->text[0] = 0; memcpy(i->mnemonic, ".word", 6);
+    if (i->error || !i->units) {
+        if (i->units) *isakit_words_(i->text, units, i->units) = 0;
+        return i->units;
+    }
+    *i->form->write(i->text, i->word, address, 0) = 0;
+    d = &NAME_details[i->form - NAME_forms];
+    end = d->mnemonic(i->mnemonic, i->word, address); *end = 0;
+    if ((end = strchr(i->mnemonic, ' '))) *end = 0;
+    i->group = (isakit_group)d->group;
+    for (k = 0; k < d->operand_count; k++) {
+        NAME_operand *o = &i->operands[i->operand_count];
+        end = d->operands[k].text(o->text, i->word, address);
+        if (end == o->text) continue;
+        *end = 0;
+        o->name = d->operands[k].name;
+        o->kind = (isakit_kind)d->operands[k].kind(i->word);
+        o->value = d->operands[k].value(i->word, address);
+        if (d->links && !strcmp(o->text, d->links)) i->group = ISAKIT_GROUP_CALL;
+        i->operand_count++;
+    }
+    i->read_count = NAME_registers(d->reads, i->word, address, i->read);
+    i->written_count = NAME_registers(d->writes, i->word, address, i->written);
+    return i->units;
+}"""
+
+
 _COMMON = r"""#ifndef ISAKIT_COMMON_
 #define ISAKIT_COMMON_
 static inline char *isakit_digits_(char *o, uint64_t v)
@@ -443,6 +715,19 @@ static inline char *isakit_word_(char *o, uint64_t v)
     while (n--) *o++ = "0123456789abcdef"[v >> 4 * n & 15];
     return o;
 }
+static inline char *isakit_words_(char *o, const uint64_t *units, unsigned n)
+{
+    unsigned k;
+    memcpy(o, ".word", 5); o += 5;
+    for (k = 0; k < n; k++) { *o++ = ' '; o = isakit_word_(o, units[k]); }
+    return o;
+}
+static inline char *isakit_copy_(char *o, const char *text)
+{
+    size_t n = strlen(text);
+    memcpy(o, text, n);
+    return o + n;
+}
 static inline char *isakit_dec_(char *o, int64_t v, int sign)
 {
     char digits[24]; int n = 0;
@@ -452,4 +737,13 @@ static inline char *isakit_dec_(char *o, int64_t v, int sign)
     while (n--) *o++ = digits[n];
     return o;
 }
+typedef struct isakit_part_ {
+    const char *name; char *(*text)(char *, uint64_t, uint64_t); uint64_t (*kind)(uint64_t);
+    int64_t (*value)(uint64_t, uint64_t);
+} isakit_part_;
+typedef struct isakit_details_ {
+    const isakit_part_ *operands; unsigned operand_count; char *(*mnemonic)(char *, uint64_t, uint64_t);
+    char *(*reads)(char *, uint64_t, uint64_t), *(*writes)(char *, uint64_t, uint64_t);
+    unsigned group; const char *links;
+} isakit_details_;
 #endif"""

@@ -102,6 +102,13 @@ class AllSet:
 
 
 @dataclass(frozen=True, eq=False)
+class FirstSet:
+    """Numbers: the first that is not 0."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class InRange:
     """A flag: whether the number of a field is a multiple of `step` from `low` to `high`."""
 
@@ -156,6 +163,7 @@ Node = (
     | Join
     | AnySet
     | AllSet
+    | FirstSet
     | InRange
     | Equal
     | FieldsEqual
@@ -204,6 +212,7 @@ class Model:
         self._claims: dict[int, Node] = {}
         self._keep: list[Part] = []
         self._readable: dict[tuple[int, int], Node] = {}
+        self._decisions: dict[int, tuple[int, tuple[int, ...], list[Part]]] = {}
         forms = [f for f in self.view.forms if self.view.available(f)]
         order = sorted(range(len(forms)), key=lambda k: (-forms[k].fixed.mask.bit_count(), k))
         self.forms = [self.form(forms[k]) for k in order]
@@ -238,8 +247,8 @@ class Model:
         if isinstance(part, Relative):
             form = "+d" if part.as_distance else "#x"
             return NumberText(part.field, part.signed, part.scale, form, "", not part.as_distance, part.modulus)
-        if not part.addressed and _small(part):
-            return self._tabulated(part, lambda w: text_of(part, w))
+        if not part.addressed and is_small(part):
+            return self.tabulated(part, lambda w: text_of(part, w))
         if isinstance(part, Imm):
             return NumberText(part.field, part.signed, part.scale, part.form, part.prefix)
         if isinstance(part, Template):
@@ -247,19 +256,21 @@ class Model:
             glues = (AFTER_NUMBER if p is None and token == "." else blank for blank, token, p in part.items[1:])
             return Join(nodes, tuple(glues))
         if isinstance(part, Choice):
-            return self._select(part, self.text, FixedText(UNREADABLE))
+            return self.select(part, self.text, FixedText(UNREADABLE))
         if isinstance(part, Dependent):
-            return self._switch(part, self.text)
+            return self.switch(part, self.text)
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
 
-    def _tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
+    def tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
+        """Return what is said of each value of the bits of a part."""
         mask = possible_bits(part)
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:
             return FixedText(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
         return TextTable(mask, values)
 
-    def _select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Node:
+    def select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Node:
+        """Return the nodes that `make` gives for the alternatives of a choice, `otherwise` where none is taken."""
         cases: list[tuple[Bits, Bits | None, Node]] = []
         for a in part.alternatives:
             cases.append((a.when, a.unless, make(a.part)))
@@ -267,8 +278,17 @@ class Model:
                 break
         return Select(tuple(cases), otherwise)
 
-    def _switch(self, part: Dependent, make: Callable[[Part], Node]) -> Node:
-        """Return cases by the bits that decide which part it is; these are found by trying."""
+    def switch(self, part: Dependent, make: Callable[[Part], Node]) -> Node:
+        """Return nodes by the bits that decide which part it is; these are found by trying."""
+        deciding, indices, parts = self._decision(part)
+        nodes = [make(p) for p in parts]
+        return TableLookup(deciding, indices, tuple(nodes)) if len(nodes) > 1 else nodes[0]
+
+    def _decision(self, part: Dependent) -> tuple[int, tuple[int, ...], list[Part]]:
+        """Return the bits that decide, for each of their values the number of the part, and the parts."""
+        found = self._decisions.get(id(part))
+        if found is not None:
+            return found
         words = [k * 0x9E3779B97F4A7C15F39CC0605CEDC835 >> 7 & part.bits for k in range(_TRIALS)]
         words += [1 << low for low, n in runs(part.bits) for low in range(low, low + n)]
         deciding = 0
@@ -279,15 +299,17 @@ class Model:
         if deciding.bit_count() > TABLE_BITS:
             raise CannotExport(f"{type(part).__name__} depends on {deciding.bit_count()} bits")
         numbers: dict[int, int] = {}
-        nodes: list[Node] = []
+        parts: list[Part] = []
         indices: list[int] = []
         for w in subsets(deciding):
             chosen = part.choose(w)
             if id(chosen) not in numbers:
-                numbers[id(chosen)] = len(nodes)
-                nodes.append(make(part.given(w)))
+                numbers[id(chosen)] = len(parts)
+                parts.append(part.given(w))
             indices.append(numbers[id(chosen)])
-        return TableLookup(deciding, tuple(indices), tuple(nodes)) if len(nodes) > 1 else nodes[0]
+        self._keep.append(part)
+        found = self._decisions[id(part)] = deciding, tuple(indices), parts
+        return found
 
     # --- errors and claimed bits -----------------------------------------------------------------------------------
 
@@ -300,14 +322,14 @@ class Model:
             return YES if error_of(part, 0) is not None else NO
         if isinstance(part, (Silent, Imm, Numbered)):
             return NO
-        if _small(part):
-            return self._tabulated(part, lambda w: int(error_of(part, w) is not None))
+        if is_small(part):
+            return self.tabulated(part, lambda w: int(error_of(part, w) is not None))
         if isinstance(part, Reg):
-            return self._tabulated(part, lambda w: int(error_of(part, w) is not None))
+            return self.tabulated(part, lambda w: int(error_of(part, w) is not None))
         if isinstance(part, Choice):
-            return self._select(part, self.error, YES)
+            return self.select(part, self.error, YES)
         if isinstance(part, Dependent):
-            return self._switch(part, self.error)
+            return self.switch(part, self.error)
         if isinstance(part, Template):
             return _any([self.error(p) for p in part.children])
         raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
@@ -331,10 +353,10 @@ class Model:
             return _any([self.claimed(p) for p in part.children])
         if isinstance(part, (Imm, Reg)):
             return Mask(part.field.mask)
-        if isinstance(part, Dependent) and not _small(part):
-            return self._switch(part, self.claimed)
+        if isinstance(part, Dependent) and not is_small(part):
+            return self.switch(part, self.claimed)
         if possible_bits(part).bit_count() <= TABLE_BITS:
-            return self._tabulated(part, lambda w: claimed_bits(part, w))
+            return self.tabulated(part, lambda w: claimed_bits(part, w))
         raise CannotExport(f"{type(part).__name__} claims bits in a way that cannot be told without the library")
 
     # --- whether a shorter form has the same text -------------------------------------------------------------------
@@ -391,7 +413,7 @@ class Model:
         if isinstance(node, TextTable):
             return TextTable(node.mask, tuple(int(not v) for v in node.values))
         if isinstance(part, Choice):
-            return self._select(part, self._is_empty, NO)
+            return self.select(part, self._is_empty, NO)
         return NO
 
     def readable(self, part: Part, other: Part) -> Node:
@@ -408,7 +430,7 @@ class Model:
     def _reads(self, part: Part, other: Part) -> Node:
         if isinstance(part, Bitless):
             return YES if _can_read(other, text_of(part, 0)) else NO
-        if not part.addressed and _small(part):
+        if not part.addressed and is_small(part):
             known: dict[str, int] = {}
 
             def reads(word: int) -> int:
@@ -417,9 +439,9 @@ class Model:
                     known[text] = int(_can_read(other, text))
                 return known[text]
 
-            return self._tabulated(part, reads)
+            return self.tabulated(part, reads)
         if isinstance(part, Choice):
-            return self._select(part, lambda p: self.readable(p, other), NO)
+            return self.select(part, lambda p: self.readable(p, other), NO)
         if isinstance(other, Choice):
             return _any([self.readable(part, a.part) for a in other.alternatives if a.reading is not None])
         if isinstance(part, Imm) and isinstance(other, Imm):
@@ -456,7 +478,7 @@ def alternatives(part: Part) -> Iterator[Part]:
         yield part
 
 
-def _small(part: Part) -> bool:
+def is_small(part: Part) -> bool:
     """Return true if a part becomes a table."""
     made = isinstance(part, (Template, Choice))
     return possible_bits(part).bit_count() <= (JOINED_BITS if made else TABLE_BITS)
@@ -536,6 +558,12 @@ def _all(nodes: Sequence[Node]) -> Node:
     return YES if not kept else next(iter(kept.values())) if len(kept) == 1 else AllSet(tuple(kept.values()))
 
 
+def first_set(nodes: Sequence[Node]) -> Node:
+    """Return one node for several numbers, of which the first that is not 0 counts."""
+    kept = tuple({id(n): n for n in nodes if not (isinstance(n, Mask) and not n.value)}.values())
+    return NO if not kept else kept[0] if len(kept) == 1 else FirstSet(kept)
+
+
 def evaluate(node: Node, word: int, address: int = 0) -> str | int:
     """Evaluate a node for a word; `address` counts units of code."""
     if isinstance(node, FixedText):
@@ -567,6 +595,8 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
         return found
     if isinstance(node, AllSet):
         return int(all(evaluate(n, word) for n in node.nodes))
+    if isinstance(node, FirstSet):
+        return next((found for n in node.nodes if (found := evaluate(n, word))), 0)
     if isinstance(node, InRange):
         value = number(node.number, word)
         return int(node.low <= value <= node.high and value % node.step == 0)

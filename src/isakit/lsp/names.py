@@ -30,12 +30,13 @@ class NameTable:
     """The names of a text, which need not assemble.
 
     Attributes:
+        source: the text as it was read; `earlier` is that of the text before a change.
         definitions: in the order of the text.
         statements: of each line, counted from 1, those that stand in it.
     """
 
-    def __init__(self, text: str) -> None:
-        source = Source(text)
+    def __init__(self, text: str, earlier: Source | None = None) -> None:
+        self.source = source = Source(text, earlier=earlier)
         self.definitions: list[Definition] = []
         self.statements: dict[int, list[Statement]] = {}
         self._lines = source.lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import PurePosixPath
 
 from lsprotocol import types as lsp
@@ -15,8 +16,10 @@ from isakit.errors import Diagnostic
 from isakit.lsp.documents import ASSEMBLY, LARGEST, Assembly, compiled_diagnostics
 from isakit.lsp.names import NAME, Definition
 
-PAUSE = 0.2
-"""Seconds without typing after which a text is assembled."""
+PAUSE = 0.02
+"""Seconds without typing after which a text is looked at."""
+QUICK, LONGEST = 0.1, 0.5
+"""A text whose last look took longer than the first is left alone for as long as that, up to the second."""
 _COMPILED = {".ptx": "ptx", ".py": "python"}
 """Endings of texts that are compiled, to their languages."""
 _COMPLETIONS = {
@@ -40,6 +43,7 @@ class Server(LanguageServer):
         self.isa_name = isa_name
         self._documents: dict[str, tuple[int | None, Assembly]] = {}
         self._waiting: dict[str, asyncio.Task[None]] = {}
+        self._took: dict[str, float] = {}
         _register(self)
 
     def assembly(self, uri: str) -> tuple[TextDocument, Assembly] | None:
@@ -50,12 +54,15 @@ class Server(LanguageServer):
         version, known = self._documents.get(uri, (None, None))
         if known is None or version != document.version:
             isa_name = ASSEMBLY.get(document.language_id or "", self.isa_name)
-            known = Assembly(document.source, document.filename or uri, isa_name)
+            known = Assembly(document.source, document.filename or uri, isa_name, known)
             self._documents[uri] = document.version, known
         return document, known
 
-    def changed(self, uri: str, pause: float = PAUSE) -> None:
+    def changed(self, uri: str, pause: float | None = None) -> None:
         """Have a document checked once nobody has typed for a moment."""
+        if pause is None:
+            took = self._took.get(uri, 0.0)
+            pause = PAUSE if took < QUICK else min(took, LONGEST)
         if (earlier := self._waiting.pop(uri, None)) is not None:
             earlier.cancel()
         self._waiting[uri] = asyncio.ensure_future(self._check(uri, pause))
@@ -65,10 +72,12 @@ class Server(LanguageServer):
         if (waiting := self._waiting.pop(uri, None)) is not None:
             waiting.cancel()
         self._documents.pop(uri, None)
+        self._took.pop(uri, None)
         self._publish(uri, None, [])
 
     async def _check(self, uri: str, pause: float) -> None:
         await asyncio.sleep(pause)
+        start = time.perf_counter()
         document = self.workspace.get_text_document(uri)
         version, source = document.version, document.source
         language = _COMPILED.get(PurePosixPath(document.path or "").suffix, "")
@@ -79,6 +88,7 @@ class Server(LanguageServer):
         else:
             diagnostics = []
         self._publish(uri, version, [self._diagnostic(document, d) for d in diagnostics])
+        self._took[uri] = time.perf_counter() - start
         if found is not None:
             await asyncio.to_thread(found[1].prepare)
 

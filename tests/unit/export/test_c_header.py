@@ -13,10 +13,13 @@ import pytest
 from tests.unit.export.test_texts import words_of
 
 import isakit
+from isakit.codec import Instruction
 from isakit.export.c_header import c_header
+from isakit.export.details import KINDS, number_in
 from isakit.export.texts import CannotExport, Model
 from isakit.spec import Field, bits
 from isakit.spec.parts.base import OfField
+from isakit.spec.record import InstructionKind
 
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 pytestmark = [pytest.mark.compiler, pytest.mark.skipif(COMPILER is None, reason="no C compiler")]
@@ -24,6 +27,7 @@ pytestmark = [pytest.mark.compiler, pytest.mark.skipif(COMPILER is None, reason=
 MAIN = r"""
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #define ISAKIT_IMPLEMENTATION
 #include "isa.h"
@@ -34,6 +38,26 @@ int main(int argc, char **argv)
     size_t n, i;
     FILE *f = fopen(argv[1], "rb");
     n = fread(units, 8, sizeof units / 8, f);
+    if (argc > 2 && !strcmp(argv[2], "details")) {
+        static INSTRUCTION x;
+        unsigned k;
+        for (i = 0; i < n;) {
+            /* A copy that ends with its last unit, so that a sanitizer sees what is read behind it. */
+            size_t left = n - i < 4 ? n - i : 4;
+            uint64_t *copy = malloc(8 * left);
+            memcpy(copy, units + i, 8 * left);
+            i += INSTRUCTION_AT(copy, left, i, &x);
+            free(copy);
+            printf("%s\t%s\t%s\t%d", x.error ? x.error : "", x.text, x.mnemonic, (int)x.group);
+            for (k = 0; k < x.operand_count; k++)
+                printf("\t%s %d %lld %s", x.operands[k].name, (int)x.operands[k].kind,
+                       (long long)x.operands[k].value, x.operands[k].text);
+            for (k = 0; k < x.read_count; k++) printf("\tr %s", x.read[k]);
+            for (k = 0; k < x.written_count; k++) printf("\tw %s", x.written[k]);
+            puts("");
+        }
+        return 0;
+    }
     if (argc > 2) {
         long count = 0, rounds = atol(argv[2]);
         clock_t start = clock();
@@ -47,15 +71,18 @@ int main(int argc, char **argv)
 """
 
 
-def built(folder: Path, name: str, variant: str, program: str | None) -> Path:
+def built(folder: Path, name: str, variant: str, program: str | None, *flags: str) -> Path:
     decoder = isakit.isa(name, variant).decoder(program)
     header = c_header(decoder)
     prefix = re.search(r"unsigned (\w+)_disassemble", header)
     assert prefix is not None
     (folder / "isa.h").write_text(header)
     main = MAIN.replace("DISASSEMBLE", f"{prefix[1]}_disassemble").replace("MAX", f"{prefix[1].upper()}_TEXT_MAX")
+    main = main.replace("INSTRUCTION_AT", f"{prefix[1]}_instruction_at")
+    main = main.replace("INSTRUCTION x", f"{prefix[1]}_instruction x")
     (folder / "main.c").write_text(main)
-    command = [str(COMPILER), "-O1", "-Wall", "-Wextra", "-Werror", "-o", str(folder / "dis"), str(folder / "main.c")]
+    command = [str(COMPILER), "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-o", str(folder / "dis")]
+    command.append(str(folder / "main.c"))
     subprocess.run(command, check=True, capture_output=True)
     return folder / "dis"
 
@@ -66,7 +93,18 @@ def check(folder: Path, program: Path, name: str, variant: str, kind: str | None
     got = subprocess.run([str(program), str(data)], check=True, capture_output=True, text=True).stdout.splitlines()
     listing = isakit.isa(name, variant).disassemble(units, program_type=kind)
     assert got == [i.text for i in listing]
-    assert sum(i.valid for i in listing) > len(got) // 3
+    assert sum(i.valid for i in listing) > len(got) // 8
+    told = subprocess.run([str(program), str(data), "details"], check=True, capture_output=True, text=True).stdout
+    for line, i in zip(told.splitlines(), listing, strict=True):
+        assert line.split("\t") == details_of(i), i
+
+
+def details_of(i: Instruction) -> list[str]:
+    """What the test program prints of an instruction, as the library tells it."""
+    group = 0 if i.group is None else 1 + list(InstructionKind).index(i.group)
+    operands = [f"{o.name} {KINDS.index(type(o))} {number_in(o)} {o}" for o in i.operands]
+    registers = [*(f"r {r}" for r in i.reads), *(f"w {w}" for w in i.writes)]
+    return [i.error or "", i.text, i.mnemonic, str(group), *operands, *registers]
 
 
 @pytest.mark.parametrize(

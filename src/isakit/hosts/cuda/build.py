@@ -10,8 +10,8 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
+from isakit.c_library import CLibrary
 from isakit.errors import HostError
-from isakit.hosts.c_library import CLibrary
 
 
 def _from_tables() -> dict[str, str]:

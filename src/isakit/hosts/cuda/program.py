@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from isakit.c_library import private_folder
 from isakit.errors import FormatError, IsakitError
 from isakit.formats.elf import ELF_MAGIC, ElfImage, read_elf
-from isakit.hosts.c_library import private_folder
 from isakit.hosts.cuda.build import NAMES, library_folder
 
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isakit.hosts.c_library import CLibrary
+from isakit.c_library import CLibrary
 
 LIBRARY = CLibrary(
     "libisakit-drm.so", "isakit gl", Path(__file__).parent / "shim", ("-Wl,--no-as-needed", "-ldl", "-lpthread")

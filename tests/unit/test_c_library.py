@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isakit.hosts.c_library import CLibrary, compiler
+from isakit.c_library import CLibrary, compiler
 
 pytestmark = [
     pytest.mark.compiler,

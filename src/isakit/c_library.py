@@ -1,4 +1,4 @@
-"""The C libraries that host programs are given: taken from the wheel, or compiled at first use and kept in the cache.
+"""The C libraries of isakit: taken from the wheel, or compiled at first use and kept in the cache.
 
 Needs nothing but the standard library, since it also runs while a wheel is made.
 """
@@ -102,6 +102,11 @@ class CLibrary:
             if status:
                 raise HostError(f"the library of `{self.command}` does not build:\n{said.strip()}")
             return made.read_bytes()
+
+    @property
+    def is_built(self) -> bool:
+        """True if the library is in the wheel or in the cache, so that `path` compiles nothing."""
+        return self.in_wheel.exists() or read_object(_KIND, f"{self.name}-{self._key(())}") is not None
 
     def _key(self, extra: Sequence[str]) -> str:
         digest = hashlib.sha256(repr((FLAGS, self.flags, tuple(extra), compiler(), platform.machine())).encode())

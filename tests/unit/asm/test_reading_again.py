@@ -1,0 +1,76 @@
+"""A text that is read again after a change: only what has changed is read anew, and it is as a new text would be."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import isakit
+from isakit.asm import assemble
+from isakit.asm.source import Source
+from isakit.asm.statements import StatementEncoder
+from isakit.errors import AsmError
+from isakit.instruction_sets import file_directives
+from isakit.lsp.documents import Assembly
+
+LINES = [
+    "    mov b32 $r1 $r2", "L0: bra L0", "/* begins", "ends */ exit nop", "// said", "x = 1; y = 2", "# said", "",
+    "nop /* both */ nop", "    bra L1", "L1:", "*/", "/*", "add b32 $r1 $r1 0x5", "unknown $r1",
+]  # fmt: skip
+
+
+def told(source: Source) -> tuple[Any, ...]:
+    return source.statements(), source.diagnostics
+
+
+def test_a_changed_text_is_read_like_a_new_one() -> None:
+    rng = random.Random(1)
+    lines = rng.choices(LINES, k=12)
+    source = Source("\n".join(lines))
+    source.statements()
+    for _ in range(400):
+        at = rng.randrange(len(lines))
+        lines[at : at + rng.randrange(3)] = rng.choices(LINES, k=rng.randrange(3))
+        lines = lines or [""]
+        text = "\n".join(lines)
+        again = Source(text, earlier=source)
+        assert told(again) == told(Source(text)), text
+        source = Source(text, earlier=source)
+        source.statements()
+
+
+def test_one_edit_of_a_long_text_is_one_line_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [".isa tesla gt200", *(f"    add b32 $r1 $r2 {k % 8:#x}" for k in range(4990)), "end: bra end"]
+    before = Assembly("\n".join(lines), "<text>")
+    assert before.diagnostics == []
+    work = {"read": 0, "encoded": 0}
+    count(monkeypatch, Source, "_line", work, "read")
+    count(monkeypatch, StatementEncoder, "encode", work, "encoded")
+    lines[2500] = "    mov b32 $r7 $r1000"
+    wrong = Assembly("\n".join(lines), "<text>", earlier=before)
+    assert [d.line for d in wrong.diagnostics] == [2501]
+    assert work["read"] == 1
+    work.update(read=0, encoded=0)
+    lines.insert(2500, "    mov b32 $r7 $r100")
+    del lines[2501]
+    right = Assembly("\n".join(lines), "<text>", earlier=wrong)
+    assert right.diagnostics == []
+    assert work["read"] == 1
+    assert work["encoded"] == 1  # the new line: the branch at the end stands where it stood
+    directives = file_directives("tesla")
+    new = assemble("\n".join(lines), isakit.isa("tesla", "gt200").decoder(), "<text>", directives)
+    assert not isinstance(right.assembled, AsmError)
+    assert right.assembled.to_bytes() == new.to_bytes()
+
+
+def count(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, work: dict[str, int], key: str) -> None:
+    """Count the calls of a method."""
+    method = getattr(owner, name)
+
+    def counting(*args: Any, **more: Any) -> Any:
+        work[key] += 1
+        return method(*args, **more)
+
+    monkeypatch.setattr(owner, name, counting)
