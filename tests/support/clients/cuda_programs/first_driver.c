@@ -14,6 +14,8 @@ enum { HOST = 1, DEVICE = 2, ARRAY = 3, U8 = 1, F32 = 0x20 };
 
 int cuInit(unsigned), cuDeviceTotalMem(unsigned *, int), cuDriverGetVersion(int *), cuDeviceGetByPCIBusId(int *, const char *);
 int cuDeviceGetPCIBusId(char *, int, int), cuDeviceGetUuid(char *, int), cuDeviceCanAccessPeer(int *, int, int), cuGetErrorString(int, const char **);
+int cuGetProcAddress(const char *, void **, int, unsigned long long);
+int cuGetProcAddress_v2(const char *, void **, int, unsigned long long, int *);
 int cuCtxCreate(void **, unsigned, int), cuCtxDestroy(void *), cuCtxPushCurrent(void *), cuCtxPopCurrent(void **);
 int cuCtxSetLimit(int, size_t), cuCtxGetLimit(size_t *, int), cuCtxGetCacheConfig(int *), cuCtxSetCacheConfig(int);
 int cuCtxGetSharedMemConfig(int *), cuCtxSetSharedMemConfig(int), cuCtxGetStreamPriorityRange(int *, int *);
@@ -69,6 +71,18 @@ static void contexts(void)
     OK(cuDeviceGetPCIBusId(id, 13, 0)); OK(cuDeviceGetByPCIBusId(&device, id)); EXPECT(device, 0);
     EXPECT(cuDeviceGetByPCIBusId(&device, "ffff:ff:1f.7"), 101);
     OK(cuDeviceCanAccessPeer(&n, 0, 0)); EXPECT(n, 0);
+    int (*total_of)(void *, int);
+    void *found;
+    int status = 7;
+    unsigned long long wide = ~0ull;
+    OK(cuGetProcAddress("cuDeviceTotalMem", &found, 12000, 0));
+    memcpy(&total_of, &found, sizeof found); OK(total_of(&wide, 0)); EXPECT(wide >= total && wide < ~0ull >> 16, 1);
+    wide = ~0ull;
+    OK(cuGetProcAddress_v2("cuDeviceTotalMem", &found, 2000, 0, &status)); EXPECT(status, 0);
+    memcpy(&total_of, &found, sizeof found); OK(total_of(&wide, 0)); EXPECT(wide >> 32 == 0xffffffff, 1);
+    EXPECT(cuGetProcAddress_v2("cuGraphCreate", &found, 12000, 0, &status), 500); EXPECT(status == 1 && !found, 1);
+    EXPECT(cuGetProcAddress("cudaMalloc", &found, 12000, 0), 500); EXPECT(cuGetProcAddress(0, &found, 12000, 0), 1);
+    EXPECT(cuGetProcAddress("cuCtxCreate", &found, 12000, 0), 500); OK(cuGetProcAddress("cuCtxCreate", &found, 11000, 0));
     OK(cuGetErrorString(2, &text)); EXPECT(strlen(text) > 3, 1); EXPECT(cuGetErrorString(12345, &text), 1);
     OK(cuCtxCreate(&other, 0, 0)); OK(cuCtxPopCurrent(&popped)); EXPECT(popped == other, 1);
     OK(cuCtxPushCurrent(other)); OK(cuCtxDestroy(other)); OK(cuCtxSynchronize());

@@ -1,5 +1,6 @@
-/* Names and texts of errors, from the table. */
+/* Names and texts of errors, from the table; functions by their names. */
 #include "isakit.h"
+#include <dlfcn.h>
 
 static const struct error { int runtime, driver; const char *runtime_name, *driver_name, *text; } errors[] = {
 #include "errors.h"
@@ -40,4 +41,44 @@ EXPORT int cuGetErrorString(int error, const char **text)
     if (!text) return driver_status(INVALID);
     *text = e ? e->text : 0;
     return driver_status(e ? 0 : INVALID);
+}
+
+/* What a name means from a version on, of which the form here has other parameters. */
+static const struct changed { const char *name; int version; } changed[] = {{"cuCtxCreate", 11040}};
+
+/* A function of this library by its name, as a version of the interface means it: `_v2` from 3.2 on, where there is one. */
+static int function_by_name(const char *symbol, void **function, int version, int *status)
+{
+    char name[96];
+    Dl_info here;
+    void *library, *found = 0;
+    if (status) *status = 1; /* not there */
+    if (!symbol || !function) return driver_status(INVALID);
+    *function = 0;
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
+        if (!strcmp(symbol, changed[k].name) && version >= changed[k].version) return driver_status(NO_SYMBOL);
+    if (strncmp(symbol, "cu", 2) || !strncmp(symbol, "cuda", 4) || !dladdr((void *)function_by_name, &here))
+        return driver_status(NO_SYMBOL);
+    if (!(library = dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD))) return driver_status(NO_SYMBOL);
+    if (version >= (strcmp(symbol, "cuGetProcAddress") ? 3020 : 12000) &&
+        snprintf(name, sizeof name, "%s_v2", symbol) < (int)sizeof name)
+        found = dlsym(library, name);
+    if (!found) found = dlsym(library, symbol);
+    dlclose(library);
+    if (!found) return driver_status(NO_SYMBOL);
+    *function = found;
+    if (status) *status = 0;
+    return driver_status(0);
+}
+
+EXPORT int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
+{
+    (void)flags; /* which default stream: there is one */
+    return function_by_name(symbol, function, version, 0);
+}
+
+EXPORT int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status)
+{
+    (void)flags;
+    return function_by_name(symbol, function, version, status);
 }
