@@ -18,7 +18,7 @@ import stat
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -286,6 +286,14 @@ def keys(kind: str, suffix: str = "") -> list[str]:
             return sorted(n for n in folder.names() if n.endswith(suffix) and not n.startswith(_PARTIAL))
     except OSError:
         return []
+
+
+def remove_objects(kind: str, keys: Iterable[str]) -> None:
+    """Remove objects of a kind, those that are there."""
+    with suppress(OSError), _folder(kind) as folder:
+        for key in keys:
+            with suppress(OSError):
+                folder.remove(key)
 
 
 # --- the cache as a whole -------------------------------------------------------------------------------------

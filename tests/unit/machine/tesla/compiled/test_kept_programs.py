@@ -11,11 +11,15 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import isakit
+from isakit.engine.llvm import host
 from isakit.machine.tesla.analysis import control_flow, known_flow
-from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram
+from isakit.machine.tesla.compiled.emit.interpreter import INDEX, MOST_INDEXES, Handlers, InterpreterProgram
+from isakit.machine.tesla.compiled.emit.interpreter_handlers import RecordSlots
 from isakit.machine.tesla.compiled.launch import compiled_kernels
 from support.runners.compiled import compiled_device
 
+LOADED: list[Handlers] = []
+"""Handlers whose functions are found by name: code that is loaded later calls them."""
 BIG = "\n".join(
     [
         ".kernel k", ".param out ptr", "cvt u32 $r0 u16 $r0l", "mov b32 $r1 $r0", "mov b32 $r3 0x3", "again:",
@@ -87,3 +91,20 @@ def test_other_registers_are_another_kernel(own_cache: Path) -> None:
     kernel = device.load(isakit.isa("tesla", "gt200").assemble(BIG), registers=20)["k"]
     kernel[1, 64](np.zeros(64, np.uint32))
     assert len(list(own_cache.rglob("flows/*"))) == 2
+
+
+def test_many_indexes_of_handlers_become_one(own_cache: Path) -> None:
+    def new_process() -> Handlers:
+        LOADED.append(Handlers(host()))
+        return LOADED[-1]
+
+    first = new_process()
+    for k in range(MOST_INDEXES + 1):
+        first._store({f"key{k}": (f"h{k}", RecordSlots((), k))}, b"code")
+    wanted = [f"key{k}" for k in range(MOST_INDEXES + 1)]
+    assert new_process().has(wanted)
+    assert len(list(own_cache.rglob(f"*{INDEX}"))) == 1
+    assert new_process().has(wanted)
+    first._store({"late": ("h", RecordSlots((), 0))}, b"code")
+    assert new_process().has([*wanted, "late"])
+    assert not new_process().has(["never"])

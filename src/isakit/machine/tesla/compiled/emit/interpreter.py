@@ -41,7 +41,7 @@ from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode,
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
 from isakit.machine.tesla.kernel_code import Code, Op
 from isakit.machine.tesla.rules import blocks
-from isakit.object_cache import keys
+from isakit.object_cache import keys, remove_objects
 from isakit.sem.routine import on_change
 from isakit.spec.isa import View
 from isakit.spec.parts import static_bits
@@ -66,11 +66,9 @@ def _control_module(target: Host, choices: Choices) -> str:
 
 
 INDEX = ".index"
-"""What the name of a batch's index ends in: JSON, key -> (function, what the record holds, sites)."""
-
-
-def _parsed(index: bytes | None) -> dict[str, Any]:
-    return {} if index is None else json.loads(index)
+"""The end of an index's name. Indexes are JSON: key -> (batch, function, what the record holds, sites)."""
+MOST_INDEXES = 16
+"""Indexes that are read one by one; more are put together in one."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +125,22 @@ class Handlers:
             return all(k in self.known or k in self._on_disk for k in wanted)
 
     def _index(self) -> None:
-        for name in keys(self.kind, INDEX):
-            if name not in self._indexed:
-                self._indexed.add(name)
-                data = read_object(self.kind, name)
-                for key, (function, values, sites) in _parsed(data).items():
-                    slots = RecordSlots(tuple((what, e) for what, e in values), sites)
-                    self._on_disk.setdefault(key, (name.removesuffix(INDEX), function, slots))
+        there = keys(self.kind)
+        names = [name for name in there if name.endswith(INDEX)]
+        new = [name for name in names if name not in self._indexed]
+        for name in new:
+            self._indexed.add(name)
+            for key, (batch, function, values, sites) in json.loads(read_object(self.kind, name) or b"{}").items():
+                self._on_disk[key] = batch, function, RecordSlots(tuple((what, e) for what, e in values), sites)
+        if new and len(names) > MOST_INDEXES:
+            # What another process adds meanwhile may be lost, and is compiled again.
+            batches = set(there)
+            found = {key: (batch, function, s.values, s.sites)
+                     for key, (batch, function, s) in self._on_disk.items() if batch in batches}  # fmt: skip
+            whole = self._write_index(found)
+            self._indexed.add(whole)
+            if read_object(self.kind, whole) is not None:  # a cache may be full, or only for reading
+                remove_objects(self.kind, set(names) - {whole})
 
     def _fetch(self, missing: dict[str, T]) -> dict[str, T]:
         self._index()
@@ -177,9 +184,15 @@ class Handlers:
 
     def _store(self, index: dict[str, tuple[str, RecordSlots]], code: bytes) -> None:
         tag = hashlib.sha256("\n".join(index).encode()).hexdigest()[:24]
-        listed = {key: (name, s.values, s.sites) for key, (name, s) in index.items()}
         write_object(self.kind, tag, code)
-        write_object(self.kind, tag + INDEX, json.dumps(listed).encode())
+        self._write_index({key: (tag, name, s.values, s.sites) for key, (name, s) in index.items()})
+
+    def _write_index(self, entries: dict[str, tuple[Any, ...]]) -> str:
+        """Write an index; returns its name."""
+        content = json.dumps(entries).encode()
+        name = hashlib.sha256(content).hexdigest()[:24] + INDEX
+        write_object(self.kind, name, content)
+        return name
 
     @staticmethod
     def _handler(loaded: LoadedCode, name: str, slots: RecordSlots) -> Handler:
