@@ -6,6 +6,7 @@ debuggers, profilers and listings.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from bisect import bisect_right
@@ -137,8 +138,11 @@ class LineTable:
         return f"ptx:{where.ptx}: {self.ptx_text(where)}" if where.ptx else ""
 
 
-def pack(tables: Mapping[str, LineTable]) -> bytes:
-    """Return tables of several kernels, which share their PTX, as JSON for the section of an ELF cubin."""
+def pack(tables: Mapping[str, LineTable], of: bytes = b"") -> bytes:
+    """Return tables of several kernels, which share their PTX, as JSON: for the section of an ELF cubin.
+
+    `of`: the content of the file that the tables are of, where they lie beside it.
+    """
     paths = sorted({w.path for t in tables.values() for _, w in t})
     number = {p: k for k, p in enumerate(paths)}
     texts = list(dict.fromkeys(t.ptx for t in tables.values()))
@@ -146,13 +150,17 @@ def pack(tables: Mapping[str, LineTable]) -> bytes:
                    **({"variables": [[v.name, v.type, v.first, v.end, v.place] for v in t.variables]}
                       if t.variables else {})}
                for n, t in tables.items()}  # fmt: skip
-    return json.dumps({"version": 1, "paths": paths, "ptx": texts, "kernels": kernels}, separators=(",", ":")).encode()
+    beside = {"of": hashlib.sha256(of).hexdigest()} if of else {}
+    whole = {"version": 1, **beside, "paths": paths, "ptx": texts, "kernels": kernels}
+    return json.dumps(whole, separators=(",", ":")).encode()
 
 
-def unpack(data: bytes) -> dict[str, LineTable]:
-    """Return the line tables that `pack` has packed; damaged data give no table."""
+def unpack(data: bytes, of: bytes = b"") -> dict[str, LineTable]:
+    """Return the line tables that `pack` has packed; damaged data give no table, nor do those of another file."""
     try:
         content: Any = parse_json(data)
+        if of and content.get("of") != hashlib.sha256(of).hexdigest():
+            return {}
         paths, texts = [str(p) for p in content["paths"]], [str(t) for t in content["ptx"]]
         out: dict[str, LineTable] = {}
         for name, table in content["kernels"].items():

@@ -133,6 +133,7 @@ def test_the_stage_must_be_known(folder: Path) -> None:
         (["--emit", "elf"], "a shader is written as gxp, asm, c"),
         (["--target", "u1"], "'u1' is not a target"),
         (["--varying", "x"], "write NAME=SEMANTIC"),
+        (["-g"], "-g writes beside the shader file"),
     ],
 )
 def test_options_that_do_not_fit(folder: Path, words: list[str], said: str) -> None:
@@ -226,3 +227,33 @@ def test_files_of_other_folders_are_included(folder: Path) -> None:
     path.write_text('#include "k.h"\nfloat4 main() : COLOR { return K; }\n')
     assert "cannot be included" in run("cc", path, code=1).stderr
     run("cc", path, "-I", folder / "common", "-o", folder / "k.gxp")
+
+
+def test_lines_lie_beside_the_file_and_belong_to_it(folder: Path) -> None:
+    out = folder / "tint.gxp"
+    run("cc", folder / "tint_f.cg", "-o", out, "-g")
+    plain = folder / "plain.gxp"
+    run("cc", folder / "tint_f.cg", "-o", plain)
+    assert out.read_bytes() == plain.read_bytes()
+    assert re.search(r"// \S*tint_f\.cg:7", run("dis", "--source", out).stdout)
+    assert isakit.load(out).kernels["primary"].lines is not None
+    plain.with_name("plain.gxp.lines").write_bytes(out.with_name("tint.gxp.lines").read_bytes())
+    assert isakit.load(plain).kernels["primary"].lines is not None  # the same bytes
+    out.write_bytes(out.read_bytes() + b"\0\0\0\0")
+    assert isakit.load(out).kernels["primary"].lines is None
+
+
+def test_the_function_that_is_the_program_has_a_name(folder: Path) -> None:
+    (folder / "two.cg").write_text("""float4 main_vertex(float4 p) : POSITION { return p; }
+    float4 main_fragment(float4 c : COLOR) : COLOR { return c; }""")
+    out = folder / "two.gxp"
+    run("cc", folder / "two.cg", "-o", out, "--stage", "vertex", "--entry", "main_vertex")
+    assert isakit.load(out).stage == "vertex"  # type: ignore[attr-defined]
+    assert "there is no function `main`" in run("cc", folder / "two.cg", "--stage", "vertex", code=1).stderr
+    assert "--entry is for shaders" in run("cc", "x.ptx", "--entry", "k", code=2).stderr
+
+
+def test_files_of_spir_v(folder: Path) -> None:
+    (folder / "x.spv").write_text("float4 main() { return 1; }")
+    assert "does not begin as SPIR-V does" in run("cc", folder / "x.spv", code=1).stderr
+    assert "-D and -I are for texts" in run("cc", folder / "x.spv", "-D", "X", code=2).stderr

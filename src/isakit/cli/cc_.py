@@ -83,6 +83,7 @@ Examples:
 @click.option("--varying", "varyings", metavar="NAME=SEMANTIC", multiple=True,
               help="What connects an input or output of GLSL, as v_tint=COLOR0; repeatable.")  # fmt: skip
 @click.option("--entry", metavar="NAME", help="The function of a shader that is its program.  [default: main]")
+@click.option("-g", "lines", is_flag=True, help="Write the lines of a shader's source beside OUT, as OUT.lines.")
 @click.option("--cost", is_flag=True, help="Say what a shader costs, and which lines cost more than they may need to.")
 @click.option("-D", "macros", metavar="NAME[=TEXT]", multiple=True, help="Define a macro; repeatable.")
 @click.option("--maxregs", type=click.IntRange(4, 124), help="Registers per thread to use at most.")
@@ -114,6 +115,7 @@ def command(
     varyings: tuple[str, ...],
     cost: bool,
     entry: str | None,
+    lines: bool,
     macros: tuple[str, ...],
     maxregs: int | None,
     kernels: tuple[str, ...],
@@ -144,8 +146,10 @@ def command(
         if emit not in (*FORMATS, None):
             raise click.UsageError(f"a shader is written as {', '.join(FORMATS)}, not as {emit}")
         compile_file(file, output, emit, as_json, language=language, stage=stage, target=target, defines=macros,
-                     connected=varyings, folders=includes, cost=cost, entry=entry)  # fmt: skip
+                     connected=varyings, folders=includes, cost=cost, entry=entry, lines=lines)  # fmt: skip
         return
+    if lines:
+        raise click.UsageError("-g is for shaders: a cubin has the lines in it")
     if entry:
         raise click.UsageError("--entry is for shaders; -k chooses a kernel")
     if cost:

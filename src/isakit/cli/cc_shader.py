@@ -64,7 +64,7 @@ def varyings(given: Sequence[str]) -> dict[str, str]:
 def compile_file(
     file: str, output: str, emit: str | None, as_json: bool, *, language: str, stage: str | None, target: str,
     defines: Sequence[str], connected: Sequence[str], folders: Sequence[str] = (), cost: bool = False,
-    entry: str | None = None,
+    entry: str | None = None, lines: bool = False,
 ) -> None:  # fmt: skip
     """Compile a shader and write it. Raises CompileError."""
     from isakit.compile.shading.compiled import beside, build_shader
@@ -87,12 +87,19 @@ def compile_file(
     if as_json:
         echo_json(_result(made, cost))
         return
+    kind = emit or _format_of(output)
+    if lines and (output == "-" or kind != "gxp"):
+        raise click.UsageError("-g writes beside the shader file that -o names")
     if cost:
         echo(cost_lines(made.shader, shown(file)), nl=False)
-        if output != "-":
-            write_bytes(output, _emitted(made, emit or _format_of(output), file))
-        return
-    write_bytes(output, _emitted(made, emit or _format_of(output), file))
+    if not cost or output != "-":
+        write_bytes(output, _emitted(made, kind, file))
+    if lines:
+        from isakit.line_table import pack
+        from isakit.programs.reading import LINES_ENDING
+
+        tables = {name: k.lines for name, k in made.shader.kernels.items() if k.lines is not None}
+        write_bytes(f"{output}{LINES_ENDING}", pack(tables, made.data))
 
 
 def _format_of(output: str) -> str:

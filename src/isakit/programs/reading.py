@@ -12,8 +12,13 @@ from isakit.description import Module
 from isakit.errors import AsmError, CompileError, Diagnostic, FormatError, IsakitError
 from isakit.instruction_sets import isa as instruction_set
 from isakit.instruction_sets import isa_of_text
+from isakit.line_table import unpack
 from isakit.programs.needs import completed, module_of
 from isakit.programs.sources import SPIRV_MAGIC, compiled_source, language_of
+
+LINES_ENDING = ".lines"
+"""The end of the name of a file with the lines of a shader, after the name of the shader's file."""
+_LARGEST_LINES = 1 << 24
 
 
 def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "", kernel: str = "") -> Module:
@@ -73,7 +78,7 @@ def load_all(
 
         return [compile_ptx(ptx, variant or None, path=name or "<text>").module]
     try:
-        return formats.load_images(source, isa=isa, variant=variant, path=path)
+        return _with_lines(formats.load_images(source, isa=isa, variant=variant, path=path), source, name)
     except FormatError as e:
         try:
             data = source if isinstance(source, bytes) else Path(source).read_bytes()
@@ -85,6 +90,22 @@ def load_all(
         if not modules:
             raise
         return modules
+
+
+def _with_lines(modules: list[Module], source: str | PathLike[str] | bytes, name: str | None) -> list[Module]:
+    """Give a shader the lines that `isakit cc -g` has written beside its file, if they are of that file."""
+    if name is None or len(modules) != 1 or not isinstance(modules[0], formats.Shader):
+        return modules
+    beside = Path(f"{name}{LINES_ENDING}")
+    try:
+        if beside.is_file() and beside.stat().st_size <= _LARGEST_LINES:
+            data = source if isinstance(source, bytes) else Path(source).read_bytes()
+            for program, lines in unpack(beside.read_bytes(), data).items():
+                if program in modules[0].kernels:
+                    modules[0].kernels[program].lines = lines
+    except (OSError, ValueError):
+        pass
+    return modules
 
 
 def _spirv(source: str | PathLike[str] | bytes) -> bytes | None:

@@ -67,7 +67,7 @@ def _cg_types() -> dict[str, Type]:
     bases: dict[str, Base] = {
         "float": FLOAT, "half": HALF, "fixed": FIXED, "int": INT, "uint": UINT, "unsigned int": UINT, "short": SHORT,
         "ushort": USHORT, "unsigned short": USHORT, "bool": BOOL, "double": FLOAT, "unsigned": UINT, "long": INT,
-        "signed int": INT, "unsigned long": UINT,
+        "signed int": INT, "unsigned long": UINT, "min16float": HALF, "min10float": HALF,
     }  # fmt: skip
     for name, base in bases.items():
         out[name] = Numeric(base)
@@ -131,4 +131,7 @@ GLSL = Language(
     swizzles=("xyzw", "rgba", "stpq"),
 )  # fmt: skip
 
+HLSL_TYPES = _words("Texture1D Texture2D Texture3D TextureCube Texture2DArray SamplerState SamplerComparisonState "
+                    "cbuffer tbuffer Buffer StructuredBuffer ByteAddressBuffer RWTexture2D ConstantBuffer")  # fmt: skip
+HLSL_NOTE = "this is HLSL of Direct3D 10 and later: glslang makes SPIR-V of it, which is read (a file .spv)"
 LANGUAGES = {"cg": CG, "glsl": GLSL}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from isakit.compile.shading.language import Language
+from isakit.compile.shading.language import HLSL_NOTE, HLSL_TYPES, Language
 from isakit.compile.shading.lexer import Token, number
 from isakit.compile.shading.source import ShadingError
 from isakit.compile.shading.syntax import (
@@ -269,6 +269,8 @@ class Parser:
             from isakit.errors import did_you_mean
 
             notes = did_you_mean(t.text, [*self.language.types, *self.structs])
+            if t.text in HLSL_TYPES and not self.language.product:
+                notes = (HLSL_NOTE,)
             raise ShadingError(t.pos, f"`{t.text[:40]}` is not a type of {self.language.name}", len(t.text), notes)
         self.step()
         text = t.text
@@ -306,17 +308,20 @@ class Parser:
     ) -> VariableSyntax:
         """Parse what follows the name of a variable."""
         v = VariableSyntax(name.pos, name.text, self.sized(kind), qualifiers, layout=layout)
-        v.semantic = self.semantic()
+        v.semantic = self.semantic(v)
         if self.take("="):
             v.initial = self.initial()
         return v
 
-    def semantic(self) -> tuple[str, int] | None:
-        """`: TEXCOORD0`; registers and offsets are for other machines and left out."""
+    def semantic(self, v: VariableSyntax | None = None) -> tuple[str, int] | None:
+        """`: TEXCOORD0`; of registers only those of samplers count, `: register(s2)`, which are units."""
         found: tuple[str, int] | None = None
         while self.take(":"):
             t = self.name("a semantic")
             if self.on("("):
+                unit = self.ahead().text
+                if v is not None and t.text == "register" and unit[:1] == "s" and unit[1:].isdecimal():
+                    v.layout = {**v.layout, "binding": int(unit[1:])}
                 self.brackets()
             elif self.on("["):
                 self.step()

@@ -45,7 +45,7 @@ def semantic(text: str, stage: str, role: str, pos: int) -> Semantic:
         raise ShadingError(pos, f"there is no semantic `{text[:40]}`", len(text))
     name, number = m["name"], m["number"]
     suffix = m["suffix"] or ""
-    if name == "POSITION" and stage == "fragment" and role == "input":
+    if name in ("POSITION", "SV_POSITION") and stage == "fragment" and role == "input":
         name = "WPOS"
     synonym = _SYNONYMS.get(name, name)
     if synonym == "WPOS" and stage == "vertex":

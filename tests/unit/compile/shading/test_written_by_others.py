@@ -136,3 +136,44 @@ def test_many_wide_values_at_once() -> None:
     for k in range(14):
         a[k] = a[k] * a[13 - k][::-1] + a[(k + 3) % 14]
     assert np.allclose(got, np.sum(a, axis=0), rtol=1e-5)
+
+
+def test_what_direct3d_9_writes_beside_names() -> None:
+    """The register of a sampler is its unit; a structure that both programs share has the place of the pixel."""
+    text = """struct V { float4 place : SV_POSITION; float2 at : TEXCOORD0; };
+    sampler2D a : register(s3); sampler2D b : register(s0); float4 tint : register(c2);
+    min16float4 main(V v) : SV_Target { return tex2D(a, v.at) * tint - tex2D(b, v.at) + v.place; }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="cg")
+    assert {p.name: p.resource_index for p in shader.parameters if p.name in "ab"} == {"a": 3, "b": 0}
+    assert [i.bits.source for i in shader.file.varyings.inputs if i.bits.source == 13]  # type: ignore[union-attr]
+
+
+def test_functions_and_types_of_glsl_in_cg() -> None:
+    text = """float4 main(float2 at : TEXCOORD0) : COLOR {
+        vec2 f = fract(at * 3); float s, c, whole; sincos(0, s, c);
+        return float4(mix(f.s, f.t, 0.5), mod(-at.x, 1), modf(at.y * 3, whole), whole + s + c); }"""
+    made = build_shader(text, stage="fragment", language="cg", target="f32x4")
+    said = [d.message for d in made.warnings]
+    assert [re.sub(" is .*", "", m) for m in said] == ["`fract`", "`mix`", "`mod`"]
+    at = np.array([[0.25, 0.75]], np.float32)
+    got = isakit.usse.run(made.shader, varyings={"texcoord0": at}, count=1)
+    assert np.allclose(got["color"][0], [0.5, 0.75, 0.25, 3], atol=1e-6)
+
+
+def test_a_sampler_has_another_name_in_a_function() -> None:
+    text = """uniform sampler2D many[2]; uniform sampler1D line;
+    float4 unused(int4 i) { return tex1Dfetch(line, i); }
+    float4 main(float2 at : TEXCOORD0) : COLOR { const sampler2D one = many[1]; return tex2D(one, at.yx); }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    textures = {"many": [np.full((1, 1, 4), k, np.float32) for k in (1, 2)]}
+    got = isakit.usse.run(shader, varyings={"texcoord0": np.zeros((1, 2), np.float32)}, textures=textures)
+    assert np.array_equal(got["color"][0], [2, 2, 2, 2])
+    with pytest.raises(CompileError, match="1D textures are not supported"):
+        isakit.compile_shader(text.replace("return tex2D(one, at.yx)", "return unused(1)"), stage="fragment")
+
+
+@pytest.mark.parametrize("name", ["Texture2D", "SamplerState", "cbuffer"])
+def test_hlsl_of_direct3d_10_is_sent_to_spir_v(name: str) -> None:
+    with pytest.raises(CompileError) as e:
+        isakit.compile_shader(f"{name} x; float4 main() : COLOR {{ return 1; }}", stage="fragment", language="cg")
+    assert "SPIR-V" in e.value.diagnostics[0].notes[0]
