@@ -59,16 +59,17 @@ LAZY = (VNEG, VABS, SWIZZLE, INPUT, UNIFORM, BITS, COPY)
 
 @dataclass(frozen=True)
 class Dest:
-    """Destination of a result: elements of a register from `first` on."""
+    """Destination of a result: elements of a register from `first` on; `last` says that no element comes after them."""
 
     v: VReg
     first: int
     count: int
     ty: str
+    last: bool = True
 
     def slice(self, start: int, stop: int) -> Dest:
         """Return some of the elements."""
-        return replace(self, first=self.first + start, count=stop - start)
+        return replace(self, first=self.first + start, count=stop - start, last=self.last and stop == self.count)
 
     @property
     def internal(self) -> bool:
@@ -85,8 +86,7 @@ class Dest:
         """Return whether nothing else lies in its registers, so that channels can be written two at a time."""
         if self.internal or self.ty != "f16":
             return True
-        end = self.first + self.count
-        return self.first % 2 == 0 and (end % 2 == 0 or (end + 1) // 2 == self.v.size)
+        return self.first % 2 == 0 and ((self.first + self.count) % 2 == 0 or self.last)
 
 
 class UsseSelection(Selection):
@@ -223,7 +223,7 @@ class UsseSelection(Selection):
             at += offset
         name = self.outputs.get(v)
         reg = self.fixed_register("output", name, words(v.kind)) if name is not None else self.vreg(v)
-        return Dest(reg, at, n, ty)
+        return Dest(reg, at, n, ty, at + n == count(v.kind))
 
     def result(self, i: Ins) -> Dest:
         """Return where the result of an operation goes."""
@@ -679,9 +679,7 @@ def digit_bits(ty: str) -> dict[str, int]:
 def raw_words(d: Dest, s: Source) -> tuple[Dest, Source]:
     """Return a copy of f16 elements as one of whole registers, where it is one."""
     e = [int(c) for c in s.channels]
-    whole = d.first % 2 == 0 and e[0] % 2 == 0 and all(c == e[0] + k for k, c in enumerate(e))
-    ends = d.count % 2 == 0 or (d.first + d.count + 1) // 2 == d.v.size
-    if not (whole and ends):
+    if not (d.covers and e[0] % 2 == 0 and all(c == e[0] + k for k, c in enumerate(e))):
         return d, s
     n = -(-d.count // 2)
     return (

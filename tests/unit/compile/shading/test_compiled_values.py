@@ -80,3 +80,25 @@ def test_products_of_integers_that_are_known_to_be_short() -> None:
         got = isakit.usse.run(shader, count=1, uniforms={"n": np.array([n]), "u": np.array([u], np.uint32)})
         want = [(n & 31) * (n & 7), (u & 0xFFFFF) * (u & 0x3FF) & 0xFFFF, (n & 0xFFFF) * 3, (n >> 28) * (n >> 30)]
         assert got["color"][0].tolist() == want
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_half_vectors_of_elements_that_others_share(seed: int) -> None:
+    """One of two halves of a register that was written second once took the whole register."""
+    rng = np.random.default_rng(seed)
+    scalars = {"t.x": 0, "t.y": 1, "t.x * 2": 2, "t.y * 3": 3, "t.x + t.y": 4, "5": 5, "-t.x": 6, "abs(t.y)": 7}
+    made: dict[str, list[str]] = {}
+    for k in range(4):
+        size = int(rng.integers(1, 5))
+        made[f"o{k}"] = [str(e) for e in rng.choice(list(scalars), size)]
+    outputs = ", ".join(f"out half{len(e)} o{k} : TEXCOORD{k}" for k, e in enumerate(made.values()))
+    body = " ".join(f"{name} = half{len(e)}({', '.join(e)});" for name, e in made.items())
+    text = f"void main(float2 t, out float4 p : POSITION, {outputs}) {{ p = t.xyxy; {body} }}"
+    shader = isakit.compile_shader(text, stage="vertex", language="cg")
+    t = np.arange(-3, 5, dtype=np.float32).reshape(4, 2)
+    x, y = t.T
+    values = [x, y, x * 2, y * 3, x + y, np.full(4, 5), -x, abs(y)]
+    got = isakit.usse.run(shader, attributes={"t": t})
+    for k, elements in enumerate(made.values()):
+        want = np.stack([values[scalars[e]] for e in elements], axis=1)
+        assert np.array_equal(got[f"texcoord{k}"][:, : len(elements)], want), (k, body)
