@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from isakit.compile import compile_ptx
 from isakit.compile.python import Pointer, Scalar, function_source, parameters, ptx_of, translate
 from isakit.compile.python.types import f32, f64, i8, i16, i32, i64, type_named, u8, u16, u32, u64
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.runtime import Buffer, Device
 from isakit.runtime.python_kernel import PythonKernel, with_shapes
@@ -24,7 +25,6 @@ int8, int16, int32, int64, uint8, uint16, uint32, uint64 = i8, i16, i32, i64, u8
 float32, float64 = f32, f64
 
 Dims = int | Sequence[int]
-Array = np.ndarray[Any, Any]
 _current: list[Device] = []
 
 
@@ -59,7 +59,7 @@ class DeviceArray:
 
     def copy_to_host(self, ary: Array | None = None, stream: object = None) -> Array:
         """Return the content, in the array that is given or a new one."""
-        got = cast(Array, self.device.read(self.buffer, self.dtype, self.shape))
+        got = self.device.read(self.buffer, self.dtype, self.shape)
         if ary is None:
             return got
         ary[...] = got
@@ -116,7 +116,7 @@ class CudaKernel:
         self.function = self.py_func = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.types, self.device = types, device
-        self._loaded: dict[tuple[Any, ...], Any] = {}
+        self._loaded: dict[tuple[Hashable, ...], Any] = {}
 
     def __getitem__(self, shape: tuple[Any, ...]) -> Callable[..., None]:
         """Return `kernel[grid, block]`: to be called with the arguments. A stream that follows them has no effect."""

@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeGuard, TypeVar, Union, cast
 from isakit.lean import dataclass
 
 T = TypeVar("T")
+ResultType = type[object] | types.UnionType
+"""The type of an output: a record, a list of records, or a union of such."""
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -115,7 +117,7 @@ class Output:
 
     verb: str
     version: int
-    shape: Callable[[], Any]
+    shape: Callable[[], ResultType]
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the output."""

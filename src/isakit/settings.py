@@ -34,7 +34,7 @@ class Settings:
 class _FieldCheck:
     """The test of a field: `allowed`, and `wanted` in words. `passed`: a value that is known to pass."""
 
-    def __init__(self, field: Field[Any], test: tuple[Callable[[Any], bool], str]) -> None:
+    def __init__(self, field: Field[Any], test: tuple[Callable[[object], bool], str]) -> None:
         self.field = field.name
         self.allowed, self.wanted = test
         self.passed: Any = self  # no value
@@ -48,7 +48,7 @@ def _checks(cls: type[Any]) -> list[_FieldCheck]:
     return [_FieldCheck(f, check) for f, check in found if check is not None]
 
 
-def _check(hint: Any) -> tuple[Callable[[Any], bool], str] | None:
+def _check(hint: Any) -> tuple[Callable[[object], bool], str] | None:
     """Return the test for an annotation, and the words of a message for what passes."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
@@ -76,7 +76,7 @@ def _is_int(v: Any) -> bool:
     return isinstance(v, int | np.integer) and not isinstance(v, bool)
 
 
-def _all_are(test: Callable[[Any], bool], v: Any, length: int | None) -> bool:
+def _all_are(test: Callable[[object], bool], v: Any, length: int | None) -> bool:
     if not isinstance(v, tuple):
         return False
     parts = cast(tuple[Any, ...], v)
@@ -87,7 +87,7 @@ def _one_of(names: tuple[Any, ...]) -> str:
     return f"one of {', '.join(map(str, names))}"
 
 
-def _either(hints: list[Any]) -> tuple[Callable[[Any], bool], str] | None:
+def _either(hints: list[Any]) -> tuple[Callable[[object], bool], str] | None:
     """Return none, or what passes for one of the annotations."""
     checks = [_check(h) for h in hints]
     known = [c for c in checks if c is not None]

@@ -8,8 +8,7 @@ a nearer program never scores worse than a farther one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ class _Side:
     """A sequence as numbers that are equal where the instructions are, at each level."""
 
     def __init__(
-        self, code: Sequence[Instruction], shapes: Sequence[InstructionShape], known: list[dict[Any, int]]
+        self, code: Sequence[Instruction], shapes: Sequence[InstructionShape], known: list[dict[Hashable, int]]
     ) -> None:
         keys = [
             ((s.frame, i.words if s.address is None else (s.registers, s.numbers)), (s.frame, s.numbers), s.frame,
@@ -54,7 +53,7 @@ def align(
     The result is the cheapest one for up to 16 million pairs; longer programs are cut first where an instruction and
     the one after it occur once in each.
     """
-    known: list[dict[Any, int]] = [{}, {}, {}, {}]
+    known: list[dict[Hashable, int]] = [{}, {}, {}, {}]
     left, right = _Side(a, a_shapes, known), _Side(b, b_shapes, known)
     out: list[Row] = []
     _stretch(left, right, 0, len(a), 0, len(b), out)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from isakit.analysis.align import Row, align
 from isakit.analysis.chains import START, Chains
@@ -24,6 +24,8 @@ from isakit.description import Kernel
 from isakit.errors import IsakitError
 from isakit.lean import cached_property, dataclass
 from isakit.results import record
+
+K = TypeVar("K")
 
 
 class Change(StrEnum):
@@ -396,7 +398,7 @@ def _sequences(program: Program) -> Counter[tuple[str, ...]]:
     return Counter(tuple(names[k : k + 3]) for k in range(len(names) - 2))
 
 
-def alike(a: Mapping[Any, int], b: Mapping[Any, int]) -> float:
+def alike(a: Mapping[K, int], b: Mapping[K, int]) -> float:
     """Return weighted Jaccard similarity of two collections: 1 for equal ones, 0 for nothing in common."""
     keys = {*a, *b}
     if not keys:

@@ -14,7 +14,7 @@ from isakit.lean import dataclass
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from isakit.engine.protocol import Array
 
 FORMS = (
     "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024 ramp:i32:64 random:f32:64[:SEED]"
@@ -91,7 +91,7 @@ def _number(spec: str, kind: str, text: str) -> Any:
     return np.array(value & (1 << bits) - 1, np.dtype(f"uint{bits}")).view(dtype)[()]
 
 
-def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
+def _zeros(spec: str, dtype: str, shape: str) -> Array:
     import numpy as np
 
     if dtype not in TYPES:
@@ -110,14 +110,14 @@ def _zeros(spec: str, dtype: str, shape: str) -> NDArray[Any]:
     return np.zeros(sizes, TYPES[dtype])
 
 
-def _ramp(array: NDArray[Any]) -> NDArray[Any]:
+def _ramp(array: Array) -> Array:
     """Return 0, 1, 2 ... in the order of memory."""
     import numpy as np
 
     return np.arange(array.size).astype(array.dtype).reshape(array.shape)
 
 
-def _random(array: NDArray[Any], seed: int) -> NDArray[Any]:
+def _random(array: Array, seed: int) -> Array:
     """Return floats from 0 to 1, integers of all values; the same for the same seed."""
     import numpy as np
 
@@ -136,13 +136,13 @@ def _memory() -> int:
         return 1 << 62
 
 
-def _load(path: str) -> NDArray[Any]:
+def _load(path: str) -> Array:
     from isakit.runtime.npy import load_array
 
     return load_array(path)
 
 
-def plain(array: NDArray[Any]) -> Any:
+def plain(array: Array) -> Any:
     """Return an array as nested lists for JSON; numbers that JSON does not have become texts."""
     if array.dtype.kind == "f":
         return _finite(array.tolist())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from isakit.cli.common import echo, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
     from isakit.analysis import ControlFlow
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isakit.asm import Program
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.analysis.graph_records import ProgramGraphs
 
     return ProgramGraphs

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import echo, echo_json, json_option
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.statistics import Statistics
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.hosts.cuda.statistics import StatisticsRecord
 
     return StatisticsRecord

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import IsakitError
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ _MARKS = {"same": " ", "moved": "~", "changed": "!", "removed": "-", "added": "+
 _COLOURS = {"~": "36", "!": "33", "-": "31", "+": "32"}
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.analysis.diff import FileDiffRecord
 
     return FileDiffRecord

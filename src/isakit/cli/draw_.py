@@ -11,10 +11,10 @@ import click
 
 from isakit.cli.common import echo, echo_json, json_option, write_bytes
 from isakit.errors import IsakitError
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.graphics.draw_state import DrawStats
 
     return list[DrawStats]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from isakit.cli.common import coloured, console, echo, echo_json, isa_option, json_option, type_option, variant_option
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
     from isakit.codec import Explanation
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.codec.explain import Explanation
 
     return Explanation | list[Explanation]

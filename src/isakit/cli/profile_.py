@@ -9,10 +9,10 @@ import click
 
 from isakit.cli.common import echo, echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.debug.profile_records import ProfileRecord
 
     return ProfileRecord

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import NO, echo, echo_json, json_option
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.replay import Capture, Outcome, OutcomeRecord
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.hosts.cuda.replay import OutcomeRecord
     from isakit.hosts.drm.replay import ReplayedFrames
 

@@ -26,7 +26,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import FormatError, IsakitError, MachineFault
-from isakit.results import OMITTED, Omitted, Output, record
+from isakit.results import OMITTED, Omitted, Output, ResultType, record
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -100,7 +100,7 @@ class FaultedRun:
     fault: dict[str, Any]
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.cli.microcode import MicrocodeRun
 
     return KernelRun | ShaderRun | MicrocodeRun | FaultedRun

@@ -8,10 +8,10 @@ import click
 
 from isakit.cli.common import NO, echo, echo_json, json_option
 from isakit.cli.launches import Prepared, launch_options, prepare
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.debug.sanitize.findings import SanitizerRecord
 
     return SanitizerRecord

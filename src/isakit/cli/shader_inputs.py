@@ -13,8 +13,7 @@ import click
 from isakit.cli.arguments import parse
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from isakit.engine.protocol import Array
     from isakit.formats import Shader
     from isakit.runtime.vertex_streams import VertexStream
 
@@ -94,7 +93,7 @@ def shader_texture(spec: str) -> tuple[str, Any]:
     return name, read_texture(path, filter="nearest" if "nearest" in words else "bilinear", wrap=wrap)
 
 
-def save_result(path: Path, name: str, value: NDArray[Any]) -> None:
+def save_result(path: Path, name: str, value: Array) -> None:
     """Save a result: a `.png` as a picture (8 bits a channel, 0 to 1), anything else as an array."""
     import numpy as np
 

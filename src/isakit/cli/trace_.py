@@ -9,10 +9,10 @@ import click
 
 from isakit.cli.common import echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
-from isakit.results import Output
+from isakit.results import Output, ResultType
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.debug.trace.replay import TraceRecord
 
     return TraceRecord

@@ -6,7 +6,7 @@ forms that may hold them and, per operand, a table from values to bits that fill
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ _MOST_PLANS = 1 << 12
 _MOST_VALUES = 1 << 14
 
 
-class _Values(dict[Any, "tuple[int, int] | list[Bits]"]):
+class _Values(dict[Hashable, "tuple[int, int] | list[Bits]"]):
     """Bits by what one operand of one form stands for: (mask, value), or all ways where there are several."""
 
     __slots__ = ("part",)
@@ -124,7 +124,7 @@ class Builder:
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
-        self._plans: dict[Any, list[_Plan]] = {}
+        self._plans: dict[Hashable, list[_Plan]] = {}
         self._unit_bytes = decoder.view.variant.unit_bytes
 
     def build(

@@ -6,7 +6,7 @@ slowly and tests hold the two against each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, cast
 
 from isakit.codec.facts import FormFacts
@@ -23,7 +23,7 @@ class _Namespace:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
-        self._known: dict[Any, str] = {}
+        self._known: dict[Hashable, str] = {}
 
     def keep(self, obj: Any) -> str:
         key: object = cast("object", obj) if isinstance(obj, tuple) else id(obj)

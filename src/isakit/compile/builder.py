@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 from isakit.compile.ir import (
     NOWHERE,
@@ -29,7 +28,7 @@ class IrBuilder:
     def __init__(self, function: Function, block: Block) -> None:
         self.function, self.block = function, block
         self.loc: Loc = NOWHERE
-        self.shared: dict[tuple[Any, ...], Ins] = {}
+        self.shared: dict[tuple[Hashable, ...], Ins] = {}
 
     def enter(self, block: Block) -> None:
         """Go on in another block."""

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
-A = TypeVar("A", bound=tuple[Any, ...], covariant=True)
+A = TypeVar("A", bound=tuple[object, ...], covariant=True)
 Attrs = tuple[Any, ...]
 """The attributes of an operation: the record that its row names."""
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from isakit.compile.ir import AnyOp, Attrs, Effect, IrOp, NoAttributes, OpUniformity, PointsTo
 from isakit.errors import DefinitionError
 
 M32 = 0xFFFF_FFFF
 P = ParamSpec("P")
-A = TypeVar("A", bound=tuple[Any, ...])
+A = TypeVar("A", bound=tuple[object, ...])
 
 SAME, MEMORY, ALWAYS, NEVER = OpUniformity.OPERANDS, OpUniformity.MEMORY, OpUniformity.ALWAYS, OpUniformity.NEVER
 NONE, READS, WRITES, STAYS = Effect.NONE, Effect.READS, Effect.WRITES, Effect.STAYS

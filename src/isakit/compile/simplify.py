@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from isakit.compile.ir import AnyOp, Attrs, Const, Ins, IrOp, IrValue, Operation, PlainOp
 from isakit.compile.ops import (
@@ -65,7 +65,7 @@ from isakit.compile.ops import (
 Better = IrValue | tuple[PlainOp | Operation, list[IrValue]]
 Args = list[IrValue]
 Values = list[int | None]
-A = TypeVar("A", bound=tuple[Any, ...])
+A = TypeVar("A", bound=tuple[object, ...])
 Rule = Callable[[IrOp[..., A], Args, Values, A], Better | None]
 """A rule of simplification: (operation, arguments, those that are constant, attributes) to what is better, or None."""
 

@@ -15,7 +15,7 @@ from isakit.compile.ops import row
 from isakit.errors import DefinitionError
 
 P = ParamSpec("P")
-A = TypeVar("A", bound=tuple[Any, ...])
+A = TypeVar("A", bound=tuple[object, ...])
 Kinds = tuple[str, ...]
 Typed = Callable[[Kinds, Any], Kinds]
 """The kinds of the results for (kinds of the arguments, attributes). Raises KindError."""

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.corpora.workers import work
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
 from isakit.lean import dataclass
 from isakit.runtime.kernel import LoadedKernel
@@ -47,7 +47,7 @@ class SweepResult:
     """
 
     key: str
-    arrays: tuple[NDArray[Any], ...] = ()
+    arrays: tuple[Array, ...] = ()
     stats: Stats | None = None
     error: IsakitError | None = None
 
@@ -116,8 +116,8 @@ def _run(blob: bytes, key: str, job: Job) -> SweepResult:
         return SweepResult(key, arrays, error=e)
 
 
-def _array(value: Any) -> NDArray[Any] | None:
-    return cast("NDArray[Any]", value) if isinstance(value, np.ndarray) else None
+def _array(value: Any) -> Array | None:
+    return cast("Array", value) if isinstance(value, np.ndarray) else None
 
 
 def _lost(batch: _Batch, why: BaseException) -> list[SweepResult]:

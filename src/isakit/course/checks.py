@@ -17,6 +17,7 @@ import numpy.typing as npt
 from isakit.asm import Program
 from isakit.course import given
 from isakit.course.exercises import Exercise, exercise
+from isakit.engine.protocol import Array
 from isakit.errors import FormatError, IsakitError
 from isakit.instruction_sets import isa
 from isakit.lean import dataclass
@@ -90,7 +91,7 @@ class _Kernel:
         """Launch the kernel; arrays are changed in place."""
         self._kernel.launch(grid, block, *args, max_instructions=MOST_INSTRUCTIONS)
 
-    def texture(self, picture: npt.NDArray[Any]) -> None:
+    def texture(self, picture: Array) -> None:
         """Bind a picture to texture unit 0, with linear filtering."""
         from isakit.texture import Sampler
 
@@ -112,7 +113,7 @@ class _Kernel:
         return "" if report.clean else str(next(iter(report.findings.values())))
 
 
-def _equal(asked: str, got: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> Verdict:
+def _equal(asked: str, got: Array, wanted: Array) -> Verdict:
     """Say whether arrays are equal, and where they first differ."""
     different = np.argwhere(got != wanted)
     if not len(different):
@@ -229,7 +230,7 @@ def pixel(folder: Path) -> Iterator[Verdict]:
     yield _equal("alpha is as it was", got[..., 3], coloured[..., 3])
 
 
-def _drawn(files: dict[str, bytes], near: Path) -> npt.NDArray[Any]:
+def _drawn(files: dict[str, bytes], near: Path) -> Array:
     """Draw a scene made of these files, in a folder of its own; return its picture, [rows, columns, 4] in 0 to 255."""
     from isakit.graphics.gxm_scene import open_scene
     from isakit.processes import TemporaryFolder

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.asm import Program
 from isakit.codec import Instruction
+from isakit.engine.protocol import Array
 
-Array = NDArray[Any]
 CONTEXT = 3
 """Instructions shown around the one where values part."""
 

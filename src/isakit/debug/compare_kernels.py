@@ -7,15 +7,14 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.asm import Program
 from isakit.debug.compare import Comparison, FirstDifference, differences, side_by_side
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.machine.tesla.block import Warp
 from isakit.runtime.kernel import LoadedKernel
 
-Array = NDArray[Any]
 Dims = int | Sequence[int]
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.debug.compare import Comparison, FirstDifference, differences, side_by_side
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.formats import Shader
 from isakit.formats.gxp import ATTRIBUTE, READS_COLOR, SAMPLER, TYPES, UNIFORM, FragmentVaryings, GxpParameter
@@ -17,7 +17,6 @@ from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
 from isakit.runtime.usse_layout import fragment_inputs
 
-Array = NDArray[Any]
 Inputs = dict[str, Any]
 _SPECIAL = (0.0, 1.0, -1.0, 0.5, 2.0, 1 / 255)
 _SWITCHES = (0.0, 1.0, 2.0, 3.0, 4.0, -1.0, 0.5)

@@ -261,6 +261,6 @@ class SteppedExecution(Execution):
         self._position = position
 
 
-def addresses_of(program: Program, chosen: Callable[[Any], bool]) -> Collection[int]:
+def addresses_of(program: Program, chosen: Callable[[object], bool]) -> Collection[int]:
     """Return addresses of the instructions of a program that fulfil a condition."""
     return [i.address for i in program if i.valid and chosen(i)]

@@ -6,7 +6,7 @@ warp that has executed `TURN` instructions alone lets the next one go on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -55,7 +55,7 @@ class TeslaExecution(Execution):
         self._sub = 0
         self._mark = (-1, 0, 0)  # block, what it had issued, position
         self._fast: Any = None
-        self._made: dict[Any, tuple[Any, list[bool]]] = {}
+        self._made: dict[Hashable, tuple[Any, list[bool]]] = {}
         self.why_slow = "" if compiled else "it was not asked for"
         if together:
             self.turn, self.why_slow = TURN, "its blocks may wait for each other"

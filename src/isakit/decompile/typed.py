@@ -11,6 +11,7 @@ from isakit.decompile.integer_tests import integer_comparison
 from isakit.decompile.interface import Fetch, Symbol, TargetColor, Texel
 from isakit.decompile.terms import Term, Terms
 from isakit.errors import NotModelled
+from isakit.sem.operation import Statics
 from isakit.sem.value import Value, mask, signed
 
 _FUNCTIONS = {"rsqrt_f32": "inversesqrt", "log2_f32": "log2", "exp2_f32": "exp2", "ieee_min": "min", "ieee_max": "max"}
@@ -134,7 +135,7 @@ class Typing:
             return make("f16", "float", self.float(v.args[0]))
         return make("unpackHalf", "float", self.uint(v.zext(32)))
 
-    def _ratio(self, v: Value, statics: dict[str, Any]) -> Term:
+    def _ratio(self, v: Value, statics: Statics) -> Term:
         """Read an integer as a fraction; a texel's component is one already, and a result's is rounded to one."""
         signed_source, maximum, low = statics["source"][0] == "s", statics["maximum"], statics["low"]
         if v.op == "symbol" and isinstance(v.attr, Texel) and maximum == mask(v.width):

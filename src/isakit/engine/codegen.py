@@ -18,7 +18,7 @@ from isakit.engine.graph import Plan
 from isakit.engine.lower_numpy import NumpyLowering, dtype_of, kind_of
 from isakit.engine.lower_scalar import USED_TWICE, number, scalar_expression
 from isakit.errors import IsakitError
-from isakit.sem.operation import Operation, expansion
+from isakit.sem.operation import Operation, StaticKey, expansion
 from isakit.sem.value import Value, postorder
 
 Style = Literal["numpy", "scalar"]
@@ -270,9 +270,7 @@ def bare(text: str) -> str:
 
 
 @cache
-def compiled_operation(
-    op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...], style: Style
-) -> Callable[..., Any]:
+def compiled_operation(op: Operation, statics: StaticKey, widths: tuple[int, ...], style: Style) -> Callable[..., Any]:
     """The integer definition of a named operation as a function of ints (scalar) or of arrays (NumPy)."""
     formals, body = expansion(op, statics, widths)
     return function_of(formals, body, style, op.name)

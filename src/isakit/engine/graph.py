@@ -7,11 +7,11 @@ sums that only exist to give a carry are replaced by comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from isakit.sem.operation import Operation, expansion
+from isakit.sem.operation import Operation, StaticKey, expansion
 from isakit.sem.value import INTEGER_MEANING, Value, binary, compare, concat, const, mask, node, on, postorder, select
 
 IMPURE = {"load", "atomic"}
@@ -38,7 +38,7 @@ class Plan:
     ) -> None:
         self._wide, self._lane_params, self._numbers = wide, lane_params, numbers
         self._canonical: dict[int, Value] = {}
-        self._shared: dict[Any, Value] = {}
+        self._shared: dict[Hashable, Value] = {}
         self._uniform: dict[int, bool] = {}
         self._bounds: dict[int, int] = {}
         self._keep: list[Value] = []
@@ -138,7 +138,7 @@ _LANE_OPS = {"read", "load", "atomic", "machine", "half"}
 
 
 @cache
-def used_arguments(op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]) -> tuple[bool, ...]:
+def used_arguments(op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> tuple[bool, ...]:
     """Return for each argument whether the definition of a named operation looks at it."""
     formals, body = expansion(op, statics, widths)
     below = {id(n) for n in postorder(body, set())}

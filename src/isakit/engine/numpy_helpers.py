@@ -11,14 +11,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from isakit.engine.protocol import Array, Lanes
+from isakit.engine.protocol import Array, DType, Lanes
 
 u32, u64, i32, i64 = (np.dtype(t) for t in (np.uint32, np.uint64, np.int32, np.int64))
 bool_, obj = np.dtype(bool), np.dtype(object)
 
 
 # --- representation ---------------------------------------------------------------------------------------------------
-def as_width(v: Any, width: int, target: np.dtype[Any], count: int) -> Array:
+def as_width(v: Any, width: int, target: DType, count: int) -> Array:
     """Return the content of a machine or a register file as an engine value of `width` bits (its low ones).
 
     A plain int stands for the same number in every lane.
@@ -37,14 +37,14 @@ def as_width(v: Any, width: int, target: np.dtype[Any], count: int) -> Array:
     return a if a.dtype is target else a.astype(target)
 
 
-def full(value: int, dtype: np.dtype[Any], count: int) -> Array:
+def full(value: int, dtype: DType, count: int) -> Array:
     """The same number in every lane."""
     out = np.empty(count, dtype)
     out.fill(value)
     return out
 
 
-def table_array(entries: Sequence[int], dtype: np.dtype[Any]) -> Array:
+def table_array(entries: Sequence[int], dtype: DType) -> Array:
     """A constant table with one more entry, 0, for indices past its end."""
     out = np.zeros(len(entries) + 1, dtype)
     out[:-1] = entries
@@ -59,7 +59,7 @@ def joined(pair: Any, half: int) -> Array:
 
 
 # --- registers --------------------------------------------------------------------------------------------------------
-def read(file: Array, index: int, sel: Any, count: int, width: int, target: np.dtype[Any]) -> Array:
+def read(file: Array, index: int, sel: Any, count: int, width: int, target: DType) -> Array:
     """Register `index` of the selected lanes, often as a view; 0 past the end of the file."""
     if index >= len(file):
         return np.zeros(count, target)
@@ -67,7 +67,7 @@ def read(file: Array, index: int, sel: Any, count: int, width: int, target: np.d
     return v if v.dtype is target and width > 16 else as_width(v, width, target, count)
 
 
-def read_lanes(file: Array, index: Array, lanes: Lanes, width: int, target: np.dtype[Any]) -> Array:
+def read_lanes(file: Array, index: Array, lanes: Lanes, width: int, target: DType) -> Array:
     """Register `index[lane]` of each selected lane; 0 past the end of the file."""
     inside = index < len(file)
     picked = file[np.where(inside, index, 0).astype(i64), lanes.numbers]
@@ -135,7 +135,7 @@ _object_bit_length: Any = np.frompyfunc(int.bit_length, 1, 1)
 
 
 @lru_cache(maxsize=4096)
-def constant(value: int, dtype: np.dtype[Any]) -> Array:
+def constant(value: int, dtype: DType) -> Array:
     """A zero-dimensional array: a constant for generated code."""
     out = np.array(value, dtype)
     out.flags.writeable = False

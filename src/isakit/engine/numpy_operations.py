@@ -12,18 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from isakit.engine.protocol import Array
-from isakit.sem.operation import Operation
+from isakit.engine.protocol import Array, DType
+from isakit.sem.operation import Operation, StaticKey, Statics
 
 Lowered = Callable[..., Array]
-Factory = Callable[[dict[str, Any], tuple[int, ...]], Lowered | None]
+Factory = Callable[[Statics, tuple[int, ...]], Lowered | None]
 _FACTORIES: dict[str, Factory] = {}
 
-Type = np.dtype[Any]
+Type = DType
 f32: Type = np.dtype(np.float32)
 f64: Type = np.dtype(np.float64)
 u32: Type = np.dtype(np.uint32)
@@ -42,7 +41,7 @@ def native(*names: str) -> Callable[[Factory], Factory]:
 
 
 @cache
-def lowering(op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]) -> Lowered | None:
+def lowering(op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> Lowered | None:
     """The native function of an operation for these statics and argument widths, or None."""
     factory = _FACTORIES.get(op.name)
     function = factory(dict(statics), widths) if factory else None
@@ -109,12 +108,12 @@ def _f32_add_rz(a: Array, b: Array) -> Array:
 
 
 @native("f32_add")
-def _f32_add(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _f32_add(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     return {"rn": _f32_add_rn, "rz": _f32_add_rz}.get(statics.get("rounding", "rn"))
 
 
 @native("f32_mul")
-def _f32_mul(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _f32_mul(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     rounding, zero_wins = statics.get("rounding", "rn"), statics.get("zero_wins", False)
     if rounding not in {"rn", "rz"}:
         return None
@@ -135,7 +134,7 @@ def _f32_mul(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None
 
 
 @native("f32_mad")
-def _f32_mad(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _f32_mad(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     zero_wins = statics.get("zero_wins", False)
 
     def mad(a: Array, b: Array, c: Array) -> Array:
@@ -157,7 +156,7 @@ def _f32_mad(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None
 
 # --- conversions ------------------------------------------------------------------------------------------------------
 @native("i2f")
-def _i2f(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _i2f(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     rounding, source = statics.get("rounding", "rn"), statics["source"]
     bits = int(source[1:])
     if statics.get("to", "f32") != "f32" or statics.get("saturate") or rounding not in {"rn", "rz"} or bits > 32:
@@ -177,7 +176,7 @@ def _i2f(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
 
 
 @native("f2i")
-def _f2i(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _f2i(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     to, rounding = statics["to"], statics.get("rounding", "rn")
     bits = int(to[1:])
     if statics["source"] != "f32" or widths[0] != 32 or bits > 32:
@@ -219,7 +218,7 @@ def _with_payload(r: Array, a: Array, b: Array) -> Array:
 
 
 @native("f64_add")
-def _f64_add(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _f64_add(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     if statics.get("rounding", "rn") != "rn":
         return None
 
@@ -230,7 +229,7 @@ def _f64_add(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None
 
 
 @native("f64_mul")
-def _f64_mul(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _f64_mul(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     if statics.get("rounding", "rn") != "rn":
         return None
 
@@ -243,12 +242,12 @@ def _f64_mul(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None
 _IEEE = {"f32": (f32, np.array(0x7FC0_0000, u32)), "f64": (f64, np.array(0x7FF8_0000_0000_0000, u64))}
 
 
-def _ieee_type(statics: dict[str, Any]) -> tuple[Type, Array] | None:
+def _ieee_type(statics: Statics) -> tuple[Type, Array] | None:
     return _IEEE.get(statics.get("format", "f32")) if statics.get("rounding", "rn") == "rn" else None
 
 
 @native("ieee_add")
-def _ieee_add(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _ieee_add(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     found = _ieee_type(statics)
     if found is None:
         return None
@@ -261,7 +260,7 @@ def _ieee_add(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | Non
 
 
 @native("ieee_mul")
-def _ieee_mul(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _ieee_mul(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     found = _ieee_type(statics)
     if found is None:
         return None
@@ -274,7 +273,7 @@ def _ieee_mul(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | Non
 
 
 @native("ieee_fma")
-def _ieee_fma(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _ieee_fma(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     found = _ieee_type(statics)
     if found is None or found[0] is not f32:
         return None

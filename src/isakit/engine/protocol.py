@@ -19,7 +19,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.sem.trace import Attributes
+
 Array = NDArray[Any]
+"""An array whose elements are known only when the program runs; elsewhere the type says them: `NDArray[np.uint32]`."""
+DType = np.dtype[Any]
+"""The type of the elements of an array."""
 Selection = slice | Array
 
 
@@ -66,7 +71,7 @@ class Control(NamedTuple):
 
     name: str
     args: tuple[Any, ...]
-    attrs: Mapping[str, Any]
+    attrs: Attributes
 
 
 class LaneState(Protocol):
@@ -85,11 +90,11 @@ class LaneState(Protocol):
     """Register file name -> array [registers, lanes_total] of bool, uint8, uint16, uint32, uint64 or object; scalar
     style: list of ints. One element holds one register; a write of fewer bits zero-extends."""
 
-    def load(self, space: str, address: Any, size: int, attrs: Mapping[str, Any], lanes: Any) -> Any:
+    def load(self, space: str, address: Any, size: int, attrs: Attributes, lanes: Any) -> Any:
         """`size` bytes, little-endian, as unsigned numbers. NumPy style and 16 bytes: a pair (low, high) of uint64."""
         ...
 
-    def store(self, space: str, address: Any, value: Any, size: int, attrs: Mapping[str, Any], lanes: Any) -> None:
+    def store(self, space: str, address: Any, value: Any, size: int, attrs: Attributes, lanes: Any) -> None:
         """Store the low `size` bytes. NumPy style and 16 bytes: `value` is a pair (low, high) of uint64 arrays."""
         ...
 
@@ -100,13 +105,13 @@ class LaneState(Protocol):
         address: Any,
         operands: Sequence[Any],
         size: int,
-        attrs: Mapping[str, Any],
+        attrs: Attributes,
         lanes: Any,
     ) -> Any:
         """Read-modify-write lane by lane in ascending order; returns the old values."""
         ...
 
-    def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Any) -> Any:
+    def machine(self, name: str, args: Sequence[Any], attrs: Attributes, lanes: Any) -> Any:
         """Lane number, counters, other lanes' values, votes. Arguments: arrays for lane values, ints for uniform."""
         ...
 
@@ -118,6 +123,6 @@ class LaneState(Protocol):
 class DelayedWrites(Protocol):
     """Scalar machines with a visible pipeline also take writes that land later."""
 
-    def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
+    def delayed_write(self, file: str, index: int, value: int, attrs: Attributes) -> None:
         """A write with `latency` > 1 or `delayed` among its attrs; the machine applies it when its time has come."""
         ...

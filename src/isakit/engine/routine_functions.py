@@ -12,7 +12,7 @@ from isakit.engine.lower_scalar import scalar_expression
 from isakit.errors import DefinitionError
 from isakit.sem.operation import Operation
 from isakit.sem.records import RecordField
-from isakit.sem.routine import Routine
+from isakit.sem.routine import AnyRoutine
 from isakit.sem.routine_code import (
     LOCAL,
     Assign,
@@ -38,7 +38,7 @@ _COMPARED = {"eq": "!=", "ult": ">="}
 """The opposites of comparisons."""
 
 
-def python_function(routine: Routine[Any, Any], **statics: Any) -> Callable[..., Any]:
+def python_function(routine: AnyRoutine, **statics: Any) -> Callable[..., Any]:
     """The function of a routine for some static arguments; it takes the others in their order."""
     return _function(routine.code(**statics))
 
@@ -70,12 +70,12 @@ def _expression(code: RoutineCode, widths: tuple[int, ...]) -> Callable[..., Any
     return compiled_operation(Operation(definition), (), widths, "numpy")
 
 
-def numpy_function(routine: Routine[Any, Any], **statics: Any) -> Callable[..., Any]:
+def numpy_function(routine: AnyRoutine, **statics: Any) -> Callable[..., Any]:
     """The function of a routine that only computes something, on arrays of numbers."""
     return _expression(routine.code(**statics), tuple(p.width for p in routine.parameters))
 
 
-def source_of(routine: Routine[Any, Any], **statics: Any) -> str:
+def source_of(routine: AnyRoutine, **statics: Any) -> str:
     """The text of that function."""
     return "\n".join(_Writer(routine.code(**statics)).lines())
 

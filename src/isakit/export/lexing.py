@@ -7,7 +7,6 @@ those of the assembler.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from isakit.asm.directives import DIRECTIVES
 from isakit.instruction_sets import Isa, file_directives
@@ -134,7 +133,7 @@ def pygments_source(isa: Isa) -> str:
     ])  # fmt: skip
 
 
-def pygments_lexer(isa: Isa | str) -> type[Any]:
+def pygments_lexer(isa: Isa | str) -> type[object]:
     """Return the lexer class itself. Needs Pygments."""
     chosen = instruction_set(isa) if isinstance(isa, str) else isa
     space: JsonObject = {"__name__": f"isakit.export.{chosen.name}_lexer"}

@@ -5,20 +5,20 @@ A class is made when it is asked for: Pygments looks at the names of all plugins
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.export.lexing import names, pygments_lexer
 
 if TYPE_CHECKING:
-    TeslaLexer: type[Any]
-    VucLexer: type[Any]
-    UsseLexer: type[Any]
+    TeslaLexer: type[object]
+    VucLexer: type[object]
+    UsseLexer: type[object]
 
 
-_made: dict[str, type[Any]] = {}
+_made: dict[str, type[object]] = {}
 
 
-def __getattr__(name: str) -> type[Any]:
+def __getattr__(name: str) -> type[object]:
     isa = name.removesuffix("Lexer").lower()
     if not name.endswith("Lexer") or isa not in names():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

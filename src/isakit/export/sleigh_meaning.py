@@ -6,7 +6,7 @@ traced with stand-ins for its operands; what an operand reads or writes becomes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from isakit.errors import IsakitError
@@ -89,7 +89,7 @@ class Meanings:
 
     def __init__(self, tables: Tables, machine: PcodeReferences, delay_slots: int) -> None:
         self.tables, self.machine, self.delay_slots = tables, machine, delay_slots
-        self._operands: dict[tuple[Any, ...], str] = {}
+        self._operands: dict[tuple[Hashable, ...], str] = {}
         self._classes: dict[int, list[_Class]] = {}
         self._keep: list[object] = []
         self.said = self.unsaid = 0
@@ -141,9 +141,9 @@ class Meanings:
 
     def _cases(
         self, form: Form, parts: Mapping[str, Part], classes: Mapping[str, Sequence[_Class]], selecting: int
-    ) -> dict[tuple[Any, ...], _Case]:
+    ) -> dict[tuple[Hashable, ...], _Case]:
         """Return the different meanings of the words of a form, for all values of the bits of `selecting`."""
-        cases: dict[tuple[Any, ...], _Case] = {}
+        cases: dict[tuple[Hashable, ...], _Case] = {}
         for chosen in _products(classes):
             find = _Search(form.fixed.mask | selecting, parts, chosen)
             for static in subsets(selecting):
@@ -192,7 +192,7 @@ class Meanings:
         mask = static_bits(part)
         if mask.bit_count() > MOST_BITS:
             return None
-        found: dict[tuple[Any, ...], list[int]] = {}
+        found: dict[tuple[Hashable, ...], list[int]] = {}
         for word in subsets(mask):
             try:
                 bound = bound_value(part, word, BINDER)
@@ -268,7 +268,7 @@ class Meanings:
         key = ("source", id(part), c.kind)
         if key not in self._operands:
             self._keep.append(part)
-            cases: dict[Any, tuple[list[int], Trace, Value]] = {}
+            cases: dict[Hashable, tuple[list[int], Trace, Value]] = {}
             mask, bound = _bound(part, c)
             for word, operand in bound:
                 with tracing() as trace:
@@ -292,7 +292,7 @@ class Meanings:
         key = ("destination", id(part), c.kind, width, facts)
         if key not in self._operands:
             self._keep.append(part)
-            cases: dict[Any, tuple[list[int], Trace]] = {}
+            cases: dict[Hashable, tuple[list[int], Trace]] = {}
             value = Value("hole", width, (), "value")
             mask, bound = _bound(part, c)
             for word, operand in bound:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
@@ -29,7 +28,7 @@ class Attribute:
     are converted, others are passed as they are. Raises LaunchError for another divisor.
     """
 
-    data: NDArray[Any]
+    data: Array
     normalized: bool = False
     scaled: bool = False
     divisor: int = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class StageLaunch(ServedWarps):
         self._has_table = varyings is not None
         if varyings is not None:
             set_slot("varyings", varyings)
-        self._tables: OrderedDict[Any, TextureTable] = OrderedDict()
+        self._tables: OrderedDict[Hashable, TextureTable] = OrderedDict()
         if kernel.known.samples:
             self._textures = bound.textures(kernel)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +76,7 @@ class Framebuffer:
             self.depth_buffer.depth[:] = self.depth_buffer.encoded(np.array([depth], np.float32))[0]
             self.depth_buffer.stencil[:] = stencil
 
-    def image(self, target: int = 0) -> NDArray[Any]:
+    def image(self, target: int = 0) -> Array:
         """A copy of a render target, [height, width, components], row 0 at window y 0."""
         return self.targets[target].pixels.copy()
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
@@ -100,7 +99,7 @@ class ShaderPipeline(Framebuffer):
         textures: Mapping[str, Any] | None = None,
         count: int | None = None,
         first: int = 0,
-        indices: NDArray[Any] | None = None,
+        indices: Array | None = None,
         restart: int | None = None,
         instances: int = 1,
         state: DrawState | None = None,
@@ -183,7 +182,7 @@ class ShaderPipeline(Framebuffer):
         shader: BoundShader,
         mode: str,
         attributes: Mapping[str, Any],
-        what: tuple[int, int | None, NDArray[Any] | None, int | None, int],
+        what: tuple[int, int | None, Array | None, int | None, int],
         state: DrawState,
     ) -> tuple[_Outputs, Vertices]:
         first, count, indices, restart, instances = what

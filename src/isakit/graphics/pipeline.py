@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
@@ -103,18 +102,18 @@ class Pipeline(Framebuffer):
         mode: str,
         vertex: VertexShader,
         fragment: FragmentShader,
-        attributes: Sequence[Attribute | NDArray[Any]] = (),
+        attributes: Sequence[Attribute | Array] = (),
         *,
         geometry: GeometryShader | None = None,
         count: int | None = None,
         first: int = 0,
-        indices: NDArray[Any] | None = None,
+        indices: Array | None = None,
         restart: int | None = None,
         instances: int = 1,
         state: DrawState | None = None,
         textures: Mapping[int, Bound] | Mapping[str, Mapping[int, Bound]] | None = None,
         layers: Callable[[int], None] | None = None,
-        edges: NDArray[Any] | None = None,
+        edges: Array | None = None,
     ) -> DrawStats:
         """Draw primitives.
 

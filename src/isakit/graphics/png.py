@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 
 _COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
-def png(pixels: NDArray[Any]) -> bytes:
+def png(pixels: Array) -> bytes:
     """A PNG file of uint8 pixels [height, width, 1 to 4]; the first row is the upper one.
 
     Raises LaunchError for another type or shape.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from functools import lru_cache
@@ -191,7 +191,7 @@ def no_memory() -> DeviceMemory:
 
 # --- making code while the reference machine runs ---
 _lanes: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
-_making: dict[Code, dict[Any, Future[Any]]] = {}
+_making: dict[Code, dict[Hashable, Future[Any]]] = {}
 KEPT = 256
 """Programs whose compiled code is remembered; it holds the program, so that no weak reference would let it go."""
 _lock = threading.Lock()

@@ -7,15 +7,13 @@ from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.description import Param
+from isakit.engine.protocol import Array, DType
 from isakit.errors import LaunchError
 from isakit.lean import dataclass
 from isakit.machine.tesla import DeviceMemory
 from isakit.runtime.buffer import Buffer
-
-Array = NDArray[Any]
 
 _LETTERS = {"f": "f", "u": "iu", "s": "iu", "i": "iu", "b": "fiu"}
 """By the first letter of a parameter's type: the kinds of NumPy's scalars that it takes."""
@@ -206,7 +204,7 @@ def _check_number(arg: Any, param: Param, what: str) -> None:
         raise LaunchError(f"{what} is {param.kind}, got {got}: only parameters that are addresses take one")
 
 
-def _how_to_pass(array: Array, wanted: np.dtype[Any], param: Param) -> str:
+def _how_to_pass(array: Array, wanted: DType, param: Param) -> str:
     """Return the advice for an array of another type than the one wanted."""
     name = param.name or "x"
     if array.dtype.names is not None:
@@ -247,7 +245,7 @@ def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
         if width not in (4, 8) or letter not in ("", "f", "b"):
             raise LaunchError(f"{what} is {kind or f'{width} bytes'}, got the floating point number {arg!r}")
         arg = _rounded(arg, width, what)
-    dtype: np.dtype[Any] | None = getattr(arg, "dtype", None)
+    dtype: DType | None = getattr(arg, "dtype", None)
     if dtype is None or not isinstance(arg, np.generic) or dtype.kind not in "iuf":
         raise LaunchError(
             f"{what}: cannot pass a {type(cast(object, arg)).__name__}; pass an array, a buffer, a number or bytes"

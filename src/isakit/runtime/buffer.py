@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.machine.tesla import DeviceMemory
 
@@ -57,7 +58,7 @@ class Buffer:
         start = self.address + offset
         return self.memory.memory.bytes[start : start + count]
 
-    def write(self, data: NDArray[Any] | bytes | bytearray | memoryview, offset: int = 0) -> None:
+    def write(self, data: Array | bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Copy an array (in C order, its numbers little-endian) or bytes into the buffer, from byte `offset` on.
 
         Raises LaunchError as `view`, and for what is neither.
@@ -66,7 +67,7 @@ class Buffer:
         with self.memory.lock:
             self.view(offset, len(raw))[:] = raw
 
-    def read(self, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
+    def read(self, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> Array:
         """Return the content from byte `offset` on as an array; its numbers are little-endian, whatever `dtype` is.
 
         Raises LaunchError as `view`, and for types and shapes that no bytes can be.
@@ -96,7 +97,7 @@ class Buffer:
         return f"<Buffer {self.nbytes} bytes at {self.address:#x}{', freed' if self.freed else ''}>"
 
 
-def device_bytes(data: NDArray[Any] | bytes | bytearray | memoryview) -> Bytes:
+def device_bytes(data: Array | bytes | bytearray | memoryview) -> Bytes:
     """Return an array's content, in C order and little-endian, or bytes' own. Raises LaunchError for other things."""
     if not isinstance(data, np.ndarray | np.generic):
         try:

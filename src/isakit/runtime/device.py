@@ -14,6 +14,7 @@ from isakit.asm.directives import TYPES
 from isakit.codec.decoder import decoder
 from isakit.codec.instruction import registers_written
 from isakit.description import Kernel, Module, Param
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.machine.tesla import (
     Code,
@@ -84,14 +85,14 @@ class Device(LaunchDevice):
             )
         return Buffer(self.memory, address, size, owned=False)
 
-    def write(self, where: Place, data: NDArray[Any] | bytes | bytearray | memoryview, offset: int = 0) -> None:
+    def write(self, where: Place, data: Array | bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Copy an array (in C order) or bytes to a buffer or device address, from byte `offset` on.
 
         Raises LaunchError where they do not fit, for a freed buffer and for one of another device.
         """
         self._at(where, offset).write(data, 0 if isinstance(where, int) else offset)
 
-    def read(self, where: Place, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> NDArray[Any]:
+    def read(self, where: Place, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> Array:
         """Return a copy of what a buffer or device address holds from byte `offset` on.
 
         Raises LaunchError as `write`.
@@ -131,7 +132,7 @@ class Device(LaunchDevice):
         else:
             self.windows[space] = LinearWindow(window.address, window.nbytes) if isinstance(window, Buffer) else window
 
-    def bind_texture(self, number: int, texture: Texture | NDArray[Any], sampler: Sampler | None = None) -> None:
+    def bind_texture(self, number: int, texture: Texture | Array, sampler: Sampler | None = None) -> None:
         """Let $t and $s number `number` stand for a texture (or a 2D array of texels) and how it is sampled.
 
         `Module.samplers` tells the numbers of the names a file declares.

@@ -6,9 +6,8 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from isakit.description import Kernel, Param
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
@@ -85,7 +84,7 @@ class LoadedKernel:
         """Barriers of a block; all 16 where nothing says how many."""
         return 16 if self.info.barriers is None else self.info.barriers
 
-    def bind(self, name: str | int, texture: Texture | NDArray[Any] | None, sampler: Sampler | None = None) -> None:
+    def bind(self, name: str | int, texture: Texture | Array | None, sampler: Sampler | None = None) -> None:
         """Let a texture reference of the kernel, by name or number, show a texture; None unbinds it.
 
         An array alone is what CUDA binds by default: its elements as they are, found by unnormalised coordinates, the

@@ -8,8 +8,8 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import FormatError
 
 _DAMAGED = (ValueError, EOFError, SyntaxError, TokenError, TypeError, LookupError, OverflowError, RecursionError,
@@ -17,7 +17,7 @@ _DAMAGED = (ValueError, EOFError, SyntaxError, TokenError, TypeError, LookupErro
 """What NumPy raises for a damaged file: its header is read as a Python literal, an archive as a zip file."""
 
 
-def load_array(path: str | PathLike[str]) -> NDArray[Any]:
+def load_array(path: str | PathLike[str]) -> Array:
     """Return the array in a `.npy` file, in C order.
 
     Raises FormatError for another file, OSError for an unreadable one.

@@ -11,15 +11,14 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import FormatError, IsakitError, LaunchError
 from isakit.machine.usse import Cube, Texture, Volume
 from isakit.runtime.npy import load_array
 from isakit.texture.gxm_formats import BASE_FORMATS, GxmFormat, decode_gxm, gxm_format, texture_bytes
 from isakit.texture.gxm_state import TEXTURE_TYPES, GxmTextureState
 
-Array = NDArray[Any]
 Levels = list[Array]
 _MOST_LEVELS = 16
 

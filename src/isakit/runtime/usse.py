@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.formats.gxp import (
     ATTRIBUTE,
@@ -38,7 +38,6 @@ from isakit.runtime.usse_output import OutputRegister
 if TYPE_CHECKING:
     from isakit.machine.usse.compiled_shader import CompiledRuns
 
-Array = NDArray[Any]
 Inputs = list[tuple[str, int, Array]]
 """What is in registers before a program: file, first register, words [invocations, registers]."""
 CHUNK = 16384

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.machine.usse import DEFAULT, Machine, Memory, Rules, ShaderCode, Texture
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Core:
         """Textures by sa register."""
         return self._machine.textures
 
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        files: Mapping[str, NDArray[Any]] = self.__dict__["_machine"].files if "_machine" in self.__dict__ else {}
+    def __getattr__(self, name: str) -> Array:
+        files: Mapping[str, Array] = self.__dict__["_machine"].files if "_machine" in self.__dict__ else {}
         if name in files:
             return files[name]
         if name in ("killed", "depth", "notes", "lanes"):
@@ -60,7 +60,7 @@ class Core:
         self._machine.start(ShaderCode(program, self.rules))
         return self._machine
 
-    def steps(self, program: Program, max_instructions: int = 1_000_000) -> Iterator[tuple[Instruction, NDArray[Any]]]:
+    def steps(self, program: Program, max_instructions: int = 1_000_000) -> Iterator[tuple[Instruction, Array]]:
         """Run a program an instruction at a time: before each, the instruction and which lanes stand at it (bool).
 
         Registers can be looked at and changed in between. Raises as `run` does.

@@ -6,11 +6,10 @@ Source: [usse] 3.1 to 3.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import FormatError, LaunchError, NotModelled
 from isakit.formats.gxp import (
     ATTRIBUTE,
@@ -29,8 +28,6 @@ from isakit.formats.gxp import (
     VertexVaryings,
     texcoord_code,
 )
-
-Array = NDArray[Any]
 
 SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
 """What 1.0 is in the integer formats of results."""

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.formats.gxp import NATIVE_COLOR, TYPES, GxpFile
 from isakit.runtime import usse_layout as layout
 
-Array = NDArray[Any]
 OUTPUT_FORMATS = {"uchar4": ("u8", 4), "char4": ("s8", 4), "ushort2": ("u16", 2), "short2": ("s16", 2),
                   "half4": ("f16", 4), "half2": ("f16", 2), "float2": ("f32", 2), "float": ("f32", 1)}  # fmt: skip
 """Type and number of components by the name of the format."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array, DType
 from isakit.errors import LaunchError
 
-Array = NDArray[Any]
 _DTYPES = {"U8": "<u1", "S8": "<i1", "U16": "<u2", "S16": "<i2", "F16": "<f2", "F32": "<f4", "UNTYPED": "<u4"}
 _NORMALISED = {"U8N": "U8", "S8N": "S8", "U16N": "U16", "S16N": "S16"}
 ATTRIBUTE_FORMATS = ("U8", "S8", "U16", "S16", "U8N", "S8N", "U16N", "S16N", "F16", "F32", "UNTYPED")
@@ -53,7 +52,7 @@ class VertexStream:
             raise LaunchError(f"a stream of {self.count} vertices")
 
     @property
-    def _kind(self) -> np.dtype[Any]:
+    def _kind(self) -> DType:
         return np.dtype(_DTYPES[_NORMALISED.get(self.format, self.format)])
 
     @property

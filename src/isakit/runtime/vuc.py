@@ -67,7 +67,7 @@ class Core(Machine):
         self.accelerator = accelerator(self, engine)
         self.on_cycle: Callable[[Cycle], None] | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self.variant, self.options, self.engine, self.snapshot())
 
     # --- programs and data --------------------------------------------------------------------------------------------

@@ -6,11 +6,17 @@ uses it by name; every other engine expands the definition, which is written wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from isakit.sem.value import Value, param
+
+Statics = Mapping[str, Any]
+"""Static arguments of an operation by name: a rounding mode, a format, a flag. Each operation says which it takes, and
+its lowerings know their types."""
+StaticKey = tuple[tuple[str, Any], ...]
+"""The same sorted by name, as a call node keeps them."""
 
 
 class Operation:
@@ -37,9 +43,7 @@ class Operation:
 
 
 @cache
-def expansion(
-    op: Operation, statics: tuple[tuple[str, Any], ...], widths: tuple[int, ...]
-) -> tuple[list[Value], Value]:
+def expansion(op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> tuple[list[Value], Value]:
     """Apply the definition to formal arguments: (formal params, result). The params are named `a0`, `a1`, ..."""
     formals = [formal(i, w) for i, w in enumerate(widths)]
     return formals, op.definition(*formals, **dict(statics))

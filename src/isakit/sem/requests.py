@@ -104,7 +104,10 @@ class Requests:
 
 
 def covered(
-    machine: str, declared: Mapping[str, Request], implemented: Mapping[Any, Handler], refused: Iterable[Request] = ()
+    machine: str,
+    declared: Mapping[str, Request],
+    implemented: Mapping[Any, Handler],
+    refused: Iterable[Request] = (),
 ) -> dict[str, Handler]:
     """Return the handlers of a machine by the name of the request.
 

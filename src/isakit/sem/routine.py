@@ -166,6 +166,10 @@ class Routine(Translatable, Generic[P, T]):
         self._codes.clear()
 
 
+AnyRoutine = Routine[..., Any]
+"""A routine with any parameters and result."""
+
+
 def _text_of(function: Callable[..., Any]) -> str:
     """Return the text of a function, by its indentation: `inspect.getsource` reads all of its tokens."""
     code = function.__code__
@@ -181,9 +185,7 @@ def _text_of(function: Callable[..., Any]) -> str:
     return "".join(line.removeprefix(margin) for line in lines[:end])
 
 
-_all: list[Routine[Any, Any]] = []
-
-
+_all: list[AnyRoutine] = []
 _told: list[Callable[[], object]] = []
 _other_texts: dict[str, str] = {}
 

@@ -101,7 +101,8 @@ class RowArgument:
     within: RecordField | None
 
 
-Argument = "Value | str | Row"
+RoutineArgument = Value | str | RowArgument
+"""An argument of a call in a routine: a number, the name of a record, a row or lanes, or a row of records."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class CallStatement:
     """
 
     callee: Callee
-    arguments: list[Any]
+    arguments: list[RoutineArgument]
     statics: Mapping[str, Any]
     name: str | None = None
 

@@ -23,6 +23,7 @@ from isakit.sem.routine_code import (
     CallStatement,
     If,
     PointAt,
+    RoutineArgument,
     RoutineCode,
     RowArgument,
     Statement,
@@ -370,7 +371,7 @@ class RoutineExpressions:
         return cast("Translatable | Callable[..., Any]", callee.thing)
 
     def _called(
-        self, f: Any, arguments: list[Any], statics: Mapping[str, Any], width: int, name: str | None
+        self, f: Callee, arguments: list[RoutineArgument], statics: Mapping[str, Any], width: int, name: str | None
     ) -> Operand:
         if not width:
             self.statements.append(CallStatement(f, arguments, statics))
@@ -395,7 +396,7 @@ class RoutineExpressions:
             self._fail(node, f"{name} must be static")
         return a.thing
 
-    def _argument(self, a: Operand, width: int, node: ast.AST) -> Any:
+    def _argument(self, a: Operand, width: int, node: ast.AST) -> RoutineArgument:
         match a:
             case RecordPointer(name=name) | LaneNumbers(name=name):
                 return name

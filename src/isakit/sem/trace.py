@@ -6,7 +6,7 @@ every value they need has been computed. Loads happen in program order with the 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
@@ -17,6 +17,8 @@ from isakit.lean import dataclass
 from isakit.sem.value import Value, const, postorder
 
 Index = Value | int
+Attributes = Mapping[str, Any]
+"""Static facts of an effect by name: access bytes, latency, flags."""
 
 
 @dataclass(frozen=True, eq=False)

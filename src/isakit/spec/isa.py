@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from pickle import PicklingError
 from types import CodeType
@@ -149,8 +149,8 @@ class InstructionSet:
     faults: Sequence[Any] = ()
     #: the package whose import adds the records; `complete` checks them together, any other instruction set at once
     package: str = ""
-    _views: dict[Any, View] = field(default_factory=dict[Any, "View"], repr=False)
-    _forms: dict[Any, Form] = field(default_factory=dict[Any, Form], repr=False)
+    _views: dict[Hashable, View] = field(default_factory=dict[Hashable, "View"], repr=False)
+    _forms: dict[Hashable, Form] = field(default_factory=dict[Hashable, Form], repr=False)
     _alike: dict[Form, list[Form]] = field(default_factory=dict[Form, "list[Form]"], init=False, repr=False)
     _unchecked: list[Record] = field(default_factory=list[Record], init=False, repr=False)
     _unnamed: list[Record] = field(default_factory=list[Record], init=False, repr=False)
@@ -261,7 +261,7 @@ class InstructionSet:
         self._unnamed.clear()
         self.package = ""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickled as its name: the instruction sets of this package are the same in every process."""
         if self.name not in VARIANTS or instruction_set(self.name) is not self:
             raise PicklingError(f"the instruction set {self.name!r} is not one of this package's")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dis
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, cast
 
@@ -53,7 +53,7 @@ def _needs(what: object, seen: dict[int, object]) -> Iterator[frozenset[str]]:
     while todo:
         v = todo.pop()
         if isinstance(v, Mapping):
-            todo += cast("Mapping[Any, object]", v).values()
+            todo += cast("Mapping[Hashable, object]", v).values()
         elif isinstance(v, tuple | list):
             todo += cast("Sequence[object]", v)
         elif isinstance(v, Part | Alternative) and id(v) not in seen:

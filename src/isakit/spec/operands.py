@@ -47,7 +47,7 @@ class Operand(str):
         slots = {s for c in type(self).__mro__ for s in getattr(c, "__slots__", ()) if not s.startswith("__")}
         return {s: getattr(self, s) for s in slots if hasattr(self, s)}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), str.__str__(self), self.__getstate__())
 
 

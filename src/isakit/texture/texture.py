@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError, NotModelled
@@ -64,7 +63,7 @@ class Texture:
 
     def __init__(
         self,
-        data: NDArray[Any] | Sequence[NDArray[Any]],
+        data: Array | Sequence[Array],
         format: str | Format | None = None,
         target: Target = "2d",
         *,
@@ -166,7 +165,7 @@ class Texture:
         return out
 
     @classmethod
-    def from_words(cls, words: Sequence[int], data: bytes | NDArray[Any]) -> Texture:
+    def from_words(cls, words: Sequence[int], data: bytes | Array) -> Texture:
         """The texture that eight TIC words describe.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def launches(name: str) -> list[tuple[int, Kernel]]:
     from isakit.hosts.cuda.capture import CaptureError
 
     capture = _capture(name)
-    modules: dict[Any, Module] = {}
+    modules: dict[Hashable, Module] = {}
     out: list[tuple[int, Kernel]] = []
     for number in sorted(capture.launches):
         entry = capture.launch(number)

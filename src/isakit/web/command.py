@@ -13,13 +13,12 @@ import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 
 from isakit.cli.common import echo, echo_json
 from isakit.errors import HostError, IsakitError
-from isakit.results import Output, plain, record
+from isakit.results import Output, ResultType, plain, record
 from isakit.sandbox import absent
 from isakit.web.limits import Limits
 
@@ -33,7 +32,7 @@ class PageAddress:
     absent: list[str]
 
 
-def _output() -> Any:
+def _output() -> ResultType:
     from isakit.web.site import StaticSite
 
     return PageAddress | StaticSite

@@ -56,7 +56,7 @@ class RequestFields:
         """Return an object."""
         return self._of(name, dict, {})
 
-    def _of(self, name: str, kind: type[Any], default: Any) -> Any:
+    def _of(self, name: str, kind: type[object], default: Any) -> Any:
         value = self._fields.get(name, default)
         if not isinstance(value, kind):
             raise IsakitError(f"{name} is missing or no {kind.__name__}")

@@ -14,7 +14,7 @@ from isakit.compile.ir import AnyOp, Ins, IrOp
 from isakit.errors import DefinitionError
 
 S = TypeVar("S")
-A = TypeVar("A", bound=tuple[Any, ...])
+A = TypeVar("A", bound=tuple[object, ...])
 Emit = Callable[[S, Ins, A], None]
 When = Callable[[S, Ins], bool]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 from isakit.compile.ir import Block, Const, Effect, Function, Ins, IrValue, Operation
 from isakit.compile.ops import (
@@ -39,7 +39,7 @@ def eliminate_common_subexpressions(f: Function) -> None:
 
 def _once(f: Function) -> bool:
     dom = Dominators(f.blocks[0], lambda b: b.succs)
-    table: dict[tuple[Any, ...], list[tuple[Block, Ins]]] = {}
+    table: dict[tuple[Hashable, ...], list[tuple[Block, Ins]]] = {}
     replaced: dict[IrValue, IrValue] = {}
     changed = False
 
@@ -90,7 +90,7 @@ def _once(f: Function) -> bool:
 def _distinct(phis: list[Ins], replaced: dict[IrValue, IrValue]) -> list[Ins]:
     """Phis with equal arguments are one."""
     out: list[Ins] = []
-    seen: dict[tuple[Any, ...], Ins] = {}
+    seen: dict[tuple[Hashable, ...], Ins] = {}
     for i in phis:
         key = tuple((a.value, a.kind) if isinstance(a, Const) else a for a in i.args)
         old = seen.get(key)

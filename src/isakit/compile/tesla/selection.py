@@ -192,7 +192,7 @@ def literal(v: Const) -> Any:
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
-A = TypeVar("A", bound=tuple[Any, ...])
+A = TypeVar("A", bound=tuple[object, ...])
 Emit = Callable[[TeslaSelection, Ins, A], None]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from isakit.compile.builder import IrBuilder, words64
@@ -76,7 +77,7 @@ class Base:
         self.entry: PtxFunction = entry
         self.function = Function(entry.name)
         self.b = IrBuilder(self.function, self.function.block())
-        self.slots: dict[tuple[Any, ...], int] = {}
+        self.slots: dict[tuple[Hashable, ...], int] = {}
         self.kept: dict[tuple[str, int], int] = {}
         """Parameters of inlined functions (unique name, place) that lie in local memory, and where."""
         self.at: PtxStatement | None = None

@@ -6,7 +6,7 @@ that is one part of a vector is computed where the vector is, and an output in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -51,7 +51,7 @@ from isakit.compile.vector_ops import (
     element,
 )
 
-A = TypeVar("A", bound=tuple[Any, ...])
+A = TypeVar("A", bound=tuple[object, ...])
 CONDITIONS = (VCMP, CMP, PAND, POR, PNOT)
 LAZY = (VNEG, VABS, SWIZZLE, INPUT, UNIFORM, BITS, COPY)
 """Operations that are ways to read their argument."""
@@ -108,7 +108,7 @@ class UsseSelection(Selection):
         self.plan, self.literals, self.evicted, self.patience = plan, literals, evicted, patience
         self.uses = count_uses(f)
         self.fixed: dict[tuple[str, str], VReg] = {}
-        self.copies: dict[Any, tuple[VReg, int]] = {}
+        self.copies: dict[Hashable, tuple[VReg, int]] = {}
         """Copies of operands: the register, and the number of the operation that read it last."""
         self.passed = 0
         """Number of the operation that is selected."""

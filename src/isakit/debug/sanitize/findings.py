@@ -69,7 +69,9 @@ class SanitizerRecord:
 class SanitizerReport:
     """The findings of a sanitized run, and whether it came to its end."""
 
-    findings: dict[tuple[str, int, int | None], SanitizerFinding] = field(default_factory=dict[Any, SanitizerFinding])
+    findings: dict[tuple[str, int, int | None], SanitizerFinding] = field(
+        default_factory=dict[tuple[str, int, int | None], SanitizerFinding]
+    )
     finished: bool = True
 
     def add(self, kind: str, address: int, text: str, count: int, example: Callable[[], str],

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
 
 from isakit.engine.llvm.builder import F16, I1, I8, I16, RARELY, Builder, IrType, Ref, pointer, vector
 from isakit.engine.llvm.builder import F32 as FLOAT
@@ -26,10 +27,11 @@ from isakit.engine.llvm.builder import F64 as DOUBLE
 from isakit.engine.llvm.builder import I32 as WORD
 from isakit.engine.llvm.builder import I64 as LONG
 from isakit.engine.llvm.ir_text import LlvmModule
+from isakit.engine.protocol import Array, DType
 
 LANES = 16
 """Lanes of a vector."""
-_TYPES = {
+_TYPES: dict[DType, IrType] = {
     np.dtype(bool): I1, np.dtype(np.uint8): I8, np.dtype(np.uint16): I16, np.dtype(np.uint32): WORD,
     np.dtype(np.int8): I8, np.dtype(np.int16): I16, np.dtype(np.int32): WORD,
     np.dtype(np.int64): LONG, np.dtype(np.uint64): LONG,
@@ -46,6 +48,9 @@ _LOWER_FROM_LOWER = {"add", "sub", "mul", "and", "or", "xor"}
 """Instructions whose lower bits depend on lower bits only."""
 
 
+Scalar = float | int | bool
+
+
 class TracedArray(NDArrayOperatorsMixin):
     """One number per lane of a function that is being written: its name there, and its dtype.
 
@@ -60,8 +65,9 @@ class TracedArray(NDArrayOperatorsMixin):
     low: Callable[[], TracedArray] | None = None
     same: Ref | None = None
 
-    def __init__(self, code: Tracer, text: str, dtype: Any) -> None:
-        self.code, self.text, self.dtype = code, text, np.dtype(dtype)
+    def __init__(self, code: Tracer, text: str, dtype: DTypeLike) -> None:
+        self.code, self.text = code, text
+        self.dtype: DType = np.dtype(dtype)
 
     @property
     def ref(self) -> Ref:
@@ -79,7 +85,7 @@ class TracedArray(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         raise TypeError("a Python condition on lanes of traced code")
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Lanes, **kwargs: object) -> TracedArray:
         if method != "__call__" or set(kwargs) - {"out"}:
             return NotImplemented
         return self.code.ufunc(ufunc.__name__, inputs)
@@ -88,23 +94,27 @@ class TracedArray(NDArrayOperatorsMixin):
         made = self.code.functions.get(function.__name__)
         return NotImplemented if made is None else made(*args, **kwargs)
 
-    def astype(self, dtype: Any) -> TracedArray:
+    def astype(self, dtype: DTypeLike) -> TracedArray:
         """The numbers as another type."""
         return self.code.cast(self, np.dtype(dtype))
 
-    def view(self, dtype: Any) -> TracedArray:
+    def view(self, dtype: DTypeLike) -> TracedArray:
         """The bits as another type of the same size."""
         to = np.dtype(dtype)
         if _TYPES[to] == _TYPES[self.dtype]:
             return TracedArray(self.code, self.text, to)
         return self.code.value(f"bitcast {self.code.type(self.dtype)} {self.text} to {self.code.type(to)}", to)
 
-    def clip(self, low: Any, high: Any) -> Any:
+    def clip(self, low: Lanes, high: Lanes) -> TracedArray:
         """See `numpy.clip`."""
         return self.code.clip(self, low, high)
 
-    def __iand__(self, other: Any) -> Any:  # type: ignore[misc]
+    def __iand__(self, other: Lanes) -> TracedArray:  # type: ignore[misc]
         return self & other
+
+
+Lanes = TracedArray | Array | np.generic | Scalar
+"""Whatever array code computes with: one number per lane, or the same for all."""
 
 
 class Tracer:
@@ -115,31 +125,31 @@ class Tracer:
 
     def __init__(self, module: LlvmModule, fraction: int | None = None) -> None:
         self.module, self.body, self.fraction = module, Builder(module), fraction
-        self._constants: dict[Any, TracedArray] = {}
+        self._constants: dict[Hashable, TracedArray] = {}
         self._done: dict[str, str] = {}
-        self.functions: dict[str, Callable[..., Any]] = {
+        self.functions: dict[str, Callable[..., TracedArray]] = {
             "where": self.where, "clip": self.clip, "zeros_like": self.zeros_like, "ones_like": self.ones_like,
             "choose": self.choose, "nan_to_num": self.nan_to_num,
         }  # fmt: skip
 
     # --- pieces -----------------------------------------------------------------------------------------------------
     @staticmethod
-    def element(dtype: Any) -> IrType:
+    def element(dtype: DTypeLike) -> IrType:
         """The LLVM type of a lane."""
         return _TYPES[np.dtype(dtype)]
 
     @staticmethod
-    def type(dtype: Any) -> IrType:
+    def type(dtype: DTypeLike) -> IrType:
         """The LLVM type of lanes."""
         return vector(LANES, _TYPES[np.dtype(dtype)])
 
-    def array(self, value: Ref, dtype: Any) -> TracedArray:
+    def array(self, value: Ref, dtype: DTypeLike) -> TracedArray:
         """Lanes that were made by the builder."""
         if value.type is not self.type(dtype):
             raise TypeError(f"{value!r} as lanes of {np.dtype(dtype)}")
         return TracedArray(self, value.text, dtype)
 
-    def load(self, dtype: Any, p: Ref) -> TracedArray:
+    def load(self, dtype: DTypeLike, p: Ref) -> TracedArray:
         """Lanes that are at an address, one after the other."""
         return self.array(self.body.load(self.type(dtype), p, np.dtype(dtype).itemsize), dtype)
 
@@ -147,7 +157,7 @@ class Tracer:
         """Put lanes to an address, one after the other."""
         self.body.store(value.ref, p, value.dtype.itemsize)
 
-    def value(self, instruction: str, dtype: Any) -> TracedArray:
+    def value(self, instruction: str, dtype: DTypeLike) -> TracedArray:
         """A new value. Equal instructions are one: the text of array code says much twice."""
         name = self._done.get(instruction)
         if name is None or " load " in instruction:
@@ -158,7 +168,7 @@ class Tracer:
         """Values made so far may not be there in what is written next (a block behind a branch)."""
         self._done = {}
 
-    def constant(self, number: Any, dtype: Any) -> TracedArray:
+    def constant(self, number: Scalar, dtype: DTypeLike) -> TracedArray:
         """The same number in all lanes."""
         dtype = np.dtype(dtype)
         out = TracedArray(self, f"splat ({_TYPES[dtype]} {_literal(number, dtype)})", dtype)
@@ -166,24 +176,24 @@ class Tracer:
             out.narrow = self.constant(number, F32)
         return out
 
-    def _narrowed(self, dtype: Any, *args: TracedArray) -> list[TracedArray] | None:
+    def _narrowed(self, dtype: DTypeLike, *args: TracedArray) -> list[TracedArray] | None:
         """The f32 lanes that all of them were widened from: half the work where no bit is lost."""
         narrow = [a.narrow for a in args if a.narrow is not None]
         return narrow if dtype == F64 and len(narrow) == len(args) else None
 
-    def of(self, x: Any, dtype: Any = None) -> TracedArray:
+    def of(self, x: Lanes, dtype: DTypeLike | None = None) -> TracedArray:
         """Anything array code computes with, as lanes of a type."""
         if isinstance(x, TracedArray):
             return x if dtype is None or x.dtype == dtype else self.cast(x, np.dtype(dtype))
         a = np.asarray(x)
-        wanted = a.dtype if dtype is None else np.dtype(dtype)
+        wanted: DType = a.dtype if dtype is None else np.dtype(dtype)
         flat = np.unique(a)
         if flat.size > 1:
             listed = ", ".join(f"{_TYPES[wanted]} {_literal(n, wanted)}" for n in a.ravel().tolist())
             return TracedArray(self, f"<{listed}>", wanted)
         return self.constant(a.ravel()[0].item(), wanted)
 
-    def scalar(self, value: Ref, dtype: Any) -> TracedArray:
+    def scalar(self, value: Ref, dtype: DTypeLike) -> TracedArray:
         """A scalar of the function in all lanes."""
         lanes = self.type(dtype)
         if value.type is not lanes.element:
@@ -193,20 +203,20 @@ class Tracer:
         out.same = value
         return out
 
-    def intrinsic(self, name: str, dtype: Any, *args: TracedArray) -> TracedArray:
+    def intrinsic(self, name: str, dtype: DTypeLike, *args: TracedArray) -> TracedArray:
         """A call of an LLVM intrinsic on lanes of one type."""
         vector = self.type(dtype)
         f = self.module.declare(f"llvm.{name}.{vector.suffix}", f"{vector} @({', '.join([vector.text] * len(args))})")
         return self.value(f"call {vector} {f}({', '.join(f'{vector} {a.text}' for a in args)})", dtype)
 
-    def op(self, name: str, a: TracedArray, b: TracedArray, dtype: Any = None) -> TracedArray:
+    def op(self, name: str, a: TracedArray, b: TracedArray, dtype: DTypeLike | None = None) -> TracedArray:
         """An instruction with two operands of one type."""
         out = self.value(f"{name} {self.type(a.dtype)} {a.text}, {b.text}", dtype or a.dtype)
         if name in _LOWER_FROM_LOWER and a.dtype == I64 and (a.low or b.low):
             out.low = lambda: self.op(name, self.cast(a, I32), self.cast(b, I32))
         return out
 
-    def cast(self, a: TracedArray, to: Any) -> TracedArray:
+    def cast(self, a: TracedArray, to: DType) -> TracedArray:
         """Numbers as another type, as NumPy casts those that are in its range."""
         source, target = _TYPES[a.dtype], _TYPES[to]
         if a.dtype == to:
@@ -240,11 +250,11 @@ class Tracer:
         return out
 
     # --- NumPy's functions --------------------------------------------------------------------------------------------
-    def _promoted(self, inputs: Sequence[Any]) -> tuple[list[TracedArray], Any]:
-        dtype: Any = np.result_type(*[getattr(x, "dtype", x) for x in inputs])
+    def _promoted(self, inputs: Sequence[Lanes]) -> tuple[list[TracedArray], DType]:
+        dtype: DType = np.result_type(*[x if isinstance(x, Scalar) else x.dtype for x in inputs])
         return [self.of(x, dtype) for x in inputs], dtype
 
-    def ufunc(self, name: str, inputs: Sequence[Any]) -> Any:
+    def ufunc(self, name: str, inputs: Sequence[Lanes]) -> TracedArray:
         """A universal function of NumPy."""
         args, dtype = self._promoted(inputs)
         if name in ("remainder", "fmod", "right_shift", "divide") or name not in (*_FLOAT_OPS, *_INTEGER_OPS):
@@ -259,7 +269,7 @@ class Tracer:
             return self.op(_INTEGER_OPS[name], *args)
         raise NotImplementedError(f"traced {name} of {dtype}")
 
-    def _compare(self, name: str, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _compare(self, name: str, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         if dtype.kind == "f":
             args = self._narrowed(dtype, *args) or args
             relation = {"equal": "oeq", "not_equal": "une"}.get(name) or "o" + _COMPARED[name]
@@ -269,61 +279,61 @@ class Tracer:
             relation = ("s" if dtype.kind == "i" else "u") + _COMPARED[name]
         return self.op(f"icmp {relation}", *args, dtype=bool)
 
-    def _divide(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _divide(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         wide = F64 if dtype.kind != "f" else dtype
         return self.op("fdiv", *(self.of(a, wide) for a in args))
 
-    def _remainder(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _remainder(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         """Of integers below 2**52: no quotient of theirs is rounded to the next integer."""
         i, n = args
         return i - self._floor_divide(args, dtype) * n
 
-    def _floor_divide(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _floor_divide(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         quotient = self._floor([self.op("fdiv", *(self.of(a, F64) for a in args))], F64)
         return self.cast(quotient, I64)
 
-    def _right_shift(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _right_shift(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         return self.op("ashr" if dtype.kind == "i" else "lshr", *args)
 
-    def _floor(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _floor(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         if narrow := self._narrowed(dtype, *args):
             out = self.cast(self.intrinsic("floor", F32, *narrow), dtype)
             out.small = args[0].small
             return out
         return self.intrinsic("floor", dtype, args[0])
 
-    def _rint(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _rint(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         return self.intrinsic("roundeven", dtype, args[0])
 
-    def _sqrt(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _sqrt(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         return self.intrinsic("sqrt", dtype, args[0])
 
-    def _absolute(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _absolute(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         if narrow := self._narrowed(dtype, *args):
             return self.cast(self.intrinsic("fabs", F32, *narrow), dtype)
         if dtype.kind == "f":
             return self.intrinsic("fabs", dtype, args[0])
         return self.where(args[0] < 0, -args[0], args[0])
 
-    def _negative(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _negative(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         if dtype.kind == "f":
             return self.value(f"fneg {self.type(dtype)} {args[0].text}", dtype)
         return self.op("sub", self.constant(0, dtype), args[0])
 
-    def _invert(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _invert(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         ones = self.constant(True if dtype.kind == "b" else -1, dtype)
         return self.op("xor", args[0], ones)
 
-    def _isnan(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _isnan(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         return self.op("fcmp uno", args[0], args[0], dtype=bool)
 
-    def _isfinite(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _isfinite(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         if narrow := self._narrowed(dtype, *args):
             return self._isfinite(narrow, F32)
         size = self.intrinsic("fabs", dtype, args[0])
         return self.op("fcmp olt", size, self.constant(np.inf, dtype), dtype=bool)
 
-    def _extreme(self, wins: str, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _extreme(self, wins: str, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         """Minimum or maximum, a NaN wins."""
         a, b = args
         if dtype.kind != "f":
@@ -332,13 +342,13 @@ class Tracer:
         out = self.where(self.op(f"fcmp o{wins}", a, b, dtype=bool), a, b)
         return self.where(self._isnan([a], dtype), a, out)
 
-    def _minimum(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _minimum(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         return self._extreme("lt", args, dtype)
 
-    def _maximum(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _maximum(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         return self._extreme("gt", args, dtype)
 
-    def where(self, condition: Any, a: Any, b: Any) -> TracedArray:
+    def where(self, condition: Lanes, a: Lanes, b: Lanes) -> TracedArray:
         """See `numpy.where`."""
         (x, y), dtype = self._promoted((a, b))
         c = self.of(condition, bool)
@@ -349,7 +359,7 @@ class Tracer:
         vector = self.type(dtype)
         return self.value(f"select {self.type(bool)} {c.text}, {vector} {x.text}, {vector} {y.text}", dtype)
 
-    def clip(self, a: Any, low: Any, high: Any) -> TracedArray:
+    def clip(self, a: Lanes, low: Lanes, high: Lanes) -> TracedArray:
         """See `numpy.clip`."""
         return np.minimum(np.maximum(self.of(a), low), high)  # type: ignore[return-value]
 
@@ -361,20 +371,20 @@ class Tracer:
         """See `numpy.ones_like`."""
         return self.constant(1, a.dtype)
 
-    def nan_to_num(self, a: Any) -> TracedArray:
+    def nan_to_num(self, a: Lanes) -> TracedArray:
         """See `numpy.nan_to_num`."""
         x = self.of(a)
         largest = float(np.finfo(x.dtype).max)
         return self.clip(self.where(np.isnan(x), 0.0, x), -largest, largest)
 
-    def choose(self, index: Any, choices: Sequence[Any]) -> TracedArray:
+    def choose(self, index: Lanes, choices: Sequence[Lanes]) -> TracedArray:
         """See `numpy.choose`; the index is one of the choices."""
-        out = choices[-1]
+        out: Lanes = choices[-1]
         for k in reversed(range(len(choices) - 1)):
             out = self.where(index == k, choices[k], out)
-        return out
+        return self.of(out)
 
-    def _log2(self, args: Sequence[TracedArray], dtype: Any) -> TracedArray:
+    def _log2(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
         """With an error below 2**-50; exact at powers of two, and of the right sign near 1."""
         x = args[0]
         bits = x.view(I64)
@@ -384,7 +394,7 @@ class Tracer:
         m = self.where(high, m * 0.5, m)
         s = (m - 1.0) / (m + 1.0)
         square = s * s
-        total: Any = self.constant(0.0, F64)
+        total = self.constant(0.0, F64)
         for k in range(9, -1, -1):
             total = total * square + 2 / math.log(2) / (2 * k + 1)
         out = (exponent + high).astype(F64) + s * total
@@ -420,7 +430,7 @@ class Tracer:
     def _in_integers(self, pairs: Sequence[tuple[TracedArray, TracedArray]], bits: int) -> TracedArray:
         """The sum of multiples of 2**-fraction, below 2**64 of those."""
         assert self.fraction is not None
-        total: Any = None
+        total: TracedArray | None = None
         for v, w in pairs:
             assert v.narrow is not None
             steps = self.value(
@@ -428,6 +438,7 @@ class Tracer:
             )
             term = steps.astype(np.uint64) * w.astype(I64).astype(U32).astype(np.uint64)
             total = term if total is None else total + term
+        assert total is not None
         return (total.astype(F32) * 0.5 ** (bits + self.fraction)).view(U32)
 
     def _unless_exact(self, near: TracedArray, terms: Sequence[TracedArray], bits: int) -> None:
@@ -444,14 +455,14 @@ class Tracer:
         self.mark(near & odd)
 
     # --- memory and lanes ---------------------------------------------------------------------------------------------
-    def _gather(self, dtype: Any) -> str:
+    def _gather(self, dtype: DTypeLike) -> str:
         vector = self.type(dtype)
         return self.module.declare(
             f"llvm.masked.gather.{vector.suffix}.v{LANES}p0",
             f"{vector} @(<{LANES} x ptr>, i32, <{LANES} x i1>, {vector})",
         )
 
-    def gathered(self, base: Ref, index: TracedArray, dtype: Any, lanes: str = "splat (i1 true)") -> TracedArray:
+    def gathered(self, base: Ref, index: TracedArray, dtype: DTypeLike, lanes: str = "splat (i1 true)") -> TracedArray:
         """Entries of an array at an address, by indices that are in its range and below 2**31."""
         narrow = self.cast(index, I32).text
         ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
@@ -460,7 +471,7 @@ class Tracer:
         text = f"call {vector} {f}(<{LANES} x ptr> {places}, i32 {size}, <{LANES} x i1> {lanes}, {vector} poison)"
         return self.value(text, dtype)
 
-    def loaded(self, places: Ref, dtype: Any, lanes: TracedArray) -> TracedArray:
+    def loaded(self, places: Ref, dtype: DTypeLike, lanes: TracedArray) -> TracedArray:
         """Load from addresses <n x ptr>, for some lanes; always read again."""
         vector, f = self.type(dtype), self._gather(dtype)
         listed = f"<{LANES} x ptr> {places}, i32 1, {self.type(bool)} {lanes.text}, {vector} zeroinitializer"
@@ -494,10 +505,10 @@ class Tracer:
 class TracedTable:
     """An array in memory that is indexed by lanes, or by a number known when code is made."""
 
-    def __init__(self, code: Tracer, pointer: Ref, dtype: Any, powers_of_two: bool = False) -> None:
+    def __init__(self, code: Tracer, pointer: Ref, dtype: DTypeLike, powers_of_two: bool = False) -> None:
         self.code, self.pointer, self.dtype, self.powers_of_two = code, pointer, np.dtype(dtype), powers_of_two
 
-    def __getitem__(self, index: Any) -> TracedArray:
+    def __getitem__(self, index: Lanes) -> TracedArray:
         code = self.code
         same = index.same if isinstance(index, TracedArray) and index.dtype == I64 else None
         if isinstance(index, int) or same is not None:  # one load for all lanes: a gather takes as long as sixteen
@@ -511,7 +522,7 @@ class TracedTable:
         return out
 
 
-def _literal(number: Any, dtype: Any) -> str:
+def _literal(number: Scalar, dtype: DType) -> str:
     """A number as LLVM text."""
     if dtype.kind == "b":
         return "true" if number else "false"

@@ -8,7 +8,6 @@ processor gives for NaNs and for numbers out of range is put right where it diff
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.f32_lowerings import canonical_nan
@@ -16,6 +15,7 @@ from isakit.engine.llvm.f64_lowerings import EMBEDDED_ROUNDING, carefully, denor
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 from isakit.sem.fp.convert64 import f2f64, f2i64
+from isakit.sem.operation import Statics
 
 PRECISION_MASKED = 8
 """In the immediate of a rounding to an integral value: no exception for what is lost."""
@@ -51,7 +51,7 @@ def _masked(to: str, source: str, rounding: int) -> str:
     return f"V zeroinitializer; i{_length(source, to)} -1; i32 {rounding}"
 
 
-def _modified(low: ValueLowering, x: Ref, statics: dict[str, Any]) -> Ref:
+def _modified(low: ValueLowering, x: Ref, statics: Statics) -> Ref:
     """A float with its modifiers, a NaN as well."""
     sign = 1 << (x.width - 1)
     if statics.get("absolute"):
@@ -82,7 +82,7 @@ def _integer(low: ValueLowering, x: Ref, kind: str) -> tuple[Ref, str] | None:
     return low.resize(narrow, max(width, 32), signed=kind[0] == "s"), "s" if signed else "u"
 
 
-def _from_integer(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any], to: str) -> Ref | None:
+def _from_integer(low: ValueLowering, args: Sequence[Ref], statics: Statics, to: str) -> Ref | None:
     if args[0].uniform or statics.get("absolute") or statics.get("negate") or statics.get("saturate"):
         return None
     given = _integer(low, args[0], statics["source"])
@@ -99,11 +99,11 @@ def _from_integer(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     return _converted(low, x, f"i{x.width}", to, f"llvm.x86.avx512.{sign}itofp.round.{types}", mode)
 
 
-def _i2f(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _i2f(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     return None if statics.get("to", "f32") != "f32" else _from_integer(low, args, statics, "float")
 
 
-def _i2f64(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _i2f64(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     return _from_integer(low, args, statics, "double" if statics["to"] == "f64" else "float")
 
 
@@ -139,13 +139,13 @@ def _halves(low: ValueLowering, x: Ref) -> Ref:
     return low.per_lane(low.body(f"bitcast <{n} x float> {wide} to <{n} x i32>"), 32)
 
 
-def _single(low: ValueLowering, x: Ref, statics: dict[str, Any]) -> Ref:
+def _single(low: ValueLowering, x: Ref, statics: Statics) -> Ref:
     """The f32 of an f16 or f32 source, with modifiers."""
     x = low.splat(x)
     return _modified(low, _halves(low, x) if statics["source"] == "f16" else low.resize(x, 32), statics)
 
 
-def _f2i(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _f2i(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     to = statics["to"]
     width = int(to[1:])
     if args[0].uniform or width > 32:
@@ -162,7 +162,7 @@ def _f2i(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Re
     return low.resize(got, width)
 
 
-def _f2i64(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _f2i64(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     width, rounding = int(statics["to"][1:]), statics.get("rounding", "rn")
     if args[0].uniform or args[0].width != (64 if statics["source"] == "f64" else 32) or width < 32:
         return None
@@ -174,7 +174,7 @@ def _f2i64(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> 
     return carefully(low, f2i64, args, statics, denormal(low, x), got)
 
 
-def _f2f(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _f2f(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if args[0].uniform or statics.get("saturate") or statics.get("nan_to_zero"):
         return None
     integral, rounding = statics.get("integral"), statics.get("rounding", "rn")
@@ -201,7 +201,7 @@ def _to_half(low: ValueLowering, x: Ref, rounding: str) -> Ref:
     return low.select(_compared(low, "uno", x, x), low.constant(0x7FFF, 16), got)
 
 
-def _f2f64(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _f2f64(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if args[0].uniform or statics.get("absolute") or statics.get("negate"):
         return None
     source, to, rounding = statics["source"], statics["to"], statics.get("rounding", "rn")

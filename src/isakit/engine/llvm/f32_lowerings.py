@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import KEEPS_HALF
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 from isakit.sem.fp.core import F32
+from isakit.sem.operation import Statics
 
 NAN = 0x7FFFFFFF
 ABS = 0x7FFFFFFF
@@ -86,14 +86,14 @@ def _is_zero(low: ValueLowering, a: Ref) -> Ref:
 
 
 def _sum_and_product(raw: bool) -> tuple[Native, Native]:
-    def add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def add(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         rounding = statics.get("rounding", "rn")
         if rounding not in EMBEDDED_ROUNDING or all(a.uniform for a in args):
             return None
         total = _avx512(low, "add", args[0], args[1], rounding)
         return total if raw else one_nan(low, total)
 
-    def mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def mul(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         rounding = statics.get("rounding", "rn")
         if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
             return None
@@ -108,7 +108,7 @@ SMALLER, LARGER = 4, 5
 
 
 def _extreme(which: int, raw: bool) -> Native:
-    def extreme(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def extreme(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         """`vrangeps` knows that -0 is below +0 and that a number wins over a quiet NaN, as the definition has it.
 
         Multiplying by one makes zeros of denormals, and quiet NaNs of signalling ones.
@@ -219,7 +219,7 @@ def _small(low: ValueLowering, c: Ref) -> _Test:
 
 
 def _sum_of_product(raw: bool, any_holds: _AnyHolds) -> Native:
-    def mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def mad(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
 
         Three ways, each one for what the one before it does not cover. Two instructions and a test where no addend is a
@@ -347,7 +347,7 @@ def packed_comparison(low: ValueLowering, args: Sequence[Ref]) -> Ref | None:
     return low.per_lane(joined(low, got, "i1", length), 1)
 
 
-def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _comparison(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     """See `packed_comparison`."""
     return packed_comparison(low, args) if statics.get("flushing", True) else None
 
@@ -428,14 +428,14 @@ def _rounded(low: ValueLowering, d: Ref, rounding: str) -> Ref:
     return low.select(_special(low, d), d, _to_24_bits(low, d, rounding))
 
 
-def _portable_add(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _portable_add(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics.get("rounding", "rn") != "rn" or all(a.uniform for a in args):
         return None  # rounding to zero needs the error of the sum: the definition is as good
     total = _double_bits(low, _arithmetic(low, "fadd", *(_doubles(low, a) for a in args)))
     return _to_single(low, _rounded(low, total, "rn"), "rn")
 
 
-def _portable_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _portable_mul(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     rounding = statics.get("rounding", "rn")
     if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
         return None
@@ -443,7 +443,7 @@ def _portable_mul(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     return _to_single(low, _rounded(low, product, rounding), rounding)
 
 
-def _portable_mad(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _portable_mad(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics.get("zero_wins") or all(a.uniform for a in args):
         return None
     return _mad_in_doubles(low, *(low.splat(x) for x in args))

@@ -12,7 +12,6 @@ floating-point environment and chooses the NaN by the documented rule ([tesla] 5
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.f32_lowerings import packed_comparison
@@ -20,7 +19,7 @@ from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 from isakit.sem.fp.core import F64
 from isakit.sem.fp.f64 import NAN, f64_compare
-from isakit.sem.operation import Operation
+from isakit.sem.operation import Operation, Statics
 
 EMBEDDED_ROUNDING = {"rn": 8, "rm": 9, "rp": 10, "rz": 11}
 """Rounding operand of the AVX-512 intrinsics: the mode, exceptions suppressed."""
@@ -150,7 +149,7 @@ def denormal(low: ValueLowering, x: Ref) -> Ref:
 
 
 def carefully(
-    low: ValueLowering, operation: Operation, args: Sequence[Ref], statics: dict[str, Any], odd: Ref, usual: Ref
+    low: ValueLowering, operation: Operation, args: Sequence[Ref], statics: Statics, odd: Ref, usual: Ref
 ) -> Ref:
     """`usual`, but by the definition for all lanes where a lane is odd."""
     vectors = [low.splat(a) for a in args]
@@ -163,7 +162,7 @@ def _first_lane(low: ValueLowering, r: Ref) -> Ref:
 
 
 def _embedded(name: str) -> Native:
-    def lower(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def lower(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         rounding = statics.get("rounding", "rn")
         uniform = all(a.uniform for a in args)
         vectors = [low.splat(a) for a in args]
@@ -180,7 +179,7 @@ def _embedded(name: str) -> Native:
 
 
 def _portable(name: str) -> Native:
-    def lower(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def lower(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         if statics.get("rounding", "rn") != "rn":
             return None
         n = low.module.lanes
@@ -197,7 +196,7 @@ def _portable(name: str) -> Native:
     return lower
 
 
-def _comparison(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _comparison(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     """Test the relation of two numbers for constant bits; the instruction takes denormals for zeros."""
     usual = packed_comparison(low, args)
     if usual is None:

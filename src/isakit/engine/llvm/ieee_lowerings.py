@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from typing import Any
 
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import Host
 from isakit.engine.llvm.values import Native, ValueLowering
+from isakit.sem.operation import Statics
 
 NAN32, NAN16 = 0x7FC00000, 0x7E00
 _LESS, _EQUAL, _GREATER, _UNORDERED = 1, 2, 4, 8
@@ -77,7 +77,7 @@ def _canonical(low: ValueLowering, v: str) -> Ref:
     return low.select(nan, low.constant(NAN32, 32), _bits(low, v, "float", 32))
 
 
-def _plain(statics: dict[str, Any]) -> bool:
+def _plain(statics: Statics) -> bool:
     return statics.get("format", "f32") == "f32" and statics.get("rounding", "rn") == "rn"
 
 
@@ -97,7 +97,7 @@ def _number(low: ValueLowering, value: float, ty: str) -> str:
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
 def _arithmetic(instruction: str) -> Native:
-    def lower(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def lower(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         if not _plain(statics):
             return None
         a, b = (_as(low, x, "float") for x in args)
@@ -106,7 +106,7 @@ def _arithmetic(instruction: str) -> Native:
     return lower
 
 
-def _fma(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _fma(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if not _plain(statics):
         return None
     return _canonical(low, _intrinsic(low, "fma", "float", *(_as(low, x, "float") for x in args)))
@@ -115,7 +115,7 @@ def _fma(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Re
 def _extreme(wins: str, zeros: str) -> Native:
     """Minimum or maximum; of zeros of both signs the bits decide, and a number wins against a NaN."""
 
-    def lower(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+    def lower(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         if statics.get("format", "f32") != "f32":
             return None
         a, b = (low.splat(x) for x in args)
@@ -128,7 +128,7 @@ def _extreme(wins: str, zeros: str) -> Native:
     return lower
 
 
-def _compare(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _compare(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics.get("format", "f32") != "f32":
         return None
     x, y = (_as(low, a, "float") for a in args)
@@ -138,20 +138,20 @@ def _compare(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -
     return out
 
 
-def _round(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _round(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics.get("format", "f32") != "f32":
         return None
     name = {"rn": "roundeven", "rm": "floor", "rp": "ceil", "rz": "trunc"}[statics.get("rounding", "rn")]
     return _canonical(low, _intrinsic(low, name, "float", _as(low, args[0], "float")))
 
 
-def _flushed(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _flushed(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     a = low.splat(args[0])
     tiny = low.compare("eq", low.op("and", a, low.constant(0x7F800000, 32)), low.constant(0, 32))
     return low.select(tiny, low.op("and", a, low.constant(1 << 31, 32)), a)
 
 
-def rsqrt_f32(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def rsqrt_f32(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     """1 / sqrt(a) rounded to nearest; NaN for negative inputs, signed infinity for zeros.
 
     No f32 has a reciprocal root so close to the middle of two f32 that rounding twice goes wrong.
@@ -162,7 +162,7 @@ def rsqrt_f32(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) 
 
 
 # --- conversions --------------------------------------------------------------------------------------------------
-def _convert(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _convert(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     pair = statics["source"], statics["to"]
     if statics.get("rounding", "rn") != "rn" or pair not in (("f16", "f32"), ("f32", "f16")):
         return None
@@ -174,7 +174,7 @@ def _convert(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -
     return low.select(_test(low, "uno", "float", value, value), low.constant(NAN16, 16), bits)
 
 
-def _int_to_float(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _int_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     source = statics["source"]
     if statics.get("to", "f32") != "f32" or statics.get("rounding", "rn") != "rn" or int(source[1:]) != args[0].width:
         return None
@@ -183,7 +183,7 @@ def _int_to_float(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     return _bits(low, low.body(f"{instruction} {low.type(a)} {a.text} to {_vector(low, 'float')}"), "float", 32)
 
 
-def _float_to_int(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _float_to_int(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     to = statics["to"]
     if statics["source"] != "f32" or statics.get("rounding", "rz") != "rz" or to not in ("s32", "u32"):
         return None
@@ -193,7 +193,7 @@ def _float_to_int(low: ValueLowering, args: Sequence[Ref], statics: dict[str, An
     return low.per_lane(low.body(f"call {vector} {f}({_vector(low, 'float')} {_as(low, args[0], 'float')})"), 32)
 
 
-def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     bits, signed = int(statics["source"][1:]), statics["source"][0] == "s"
     if statics.get("to", "f32") != "f32" or args[0].width != bits or bits > 16:
         return None
@@ -207,7 +207,7 @@ def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: dict[str, 
     return _bits(low, quotient, "float", 32)
 
 
-def _float_to_ratio(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _float_to_ratio(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics["source"] != "f32" or statics.get("rounding", "rn") != "rn" or statics.get("width", 32) != 32:
         return None
     value, double = _as(low, args[0], "float"), _vector(low, "double")

@@ -31,14 +31,16 @@ from isakit.engine.llvm.ir_text import LlvmModule
 from isakit.engine.llvm.values import ValueLowering
 from isakit.errors import DefinitionError
 from isakit.sem.records import RecordField, layout_of
-from isakit.sem.routine import Routine
+from isakit.sem.routine import AnyRoutine
 from isakit.sem.routine_code import (
     Assign,
+    Callee,
     CallStatement,
     If,
     PointAt,
     RaiseStatement,
     Return,
+    RoutineArgument,
     RoutineCode,
     RowArgument,
     Statement,
@@ -82,8 +84,29 @@ class InMemory:
         return self.address
 
 
-Special = Callable[["Lowering", Sequence[Any]], "Ref | None"]
+@dataclass(frozen=True)
+class CallArguments:
+    """The arguments of a call in a routine, by position."""
+
+    values: Sequence[Ref | RecordStorage]
+
+    def number(self, k: int) -> Ref:
+        """Return an argument that is a number, a vector of one for each lane, or the address of a row."""
+        value = self.values[k]
+        assert isinstance(value, Ref)
+        return value
+
+    def record(self, k: int) -> RecordStorage:
+        """Return an argument that is a record."""
+        value = self.values[k]
+        assert not isinstance(value, Ref)
+        return value
+
+
+Special = Callable[["Lowering", CallArguments], "Ref | None"]
 """Emits what a call does; it may end the block, and then nothing follows the call in the routine."""
+SpecialCalls = Mapping[Callee, Special]
+"""The calls that compiled code writes itself, by what the routine calls."""
 
 
 @dataclass
@@ -97,7 +120,7 @@ class InlineSite:
     raising: Callable[[RaiseStatement | None], None]
     variable: Callable[[IrType], Ref]
     symbol: Callable[[RoutineCode], str]
-    specials: Mapping[Any, Special] = field(default_factory=dict[Any, Special])
+    specials: SpecialCalls = field(default_factory=dict[Callee, Special])
 
 
 class Lowering:
@@ -233,7 +256,7 @@ class Lowering:
         if special is None and not isinstance(s.callee, Translatable):
             raise DefinitionError(f"nothing says what {s.callee.name} is here")
         if special is not None:
-            got = special(self, [self._argument(a) for a in s.arguments])
+            got = special(self, CallArguments([self._argument(a) for a in s.arguments]))
             if got is None and not s.callee.width and self._ended():
                 return False
         else:
@@ -251,7 +274,7 @@ class Lowering:
         """Return whether the block has been ended."""
         return self.body.lines[-1].lstrip().startswith(("br ", "ret ", "switch ", "unreachable"))
 
-    def _argument(self, a: Any) -> Any:
+    def _argument(self, a: RoutineArgument) -> Ref | RecordStorage:
         match a:
             case Value():
                 return self.value(a)
@@ -345,7 +368,7 @@ class Lowering:
 
 
 def emit(
-    body: Builder, around: InlineSite, routine: Routine[Any, Any], given: Mapping[str, Any], **statics: Any
+    body: Builder, around: InlineSite, routine: AnyRoutine, given: Mapping[str, Ref | RecordStorage], **statics: Any
 ) -> tuple[bool, Ref | None]:
     """Write a routine here; returns whether what follows is reached, and the result. A shared one is called."""
     code = routine.code(**statics)
@@ -358,7 +381,7 @@ def emit(
     return low.run()
 
 
-def expression(low: ValueLowering, routine: Routine[Any, Any], given: Mapping[str, Ref], **statics: Any) -> Ref:
+def expression(low: ValueLowering, routine: AnyRoutine, given: Mapping[str, Ref], **statics: Any) -> Ref:
     """A routine that only computes something, on numbers or on one number per lane."""
     statements = routine.code(**statics).statements
     result = statements[0]

@@ -9,14 +9,13 @@ are seven products of a byte with a bit, four of which one instruction adds up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import Host
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import joined, pieces
 from isakit.sem.fp.sfu import truncated_square
-from isakit.sem.operation import expansion
+from isakit.sem.operation import Statics, expansion
 
 NEEDED = {"+avx512vbmi", "+avx512vnni"}
 PIECE = 16
@@ -33,14 +32,14 @@ def sfu_lowerings(target: Host) -> dict[str, Native]:
     return {"truncated_square": _square if fast else _in_place}
 
 
-def _in_place(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _in_place(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     """The definition, without the call that it is long enough for."""
     formals, result = expansion(truncated_square, (), (32,))
     given = {f.attr: a for f, a in zip(formals, args, strict=True)}
     return ValueLowering(low.body, lambda v: given[v.attr], low.natives).value(result)
 
 
-def _square(low: ValueLowering, args: Sequence[Ref], statics: dict[str, Any]) -> Ref | None:
+def _square(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if args[0].uniform:
         return None
     upper = low.op("and", low.op("lshr", args[0], low.constant(LOWER, 32)), low.constant(0xFF, 32))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from isakit.engine.llvm.builder import Builder, IrFunction, IrType, Ref, integer
 from isakit.engine.llvm.ir_text import signed_text
-from isakit.sem.operation import Operation, expansion
+from isakit.sem.operation import Operation, StaticKey, Statics, expansion
 from isakit.sem.value import Value, mask, postorder
 
 WIDEST_VECTOR = 64
@@ -25,7 +24,7 @@ PURE = "willreturn memory(none)"
 """Attributes of operation functions, so that LLVM can drop unused calls."""
 
 Leaf = Callable[[Value], Ref]
-Native = Callable[["ValueLowering", Sequence[Ref], dict[str, Any]], "Ref | None"]
+Native = Callable[["ValueLowering", Sequence[Ref], Statics], "Ref | None"]
 _WHEN_USED = {"read", "call"}
 """Nodes that a lowering of what uses them may make superfluous."""
 BitLeaf = Callable[[Value, int], "Ref | None"]
@@ -302,17 +301,17 @@ class ValueLowering:
             return None
         return native(self, [self._argument(a) for a in (*both.args[0].args, both.args[1])], dict(statics))
 
-    def definition(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> str:
+    def definition(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> str:
         """The function that computes an operation by its integer definition, on lane vectors."""
         return self._function(op, statics, widths, scalar=False)
 
-    def one_lane(self, op: Operation, statics: Any, widths: tuple[int, ...]) -> IrFunction:
+    def one_lane(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> IrFunction:
         """The function that computes an operation by its integer definition, on one lane."""
         width = expansion(op, statics, widths)[1].width
         name = self._function(op, statics, widths, scalar=True)
         return IrFunction(name, integer(width), tuple(integer(w) for w in widths))
 
-    def _function(self, op: Operation, statics: Any, widths: tuple[int, ...], *, scalar: bool) -> str:
+    def _function(self, op: Operation, statics: StaticKey, widths: tuple[int, ...], *, scalar: bool) -> str:
         """The function of an operation, on vectors or on one lane."""
 
         def make(name: str) -> str:
@@ -335,7 +334,9 @@ class ValueLowering:
 
         return self.module.function((op.name, statics, widths, scalar), make)
 
-    def _lane_by_lane(self, op: Operation, statics: Any, widths: tuple[int, ...], args: list[Ref], width: int) -> Ref:
+    def _lane_by_lane(
+        self, op: Operation, statics: StaticKey, widths: tuple[int, ...], args: list[Ref], width: int
+    ) -> Ref:
         """Call the one-lane function: once if everything is uniform, else in a loop over the lanes."""
         f = self._function(op, statics, widths, scalar=True)
         b = self.body

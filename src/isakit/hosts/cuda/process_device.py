@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
 from isakit.formats import Module
 from isakit.hosts.cuda.device_facts import Card, Version
@@ -147,7 +148,7 @@ class ProcessDevice:
         """Return bytes of the device's memory."""
         return memoryview(self.pages)[address : address + nbytes]
 
-    def array(self, address: int, dtype: DTypeLike, shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[Any]:
+    def array(self, address: int, dtype: DTypeLike, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
         """Return an array over the device's memory, elements `strides` bytes apart (0 or more).
 
         Raises OutsideMemory where a kernel that accesses its first and last element would fault.
@@ -157,7 +158,7 @@ class ProcessDevice:
             raise OutsideMemory(f"{nbytes} bytes at {address:#x} are not memory of the device")
         return np.ndarray(shape, dtype, self.device.memory.memory.bytes.data, address, strides)
 
-    def memory_array(self, address: int, dtype: DTypeLike, count: int) -> NDArray[Any]:
+    def memory_array(self, address: int, dtype: DTypeLike, count: int) -> Array:
         """Return elements of the device's memory, one behind the other."""
         return self.array(address, dtype, (count,), (np.dtype(dtype).itemsize,))
 

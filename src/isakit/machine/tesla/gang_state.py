@@ -22,6 +22,7 @@ from isakit.machine.tesla.address_spaces import NO_SPACE, READ_ONLY, AccessFault
 from isakit.machine.tesla.device_memory import FlatMemory
 from isakit.machine.tesla.launch import Launch
 from isakit.sem.requests import MachineValue, covered
+from isakit.sem.trace import Attributes
 
 if TYPE_CHECKING:
     from isakit.texture import TextureUnit
@@ -106,7 +107,7 @@ class State:
                 raise AccessFault(NO_SPACE, name, lane, int(address[chosen[0]]), f"{name}[] is not bound")
         return space
 
-    def load(self, space: str, address: Any, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> Any:
+    def load(self, space: str, address: Any, size: int, attrs: Attributes, lanes: Lanes) -> Any:
         """Return `size` bytes per lane; see `LaneState.load`."""
         where = self._space(space, address, lanes)
         if where is None:
@@ -122,7 +123,7 @@ class State:
             got = _only(good, got)
         return _spread(got, chosen, lanes.count)
 
-    def store(self, space: str, address: Any, value: Any, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> None:
+    def store(self, space: str, address: Any, value: Any, size: int, attrs: Attributes, lanes: Lanes) -> None:
         """Store the low `size` bytes per lane; where lanes hit the same place the highest lane wins."""
         where = self._space(space, address, lanes)
         if where is None:
@@ -149,7 +150,7 @@ class State:
         address: Any,
         operands: Sequence[Any],
         size: int,
-        attrs: Mapping[str, Any],
+        attrs: Attributes,
         lanes: Lanes,
     ) -> Any:
         """Read, modify and write in ascending lane order; returns the old values."""
@@ -168,7 +169,7 @@ class State:
         return _spread(old, chosen, lanes.count)
 
     # --- what only the machine knows ---
-    def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Any:
+    def machine(self, name: str, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Any:
         """Return lane numbers, votes, quads, special registers, flags, locks."""
         function = self.values.get(name)
         if function is None:

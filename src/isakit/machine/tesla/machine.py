@@ -85,7 +85,7 @@ class Machine(MachineState):
 
         return html_of(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self.launch, self.device, self.wave, self.snapshot())
 
     # --- running ----------------------------------------------------------------------------------------------------

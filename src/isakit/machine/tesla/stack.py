@@ -15,7 +15,7 @@ from isakit.machine.tesla.rules import barriers, blocks, locks, stack, turns
 from isakit.machine.tesla.rules.stack import StackFault
 from isakit.machine.tesla.rules.state import Kind, StackEntry, WarpState
 from isakit.sem.records import Elements
-from isakit.sem.routine import Routine, on_change
+from isakit.sem.routine import AnyRoutine, on_change
 
 
 class Entry(NamedTuple):
@@ -35,7 +35,7 @@ class StackRules:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         limited = name == "call_limited"
         wanted = "call" if limited else name
-        routine: Routine[Any, Any] = next(
+        routine: AnyRoutine = next(
             getattr(m, wanted) for m in (stack, barriers, locks, turns, blocks) if hasattr(m, wanted)
         )
         known = {"choices": self.choices, "limited": limited, "in_turns": True}

@@ -14,16 +14,15 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.engine.llvm import METADATA, Builder, Host, LlvmModule, LoadedCode, Ref, object_code
 from isakit.engine.llvm.array_tracer import LANES, TracedArray, TracedTable, Tracer
 from isakit.engine.llvm.builder import I16, I64, PTR, VOID, define, pointer
 from isakit.engine.llvm.exclusive import using_llvm
+from isakit.engine.protocol import Array
 from isakit.machine.usse.sampler import Cube, Texture, Volume, packed
 from isakit.machine.usse.texture_samples import words_of
 
-Array = NDArray[Any]
 FEW = 256
 """Invocations for which the arrays are as quick."""
 MOST_TEXELS = 1 << 29

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isakit.arch.usse.arithmetic import Rules, using
 from isakit.engine.llvm import (
@@ -38,6 +37,7 @@ from isakit.engine.llvm import (
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.llvm.routine_ir import expression
 from isakit.engine.llvm.straight import LANES
+from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.lean import cached_property
 from isakit.machine.usse import rules
@@ -48,7 +48,6 @@ from isakit.sem.trace import Trace
 from isakit.sem.value import Value, postorder
 from isakit.spec import Form, Status
 
-Array = NDArray[Any]
 LONGEST = 64
 """Instructions of a stretch at most, repetitions included, unless one alone has more: the time LLVM takes grows faster
 than their number."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from isakit.engine.numpy_operations import Lowered, native
 from isakit.engine.protocol import Array
+from isakit.sem.operation import Statics
 
 f16, f32, f64, u16, u32, u64 = (
     np.dtype(t) for t in (np.float16, np.float32, np.float64, np.uint16, np.uint32, np.uint64)
@@ -44,7 +45,7 @@ _WIDE = _widening_table()
 
 
 @native("ieee_convert")
-def _convert(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _convert(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     if statics.get("rounding", "rn") != "rn":
         return None
     pair = statics["source"], statics["to"]
@@ -68,12 +69,12 @@ def _convert(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None
     return None
 
 
-def _plain_f32(statics: dict[str, Any]) -> bool:
+def _plain_f32(statics: Statics) -> bool:
     return statics.get("format", "f32") == "f32" and statics.get("rounding", "rn") == "rn"
 
 
 @native("ieee_div")
-def _div(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _div(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     if not _plain_f32(statics):
         return None
 
@@ -99,17 +100,17 @@ def _extreme(wins: Any, zero_rule: Any) -> Lowered:
 
 
 @native("ieee_min")
-def _min(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _min(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     return _extreme(np.less, np.bitwise_or) if statics.get("format", "f32") == "f32" else None
 
 
 @native("ieee_max")
-def _max(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _max(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     return _extreme(np.greater, np.bitwise_and) if statics.get("format", "f32") == "f32" else None
 
 
 @native("ieee_round")
-def _round(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _round(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     function: Any = {"rn": np.rint, "rm": np.floor, "rp": np.ceil, "rz": np.trunc}[statics.get("rounding", "rn")]
     if statics.get("format", "f32") != "f32":
         return None
@@ -121,7 +122,7 @@ def _round(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
 
 
 @native("ieee_compare")
-def _compare(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _compare(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     if statics.get("format", "f32") != "f32":
         return None
 
@@ -135,7 +136,7 @@ def _compare(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None
 
 
 @native("ratio_to_float")
-def _ratio(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _ratio(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     if statics.get("to", "f32") != "f32" or widths[0] > 16:
         return None
     bits, signed = int(statics["source"][1:]), statics["source"][0] == "s"
@@ -155,7 +156,7 @@ def _ratio(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
 
 
 @native("float_to_ratio")
-def _to_ratio(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _to_ratio(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     if statics["source"] != "f32" or statics.get("rounding", "rn") != "rn" or statics.get("width", 32) != 32:
         return None
     maximum, low, high = (np.array(float(statics[k])) for k in ("maximum", "low", "high"))
@@ -173,7 +174,7 @@ def _to_ratio(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | Non
 
 
 @native("rsqrt_f32")
-def _rsqrt(statics: dict[str, Any], widths: tuple[int, ...]) -> Lowered | None:
+def _rsqrt(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     def rsqrt(a: Array) -> Array:
         # No f32 has a reciprocal root so close to the middle of two f32 that rounding twice goes wrong (tested).
         return _canonical((1.0 / np.sqrt(a.view(f32).astype(f64))).astype(f32))

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.lean import cached_property
 from isakit.texture.cube import across_edges, face_of
 from isakit.texture.lanes import known
 
-Array = NDArray[Any]
 Filter = Literal["nearest", "bilinear"]
 Wrap = Literal["clamp", "wrap", "mirror"]
 _DTYPES = {np.dtype(np.uint8): "u8", np.dtype(np.float16): "f16", np.dtype(np.float32): "f32"}

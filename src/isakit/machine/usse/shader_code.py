@@ -6,7 +6,7 @@ smlsi and smbo set. Source: [usse] 2.5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -51,7 +51,7 @@ class BoundFields(NamedTuple):
     """The fields of one repetition of an instruction: the word, and numbers that are not in it."""
 
     word: int
-    moved: Mapping[Any, int]
+    moved: Mapping[Hashable, int]
 
     def of(self, field: Any) -> int:
         """Return the number of a field."""
@@ -130,7 +130,7 @@ class ShaderStep:
             mask = VDP_MASK.get(word)
             word = word & ~VDP_MASK.mask | VDP_MASK.put((mask << i % 4 | mask >> (4 - i % 4)) & 15)
         offsets, internal = self._offsets(i, increments)
-        moved: dict[Any, int] = {}
+        moved: dict[Hashable, int] = {}
         for k, role in enumerate(ROLES):
             moved[OFFSETS[role]] = offsets[k] & 0xFFFFFFFF
             moved[INTERNAL_OFFSETS[role]] = internal[k] & 0xFFFFFFFF

@@ -6,7 +6,7 @@ again as early as possible. Source: [usse] 2.7, 3.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep, 
 from isakit.machine.usse.shader_memory import Memory, Overwritten
 from isakit.machine.usse.texture_samples import WordsOf, sampled, unit_of, words_of
 from isakit.sem.requests import covered
+from isakit.sem.trace import Attributes
 from isakit.spec import Status
 
 REGISTERS = {"r": 256, "o": 256, "pa": 256, "sa": 256, "i": 16, "idx": 4, "g": 64}
@@ -94,7 +95,7 @@ class Machine:
         self.code: ShaderCode | None = None
         self.waiting: dict[int, Array | None] = {}
         self._link = np.zeros(lanes, np.int64)
-        self._samples: dict[Any, list[Array]] = {}
+        self._samples: dict[Hashable, list[Array]] = {}
         self.words_of: WordsOf = words_of
         if lanes == 1:
             self.own_shared()
@@ -148,7 +149,7 @@ class Machine:
 
         return html_of(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         rows = {n: len(a) for n, a in self.files.items() if n in REGISTERS}
         return _restored, (self.lanes, rows, self.memory, self.textures, self.units, self.code, self.snapshot())
 
@@ -408,18 +409,16 @@ class Machine:
         return {pc + 1: alive} if alive.any() else {}
 
     # --- what engines ask for ---------------------------------------------------------------------------------------
-    def load(self, space: str, address: Array, size: int, attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+    def load(self, space: str, address: Array, size: int, attrs: Attributes, lanes: Lanes) -> Array:
         """Load from the bound buffers."""
         return self.memory.load(address, size, lanes.active)
 
-    def store(
-        self, space: str, address: Array, value: Array, size: int, attrs: Mapping[str, Any], lanes: Lanes
-    ) -> None:
+    def store(self, space: str, address: Array, value: Array, size: int, attrs: Attributes, lanes: Lanes) -> None:
         """Store to the bound buffers."""
         self.memory.store(address, value, size, lanes.active)
 
     def atomic(self, space: str, op: str, address: Array, operands: Sequence[Array], size: int,
-               attrs: Mapping[str, Any], lanes: Lanes) -> Array:  # fmt: skip
+               attrs: Attributes, lanes: Lanes) -> Array:  # fmt: skip
         """Raise NotModelled: there are no atomic operations."""
         raise NotModelled(f"atomic {op}")
 
@@ -427,24 +426,24 @@ class Machine:
         """Raise MachineFault: a fault of an instruction."""
         raise MachineFault(kind, 0)
 
-    def machine(self, name: str, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+    def machine(self, name: str, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
         """Return values of neighbours in a quad, and texture samples."""
         return _VALUES[name](self, args, attrs, lanes)
 
-    def _quad(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+    def _quad(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
         other = np.array([neighbour_of(lane, attrs) for lane in range(self.lanes)])
         value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
         return value[np.minimum(other, self.lanes - 1)]
 
-    def _sample_word(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+    def _sample_word(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
         words = self._sample(args, attrs, lanes)
         word: int = attrs["word"]
         return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
 
-    def _sample_has(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> Array:
+    def _sample_has(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
         return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs, lanes)))
 
-    def _sample(self, args: Sequence[Any], attrs: Mapping[str, Any], lanes: Lanes) -> list[Array]:
+    def _sample(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> list[Array]:
         """Return the registers a sample fills, computed once per instruction."""
         key = attrs["count"]
         if key in self._samples:
@@ -506,7 +505,7 @@ def target_of(here: int, operand: int, relative: bool) -> int:
     return number - ((number >> 31) << 32)
 
 
-def neighbour_of(lane: int, attrs: Mapping[str, Any]) -> int:
+def neighbour_of(lane: int, attrs: Attributes) -> int:
     """Return the lane of the quad that an instruction looks at; `attrs` are the attributes of its request."""
     known = {"without": attrs.get("without", 0), "added": attrs.get("with_", 0)}
     return python_function(rules.neighbour, **known)(lane)

@@ -5,16 +5,15 @@ Source: [usse] 2.6.13.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.machine.usse.sampler import Cube, Texture, Volume, level_of_detail, packed
+from isakit.sem.trace import Attributes
 
-Array = NDArray[Any]
 WordsOf = Callable[["Texture", Sequence[Array], "Array | float", str], list[Array]]
 _HANDLE = 0x7EC50000
 """Top of the words that stand for texture state: the machine finds the texture by the word, wherever it was moved."""
@@ -32,7 +31,7 @@ def unit_of(word: int) -> int | None:
 
 
 def sampled(
-    texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Mapping[str, Any],
+    texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Attributes,
     words_of: WordsOf,
 ) -> list[Array]:  # fmt: skip
     """Return the registers that a sample fills: arrays of words [lanes]. `words_of` makes those of a sample.

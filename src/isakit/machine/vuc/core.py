@@ -8,7 +8,6 @@ Source: [vuc] 7, 8, 11.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import Any
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.arch.vuc.registers import NOT_P0, TRUE
@@ -167,7 +166,7 @@ class CoreMachine(CoreState):
 
         return html_of(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.variant, self.options, self.snapshot())
 
     def load_words(self, words: Sequence[int], address: int = 0) -> None:

@@ -11,6 +11,7 @@ from isakit.machine.vuc.core_memory import D_CELLS, MVSI_CELLS, MVSO_CELLS, PWT_
 from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.special_registers import SpecialRegisters
 from isakit.sem.requests import covered
+from isakit.sem.trace import Attributes
 
 
 class StateView:
@@ -21,7 +22,7 @@ class StateView:
         self.data = core.dmem
         self.files: Mapping[str, Any] = {"r": core.gpr, "p": core.pred, "acc": core.accumulator}
 
-    def load(self, space: str, address: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> int:
+    def load(self, space: str, address: int, size: int, attrs: Attributes, lanes: Any) -> int:
         """Do a load of an instruction."""
         if space == "D":
             return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
@@ -40,7 +41,7 @@ class StateView:
         self.core.note("UNKNOWN_IO", f"{space}[{address:#x}] read as 0")
         return 0
 
-    def store(self, space: str, address: int, value: int, size: int, attrs: Mapping[str, Any], lanes: Any) -> None:
+    def store(self, space: str, address: int, value: int, size: int, attrs: Attributes, lanes: Any) -> None:
         """Do a store of an instruction."""
         if space == "D":
             self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)] = value
@@ -63,7 +64,7 @@ class StateView:
         self.core.note("OUT_OF_RANGE", f"{space}[{address:#x}] taken modulo {size:#x}")
         return address % size
 
-    def machine(self, name: str, args: Sequence[int], attrs: Mapping[str, Any], lanes: Any) -> int:
+    def machine(self, name: str, args: Sequence[int], attrs: Attributes, lanes: Any) -> int:
         """Return values without side effects: `peek` a special register, `submbtype`."""
         return _VALUES[name](self, args)
 
@@ -71,7 +72,7 @@ class StateView:
         """Raise the fault of an instruction."""
         raise MachineFault(kind, self.core.pc)
 
-    def delayed_write(self, file: str, index: int, value: int, attrs: Mapping[str, Any]) -> None:
+    def delayed_write(self, file: str, index: int, value: int, attrs: Attributes) -> None:
         """Start a write that lands later: loads, special registers, the long accumulator."""
         if file == "r":
             self.core.rules.write_register(self.core, index, value, attrs["latency"])

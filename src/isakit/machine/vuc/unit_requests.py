@@ -15,6 +15,7 @@ from isakit.machine.vuc.core_state import H264_MODE, CoreState
 from isakit.machine.vuc.macroblock import from_h264, from_mpeg2
 from isakit.machine.vuc.rules.state import QueueEntry, QueueKind
 from isakit.sem.requests import covered
+from isakit.sem.trace import Attributes
 
 SLEEP_MASK = 0x0C00
 MPEG_MODES = (0, 1)
@@ -32,27 +33,27 @@ class Units:
         self._running: dict[str, list[QueueEntry]] = {}
         self._read_before = False
 
-    def do_branch(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_branch(self, args: tuple[int, ...], attrs: Attributes) -> None:
         self.core.rules.branch(self.core, args[0])
 
-    def do_call(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_call(self, args: tuple[int, ...], attrs: Attributes) -> None:
         self.core.rules.call(self.core, args[0])
 
-    def do_return(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_return(self, args: tuple[int, ...], attrs: Attributes) -> None:
         self.core.rules.ret(self.core)
 
-    def do_sleep(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_sleep(self, args: tuple[int, ...], attrs: Attributes) -> None:
         self.core.wait = SLEEP_MASK, 1, True
 
-    def do_wait(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_wait(self, args: tuple[int, ...], attrs: Attributes) -> None:
         self.core.wait = 1 << args[0], attrs["level"], False
 
-    def do_clicnt(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_clicnt(self, args: tuple[int, ...], attrs: Attributes) -> None:
         self.core.stalled -= 1  # the counter is 0 after this instruction, not at it
         self.core.set_icnt(0)
         self.core.stalled += 1
 
-    def do_unknown(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_unknown(self, args: tuple[int, ...], attrs: Attributes) -> None:
         name = f"unko2{attrs['op']:x}"
         if self.core.options.unknown_ops == "raise":
             why = 'its effect is not known; Options(unknown_ops="ignore") makes it do nothing'
@@ -76,7 +77,7 @@ class Units:
         if before and not self.core.ring.available:
             self.core.raise_interrupt("MBRING_READ_DONE")
 
-    def do_mbiread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_mbiread(self, args: tuple[int, ...], attrs: Attributes) -> None:
         if not self.core.ring.ready:
             self.core.note("NO_MACROBLOCK", "mbiread without a macroblock changes nothing")
             return
@@ -110,7 +111,7 @@ class Units:
                 at = table + which * self.core.options.rpi_list_stride + self.core.mb.refs[4 * which + part]
                 self.core.mb.rpis[4 * which + part] = self.core.dmem[at % D_CELLS] & 0x3F
 
-    def do_mbinext(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_mbinext(self, args: tuple[int, ...], attrs: Attributes) -> None:
         self.core.later(self.core.options.mbinext_latency + 1, self._next_macroblock, "mbinext")
 
     def _next_macroblock(self) -> None:
@@ -123,7 +124,7 @@ class Units:
             e.kind = QueueKind.DEAD
         self._running[name] = events
 
-    def do_mvsread(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_mvsread(self, args: tuple[int, ...], attrs: Attributes) -> None:
         events = [self.core.later(1, self._begin_mvsread, "mvsread starts")]
         if self.core.mvs_in.has_next:
             events.append(self.core.later(self.core.options.mvsread_cycles, self._finish_mvsread, "mvsread done"))
@@ -140,7 +141,7 @@ class Units:
         self.core.mvs_in.cells = self.core.mvs_in.take()
         self.core.mvs_in.done = True
 
-    def do_mvswrite(self, args: tuple[int, ...], attrs: Mapping[str, Any]) -> None:
+    def do_mvswrite(self, args: tuple[int, ...], attrs: Attributes) -> None:
         unit = self.core.mvs_out
         if not unit.accepts:
             self.core.note("MVSURF_OUT_IGNORED", "mvswrite without macroblocks left, or while the output is full")

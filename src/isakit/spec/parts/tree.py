@@ -549,7 +549,7 @@ class Template(Part):
     make: Callable[..., Any] | None = None
     hint: str = ""
     meanings: Mapping[str, str] = member(default_factory=dict[str, str])
-    fits: Callable[[Any], bool] | None = None
+    fits: Callable[[object], bool] | None = None
 
     @cached_property
     def items(self) -> list[tuple[str, str, Part | None]]:
@@ -589,7 +589,7 @@ def template(
     facts: Mapping[str, Any] | None = None,
     hints: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] | None = None,
     meanings: Mapping[str, str] | None = None,
-    fits: Callable[[Any], bool] | None = None,
+    fits: Callable[[object], bool] | None = None,
     **holes: Part | Field,
 ) -> Template:
     """Return an operand by how it is written: one line from which text, reading, bits and the typed operand follow.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from isakit.spec.fields import Bits
@@ -198,12 +198,12 @@ def _looked_up(part: Part, value: Any) -> Sequence[Bits]:
 
 
 @once
-def _all_values(part: Part) -> dict[Any, list[Bits]]:
+def _all_values(part: Part) -> dict[Hashable, list[Bits]]:
     """Return the bits of every operand there can be, by key and by text."""
     bits = possible_bits(part)
     if bits.bit_count() > _TABLE_BITS:
         raise TypeError(f"{type(part).__name__} of {bits.bit_count()} bits has too many values for a table")
-    table: dict[Any, list[Bits]] = {}
+    table: dict[Hashable, list[Bits]] = {}
     word = 0
     while True:
         if error_of(part, word) is None:
@@ -218,9 +218,9 @@ def _all_values(part: Part) -> dict[Any, list[Bits]]:
 
 
 @once
-def _enum_table(part: Enum) -> dict[Any, tuple[Bits]]:
+def _enum_table(part: Enum) -> dict[Hashable, tuple[Bits]]:
     """Return bits by text, by what the semantics gets, and by None for the value that prints nothing."""
-    out: dict[Any, tuple[Bits]] = {}
+    out: dict[Hashable, tuple[Bits]] = {}
     for v, name in part.names.items():
         out.setdefault(name, (Bits(part.field.mask, part.field.put(v)),))
     for name, v in part.aliases.items():
@@ -228,7 +228,7 @@ def _enum_table(part: Enum) -> dict[Any, tuple[Bits]]:
     if "" in out:
         out[None] = out[""]
     for v, meant in (part.values or {}).items():
-        if v in part.names and isinstance(meant, (int, str, tuple)):
+        if v in part.names and isinstance(meant, Hashable):
             out.setdefault(meant, out[part.names[v]])
     return out
 
@@ -259,10 +259,10 @@ def _register_bits(part: Reg, value: Any) -> Sequence[Bits]:
 
 
 @once
-def _by_identity(part: Reg) -> dict[Any, Bits]:
+def _by_identity(part: Reg) -> dict[Hashable, Bits]:
     """Return the bits of what registers and numbers are, the first encoding of each."""
     assert part.place is not None
-    out: dict[Any, Bits] = {}
+    out: dict[Hashable, Bits] = {}
     for v, name in enumerate(part.names):
         key = part.place.identity(part.place.described(v, name or ""))
         out.setdefault(key, Bits(part.field.mask, part.field.put(v)))

@@ -13,11 +13,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
 
-Array = NDArray[Any]
 ELEMENTS = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
 REALS = {"S": np.float32, "D": np.float64, "C": np.float32, "Z": np.float64}
 

@@ -7,8 +7,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
 
 R2C, C2R, C2C, D2Z, Z2D, Z2Z = 0x2A, 0x2C, 0x29, 0x6A, 0x6C, 0x69
@@ -77,7 +77,7 @@ def _elements(
     sizes: tuple[int, ...],
     layout: Layout | None,
     padded: bool,
-) -> NDArray[Any]:
+) -> Array:
     """Return the elements of all transforms of a batch; `padded` rows have room for their complex result."""
     if layout is None:
         row = sizes[-1]

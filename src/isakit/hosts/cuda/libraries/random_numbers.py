@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
+
 Words = NDArray[np.uint32]
 SEQUENCES = 4096
 _MASK = 0xFFFF_FFFF
@@ -50,28 +52,28 @@ def _scaled(words: Words) -> NDArray[np.float32]:
     return words.astype(np.float32) * _SCALE + _HALF
 
 
-def _box_muller(u: NDArray[Any], angle: NDArray[Any], mean: float, deviation: float) -> NDArray[np.float32]:
+def _box_muller(u: Array, angle: Array, mean: float, deviation: float) -> NDArray[np.float32]:
     """Return pairs of normal numbers, one behind the other."""
     with np.errstate(divide="ignore"):
         radius = np.sqrt(np.float32(-2) * np.log(u))
-    pairs: NDArray[Any] = np.stack([radius * np.sin(angle), radius * np.cos(angle)], axis=-1)
+    pairs: Array = np.stack([radius * np.sin(angle), radius * np.cos(angle)], axis=-1)
     return np.float32(mean) + np.float32(deviation) * pairs.reshape(-1).astype(np.float32)
 
 
 class _Sequences:
     """A generator of many sequences: `_advance` gives the next number of the first ones."""
 
-    def _advance(self, count: int) -> NDArray[Any]:
+    def _advance(self, count: int) -> Array:
         raise NotImplementedError
 
-    def _numbers(self, count: int, dtype: Any) -> NDArray[Any]:
+    def _numbers(self, count: int, dtype: Any) -> Array:
         out = np.empty(count, dtype)
         for at in range(0, count, SEQUENCES):
             part = out[at : at + SEQUENCES]
             part[...] = self._advance(len(part))
         return out
 
-    def _pairs(self, count: int, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _pairs(self, count: int, dtype: Any) -> tuple[Array, Array]:
         """Return two numbers for each pair of results, from the same sequence."""
         if count % 2:
             raise NotOffered("CURAND_STATUS_LENGTH_NOT_MULTIPLE")

@@ -6,12 +6,18 @@ so most of what the rules ask of their surroundings is nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NoReturn
 
 from isakit.engine.llvm import Builder, LlvmModule, Ref
 from isakit.engine.llvm.builder import I1, I32, I64, IrType, pointer
-from isakit.engine.llvm.routine_ir import InlineSite, InMemory, Lowering, RecordStorage, Special, function
+from isakit.engine.llvm.routine_ir import (
+    CallArguments,
+    InlineSite,
+    InMemory,
+    Lowering,
+    SpecialCalls,
+    function,
+)
 from isakit.machine.vuc.rules import cycle, specials, writes
 from isakit.machine.vuc.rules.state import CoreRecord, QueueEntry
 from isakit.sem.records import layout_of
@@ -22,30 +28,30 @@ CLOCK = ("cycle", "pc", "npc")
 """Fields that compiled code has in variables while it runs; `target` is one that need not come in or go out."""
 
 
-def _nothing(low: Lowering, given: Sequence[Any]) -> None:
+def _nothing(low: Lowering, given: CallArguments) -> None:
     """Refuse a call that never happens here."""
 
 
-def _never(low: Lowering, given: Sequence[Any]) -> Ref:
+def _never(low: Lowering, given: CallArguments) -> Ref:
     """Only writes that are taken are queued here."""
     return I1(0)
 
 
-def _leave(low: Lowering, given: Sequence[Any]) -> None:
+def _leave(low: Lowering, given: CallArguments) -> None:
     """The reference core does the cycle, and tells of it."""
     low.around.raising(None)
 
 
-def _stat(low: Lowering, given: Sequence[Any]) -> Ref:
+def _stat(low: Lowering, given: CallArguments) -> Ref:
     """$stat changes with events only: it is what it was when compiled code began."""
-    core: RecordStorage = given[0]
+    core = given.record(0)
     return low.body.load(I32, core.pointer(low.body, LAYOUT["stat"]))
 
 
-def _place(low: Lowering, given: Sequence[Any]) -> None:
+def _place(low: Lowering, given: CallArguments) -> None:
     """Move entries up and fill the gap."""
-    b, core = low.body, given[0]
-    at, *numbers = given[1:]
+    b, core = low.body, given.record(0)
+    at, *numbers = [given.number(k) for k in range(1, len(given.values))]
     size = layout_of(QueueEntry).size
     where = core.pointer(b, LAYOUT["count"])
     count = b.load(I32, where)
@@ -64,7 +70,7 @@ def _place(low: Lowering, given: Sequence[Any]) -> None:
     b.store(b.add(count, 1), where)
 
 
-SPECIALS: Mapping[Any, Special] = {
+SPECIALS: SpecialCalls = {
     cycle.watchdog: _nothing,
     writes.place: _place,
     writes.act: _nothing,
@@ -100,7 +106,7 @@ class Functions:
         return InlineSite(raising, variable, self.symbol, SPECIALS)
 
 
-def _fails(*_: object) -> Any:
+def _fails(*_: object) -> NoReturn:
     raise AssertionError("functions have these of their own")
 
 

@@ -16,7 +16,7 @@ from isakit.machine.vuc.options import Options
 from isakit.machine.vuc.rules import cycle, flow, specials, writes
 from isakit.machine.vuc.rules.specials import CSTOP, H2V, MBFLAGS, OUTSIDE, SUBMBTYPE
 from isakit.sem import Trace, Value
-from isakit.sem.routine import Routine
+from isakit.sem.routine import AnyRoutine
 from isakit.sem.trace import Effect, values_of
 
 STATE, DATA = pointer("%s"), pointer("%d")
@@ -149,7 +149,7 @@ class WordWriter:
         self._execute()
         self._leave(op.kept, op.predicates)
 
-    def _rule(self, rule: Routine[Any, Any], **given: Any) -> Ref:
+    def _rule(self, rule: AnyRoutine, **given: Any) -> Ref:
         """Write a rule here: its static arguments by their names, then numbers, which may be known ones."""
         all_of = self.given | given
         numbers = {p.name: all_of[p.name] for p in rule.parameters if p.width}

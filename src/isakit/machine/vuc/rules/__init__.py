@@ -10,7 +10,7 @@ from isakit.machine.vuc.rules import cycle, flow, specials, writes
 
 if TYPE_CHECKING:
     from isakit.machine.vuc.options import Options
-    from isakit.sem.routine import Routine
+    from isakit.sem.routine import AnyRoutine
 
 _MODULES = (cycle, flow, specials, writes)
 
@@ -28,12 +28,12 @@ class CoreRules:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        routine: Routine[Any, Any] = next(getattr(m, name) for m in _MODULES if hasattr(m, name))
+        routine: AnyRoutine = next(getattr(m, name) for m in _MODULES if hasattr(m, name))
         made = self._made(routine)
         setattr(self, name, made)
         return made
 
-    def _made(self, routine: Routine[Any, Any], **statics: Any) -> Callable[..., Any]:
+    def _made(self, routine: AnyRoutine, **statics: Any) -> Callable[..., Any]:
         known = self._known | statics
         return python_function(routine, **{n: known[n] for n in routine.statics})
 

@@ -7,35 +7,44 @@ name when a kernel is loaded.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import NoReturn
 
 from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, remembered
 from isakit.engine.llvm.builder import I32, PTR, IrFunction, pointer
 from isakit.engine.llvm.fingerprint import fingerprint
-from isakit.engine.llvm.routine_ir import InlineSite, InMemory, Lowering, Special, emit, function, function_named
+from isakit.engine.llvm.routine_ir import (
+    CallArguments,
+    InlineSite,
+    InMemory,
+    Lowering,
+    SpecialCalls,
+    emit,
+    function,
+    function_named,
+)
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.rules import accesses, barriers, blocks, interpreter, locks, stack, turns
 from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
 from isakit.sem.records import layout_of
-from isakit.sem.routine import Routine, on_change
+from isakit.sem.routine import AnyRoutine, on_change
 from isakit.sem.routine_code import RoutineCode
 
-SHARED: tuple[Routine[Any, Any], ...] = (
+SHARED: tuple[AnyRoutine, ...] = (
     stack.entries_of, stack.nearest_of, barriers.arrive, barriers.open_if_reached, barriers.warp_ended,
     locks.try_lock, locks.unlock, turns.next_in_turn, turns.run_rounds, turns.run_turns,
     turns.tally,
     blocks.next_block, blocks.run_blocks,
 )  # fmt: skip
-INTERPRETER: tuple[Routine[Any, Any], ...] = (interpreter.interpret, interpreter.stop_here, interpreter.serve_here)
+INTERPRETER: tuple[AnyRoutine, ...] = (interpreter.interpret, interpreter.stop_here, interpreter.serve_here)
 """Routines whose functions are found by address: in the context, in the records of instructions."""
-ALWAYS: tuple[Routine[Any, Any], ...] = (accesses.in_buffers,)
+ALWAYS: tuple[AnyRoutine, ...] = (accesses.in_buffers,)
 """Routines that are the same for all choices: they are with the functions of memory."""
 
 
-def code_of(routine: Routine[Any, Any], choices: Choices) -> RoutineCode:
+def code_of(routine: AnyRoutine, choices: Choices) -> RoutineCode:
     """A routine for compiled code, whose warps run until they wait."""
     known = {"choices": choices, "in_turns": False}
     return routine.code(**{n: known[n] for n in routine.statics})
@@ -78,37 +87,37 @@ def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choic
     return module.external(shared_function(code, target, choices)).name
 
 
-def surroundings(target: Host, choices: Choices, specials: dict[Any, Special] | None = None) -> InlineSite:
+def surroundings(target: Host, choices: Choices, specials: SpecialCalls | None = None) -> InlineSite:
     """Of functions of their own in the module that has all of them."""
 
-    def nothing(*_: object) -> Any:
+    def nothing(*_: object) -> NoReturn:
         raise AssertionError("functions have these of their own")
 
     return InlineSite(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
 
 
-def _run_warp(low: Lowering, args: Sequence[Any]) -> Ref:
+def _run_warp(low: Lowering, args: CallArguments) -> Ref:
     """Call the function of a warp that the context names."""
-    b, (block, w) = low.body, args
+    b, block, w = low.body, args.record(0), args.record(1)
     f = b.load(PTR, block.pointer(b, layout_of(BlockState)["run_warp"]))
     return b.call(IrFunction(f.text, I32, (PTR, PTR)), block.whole(b), w.whole(b))
 
 
-def _execute(low: Lowering, args: Sequence[Any]) -> Ref:
+def _execute(low: Lowering, args: CallArguments) -> Ref:
     """Call a function of an instruction."""
-    b, (block, w, uop, function) = low.body, args
-    f = IrFunction(b.to_pointer(function).text, I32, (PTR, PTR, PTR))
-    return b.call(f, *[record.whole(b) for record in (block, w, uop)])
+    b = low.body
+    f = IrFunction(b.to_pointer(args.number(3)).text, I32, (PTR, PTR, PTR))
+    return b.call(f, *[args.record(k).whole(b) for k in range(3)])
 
 
-def _number_of(low: Lowering, args: Sequence[Any]) -> Ref:
+def _number_of(low: Lowering, args: CallArguments) -> Ref:
     """Count the bits of a mask."""
-    return low.body.intrinsic("ctpop", args[0])
+    return low.body.intrinsic("ctpop", args.number(0))
 
 
-def _size_at(low: Lowering, args: Sequence[Any]) -> Ref:
+def _size_at(low: Lowering, args: CallArguments) -> Ref:
     """Read a size from the records."""
-    given = {"block": InMemory(pointer("%block")), "pc": args[1]}
+    given = {"block": InMemory(pointer("%block")), "pc": args.number(1)}
     _, size = emit(low.body, low.around, interpreter.size_at, given)
     assert size is not None
     return size
@@ -121,9 +130,7 @@ def _stopped(b: Builder) -> None:
     b.ret(stopped)
 
 
-def add_functions(
-    module: LlvmModule, target: Host, choices: Choices, routines: Iterable[Routine[Any, Any]] = SHARED
-) -> None:
+def add_functions(module: LlvmModule, target: Host, choices: Choices, routines: Iterable[AnyRoutine] = SHARED) -> None:
     """Add them to a module."""
     specials = {
         turns.run_warp: _run_warp,

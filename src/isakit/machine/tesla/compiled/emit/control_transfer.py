@@ -8,7 +8,7 @@ not look at the stack.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from isakit.arch.tesla import requests as request
@@ -16,7 +16,16 @@ from isakit.arch.tesla.requests import REQUESTS
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, IrType, pointer
-from isakit.engine.llvm.routine_ir import InlineSite, InMemory, Lowering, Special, emit
+from isakit.engine.llvm.routine_ir import (
+    CallArguments,
+    InlineSite,
+    InMemory,
+    Lowering,
+    RecordStorage,
+    Special,
+    SpecialCalls,
+    emit,
+)
 from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled import state_layout
@@ -25,7 +34,8 @@ from isakit.machine.tesla.compiled.emit.state_saving import StateSaving
 from isakit.machine.tesla.compiled.state_layout import CONTEXT, STATE
 from isakit.machine.tesla.rules import barriers, locks, stack
 from isakit.sem.requests import ControlRequest, covered
-from isakit.sem.routine import Routine
+from isakit.sem.routine import AnyRoutine
+from isakit.sem.routine_code import Callee
 from isakit.sem.trace import Effect
 
 _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
@@ -73,8 +83,8 @@ class Transfers:
         }
 
     # --- routines -------------------------------------------------------------------------------------------
-    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None,
-             specials: Mapping[Any, Special] | None = None, odd: str = "", **statics: Any) -> Ref | None:  # fmt: skip
+    def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None,
+             specials: SpecialCalls | None = None, odd: str = "", **statics: Any) -> Ref | None:  # fmt: skip
         """Write a routine for this warp; where it raises, the warp stops before the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
 
@@ -85,23 +95,23 @@ class Transfers:
             return c.scratch(b.fresh("%local"), type)
 
         around = InlineSite(raising, variable, c.routine_symbol, {**self._specials(step), **(specials or {})})
-        named: dict[str, Any] = {"w": WARP, "block": InMemory(CONTEXT), **(given or {})}
+        named: dict[str, Ref | RecordStorage] = {"w": WARP, "block": InMemory(CONTEXT), **(given or {})}
         given_all = {p.name: named[p.name] for p in routine.parameters}
         known = {"choices": c.choices, "in_turns": False, **statics}
         _, got = emit(b, around, routine, given_all, **{n: known[n] for n in routine.statics})
         return got
 
-    def _specials(self, step: Step | None) -> dict[Any, Special]:
+    def _specials(self, step: Step | None) -> dict[Callee, Special]:
         """Versions for this place of what routines call."""
 
-        def nothing(low: Lowering, args: Sequence[Any]) -> None:
+        def nothing(low: Lowering, args: CallArguments) -> None:
             """There is no quadon in the kernel."""
 
-        def unwind(low: Lowering, args: Sequence[Any]) -> None:
+        def unwind(low: Lowering, args: CallArguments) -> None:
             self.code.settle()
             self.code.body.jump("unwind")
 
-        specials: dict[Any, Special] = {stack.unwind: unwind}
+        specials: dict[Callee, Special] = {stack.unwind: unwind}
         if not self.code.quads:
             specials[stack.not_between_quads] = nothing
         return specials
@@ -209,8 +219,8 @@ class Transfers:
         c.settle()
         given = {"taken": taken, "target": self._address(target), "following": self._address(following)}
 
-        def some_lanes(low: Lowering, args: Sequence[Any]) -> None:
-            pc = self._pc_of(args[1])
+        def some_lanes(low: Lowering, args: CallArguments) -> None:
+            pc = self._pc_of(args.number(1))
             self._backward(step, pc)
             b.jump(f"M{pc}")
 
@@ -222,12 +232,12 @@ class Transfers:
         assert step.target is not None
         given = {"target": self._address(step.target), "following": self._address(step.op.following)}
 
-        def jump(low: Lowering, args: Sequence[Any]) -> None:
-            self._jump(step, self._pc_of(args[1]))
+        def jump(low: Lowering, args: CallArguments) -> None:
+            self._jump(step, self._pc_of(args.number(1)))
 
         self.rule(step, stack.call, given, {stack.jump: jump}, limited=bool(e.get("lim")))
 
-    def _push(self, step: Step, routine: Routine[Any, Any]) -> None:
+    def _push(self, step: Step, routine: AnyRoutine) -> None:
         """A routine that pushes an entry and leaves pc and lanes alone."""
         assert step.target is not None
         self.rule(step, routine, {"target": self._address(step.target)})
@@ -248,7 +258,7 @@ class Transfers:
     def _brk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         self._leave(step, stack.brk, executing)
 
-    def _leave(self, step: Step, routine: Routine[Any, Any], executing: Ref) -> None:
+    def _leave(self, step: Step, routine: AnyRoutine, executing: Ref) -> None:
         """Lanes change state; the rest goes on, or the stack says who does."""
         lanes = self._taken(executing)
         given = {"lanes": lanes, "following": self._address(step.op.following)}
@@ -337,15 +347,15 @@ class KernelTransfers(Transfers):
         super().__init__(code)
         self.saving = saving
 
-    def _specials(self, step: Step | None) -> dict[Any, Special]:
+    def _specials(self, step: Step | None) -> dict[Callee, Special]:
         return {**super()._specials(step), stack.size_at: self._size_at}
 
-    def _size_at(self, low: Lowering, args: Sequence[Any]) -> Ref:
+    def _size_at(self, low: Lowering, args: CallArguments) -> Ref:
         """One of the instructions that a `joinat` of the kernel names."""
         b, flow = self.code.body, self.code.flow
         size = I32(8)
         for target in sorted({s.target for s in flow.steps.values() if s.control == "joinat" and s.target is not None}):
-            size = b.select(b.eq(args[1], target), I32(flow.code.size_at(target)), size)
+            size = b.select(b.eq(args.number(1), target), I32(flow.code.size_at(target)), size)
         return size
 
     def _address(self, pc: int) -> Ref:

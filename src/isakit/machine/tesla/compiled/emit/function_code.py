@@ -28,7 +28,7 @@ from isakit.machine.tesla.compiled.emit.memory_ir import declared_in
 from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, SLOT, STATE, TRUE, V1, V32
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.rules import accesses
-from isakit.sem.routine import Routine
+from isakit.sem.routine import AnyRoutine
 from isakit.sem.routine_code import RoutineCode
 from isakit.sem.value import Value, uniform_number
 
@@ -300,7 +300,7 @@ class FunctionCode:
         """Return whether an instruction is executed so often that more code for less time pays."""
 
     @abstractmethod
-    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None) -> Ref | None:
+    def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None) -> Ref | None:
         """Write a routine of control for this warp; where it raises, the warp stops before the instruction."""
 
     @abstractmethod

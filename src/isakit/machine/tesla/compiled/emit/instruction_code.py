@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Host, LlvmModule, Ref, ValueLowering
@@ -22,7 +21,7 @@ from isakit.machine.tesla.compiled.emit.memory_access import KernelAccesses
 from isakit.machine.tesla.compiled.state_layout import TRUE, V1, V32
 from isakit.machine.tesla.kernel_code import FIXED
 from isakit.machine.tesla.rules.interpreter import RACES
-from isakit.sem.routine import Routine
+from isakit.sem.routine import AnyRoutine
 from isakit.sem.trace import Effect
 from isakit.sem.value import Value, uniform_number
 
@@ -48,7 +47,7 @@ class InstructionCode(FunctionCode):
         self.access = KernelAccesses(self)
         self._plans: dict[int, tuple[Step, Plan]] = {}
 
-    def rule(self, step: Step | None, routine: Routine[Any, Any], given: Mapping[str, Ref] | None = None) -> Ref | None:
+    def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None) -> Ref | None:
         """See `FunctionCode`."""
         return self.transfer.rule(step, routine, given)
 

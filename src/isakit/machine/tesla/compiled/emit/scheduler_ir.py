@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from isakit.engine.llvm import Builder, Host, LlvmModule, Ref
 from isakit.engine.llvm.builder import I32, I64, PTR, IrFunction, define
 from isakit.engine.llvm.environment import flushing
-from isakit.engine.llvm.routine_ir import Lowering, RecordStorage, Special
+from isakit.engine.llvm.routine_ir import CallArguments, Lowering, RecordStorage, SpecialCalls
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.rules import blocks
 from isakit.machine.tesla.rules.blocks import Begin
@@ -39,21 +36,21 @@ def _field(b: Builder, block: RecordStorage, name: str) -> Ref:
     return b.load(PTR if f.many is not None else I64, block.pointer(b, f))
 
 
-def _clear_shared(low: Lowering, args: Sequence[Any]) -> None:
-    b, block = low.body, args[0]
+def _clear_shared(low: Lowering, args: CallArguments) -> None:
+    b, block = low.body, args.record(0)
     shared = _field(b, block, "shared")
     b.set_bytes(shared, _field(b, block, "shared_limit"))
     b.copy_bytes(shared, _field(b, block, "header"), _field(b, block, "header_bytes"))
 
 
-def _clear_local(low: Lowering, args: Sequence[Any]) -> None:
-    b, block = low.body, args[0]
+def _clear_local(low: Lowering, args: CallArguments) -> None:
+    b, block = low.body, args.record(0)
     threads = b.mul(_field(b, block, "block_warps"), 32)
     b.set_bytes(_field(b, block, "local"), b.mul(threads, _field(b, block, "local_limit")))
 
 
-def _clear_warp(low: Lowering, args: Sequence[Any]) -> None:
-    b, block, w = low.body, args[0], args[1].whole(low.body)
+def _clear_warp(low: Lowering, args: CallArguments) -> None:
+    b, block, w = low.body, args.record(0), args.record(1).whole(low.body)
     nbytes = _field(b, block, "register_bytes")
     b.set_bytes(w, I64(state_layout.CONDITIONS), align=64)
     with b.unless(b.eq(nbytes, 0), "some"):
@@ -61,23 +58,23 @@ def _clear_warp(low: Lowering, args: Sequence[Any]) -> None:
         b.set_bytes(b.offset(w, state_layout.REGISTERS), nbytes)
 
 
-def _set_thread_numbers(low: Lowering, args: Sequence[Any]) -> None:
-    b, block, w = low.body, args[0], args[1].whole(low.body)
-    start = b.mul(args[2], 128)
+def _set_thread_numbers(low: Lowering, args: CallArguments) -> None:
+    b, block, w = low.body, args.record(0), args.record(1).whole(low.body)
+    start = b.mul(args.number(2), 128)
     given = b.offset(_field(b, block, "first_registers"), start)
     b.copy_bytes(b.offset(w, state_layout.register(0)), given, I64(128))
 
 
-def _set_physical_numbers(low: Lowering, args: Sequence[Any]) -> None:
-    b, block = low.body, args[0]
-    place = b.urem(args[1], _field(b, block, "physid_period"))
+def _set_physical_numbers(low: Lowering, args: CallArguments) -> None:
+    b, block = low.body, args.record(0)
+    place = b.urem(args.number(1), _field(b, block, "physid_period"))
     threads = b.mul(_field(b, block, "block_warps"), 32)
     words = b.mul(place, threads)
     here = b.element(I32, _field(b, block, "physid_all"), words)
     b.store(here, block.pointer(b, FIELDS["physid"]))
 
 
-SPECIALS: Mapping[Any, Special] = {
+SPECIALS: SpecialCalls = {
     blocks.clear_shared: _clear_shared,
     blocks.clear_local: _clear_local,
     blocks.clear_warp: _clear_warp,

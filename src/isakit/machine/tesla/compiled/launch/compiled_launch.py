@@ -6,10 +6,9 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -333,7 +332,7 @@ def release_worker(kernel: CompiledKernel, worker: Worker) -> None:
     _idle.setdefault(kernel, deque(maxlen=IDLE)).append(worker)
 
 
-_numbers: dict[Any, tuple[Array, Array, Array]] = {}
+_numbers: dict[Hashable, tuple[Array, Array, Array]] = {}
 
 
 def _thread_numbers(launch: Launch) -> tuple[Array, Array, Array]:
