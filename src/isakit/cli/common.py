@@ -21,6 +21,8 @@ something was found, two things differ). An interrupt ends with 130."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 """What a text in UTF-16 begins with."""
 
+Options = dict[str, Any]
+"""The options of a command by name, as click passes them."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import NO, dimensions, echo, echo_json, json_option, read_bytes, shown
+from isakit.cli.common import NO, Options, dimensions, echo, echo_json, json_option, read_bytes, shown
 from isakit.errors import IsakitError
 from isakit.results import OMITTED, Omitted, Output, record
 
@@ -119,7 +119,7 @@ def command(first: str, second: str, as_json: bool, **options: Any) -> None:
         click.get_current_context().exit(NO)
 
 
-def _shaders(a: Any, b: Any, options: dict[str, Any]) -> Comparison:
+def _shaders(a: Any, b: Any, options: Options) -> Comparison:
     from isakit.cli.shader_inputs import shader_inputs
     from isakit.debug.compare_shaders import compare_shaders
 
@@ -131,7 +131,7 @@ def _shaders(a: Any, b: Any, options: dict[str, Any]) -> Comparison:
                            ulps=options["ulps"], engine=options["engine"], **limit)  # fmt: skip
 
 
-def _kernels(a: Module, b: Module, options: dict[str, Any]) -> Comparison:
+def _kernels(a: Module, b: Module, options: Options) -> Comparison:
     from isakit.cli.arguments import parse
     from isakit.debug.compare_kernels import compare_kernels
     from isakit.runtime import Device

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from isakit.cli import run_
 from isakit.cli.arguments import Argument
-from isakit.cli.common import read_bytes, shown
+from isakit.cli.common import Options, read_bytes, shown
 from isakit.errors import FormatError, IsakitError, LaunchError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Prepared:
         return {} if self.program is None else self.program.labels
 
 
-def prepare(file: str, isa_name: str | None, variant: str | None, options: dict[str, Any]) -> Prepared:
+def prepare(file: str, isa_name: str | None, variant: str | None, options: Options) -> Prepared:
     """Prepare the machine for a file, or a launch of a capture, and options of `run`.
 
     Raises IsakitError, click.UsageError, OSError.
@@ -86,7 +86,7 @@ _OF_A_LAUNCH = ("isa_name", "variant", "kernel", "grid", "block", "specs", "chip
 """What a captured launch says itself."""
 
 
-def _captured(path: str, number: int | None, options: dict[str, Any]) -> Prepared:
+def _captured(path: str, number: int | None, options: Options) -> Prepared:
     from isakit.hosts.cuda.replay import Capture
 
     context = click.get_current_context()
@@ -128,7 +128,7 @@ def _assembled(source: Any) -> Program | None:
     return source if isinstance(source, Program) else None
 
 
-def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Prepared:
+def _tesla(source: Any, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
     from isakit.description import Module
 
     _, kernel, arguments = run_.prepared_kernel(source, specs, options)
@@ -142,7 +142,7 @@ def _tesla(source: Any, specs: list[tuple[str, str, str]], options: dict[str, An
     return Prepared("tesla", machine, program, arguments, kernel.name, kernel)
 
 
-def _usse(source: Any, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Prepared:
+def _usse(source: Any, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
     from isakit.cli.shader_inputs import shader_inputs
     from isakit.formats import Shader
     from isakit.runtime.usse import CHUNK, BoundShader

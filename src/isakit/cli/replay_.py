@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import NO, echo, echo_json, json_option
+from isakit.cli.common import NO, Options, echo, echo_json, json_option
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def is_gl(path: Path) -> bool:
 
 
 def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, output: str | None, as_json: bool,
-        options: dict[str, Any]) -> None:  # fmt: skip
+        options: Options) -> None:  # fmt: skip
     """Draw a capture again; write the picture."""
     from isakit.cli.common import write_bytes
     from isakit.cli.gl_ import lines

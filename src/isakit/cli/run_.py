@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from isakit.cli.arguments import FORMS, Argument, parse, plain
 from isakit.cli.common import (
     UTF16_MARKS,
+    Options,
     echo,
     echo_json,
     isa_option,
@@ -300,7 +301,7 @@ Result = tuple["KernelRun | ShaderRun | MicrocodeRun", list[str]]
 
 
 def prepared_kernel(
-    source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]
+    source: Module | Program, specs: list[tuple[str, str, str]], options: Options
 ) -> tuple[Device, LoadedKernel, list[Argument]]:
     """Prepare the device, the kernel and the arguments that options of `run` name.
 
@@ -333,7 +334,7 @@ def prepared_kernel(
     return device, kernel, arguments
 
 
-def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Result:
     device, kernel, arguments = prepared_kernel(source, specs, options)
     with _progress(f"running {kernel.name}"):
         stats = kernel.launch(
@@ -408,14 +409,14 @@ def outputs_of(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[li
     return outputs, texts
 
 
-def _vuc(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+def _vuc(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Result:
     from isakit.cli.microcode import run_image
 
     with _busy("running"):
         return run_image(source, [spec for spec, _, _ in specs], max_cycles=options["limit"], engine=options["engine"])
 
 
-def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: dict[str, Any]) -> Result:
+def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Result:
     import numpy as np
 
     import isakit

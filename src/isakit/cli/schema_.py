@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 import click
 
 from isakit.cli.app import COMMANDS, PLACES
 from isakit.cli.common import echo, echo_json, json_option
 from isakit.errors import IsakitError
+from isakit.json_text import JsonObject
 from isakit.results import Output
 
 
@@ -28,7 +28,7 @@ def output(verb: str) -> Output:
     return importlib.import_module(PLACES.get(verb, f"isakit.cli.{verb}_")).OUTPUT
 
 
-def schema(verb: str) -> dict[str, Any]:
+def schema(verb: str) -> JsonObject:
     """Return the JSON schema of a verb's output. Raises KeyError for a verb that writes none."""
     if verb == "export":
         from isakit.export.json_ import SCHEMA

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from isakit.asm import Program
 from isakit.instruction_sets import isa
+from isakit.json_text import JsonObject
 from isakit.programs import write
 
 _LOST = """
@@ -70,7 +70,7 @@ def limit() -> Program:
     return isa("tesla", "gt200").assemble(_LIMIT)
 
 
-def house(*, depth: str, cull: str) -> dict[str, Any]:
+def house(*, depth: str, cull: str) -> JsonObject:
     """Return the scene with a house: sky, wall, roof, in this order."""
     code = {"any": {"VERT": {"asm": "vertex.s"},
                     "FRAG": {"asm": "fragment.s",
@@ -80,7 +80,7 @@ def house(*, depth: str, cull: str) -> dict[str, Any]:
         a, b, c, d = ([left, bottom, z, 1.0], [right, bottom, z, 1.0], [right, top, z, 1.0], [left, top, z, 1.0])
         return [a, b, c, a, c, d]
 
-    def draw(corners: list[list[float]], colour: list[float]) -> dict[str, Any]:
+    def draw(corners: list[list[float]], colour: list[float]) -> JsonObject:
         return {"mode": "triangles", "count": len(corners), "state": {"depth": depth, "cull": cull},
                 "attribs": [{"data": corners}, {"data": [colour] * len(corners)}], "code": code}  # fmt: skip
 
@@ -113,7 +113,7 @@ def made(name: str) -> dict[str, bytes]:
     return {}
 
 
-def wrong_house() -> dict[str, Any]:
+def wrong_house() -> JsonObject:
     """Return the house as a driver with a mistake has it: the wall is hidden, the roof turned away."""
     scene = house(depth="less", cull="back")
     scene["draws"][1]["state"]["depth"] = "greater"

@@ -14,7 +14,7 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -31,7 +31,6 @@ LONGEST_HEADER = 1 << 10
 _HEADERS = (b"content-length", b"content-type")
 MOST = 1 << 16
 """Instructions or bytes that one request may ask for."""
-_GONE = object()
 _REASONS = {"watchpoint": "data breakpoint", "step": "step", "until": "step",
             "fault": "exception", "interrupt": "pause", "start": "entry", "moved": "goto"}  # fmt: skip
 REGISTERS, FACTS, STACK, LOCALS, INLINED = 1, 2, 3, 4, 5
@@ -41,7 +40,7 @@ ARRAYS = 100
 PTX = 1
 """Reference of the source that is in no file."""
 
-Message = Mapping[str, Any]
+Message = JsonObject
 
 
 class MessageSink(Protocol):
@@ -99,7 +98,7 @@ class Adapter:
     def __init__(self, session: Session, source: BinaryIO, to: MessageSink) -> None:
         self.session, self._source, self._to = session, source, to
         self._sent = 0
-        self._inbox: queue.Queue[Any] = queue.Queue(1000)
+        self._inbox: queue.Queue[Message | None] = queue.Queue(1000)
         self._held: list[Message] = []
         self._ended = self._said_so = False
         self._sources = Sources(session)
@@ -112,10 +111,10 @@ class Adapter:
         threading.Thread(target=self._read, name="isakit-dap", daemon=True).start()
         while not self._ended:
             message = self._held.pop(0) if self._held else self._inbox.get()
-            if message is _GONE:
+            if message is None:
                 break
-            if cast(Message, message).get("type") == "request":
-                self._answer(cast(Message, message))
+            if message.get("type") == "request":
+                self._answer(message)
         for kind in list(self._set):
             self._forget(kind)
         return self._said_so
@@ -126,7 +125,7 @@ class Adapter:
                 self._inbox.put(message)
         except (IsakitError, OSError, ValueError):
             pass
-        self._inbox.put(_GONE)
+        self._inbox.put(None)
 
     def _interrupted(self) -> bool:
         """Return true if a run must end: the client wants to pause, or is gone."""
@@ -135,7 +134,7 @@ class Adapter:
                 message = self._inbox.get_nowait()
             except queue.Empty:
                 break
-            if message is _GONE:
+            if message is None:
                 self._ended = True
                 return True
             self._held.append(message)
@@ -210,7 +209,7 @@ class Adapter:
         return groups.group_of(self.session.target, self.session.focus)
 
     # --- requests ---
-    def _initialize(self, arguments: Message) -> Any:
+    def _initialize(self, arguments: Message) -> JsonObject:
         return dict.fromkeys(
             ("supportsConfigurationDoneRequest", "supportsStepBack", "supportsDisassembleRequest",
              "supportsInstructionBreakpoints", "supportsReadMemoryRequest", "supportsWriteMemoryRequest",
@@ -221,14 +220,14 @@ class Adapter:
              "supportsExceptionInfoRequest", "supportsEvaluateForHovers"), True,
         )  # fmt: skip
 
-    def _nothing(self, arguments: Message) -> Any:
+    def _nothing(self, arguments: Message) -> JsonObject:
         return {}
 
-    def _threads(self, arguments: Message) -> Any:
+    def _threads(self, arguments: Message) -> JsonObject:
         found = groups.groups(self.session.target)
         return {"threads": [{"id": k, "name": f"{groups.name_of(t)}, {t.state}"} for k, t in found]}
 
-    def _stack(self, arguments: Message) -> Any:
+    def _stack(self, arguments: Message) -> JsonObject:
         session = self.session
         groups.look_at(session, int(arguments.get("threadId", self._focused())))
         here = session.address
@@ -247,18 +246,18 @@ class Adapter:
             return {"line": 0, "column": 0}
         return {"line": place.line, "column": 1, "source": _source(place.path)}
 
-    def _source_text(self, arguments: Message) -> Any:
+    def _source_text(self, arguments: Message) -> JsonObject:
         about: Any = arguments.get("source") or {}
         reference = int(arguments.get("sourceReference") or about.get("sourceReference") or 0)
         if reference != PTX or not self._sources.ptx:
             raise LaunchError("this source is a file, or is not known")
         return {"content": self._sources.ptx, "mimeType": "text/x-ptx"}
 
-    def _loaded_sources(self, arguments: Message) -> Any:
+    def _loaded_sources(self, arguments: Message) -> JsonObject:
         files = [_source(f) for f in self._sources.files]
         return {"sources": [*files, *([_source("")] if self._sources.ptx else [])]}
 
-    def _scopes(self, arguments: Message) -> Any:
+    def _scopes(self, arguments: Message) -> JsonObject:
         names = [("Registers", REGISTERS), ("Facts", FACTS), ("Stack", STACK)]
         known = self.session.execution.variables
         if any("::" in name for name in known):
@@ -267,7 +266,7 @@ class Adapter:
             names.insert(0, ("Locals", LOCALS))
         return {"scopes": [{"name": n, "variablesReference": k, "expensive": False} for n, k in names]}
 
-    def _variables(self, arguments: Message) -> Any:
+    def _variables(self, arguments: Message) -> JsonObject:
         session = self.session
         match int(arguments["variablesReference"]):
             case 4 | 5 as which:
@@ -298,29 +297,29 @@ class Adapter:
             out["evaluateName"] = v.name
         return out
 
-    def _set_variable(self, arguments: Message) -> Any:
+    def _set_variable(self, arguments: Message) -> JsonObject:
         name = str(arguments["name"])
         if int(arguments.get("variablesReference", 0)) >= ARRAYS:
             raise LaunchError("elements are set as memory: s[...] = ...")
         return self._set_to(name, str(arguments["value"]))
 
-    def _set_expression(self, arguments: Message) -> Any:
+    def _set_expression(self, arguments: Message) -> JsonObject:
         return self._set_to(str(arguments["expression"]), str(arguments["value"]))
 
-    def _set_to(self, what: str, value: str) -> Any:
+    def _set_to(self, what: str, value: str) -> JsonObject:
         session = self.session
         session.set(what, value)
         number = session.evaluate(what)
         return {"value": hex(int(number)) if what.startswith("$") else source_views.number_text(number)}
 
-    def _completions(self, arguments: Message) -> Any:
+    def _completions(self, arguments: Message) -> JsonObject:
         from isakit.debug.terminal import Commands
 
         text = str(arguments["text"])[: max(0, int(arguments.get("column", 1 << 16)) - 1)]
         found = Commands(self.session).completions(text)
         return {"targets": [{"label": word} for word in found[:MOST]]}
 
-    def _evaluate(self, arguments: Message) -> Any:
+    def _evaluate(self, arguments: Message) -> JsonObject:
         text = str(arguments["expression"])
         if arguments.get("context") == "repl":
             from isakit.debug.terminal import Commands
@@ -335,7 +334,7 @@ class Adapter:
             return {"result": shown["value"], "type": shown["type"], "variablesReference": shown["variablesReference"]}
         return {"result": source_views.number_text(self.session.evaluate(text)), "variablesReference": 0}
 
-    def _instruction_breakpoints(self, arguments: Message) -> Any:
+    def _instruction_breakpoints(self, arguments: Message) -> JsonObject:
         self._forget("instruction")
         out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
@@ -348,7 +347,7 @@ class Adapter:
             out.append({"id": made.number, "verified": True, "instructionReference": hex(address)})
         return {"breakpoints": out}
 
-    def _source_breakpoints(self, arguments: Message) -> Any:
+    def _source_breakpoints(self, arguments: Message) -> JsonObject:
         """Set the breakpoints of a file, in place of those it had. A line without code leads to the next with some."""
         path = _path(arguments["source"])
         self._forget(path)
@@ -366,7 +365,7 @@ class Adapter:
             out.append({"id": made.number, "verified": True, "line": line, "source": _source(path)})
         return {"breakpoints": out}
 
-    def _function_breakpoints(self, arguments: Message) -> Any:
+    def _function_breakpoints(self, arguments: Message) -> JsonObject:
         self._forget("function")
         out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
@@ -389,29 +388,29 @@ class Adapter:
         for n in self._set.pop(kind, ()):
             self.session.breakpoints.pop(n, None)
 
-    def _breakpoint_locations(self, arguments: Message) -> Any:
+    def _breakpoint_locations(self, arguments: Message) -> JsonObject:
         first = int(arguments["line"])
         lines = self._sources.lines(_path(arguments["source"]), first, int(arguments.get("endLine") or first))
         return {"breakpoints": [{"line": n} for n in lines]}
 
-    def _data_info(self, arguments: Message) -> Any:
+    def _data_info(self, arguments: Message) -> JsonObject:
         name = str(arguments["name"])
         self.session.evaluate(name)
         return {"dataId": name, "description": name, "accessTypes": ["write"], "canPersist": False}
 
-    def _data_breakpoints(self, arguments: Message) -> Any:
+    def _data_breakpoints(self, arguments: Message) -> JsonObject:
         self._forget("data")
         made = [self.session.watch(str(b["dataId"]), "write") for b in list(arguments.get("breakpoints", []))[:100]]
         self._set["data"] = [b.number for b in made]
         return {"breakpoints": [{"id": b.number, "verified": True} for b in made]}
 
-    def _exception_info(self, arguments: Message) -> Any:
+    def _exception_info(self, arguments: Message) -> JsonObject:
         stop = self.session.stop
         if stop.reason != "fault":
             raise LaunchError("nothing has faulted")
         return {"exceptionId": "fault", "description": stop.text, "breakMode": "always"}
 
-    def _disassemble(self, arguments: Message) -> Any:
+    def _disassemble(self, arguments: Message) -> JsonObject:
         code = list(self.session.program)
         start = int(str(arguments["memoryReference"]), 0) + int(arguments.get("offset", 0))
         first = next((k for k, i in enumerate(code) if i.address >= start), len(code))
@@ -431,22 +430,22 @@ class Adapter:
         space, _, address = str(arguments["memoryReference"]).partition(":")
         return space, int(address or "0", 0) + int(arguments.get("offset", 0))
 
-    def _read_memory(self, arguments: Message) -> Any:
+    def _read_memory(self, arguments: Message) -> JsonObject:
         space, address = self._place(arguments)
         data = self.session.target.read_memory(space, address, min(MOST, int(arguments["count"])), self.session.focus)
         return {"address": hex(address), "data": base64.b64encode(data).decode()}
 
-    def _write_memory(self, arguments: Message) -> Any:
+    def _write_memory(self, arguments: Message) -> JsonObject:
         space, address = self._place(arguments)
         data = base64.b64decode(str(arguments["data"]), validate=True)
         self.session.write(space, address, data)
         return {"bytesWritten": len(data)}
 
-    def _pause(self, arguments: Message) -> Any:
+    def _pause(self, arguments: Message) -> JsonObject:
         return {}
 
 
-_HANDLERS: dict[str, Callable[[Adapter, Message], Any]] = {
+_HANDLERS: dict[str, Callable[[Adapter, Message], JsonObject]] = {
     "initialize": Adapter._initialize, "launch": Adapter._nothing, "attach": Adapter._nothing,
     "configurationDone": Adapter._nothing, "disconnect": Adapter._nothing, "terminate": Adapter._nothing,
     "threads": Adapter._threads, "stackTrace": Adapter._stack, "scopes": Adapter._scopes,

@@ -33,7 +33,7 @@ class ObservedMachine(Machine):
                  placed: Placed) -> None:  # fmt: skip
         """Observe an access of lanes (`chosen` of them, None for all) to a space; `placed`: its addresses."""
 
-    def refused(self, space: str, address: Any, lanes: Lanes) -> bool:
+    def refused(self, space: str, address: Array, lanes: Lanes) -> bool:
         """Handle a store to a space that cannot be written; return true to leave it out and go on."""
         return False
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import Any
 
 from isakit.debug.session_view import SessionView
+from isakit.json_text import JsonObject
 from isakit.machine.pictures import ROW, SHOWN, rows
 
 WIDTH = 80
@@ -105,7 +105,7 @@ def memory(space: str, address: int, data: bytes, old: bytes | None = None) -> l
     return out
 
 
-def state(session: SessionView) -> dict[str, Any]:
+def state(session: SessionView) -> JsonObject:
     """Return the state of a session as plain data."""
     i = session.instruction
     thread = session.target.thread(session.focus) if session.focus < session.target.thread_count else None

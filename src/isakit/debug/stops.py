@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from isakit.debug.execution import Execution, MemoryAccess, Point
 from isakit.debug.expressions import Node
 from isakit.debug.views import holds
+from isakit.json_text import JsonObject
 
 Kind = Literal["breakpoint", "watchpoint", "tracepoint"]
 Watched = Literal["write", "read", "access", "change"]
@@ -86,7 +87,7 @@ class Breakpoint:
             lanes = [focus, *lanes]
         return next((t for t in lanes if self.node is None or holds(execution, self.node, t)), following)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data."""
         return {
             "number": self.number, "kind": self.kind, "where": self.where, "condition": self.condition,
@@ -118,7 +119,7 @@ class Stop:
     numbers: tuple[int, ...] = ()
     fault: Exception | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data."""
         return {
             "reason": self.reason, "position": self.position, "thread": self.thread, "address": self.address,
@@ -138,7 +139,7 @@ class TracepointHit:
     thread: int
     values: dict[str, int | float | str]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return plain data."""
         return {"number": self.number, "position": self.position, "thread": self.thread, "values": self.values}
 

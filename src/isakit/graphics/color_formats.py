@@ -235,14 +235,14 @@ def _from_small(code: Array, width: int) -> Array:
     return bits.view(np.float16).astype(np.float32)
 
 
-def _plain(base: str, codes: dict[str, int], dtypes: dict[str, Any], order: str) -> list[ColorFormat]:
+def _plain(base: str, codes: dict[str, int], dtypes: dict[str, type[np.generic]], order: str) -> list[ColorFormat]:
     kinds: dict[str, Kind] = {"": "unorm", "s": "snorm", "i": "sint", "ui": "uint", "f": "float"}
     return [ColorFormat(base + suffix, code, kinds[suffix], dtypes[suffix], order) for suffix, code in codes.items()]
 
 
-_8: dict[str, Any] = {"": np.uint8, "s": np.int8, "i": np.int8, "ui": np.uint8}
-_16: dict[str, Any] = {"": np.uint16, "s": np.int16, "i": np.int16, "ui": np.uint16, "f": np.float16}
-_32: dict[str, Any] = {"i": np.int32, "ui": np.uint32, "f": np.float32}
+_8: dict[str, type[np.generic]] = {"": np.uint8, "s": np.int8, "i": np.int8, "ui": np.uint8}
+_16: dict[str, type[np.generic]] = {"": np.uint16, "s": np.int16, "i": np.int16, "ui": np.uint16, "f": np.float16}
+_32: dict[str, type[np.generic]] = {"i": np.int32, "ui": np.uint32, "f": np.float32}
 
 FORMATS: tuple[ColorFormat, ...] = (
     *_plain("rgba32", {"f": 0xC0, "i": 0xC1, "ui": 0xC2}, _32, "rgba"),

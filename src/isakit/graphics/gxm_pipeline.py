@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
@@ -27,7 +28,7 @@ from isakit.graphics.primitives import Drawn, Rasterizer
 from isakit.graphics.raster import pixels
 from isakit.graphics.vertices import Fetched, Vertices
 from isakit.graphics.watchdog import Budget
-from isakit.machine.usse import DEFAULT, Rules
+from isakit.machine.usse import DEFAULT, Rules, Texture
 from isakit.runtime.usse import BoundShader
 from isakit.runtime.usse_engine import Engine, check_engine, stretches_for
 from isakit.runtime.usse_layout import ShaderInput, fragment_inputs
@@ -93,10 +94,10 @@ class ShaderPipeline(Framebuffer):
         mode: str,
         vertex: Shader,
         fragment: Shader,
-        attributes: Mapping[str, Any],
+        attributes: Mapping[str, ArrayLike | Attribute],
         *,
-        uniforms: Mapping[str, Any] | None = None,
-        textures: Mapping[str, Any] | None = None,
+        uniforms: Mapping[str, ArrayLike] | None = None,
+        textures: Mapping[str, Texture | ArrayLike] | None = None,
         count: int | None = None,
         first: int = 0,
         indices: Array | None = None,
@@ -146,7 +147,11 @@ class ShaderPipeline(Framebuffer):
         return stats
 
     def _bound(
-        self, vertex: Shader, fragment: Shader, uniforms: Mapping[str, Any], textures: Mapping[str, Any]
+        self,
+        vertex: Shader,
+        fragment: Shader,
+        uniforms: Mapping[str, ArrayLike],
+        textures: Mapping[str, Texture | ArrayLike],
     ) -> tuple[BoundShader, BoundShader]:
         """Both shaders with their share of uniforms and textures."""
         shaders = vertex, fragment
@@ -159,12 +164,10 @@ class ShaderPipeline(Framebuffer):
                     raise LaunchError(f"neither shader has a {what} {name!r}; there are: {listed}")
 
         def bound(k: int) -> BoundShader:
-            share = [
-                {n: x for n, x in given.items() if n in names[category][k]}
-                for given, category in ((uniforms, UNIFORM), (textures, SAMPLER))
-            ]
+            numbers = {n: x for n, x in uniforms.items() if n in names[UNIFORM][k]}
+            images = {n: x for n, x in textures.items() if n in names[SAMPLER][k]}
             limit = LIMIT if self._budget is None else min(LIMIT, self._budget.left)
-            made = BoundShader(shaders[k], share[0], share[1], {}, self.rules, limit)
+            made = BoundShader(shaders[k], numbers, images, {}, self.rules, limit)
             made.engine, made.counted = self.engine, self._count
             self._count(made.instructions)
             return made
@@ -181,7 +184,7 @@ class ShaderPipeline(Framebuffer):
         self,
         shader: BoundShader,
         mode: str,
-        attributes: Mapping[str, Any],
+        attributes: Mapping[str, ArrayLike | Attribute],
         what: tuple[int, int | None, Array | None, int | None, int],
         state: DrawState,
     ) -> tuple[_Outputs, Vertices]:
@@ -209,7 +212,7 @@ class ShaderPipeline(Framebuffer):
         one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
         return outputs, fetched.shaded(outputs.words, one)
 
-    def _run_vertices(self, shader: BoundShader, given: Mapping[str, Any], lanes: int) -> _Outputs:
+    def _run_vertices(self, shader: BoundShader, given: Mapping[str, ArrayLike], lanes: int) -> _Outputs:
         if not lanes:
             return _Outputs(np.zeros((4, 0), np.uint32), {"position": (0, 4)})
         results = self._run(shader, given, {}, lanes, None)
@@ -222,7 +225,12 @@ class ShaderPipeline(Framebuffer):
         return _Outputs(np.concatenate(rows), places)
 
     def _run(
-        self, shader: BoundShader, attributes: Mapping[str, Any], varyings: Mapping[str, Any], lanes: int, before: Any
+        self,
+        shader: BoundShader,
+        attributes: Mapping[str, ArrayLike],
+        varyings: Mapping[str, ArrayLike],
+        lanes: int,
+        before: Array | None,
     ) -> Mapping[str, Array]:
         grid, inputs = shader.grid(attributes, varyings, lanes, before)
         return shader.over(grid, inputs, before, stretches_for(self.engine, shader.code, grid.lanes))
@@ -299,7 +307,7 @@ class ShaderPipeline(Framebuffer):
         return out
 
 
-def _attribute(name: str, given: Any) -> tuple[Array, int]:
+def _attribute(name: str, given: ArrayLike | Attribute) -> tuple[Array, int]:
     """Values [vertices, components] and divisor of an attribute."""
     data, divisor = (given.data, given.divisor) if isinstance(given, Attribute) else (given, 0)
     a: Array = np.asarray(data)

@@ -21,6 +21,7 @@ from isakit.graphics.gxm_pipeline import ShaderPipeline
 from isakit.graphics.scene import Scene
 from isakit.graphics.scene_file import MALFORMED, SceneFile, SceneWarning, chip_of, lacking
 from isakit.instruction_sets import isa
+from isakit.json_text import JsonObject
 from isakit.machine.usse import Cube, Texture
 from isakit.machine.usse.sampler import Filter, Wrap
 from isakit.programs import write
@@ -40,10 +41,10 @@ class ShaderScene(SceneFile):
         self._shaders: dict[str, Shader] = {}
 
     # --- parts of a draw ----------------------------------------------------------------------------------------------
-    def shader(self, draw: Mapping[str, Any], stage: Literal["VERT", "FRAG"]) -> Shader:
+    def shader(self, draw: JsonObject, stage: Literal["VERT", "FRAG"]) -> Shader:
         """A program of a draw. Raises FormatError, AsmError."""
-        codes: dict[str, dict[str, Any]] = {chip_of(name): c for name, c in draw["code"].items()}
-        code: dict[str, Any] = codes.get(CHIP, {}).get(stage) or {}
+        codes: dict[str, JsonObject] = {chip_of(name): c for name, c in draw["code"].items()}
+        code: JsonObject = codes.get(CHIP, {}).get(stage) or {}
         if ("asm" in code) == ("gxp" in code):
             raise self.wrong(f"has a draw whose {stage} is neither `asm` nor `gxp`")
         said = str(code.get("asm", code.get("gxp")))
@@ -60,7 +61,7 @@ class ShaderScene(SceneFile):
         program = isa("usse").assemble(text if path is None else path.read_text("utf-8"))
         return read_gxp(write(program, "gxp"), None if path is None else str(path))
 
-    def attribute(self, what: Mapping[str, Any]) -> Attribute:
+    def attribute(self, what: JsonObject) -> Attribute:
         """An array, or a stream of vertices where it says its `format`."""
         data: Any
         if "format" in what:
@@ -71,7 +72,7 @@ class ShaderScene(SceneFile):
             data = self.array(what)
         return Attribute(data, bool(what.get("normalized")), divisor=int(what.get("divisor", 0)))
 
-    def texture(self, what: Mapping[str, Any]) -> Texture:
+    def texture(self, what: JsonObject) -> Texture:
         """A texture from a file beside the scene, or from the arrays of its levels."""
         low, _, mip = str(what.get("min", what.get("mag", "nearest"))).partition("_mip_")
         mag = what.get("mag", low)
@@ -87,10 +88,10 @@ class ShaderScene(SceneFile):
         found.wrap, found.mip = wrap, "linear" if mip == "linear" else "nearest"
         return found
 
-    def uniforms(self, draw: Mapping[str, Any]) -> dict[str, Array]:
+    def uniforms(self, draw: JsonObject) -> dict[str, Array]:
         """Values by name."""
         return {
-            name: self.array(cast("Mapping[str, Any]", v)) if isinstance(v, Mapping) else np.array(v)
+            name: self.array(cast("JsonObject", v)) if isinstance(v, Mapping) else np.array(v)
             for name, v in draw.get("uniforms", {}).items()
         }
 

@@ -33,12 +33,12 @@ def stored_depth(form: DepthFormat, z: Array) -> Array:
     )
 
 
-def in_range(z: Array, low: Any, high: Any) -> Array:
+def in_range(z: Array, low: Array | float, high: Array | float) -> Array:
     """Depth inside of the range of the viewport."""
     return np.clip(z, low, high)
 
 
-_COMPARE: dict[str, Any] = {
+_COMPARE: dict[str, np.ufunc] = {
     "less": np.less,
     "equal": np.equal,
     "lequal": np.less_equal,
@@ -48,14 +48,14 @@ _COMPARE: dict[str, Any] = {
 }
 
 
-def holds(func: str, a: Array, b: Any) -> Array:
+def holds(func: str, a: Array, b: Array | float) -> Array:
     """A comparison by name, as bool [n]."""
     if func in ("never", "always"):
         return np.full(len(a), func == "always")
     return _COMPARE[func](a, b)
 
 
-_STENCIL: dict[str, Callable[[Array, Any], Array]] = {
+_STENCIL: dict[str, Callable[[Array, Array | int], Array]] = {
     "keep": lambda old, ref: old,
     "zero": lambda old, ref: old & 0,
     "replace": lambda old, ref: (old & 0) | ref,
@@ -85,7 +85,10 @@ def tests(
         old_depth: of the pixels.
         old_stencil: of the pixels, u8.
     """
-    passed = np.full(len(z), True) if depth is None else holds(depth, z, old_depth)
+    passed = np.full(len(z), True)
+    if depth is not None:
+        assert old_depth is not None
+        passed = holds(depth, z, old_depth)
     if stencil is None:
         return passed, None
     assert front is not None
@@ -174,7 +177,7 @@ class ColorMerge:
         bits: Sequence[Array],
         second: Sequence[Array] | None,
         old: Sequence[Array] | None,
-        constant: Sequence[Any],
+        constant: Sequence[Array | float],
     ) -> list[Array]:
         """The stored numbers of pixels after a fragment.
 
@@ -208,7 +211,7 @@ class ColorMerge:
         bits: Sequence[Array],
         second: Sequence[Array] | None,
         old: Sequence[Array],
-        constant: Sequence[Any],
+        constant: Sequence[Array | float],
     ) -> list[Array]:
         """Register bits of the blended colours."""
         kind: Any = np.float64 if self.wide else np.float32
@@ -227,7 +230,7 @@ class ColorMerge:
 
 
 def blended(
-    blend: Blend, src: Sequence[Array], dst: Sequence[Array], constant: Sequence[Any], second: Sequence[Array]
+    blend: Blend, src: Sequence[Array], dst: Sequence[Array], constant: Sequence[Array | float], second: Sequence[Array]
 ) -> list[Array]:
     """Blending of R, G, B and A in their own precision. `second`: the colour of the src1 factors."""
     one = src[0].dtype.type(1)

@@ -18,6 +18,7 @@ from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import FragmentInput, PositionInput, VaryingInput
 from isakit.graphics.scene_file import MALFORMED, SceneFile, chip_of, lacking
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
+from isakit.json_text import JsonObject
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 
@@ -37,20 +38,20 @@ class Scene(SceneFile):
             raise self.wrong("has shaders for sgx543, and no program for a Tesla chip")
 
     # --- programs -----------------------------------------------------------------------------------------------------
-    def _code(self, draw: Mapping[str, Any], chip: str, stage: str) -> dict[str, Any] | None:
+    def _code(self, draw: JsonObject, chip: str, stage: str) -> JsonObject | None:
         codes = {chip_of(c): v for c, v in draw["code"].items()}
         code = codes.get(chip, codes.get("any"))
         if code is None:
             raise self.wrong(f"has no programs for {chip}; there are: {', '.join(codes)}")
-        return cast("dict[str, Any] | None", code.get(stage))
+        return code.get(stage)
 
-    def _text(self, code: Mapping[str, Any]) -> Any:
+    def _text(self, code: JsonObject) -> list[int] | str | Path:
         if "words" in code:
             return [int(w, 16) if isinstance(w, str) else int(w) for w in code["words"]]
         text = str(code["asm"])
         return text if "\n" in text else self.beside(text)
 
-    def _options(self, draw: Mapping[str, Any], code: Mapping[str, Any], stage: str) -> dict[str, Any]:
+    def _options(self, draw: JsonObject, code: JsonObject, stage: str) -> dict[str, Any]:
         out: dict[str, Any] = {"local_bytes": int(code.get("local_bytes", 0))}
         if "max_gpr" in code:
             out["registers"] = int(code["max_gpr"]) + 1
@@ -59,7 +60,7 @@ class Scene(SceneFile):
             out["constants"] = self.array(constants)
         return out
 
-    def _vertex(self, draw: Mapping[str, Any], chip: str) -> VertexShader:
+    def _vertex(self, draw: JsonObject, chip: str) -> VertexShader:
         code = self._code(draw, chip, "VERT")
         if code is None:
             raise self.wrong("has a draw without vertex program")
@@ -75,7 +76,7 @@ class Scene(SceneFile):
             self._text(code), chip, inputs=inputs, **_outputs(code), **self._options(draw, code, "VERT")
         )
 
-    def _geometry(self, draw: Mapping[str, Any], chip: str) -> GeometryShader | None:
+    def _geometry(self, draw: JsonObject, chip: str) -> GeometryShader | None:
         code = self._code(draw, chip, "GEOM")
         if code is None:
             return None
@@ -89,7 +90,7 @@ class Scene(SceneFile):
             **self._options(draw, code, "GEOM"),
         )
 
-    def _fragment(self, draw: Mapping[str, Any], chip: str) -> FragmentShader:
+    def _fragment(self, draw: JsonObject, chip: str) -> FragmentShader:
         code = self._code(draw, chip, "FRAG")
         if code is None:
             raise self.wrong("has a draw without fragment program")
@@ -98,7 +99,7 @@ class Scene(SceneFile):
             given = [what if isinstance(what, str) else (int(what[0]), str(what[1])) for what in code["inputs"]]
             extra = {k: code[k] for k in ("colors", "depth") if k in code}
             return FragmentShader(self._text(code), chip, inputs=given, **extra, **options)
-        words: list[Any] = sorted(code["v_words"], key=lambda v: int(v["v_word"]))
+        words: list[JsonObject] = sorted(code["v_words"], key=lambda v: int(v["v_word"]))
         inputs: list[FragmentInput] = []
         for v in words:
             inputs += [PositionInput("w")] * (int(v["v_word"]) - len(inputs))
@@ -117,7 +118,7 @@ class Scene(SceneFile):
         return FragmentShader(self._text(code), chip, inputs=inputs, colors=table, depth=depth, **options)
 
     # --- the rest -----------------------------------------------------------------------------------------------------
-    def texture(self, what: Mapping[str, Any]) -> tuple[Texture, Sampler]:
+    def texture(self, what: JsonObject) -> tuple[Texture, Sampler]:
         """A texture with its sampler."""
         form = str(what["format"])
         target = str(what["target"])
@@ -169,7 +170,7 @@ class Scene(SceneFile):
             raise self.wrong(f"draw {number}: {lacking(e)}") from None
         return pipeline.draw(mode, vertex, fragment, geometry=geometry, **options)
 
-    def _check(self, draw: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def _check(self, draw: JsonObject, options: Mapping[str, Any]) -> None:
         """Raise FormatError for vertices that a draw does not have."""
         rows = [len(a.data) for a in options["attributes"] if not a.divisor]
         indices = options["indices"]
@@ -191,7 +192,7 @@ class Scene(SceneFile):
         return pipeline
 
 
-def _outputs(code: Mapping[str, Any]) -> dict[str, Any]:
+def _outputs(code: JsonObject) -> dict[str, Any]:
     """Find the position and the point size among the output words."""
     if "o_words" not in code:
         return {"point_size": code.get("point_size")}

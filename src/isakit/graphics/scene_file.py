@@ -14,7 +14,7 @@ from isakit.errors import FormatError
 from isakit.graphics.draw_state import Blend, DrawState
 from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.scene_schema import problem, unknown
-from isakit.json_text import parse_json
+from isakit.json_text import JsonObject, parse_json
 
 _DTYPES = {
     "f32": np.float32, "f16": np.float16, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
@@ -40,7 +40,7 @@ class SceneFile:
         if self.path.is_dir():
             self.path /= "scene.json"
         try:
-            self.data: dict[str, Any] = parse_json(self.path.read_bytes())
+            self.data: JsonObject = parse_json(self.path.read_bytes())
         except ValueError as e:
             raise self.wrong(f"is not JSON: {e}") from None
         if not isinstance(self.data, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -55,7 +55,7 @@ class SceneFile:
             warnings.warn(f"left out of {self.path}: {text}", SceneWarning, stacklevel=2)
         try:
             self.width, self.height = int(self.data["width"]), int(self.data["height"])
-            self.draws: list[dict[str, Any]] = list(self.data["draws"])
+            self.draws: list[JsonObject] = list(self.data["draws"])
             self.chips = [chip_of(c) for c in self.draws[0]["code"]] if self.draws else []
         except MALFORMED as e:
             raise self.wrong(f"is not a scene: {lacking(e)}") from None
@@ -74,7 +74,7 @@ class SceneFile:
             raise self.wrong(f"names what is not an ordinary file: {name!r}")
         return path
 
-    def array(self, what: Mapping[str, Any]) -> Array:
+    def array(self, what: JsonObject) -> Array:
         """An array given by file, dtype and shape, or by `data` in the JSON itself.
 
         Raises FormatError for an unknown type and for a file of another size.
@@ -102,7 +102,7 @@ class SceneFile:
         except (ValueError, OverflowError) as e:
             raise self.wrong(f"its clear colour is none of {targets.targets[0].format}: {e}") from None
 
-    def common(self, draw: Mapping[str, Any]) -> dict[str, Any]:
+    def common(self, draw: JsonObject) -> dict[str, Any]:
         """Return the arguments of a draw that all pipelines share: items, their number, and state."""
         state = draw.get("state", {})
         return {
@@ -114,7 +114,7 @@ class SceneFile:
         }
 
     @staticmethod
-    def state(what: Mapping[str, Any]) -> DrawState:
+    def state(what: JsonObject) -> DrawState:
         """Fixed-function state."""
         blend = what.get("blend")
         return DrawState(

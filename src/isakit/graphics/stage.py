@@ -181,7 +181,7 @@ class StageState(State):
             return np.ones(lanes.count, bool)
         return self.visible[lanes.sel].copy()
 
-    def _interp(self, lanes: Lanes, address: Any, flat: bool, centroid: bool) -> Array:
+    def _interp(self, lanes: Lanes, address: Array, flat: bool, centroid: bool) -> Array:
         varyings = self.stage.varyings
         if varyings is None:
             return np.zeros(lanes.count, np.uint32)

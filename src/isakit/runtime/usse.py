@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
@@ -66,12 +67,12 @@ class Result(dict[str, Array]):
 def run(
     shader: Shader,
     *,
-    attributes: Mapping[str, Any] | None = None,
-    varyings: Mapping[str, Any] | None = None,
-    uniforms: Mapping[str, Any] | None = None,
-    textures: Mapping[str, Any] | None = None,
-    buffers: Mapping[str | int, Any] | None = None,
-    target: Any = None,
+    attributes: Mapping[str, ArrayLike] | None = None,
+    varyings: Mapping[str, ArrayLike] | None = None,
+    uniforms: Mapping[str, ArrayLike] | None = None,
+    textures: Mapping[str, Texture | ArrayLike] | None = None,
+    buffers: Mapping[str | int, ArrayLike | bytes] | None = None,
+    target: ArrayLike | None = None,
     count: int | None = None,
     rules: Rules = DEFAULT,
     max_instructions: int = 1_000_000,
@@ -134,9 +135,9 @@ class BoundShader:
     def __init__(
         self,
         shader: Shader,
-        uniforms: Mapping[str, Any],
-        textures: Mapping[str, Any],
-        buffers: Mapping[str | int, Any],
+        uniforms: Mapping[str, ArrayLike],
+        textures: Mapping[str, Texture | ArrayLike],
+        buffers: Mapping[str | int, ArrayLike | bytes],
         rules: Rules,
         limit: int,
         once: bool = True,
@@ -159,7 +160,7 @@ class BoundShader:
         self.code = ShaderCode(shader.primary, rules)
 
     # --- secondary attributes ----------------------------------------------------------------------------------------
-    def _fill_shared(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> None:
+    def _fill_shared(self, uniforms: Mapping[str, ArrayLike], buffers: Mapping[str | int, ArrayLike | bytes]) -> None:
         gxp: GxpFile = self.gxp
         contents = self._uniform_buffers(uniforms, buffers)
         for c in gxp.containers:
@@ -194,7 +195,9 @@ class BoundShader:
             words[d.sa_offset] = state_word(d.resource // 4, d.resource % 4)
         return words.view(np.uint8)
 
-    def _uniform_buffers(self, uniforms: Mapping[str, Any], buffers: Mapping[str | int, Any]) -> dict[int, Array]:
+    def _uniform_buffers(
+        self, uniforms: Mapping[str, ArrayLike], buffers: Mapping[str | int, ArrayLike | bytes]
+    ) -> dict[int, Array]:
         """Return bytes of every uniform buffer by its number."""
         gxp: GxpFile = self.gxp
         known = [p for p in gxp.parameters if p.category == UNIFORM]
@@ -233,7 +236,11 @@ class BoundShader:
 
     # --- invocations -------------------------------------------------------------------------------------------------
     def grid(
-        self, attributes: Mapping[str, Any], varyings: Mapping[str, Any], count: int | None, target: Any
+        self,
+        attributes: Mapping[str, ArrayLike],
+        varyings: Mapping[str, ArrayLike],
+        count: int | None,
+        target: ArrayLike | None,
     ) -> tuple[Grid, Inputs]:
         """Return the invocations, and the initial content of their registers."""
         vertex = self.shader.stage == "vertex"
@@ -245,7 +252,9 @@ class BoundShader:
         grid = Grid(given if target is None else {**given, "target": target}, count)
         return grid, self._attribute_inputs(grid, given) if vertex else self._varying_inputs(grid, given)
 
-    def over(self, grid: Grid, inputs: Inputs, target: Any, compiled: tuple[CompiledRuns, bool] | None) -> Result:
+    def over(
+        self, grid: Grid, inputs: Inputs, target: ArrayLike | None, compiled: tuple[CompiledRuns, bool] | None
+    ) -> Result:
         """Run over all invocations in chunks and put the results together."""
         before = None if target is None else self.target_words(grid, target)
         parts: list[dict[str, Array]] = []
@@ -286,12 +295,12 @@ class BoundShader:
         """Return the results of a machine's invocations."""
         return self._vertex_results(m) if self.shader.stage == "vertex" else self._fragment_results(m)
 
-    def target_words(self, grid: Grid, target: Any) -> Array:
+    def target_words(self, grid: Grid, target: ArrayLike) -> Array:
         """Return the registers of the colours there before, in the shader's output format."""
         register = OutputRegister.declared(self.gxp)
         return register.packed(grid.rows(target, register.components))
 
-    def _attribute_inputs(self, grid: Grid, given: Mapping[str, Any]) -> Inputs:
+    def _attribute_inputs(self, grid: Grid, given: Mapping[str, ArrayLike]) -> Inputs:
         gxp: GxpFile = self.gxp
         known = [p for p in gxp.parameters if p.category == ATTRIBUTE]
         out: Inputs = []
@@ -311,7 +320,7 @@ class BoundShader:
             out.append(("pa", v.index_pa, np.arange(grid.lanes, dtype=np.uint32)[:, None]))
         return out
 
-    def _varying_inputs(self, grid: Grid, given: Mapping[str, Any]) -> Inputs:
+    def _varying_inputs(self, grid: Grid, given: Mapping[str, ArrayLike]) -> Inputs:
         v: Any = self.gxp.varyings
         values = {_canonical(n): value for n, value in given.items()}
         inputs = layout.fragment_inputs(v.inputs) if v is not None else []
@@ -387,7 +396,7 @@ def _canonical(name: str) -> str:
     return f"{name}0" if name in ("texcoord", "color") else name
 
 
-def _uniform_rows(p: GxpParameter, value: Any) -> Array:
+def _uniform_rows(p: GxpParameter, value: ArrayLike) -> Array:
     """Return a uniform's value as [elements, components]."""
     a = numbers(value, f"the uniform {p.name!r}")
     size, n = max(1, p.array_size), max(1, p.component_count)
@@ -396,7 +405,7 @@ def _uniform_rows(p: GxpParameter, value: Any) -> Array:
     return a.reshape(-1, n)
 
 
-def _textures(gxp: GxpFile, given: Mapping[str, Any]) -> dict[int, Texture]:
+def _textures(gxp: GxpFile, given: Mapping[str, Texture | ArrayLike]) -> dict[int, Texture]:
     """Return textures by unit."""
     known = [p for p in gxp.parameters if p.category == SAMPLER]
     out: dict[int, Texture] = {}

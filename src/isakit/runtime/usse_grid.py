@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 
 
-def numbers(value: Any, what: str) -> Array:
+def numbers(value: ArrayLike, what: str) -> Array:
     """Return an input as an array of numbers, f64 as f32. Raises LaunchError for what is none."""
     try:
         a = np.asarray(value)
@@ -25,7 +26,7 @@ def numbers(value: Any, what: str) -> Array:
 class Grid:
     """The invocations: how many, and in which order the pixels of an image run (quads of neighbours together)."""
 
-    def __init__(self, given: Mapping[str, Any], count: int | None) -> None:
+    def __init__(self, given: Mapping[str, ArrayLike], count: int | None) -> None:
         arrays = [numbers(v, name) for name, v in given.items()]
         images: set[tuple[int, int]] = {(a.shape[0], a.shape[1]) for a in arrays if a.ndim == 3}
         lists: set[int] = {len(a) for a in arrays if a.ndim == 2 and len(a) > 1}
@@ -47,7 +48,7 @@ class Grid:
             if count and lists and count not in lists:
                 raise LaunchError(f"count is {count}, the inputs have {_listed(lists)} rows")
 
-    def rows(self, value: Any, components: int) -> Array:
+    def rows(self, value: ArrayLike, components: int) -> Array:
         """Return an input as [lanes, components]; missing components are 0, the fourth 1."""
         a = numbers(value, "an input")
         if a.ndim == 0:

@@ -13,8 +13,8 @@ from typing import Any
 from isakit.sem.value import Value, param
 
 Statics = Mapping[str, Any]
-"""Static arguments of an operation by name: a rounding mode, a format, a flag. Each operation says which it takes, and
-its lowerings know their types."""
+"""Static arguments of an operation or a routine by name: a rounding mode, a format, a flag. Each says which it takes,
+and its lowerings know their types."""
 StaticKey = tuple[tuple[str, Any], ...]
 """The same sorted by name, as a call node keeps them."""
 

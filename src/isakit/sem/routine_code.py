@@ -11,11 +11,12 @@ lanes that have this number |
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from isakit.lean import dataclass
+from isakit.sem.operation import Statics
 from isakit.sem.records import RecordField, StateRecord
 from isakit.sem.value import Value
 
@@ -114,7 +115,7 @@ class CallStatement:
 
     callee: Callee
     arguments: list[RoutineArgument]
-    statics: Mapping[str, Any]
+    statics: Statics
     name: str | None = None
 
 
@@ -182,11 +183,11 @@ class RoutineCode:
     """
 
     routine: Translatable
-    statics: Mapping[str, Any]
+    statics: Statics
     statements: list[Statement] = field(default_factory=list[Statement])
     choices: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
 
-    def holds(self, statics: Mapping[str, Any]) -> bool:
+    def holds(self, statics: Statics) -> bool:
         """Return true if other static arguments lead to the same statements."""
         return all(
             statics[name] == value if not attr else getattr(statics[name], attr) == value

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from isakit.errors import DefinitionError
 from isakit.lean import dataclass
 from isakit.sem import value as v
+from isakit.sem.operation import Statics
 from isakit.sem.records import RecordField, StateRecord, layout_of, width_of
 from isakit.sem.routine_code import (
     FIELD,
@@ -86,7 +87,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Any], Value]] = {
 class RoutineExpressions:
     """Translates the expressions and calls of one routine."""
 
-    def __init__(self, routine: Translatable, statics: Mapping[str, Any]) -> None:
+    def __init__(self, routine: Translatable, statics: Statics) -> None:
         self.routine = routine
         self.code = RoutineCode(routine, statics)
         self.names: dict[str, Operand] = {n: Static(x, n) for n, x in statics.items()}
@@ -371,7 +372,7 @@ class RoutineExpressions:
         return cast("Translatable | Callable[..., Any]", callee.thing)
 
     def _called(
-        self, f: Callee, arguments: list[RoutineArgument], statics: Mapping[str, Any], width: int, name: str | None
+        self, f: Callee, arguments: list[RoutineArgument], statics: Statics, width: int, name: str | None
     ) -> Operand:
         if not width:
             self.statements.append(CallStatement(f, arguments, statics))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from isakit.errors import DefinitionError
 from isakit.sem import value as v
+from isakit.sem.operation import Statics
 from isakit.sem.routine_code import (
     LOCAL,
     Assign,
@@ -25,7 +24,7 @@ from isakit.sem.routine_expressions import LaneNumbers, RecordPointer, RecordRow
 from isakit.sem.value import Value
 
 
-def translate(routine: Translatable, statics: Mapping[str, Any]) -> RoutineCode:
+def translate(routine: Translatable, statics: Statics) -> RoutineCode:
     """Return the statements of a routine. Raises DefinitionError for what the language does not have."""
     if missing := set(routine.statics) ^ set(statics):
         raise DefinitionError(f"{routine.name} needs the static {', '.join(sorted(missing))}")
@@ -35,7 +34,7 @@ def translate(routine: Translatable, statics: Mapping[str, Any]) -> RoutineCode:
 class Translation(RoutineExpressions):
     """Translates one routine."""
 
-    def __init__(self, routine: Translatable, statics: Mapping[str, Any]) -> None:
+    def __init__(self, routine: Translatable, statics: Statics) -> None:
         super().__init__(routine, statics)
         self._block(routine.tree.body)
 

@@ -6,7 +6,7 @@ in memory or in a register of the class that holds for it.
 
 from __future__ import annotations
 
-from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, Note, OperandReg, VReg
+from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, Note, OperandReg, VReg
 from isakit.compile.lower.liveness import BlockLiveness
 from isakit.compile.lower.target import Target
 
@@ -367,8 +367,8 @@ def _rename(i: MIns, new: dict[VReg, VReg]) -> None:
     def renamed(o: object) -> object:
         if type(o) is OperandReg and o.v in new:
             return OperandReg(new[o.v], o.unit, o.count, o.half, o.view)
-        if type(o) is MemoryPlace and o.base is not None and o.base.v in new:
-            return MemoryPlace(o.space, OperandReg(new[o.base.v]), o.offset, o.mode)
+        if type(o) is MemoryReference and o.base is not None and o.base.v in new:
+            return MemoryReference(o.space, OperandReg(new[o.base.v]), o.offset, o.mode)
         return o
 
     i.ops = {k: renamed(o) for k, o in i.ops.items()}

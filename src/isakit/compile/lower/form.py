@@ -102,7 +102,7 @@ class FixedNumber:
         return f"#{self.value:#x}"
 
 
-class MemoryPlace:
+class MemoryReference:
     """An operand in memory: space, address register or data register, offset, and how it is accessed.
 
     `after`: the offset is added to the address register after the access, and is no part of the address.
@@ -208,7 +208,7 @@ class MIns:
             if type(r) is OperandReg:
                 if n not in self.op.results:
                     yield r
-            elif type(r) is MemoryPlace and r.base is not None:
+            elif type(r) is MemoryReference and r.base is not None:
                 yield r.base
         if self.tied:
             yield self.ops["dst"]

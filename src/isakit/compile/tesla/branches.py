@@ -6,7 +6,7 @@ them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
 
 from __future__ import annotations
 
-from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, PooledLiteral, VReg
+from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, PooledLiteral, VReg
 from isakit.compile.tesla import instructions as hw
 from isakit.flow.dominators import EXIT, Dominators, Exit, post_dominators
 from isakit.flow.graph import reachable
@@ -118,7 +118,7 @@ def _literal_move(i: MIns) -> None:
     value = i.ops.pop("src1")
     assert isinstance(value, PooledLiteral)
     i.op = hw.LD_C
-    i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": MemoryPlace("c1", None, value.value, "literal")}
+    i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": MemoryReference("c1", None, value.value, "literal")}
 
 
 def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:

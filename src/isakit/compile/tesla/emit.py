@@ -12,7 +12,7 @@ from isakit.compile.lower.form import (
     SINK,
     FixedNumber,
     MBlock,
-    MemoryPlace,
+    MemoryReference,
     MFunction,
     MIns,
     OperandReg,
@@ -95,7 +95,7 @@ class Emitter:
             return Register("r", c + r.unit, 16, r.half)
         return Register("r", c + r.unit, WIDTHS[r.count])
 
-    def memory(self, p: MemoryPlace) -> Memory:
+    def memory(self, p: MemoryReference) -> Memory:
         """A place in memory."""
         base = self.register(p.base) if p.base is not None else None
         if p.mode == "literal":
@@ -113,7 +113,7 @@ class Emitter:
         """An operand as the records take it."""
         if type(o) is OperandReg:
             return self.register(o)
-        if type(o) is MemoryPlace:
+        if type(o) is MemoryReference:
             return self.memory(o)
         if type(o) is Zero:
             return self.zero
@@ -269,7 +269,7 @@ class Emitter:
                         gone.add(i)
                         last[a] = None
                         continue
-                places = [o for o in i.ops.values() if type(o) is MemoryPlace and o.base is not None]
+                places = [o for o in i.ops.values() if type(o) is MemoryReference and o.base is not None]
                 for r in (*i.uses(), *i.defs()):
                     if r.v.cls is ADDRESS:
                         alone = len(places) == 1 and places[0].base is not None and places[0].base.v is r.v
@@ -283,7 +283,7 @@ class Emitter:
             b.ins = [i for i in b.ins if i not in gone]
 
     def _steps(self, i: MIns, step: int) -> bool:
-        place = next(o for o in i.ops.values() if type(o) is MemoryPlace)
+        place = next(o for o in i.ops.values() if type(o) is MemoryReference)
         place.offset, place.after = step - 0x10000 if step >> 15 else step, True
         try:
             self.build(i)

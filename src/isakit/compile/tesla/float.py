@@ -134,9 +134,10 @@ def convert(s: TeslaSelection, i: Ins, attrs: Conversion) -> None:
         rnd = ""
     src = s.source(i, 0)
     if src is ZERO and (source == "f16" or i.args[0].kind != "r"):
-        src = s.reg(i.args[0], zero=False)
+        src = s.register(i.args[0])
     dst = s.result(i)
     if source == "f16":
+        assert isinstance(src, OperandReg)
         src = _low_half(src.v)
     if to == "f16":
         dst = _low_half(dst.v)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from isakit.compile.ir import Const, Ins, IrValue, NoAttributes
-from isakit.compile.lower.form import SINK, ZERO, FixedNumber, MemoryPlace, OperandReg, PooledLiteral
+from isakit.compile.lower.form import SINK, ZERO, FixedNumber, MemoryReference, OperandReg, PooledLiteral
 from isakit.compile.ops import (
     ABS,
     ADC,
@@ -43,7 +41,7 @@ from isakit.compile.ops import (
 from isakit.compile.simplify import upper_bits
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.plan import Folds
-from isakit.compile.tesla.selection import TeslaSelection, rule
+from isakit.compile.tesla.selection import Source, TeslaSelection, rule
 
 
 # --- additions -------------------------------------------------------------------------------------------------------
@@ -88,7 +86,7 @@ def _carry(s: TeslaSelection, i: Ins) -> OperandReg | None:
     return OperandReg(s.vreg(i.outs[1])) if len(i.outs) > 1 and s.plan.uses.get(i.outs[1], 0) else None
 
 
-def _sum(s: TeslaSelection, i: Ins) -> Any:
+def _sum(s: TeslaSelection, i: Ins) -> OperandReg | str:
     return s.result(i) if s.plan.uses[i.outs[0]] else SINK
 
 
@@ -109,7 +107,7 @@ def add_with_carry(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 
 # --- narrow products -------------------------------------------------------------------------------------------------
-def _factors(s: TeslaSelection, p: Ins) -> tuple[str, Any, Any]:
+def _factors(s: TeslaSelection, p: Ins) -> tuple[str, Source, Source]:
     """Return kind and factors of a product of 16 or 24 bits; signs go with their operand."""
     order = (1, 0) if p in s.plan.swapped else (0, 1)
     if isinstance(p.attrs, Product24):
@@ -117,7 +115,7 @@ def _factors(s: TeslaSelection, p: Ins) -> tuple[str, Any, Any]:
         a, b = (s.source(p, k) for k in order)
         return kind, s.plain(a), b
     signs = MUL16.of(p)
-    values: list[Any] = []
+    values: list[Source] = []
     for n, k in enumerate(order):
         v = p.args[k]
         if (p, k) not in s.plan.folded:
@@ -148,15 +146,15 @@ def multiply_24(s: TeslaSelection, i: Ins, _: Product24) -> None:
     s.emit(hw.MUL, dst=s.result(i), wide=kind, src1=a, src2=b).literal = True
 
 
-def _mul16(s: TeslaSelection, dst: OperandReg, a: Any, b: Any, literal: bool = False) -> None:
+def _mul16(s: TeslaSelection, dst: OperandReg, a: Source, b: Source, literal: bool = False) -> None:
     s.emit(hw.MUL, dst=dst, sign1="u16", src1=a, sign2="u16", src2=b).literal = literal
 
 
-def _mad16(s: TeslaSelection, dst: OperandReg, a: Any, b: Any, c: Any) -> None:
+def _mad16(s: TeslaSelection, dst: OperandReg, a: Source, b: Source, c: Source) -> None:
     s.emit(hw.MAD, name="add", kind="u16", dst=dst, src1=a, src2=b, src3=c)
 
 
-def _shl(s: TeslaSelection, dst: OperandReg, a: Any, count: int) -> None:
+def _shl(s: TeslaSelection, dst: OperandReg, a: Source, count: int) -> None:
     s.emit(hw.SHL, ty="b32", dst=dst, src1=a, count=FixedNumber(count))
 
 
@@ -200,7 +198,7 @@ def multiply_by_two_bits(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     assert v is not None
     t, n = s.temporary(), (v & -v).bit_length() - 1
     _shl(s, t, s.reg(a), v.bit_length() - 1)
-    other: Any = s.reg(a)
+    other = s.reg(a)
     if n:
         other = s.temporary()
         _shl(s, other, s.reg(a), n)
@@ -309,7 +307,7 @@ def _high(s: TeslaSelection, i: Ins) -> OperandReg:
 
 
 def _halves(s: TeslaSelection, v: IrValue) -> tuple[OperandReg, OperandReg]:
-    r = s.reg(v, zero=False)
+    r = s.register(v)
     r.v.low = True
     return OperandReg(r.v, half="l"), OperandReg(r.v, half="h")
 
@@ -358,7 +356,7 @@ def invert(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Invert in a move; operands in memory, and tests, need `xor` with all ones."""
     a = s.source(i, 0)
     ops = s.tested(i)
-    if isinstance(a, MemoryPlace) or "cdst" in ops:
+    if isinstance(a, MemoryReference) or "cdst" in ops:
         ones = PooledLiteral(0xFFFF_FFFF)
         s.emit(hw.XOR, ty="b32", src1=a, src2=ones, **ops).literal = "cdst" not in ops
     else:
@@ -372,8 +370,8 @@ def shift(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     n = i.args[1]
     a = s.source(i, 0)
     if a is ZERO:
-        a = s.reg(Const(0), zero=False)
-    count: Any = FixedNumber(min(n.value, 127)) if isinstance(n, Const) else s.reg(n)
+        a = s.register(Const(0))
+    count = FixedNumber(min(n.value, 127)) if isinstance(n, Const) else s.reg(n)
     s.emit(op, ty=ty, src1=a, count=count, **s.tested(i))
 
 
@@ -383,7 +381,7 @@ def extend(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Extend 8 or 16 bits to 32."""
     to, source = _EXTENSIONS[i.op]
     v = i.args[0]
-    src: Any
+    src: OperandReg | MemoryReference
     if (i, 0) in s.plan.folded:
         src = s.memory(v)
         if src.mode in ("u16", "s16"):  # the load may have been meant otherwise

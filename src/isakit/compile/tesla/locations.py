@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isakit.compile.ir import Const, IrValue, Mark
-from isakit.compile.lower.form import MBlock, MemoryPlace, MFunction, MIns, Note, PooledLiteral, VReg, Zero
+from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, Note, PooledLiteral, VReg, Zero
 from isakit.compile.ops import PARAM
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.registers import GENERAL
@@ -82,7 +82,7 @@ class VariableLocations:
             return [frozenset((v.value,))]
         memory: frozenset[Place] = frozenset()
         if v.ins is not None and v.ins.op is PARAM:
-            memory = frozenset((_cell(MemoryPlace("s", None, PARAM.of(v.ins).offset, PARAM.of(v.ins).mode)),))
+            memory = frozenset((_cell(MemoryReference("s", None, PARAM.of(v.ins).offset, PARAM.of(v.ins).mode)),))
         home = self.m.homes.get(v)
         if home is None or home.cls is not GENERAL or home.color is None:
             return [memory]
@@ -125,7 +125,7 @@ class VariableLocations:
             sources = [i.ops["src1"].value]
         elif i.op is hw.MOV and type(i.ops.get("src1")) is Zero:
             sources = [0]
-        elif i.op is hw.MOV and type(i.ops.get("src1")) is MemoryPlace and i.ops["src1"].base is None:
+        elif i.op is hw.MOV and type(i.ops.get("src1")) is MemoryReference and i.ops["src1"].base is None:
             sources = [_cell(i.ops["src1"])]
         for r in i.defs():
             if r.v.cls is GENERAL:
@@ -204,7 +204,7 @@ def _register(p: Place | None) -> int | None:
     return p[0].color + p[1] if isinstance(p, tuple) and p[0].color is not None else None
 
 
-def _cell(p: MemoryPlace) -> str:
+def _cell(p: MemoryReference) -> str:
     """Return a cell of memory without an address register as an expression of the debugger."""
     return f"{p.space}[{p.offset:#x}]" + ("" if p.mode in ("", "b32") else f":{p.mode}")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from isakit.codec import Register
 from isakit.compile.ir import Const, Ins, IrValue
-from isakit.compile.lower.form import FixedNumber, MemoryPlace, OperandReg, PooledLiteral
+from isakit.compile.lower.form import FixedNumber, MemoryReference, OperandReg, PooledLiteral
 from isakit.compile.ops import (
     ADDR,
     ATOM,
@@ -77,14 +77,14 @@ def _moved(s: TeslaSelection, base: OperandReg | None, offset: int) -> OperandRe
     return a
 
 
-def _global(s: TeslaSelection, i: Ins, offset: int) -> MemoryPlace:
+def _global(s: TeslaSelection, i: Ins, offset: int) -> MemoryReference:
     """Return the place of an access to global memory, which has no offset."""
-    base = s.reg(i.args[0], zero=False)
+    base = s.register(i.args[0])
     if offset:
         t = s.temporary()
         s.emit(hw.ADD, name="add", ty="b32", dst=t, src1=base, src2=PooledLiteral(offset)).literal = True
         base = t
-    return MemoryPlace("g14", base)
+    return MemoryReference("g14", base)
 
 
 def goes_to(space: str) -> Callable[[TeslaSelection, Ins], bool]:
@@ -117,20 +117,20 @@ def load_shared(s: TeslaSelection, dst: OperandReg, ty: str, base: OperandReg | 
     mode = "u8" if ty == "s8" else ty
     if offset > SHORT_REACH[mode] or offset % _SIZES[mode]:
         if s.chip.load_shared and offset % _SIZES[mode] == 0 and ty != "s8":
-            s.emit(hw.LD_S, dst=dst, ty=mode, src=MemoryPlace("s", base, offset))
+            s.emit(hw.LD_S, dst=dst, ty=mode, src=MemoryReference("s", base, offset))
             return
         base, offset = _moved(s, base, offset), 0
     if ty == "s8":
-        s.emit(hw.CVT, to="s32", dst=dst, source="s8", src=MemoryPlace("s", base, offset, "u8"))
+        s.emit(hw.CVT, to="s32", dst=dst, source="s8", src=MemoryReference("s", base, offset, "u8"))
     else:
-        s.emit(hw.MOV, ty="b32", dst=dst, src1=MemoryPlace("s", base, offset, mode))
+        s.emit(hw.MOV, ty="b32", dst=dst, src1=MemoryReference("s", base, offset, mode))
 
 
 @rule(LD, when=goes_to("local"))
 def load_local(s: TeslaSelection, i: Ins, attrs: Load) -> None:
     """Load from local memory."""
     base, offset = _near(s, i.args[0], attrs.offset, 0xFFFF)
-    s.emit(hw.LD_L, ty=attrs.ty, dst=s.result(i), src=MemoryPlace("l", base, offset))
+    s.emit(hw.LD_L, ty=attrs.ty, dst=s.result(i), src=MemoryReference("l", base, offset))
 
 
 @rule(LD, when=goes_to("lock"))
@@ -139,7 +139,7 @@ def load_locking(s: TeslaSelection, i: Ins, attrs: Load) -> None:
     c = s.vreg(i.outs[1])
     c.true, c.false = "l", "geu"
     base, offset = _near(s, i.args[0], attrs.offset, 0xFFFC)
-    s.emit(hw.LD_LOCK, dst=s.result(i), cdst=OperandReg(c), ty="b32", src=MemoryPlace("s", base, offset))
+    s.emit(hw.LD_LOCK, dst=s.result(i), cdst=OperandReg(c), ty="b32", src=MemoryReference("s", base, offset))
 
 
 @rule(LDC)
@@ -151,17 +151,17 @@ def load_constant(s: TeslaSelection, i: Ins, attrs: Load) -> None:
     if attrs.ty == "s8":
         t = s.temporary()
         t.v.low = True
-        s.emit(hw.LD_C, dst=t, ty="u8", src=MemoryPlace("c0", base, offset))
+        s.emit(hw.LD_C, dst=t, ty="u8", src=MemoryReference("c0", base, offset))
         s.emit(hw.CVT, to="s32", dst=s.result(i), source="s8", src=OperandReg(t.v, half="l"))
         return
-    s.emit(hw.LD_C, dst=s.result(i), ty=attrs.ty, src=MemoryPlace("c0", base, offset))
+    s.emit(hw.LD_C, dst=s.result(i), ty=attrs.ty, src=MemoryReference("c0", base, offset))
 
 
 # --- stores ----------------------------------------------------------------------------------------------------------
 @rule(ST, when=goes_to("global"))
 def store_global(s: TeslaSelection, i: Ins, attrs: Store) -> None:
     """Store to global memory."""
-    value = s.reg(i.args[1], zero=False)
+    value = s.register(i.args[1])
     place = _global(s, i, attrs.offset)
     s.emit(hw.ST_G, ty=_UNSIGNED.get(attrs.ty, attrs.ty), dst=place, src=value)
 
@@ -169,24 +169,24 @@ def store_global(s: TeslaSelection, i: Ins, attrs: Store) -> None:
 @rule(ST, when=goes_to("shared"))
 def store_shared(s: TeslaSelection, i: Ins, attrs: Store) -> None:
     """Store to shared memory; offsets are counted in units of what is stored."""
-    value = s.reg(i.args[1], zero=False)
+    value = s.register(i.args[1])
     base, offset = _near(s, i.args[0], attrs.offset, 0x3FFF * _SIZES[attrs.ty])
-    s.emit(hw.ST_S, ty=attrs.ty, dst=MemoryPlace("s", base, offset), src=value)
+    s.emit(hw.ST_S, ty=attrs.ty, dst=MemoryReference("s", base, offset), src=value)
 
 
 @rule(ST, when=goes_to("local"))
 def store_local(s: TeslaSelection, i: Ins, attrs: Store) -> None:
     """Store to local memory."""
-    value = s.reg(i.args[1], zero=False)
-    place = MemoryPlace("l", s.address(i.args[0]), attrs.offset)
+    value = s.register(i.args[1])
+    place = MemoryReference("l", s.address(i.args[0]), attrs.offset)
     s.emit(hw.ST_L, ty=_UNSIGNED.get(attrs.ty, attrs.ty), dst=place, src=value)
 
 
 @rule(ST, when=goes_to("unlock"))
 def store_unlocking(s: TeslaSelection, i: Ins, attrs: Store) -> None:
     """Store to shared memory and give its lock back."""
-    value = s.reg(i.args[1], zero=False)
-    s.emit(hw.ST_UNLOCK, ty="b32", dst=MemoryPlace("s", s.address(i.args[0]), attrs.offset), src=value)
+    value = s.register(i.args[1])
+    s.emit(hw.ST_UNLOCK, ty="b32", dst=MemoryReference("s", s.address(i.args[0]), attrs.offset), src=value)
 
 
 # --- atomics, textures -----------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def atomic(s: TeslaSelection, i: Ins, attrs: Atomic) -> None:
     op, ty = attrs.op, attrs.ty
     exchanges = op in ("exch", "cas")
     place = _global(s, i, attrs.offset)
-    value, *rest = (s.reg(v, zero=False) for v in i.args[1:])
+    value, *rest = (s.register(v) for v in i.args[1:])
     shown = "b" + ty[1:] if exchanges or op in ("and", "or", "xor") else ty
     if not s.plan.uses[i.out] and not exchanges:
         s.emit(hw.RED, op=op, shown=shown, dst=place, src=value)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from isakit.compile.ir import Const, Ins, IrValue, NoAttributes
-from isakit.compile.lower.form import SINK, ZERO, FixedNumber, MemoryPlace, OperandReg, PooledLiteral
+from isakit.compile.lower.form import SINK, ZERO, FixedNumber, MemoryReference, OperandReg, PooledLiteral
 from isakit.compile.ops import (
     ADDRESS,
     BAR,
@@ -42,7 +40,7 @@ from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.memory import load_shared
 from isakit.compile.tesla.plan import SHORT_REACH, Folds
 from isakit.compile.tesla.registers import CONDITION
-from isakit.compile.tesla.selection import TeslaSelection, literal, rule
+from isakit.compile.tesla.selection import Source, TeslaSelection, literal, rule
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
@@ -55,7 +53,7 @@ def of_halves(s: TeslaSelection, i: Ins) -> bool:
 def compare_halves(s: TeslaSelection, i: Ins, attrs: Compare) -> None:
     """Compare what two extensions, or an extension and a constant, were made from."""
 
-    def half(v: IrValue) -> Any:
+    def half(v: IrValue) -> OperandReg | PooledLiteral:
         if isinstance(v, Const):
             return PooledLiteral(v.value, half=True)
         assert v.ins is not None
@@ -97,7 +95,7 @@ def mask(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 
 # --- choices ---------------------------------------------------------------------------------------------------------
-def _choice(s: TeslaSelection, i: Ins, k: int) -> Any:
+def _choice(s: TeslaSelection, i: Ins, k: int) -> Source:
     v = i.args[k]
     return literal(v) if isinstance(v, Const) else s.source(i, k)
 
@@ -177,7 +175,7 @@ def parameter(s: TeslaSelection, i: Ins, attrs: Parameter) -> None:
     """Read shared memory."""
     offset, mode, _ = attrs
     if offset <= SHORT_REACH[mode]:
-        s.emit(hw.MOV, ty="b32", dst=s.result(i), src1=MemoryPlace("s", None, offset, mode))
+        s.emit(hw.MOV, ty="b32", dst=s.result(i), src1=MemoryReference("s", None, offset, mode))
     else:
         load_shared(s, s.result(i), mode, None, offset)
 
@@ -186,7 +184,7 @@ def parameter(s: TeslaSelection, i: Ins, attrs: Parameter) -> None:
 def address(s: TeslaSelection, i: Ins, attrs: Symbol) -> None:
     """Read the table of addresses of variables."""
     slot = s.f.globals.index(attrs.name)
-    s.emit(hw.LD_C, dst=s.result(i), ty="b32", src=MemoryPlace("c14", None, slot, "global"))
+    s.emit(hw.LD_C, dst=s.result(i), ty="b32", src=MemoryReference("c14", None, slot, "global"))
 
 
 @rule(CLOCK, PHYSID)

@@ -6,17 +6,19 @@ Source: [tesla] 5 to 9; the sequences for products and shifts are those of NVIDI
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from isakit.compile.ir import AnyOp, Block, Const, Function, Ins, IrOp, IrValue
 from isakit.compile.lower.form import (
     SINK,
     ZERO,
     FixedNumber,
-    MemoryPlace,
+    MemoryReference,
+    Operand,
     OperandReg,
     PooledLiteral,
     VReg,
+    Zero,
 )
 from isakit.compile.lower.rules import Rules
 from isakit.compile.lower.select import Selection
@@ -26,6 +28,9 @@ from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.chip import Chip
 from isakit.compile.tesla.plan import FoldingPlan, Folds, OperandFacts
 from isakit.compile.tesla.registers import ADDRESS, GENERAL
+
+Source = OperandReg | PooledLiteral | MemoryReference | Zero
+"""An operand that is read: a register, a constant, a word of shared or constant memory, the register that reads 0."""
 
 
 class TeslaSelection(Selection):
@@ -70,11 +75,13 @@ class TeslaSelection(Selection):
         self.move(dst, literal(value))
 
     # --- operands ---------------------------------------------------------------------------------------------------
-    def reg(self, v: IrValue, zero: bool = True) -> Any:
-        """Return a value in a register; 0 is the register that reads 0 where that is allowed."""
+    def reg(self, v: IrValue) -> OperandReg | Zero:
+        """Return a value in a register; 0 is the register that reads 0."""
+        return ZERO if isinstance(v, Const) and v.value == 0 else self.register(v)
+
+    def register(self, v: IrValue) -> OperandReg:
+        """Return a value in a general register, a constant in one that has been loaded with it."""
         if isinstance(v, Const):
-            if v.value == 0 and zero:
-                return ZERO
             got = self.constants.get(v.value)
             if got is None:
                 got = self.m.vreg(GENERAL)
@@ -89,7 +96,7 @@ class TeslaSelection(Selection):
     def half(self, v: IrValue, high: bool = False) -> OperandReg:
         """Return the low half of a value, or the half it was shifted from."""
         if isinstance(v, Const):
-            r = self.reg(v, zero=False).v
+            r = self.register(v).v
         else:
             i = v.ins
             shifted = i is not None and i.op in (SHR, SAR) and isinstance(i.args[1], Const) and i.args[1].value == 16
@@ -103,33 +110,33 @@ class TeslaSelection(Selection):
         r.low = True
         return OperandReg(r, half="h" if high and not isinstance(v, Const) else "l")
 
-    def source(self, i: Ins, k: int) -> Any:
+    def source(self, i: Ins, k: int) -> Source:
         """Return an argument: an operand in memory, a constant, or a register."""
         v = i.args[k]
         if (i, k) in self.plan.folded:
             return literal(v) if isinstance(v, Const) else self.memory(v)
         return self.reg(v)
 
-    def pair(self, i: Ins) -> tuple[Any, Any, bool]:
+    def pair(self, i: Ins) -> tuple[Source, Source, bool]:
         """Return the two operands in the order the plan wants, and whether they changed places."""
         if i in self.plan.swapped:
             return self.source(i, 1), self.source(i, 0), True
         return self.source(i, 0), self.source(i, 1), False
 
-    def plain(self, a: Any) -> Any:
+    def plain(self, a: Source) -> Source:
         """Return a first source, which cannot be a constant."""
         return self.reg(Const(a.value)) if isinstance(a, PooledLiteral) else a
 
-    def memory(self, v: IrValue) -> MemoryPlace:
+    def memory(self, v: IrValue) -> MemoryReference:
         """Return the operand that a folded load is."""
         i = v.ins
         assert i is not None
         if i.op is PARAM:
-            return MemoryPlace("s", None, PARAM.of(i).offset, PARAM.of(i).mode)
+            return MemoryReference("s", None, PARAM.of(i).offset, PARAM.of(i).mode)
         base = self.address(i.args[0])
         if i.op is LDC:
-            return MemoryPlace("c0", base, LDC.of(i).offset)
-        return MemoryPlace("s", base, LD.of(i).offset, LD.of(i).ty)
+            return MemoryReference("c0", base, LDC.of(i).offset)
+        return MemoryReference("s", base, LD.of(i).offset, LD.of(i).ty)
 
     def address(self, v: IrValue) -> OperandReg | None:
         """Return the address register of an access, None where its offset says it all."""
@@ -147,7 +154,7 @@ class TeslaSelection(Selection):
         """Return a register for an intermediate result."""
         return OperandReg(self.m.vreg(GENERAL, size), 0, size)
 
-    def move(self, dst: OperandReg, src: Any) -> None:
+    def move(self, dst: OperandReg, src: Source) -> None:
         """Copy a register, a constant or a word of shared memory."""
         if isinstance(src, PooledLiteral):
             self.emit(hw.MOV_IMMEDIATE, ty="b32", dst=dst, src1=src)
@@ -155,7 +162,7 @@ class TeslaSelection(Selection):
         self.emit(hw.MOV, ty="b32", dst=dst, src1=src).moves = type(src) is OperandReg
 
     # --- conditions -------------------------------------------------------------------------------------------------
-    def tested(self, i: Ins) -> dict[str, Any]:
+    def tested(self, i: Ins) -> dict[str, OperandReg | str]:
         """Return the operands for results of an instruction that may also, or only, tell whether its result is 0."""
         t = self.plan.tested.get(i)
         if t is None:
@@ -165,10 +172,10 @@ class TeslaSelection(Selection):
             c.true, c.false = "e", "lg"
         return {"dst": SINK if self.plan.uses[i.out] == 1 else self.result(i), "cdst": OperandReg(c)}
 
-    def set(self, i: Ins, op: hw.TeslaOp, **ops: Any) -> None:
+    def set(self, i: Ins, op: hw.TeslaOp, **ops: Operand) -> None:
         """Compare into a condition register, a mask, or both."""
         m = self.masks.get(i.out)
-        dst: Any = SINK
+        dst: OperandReg | str = SINK
         cdst: OperandReg | None = OperandReg(self.vreg(i.out))
         if m is not None and m not in self.plan.skipped:
             dst = OperandReg(self.vreg(m.out))
@@ -176,17 +183,17 @@ class TeslaSelection(Selection):
                 cdst = None
         self.emit(op, dst=dst, cdst=cdst, **ops)
 
-    def move_under(self, c: VReg, test: str, dst: OperandReg, src: Any) -> None:
+    def move_under(self, c: VReg, test: str, dst: OperandReg, src: Source) -> None:
         """Copy under a condition; a constant comes from the pool."""
         if isinstance(src, PooledLiteral):
-            self.emit(hw.LD_C, dst=dst, ty="b32", src=MemoryPlace("c1", None, src.value, "literal")).guard = c, test
+            self.emit(hw.LD_C, dst=dst, ty="b32", src=MemoryReference("c1", None, src.value, "literal")).guard = c, test
             return
         m = self.emit(hw.MOV, ty="b32", dst=dst, src1=src)
         m.moves = type(src) is OperandReg
         m.guard = c, test
 
 
-def literal(v: Const) -> Any:
+def literal(v: Const) -> PooledLiteral | Zero:
     """Return the operand of a constant."""
     return ZERO if v.value == 0 else PooledLiteral(v.value)
 

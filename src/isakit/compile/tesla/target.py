@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Loc
-from isakit.compile.lower.form import FixedNumber, MemoryPlace, MIns, OperandReg, VReg
+from isakit.compile.lower.form import FixedNumber, MemoryReference, MIns, OperandReg, VReg
 from isakit.compile.lower.target import Target
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla import rules
@@ -34,8 +34,8 @@ class TeslaTarget(Target):
         return [MIns(hw.ST_L, {"ty": "b32", "dst": _spilled(at, k), "src": OperandReg(v, k)}, loc) for k in units]
 
 
-def _spilled(at: int, k: int) -> MemoryPlace:
-    return MemoryPlace("l", None, at + 4 * k, "spill")
+def _spilled(at: int, k: int) -> MemoryReference:
+    return MemoryReference("l", None, at + 4 * k, "spill")
 
 
 TESLA = TeslaTarget()

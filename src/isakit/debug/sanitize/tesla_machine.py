@@ -79,11 +79,11 @@ class SanitizedMachine(ObservedMachine):
                         shadow.mark(k * own.limit, HEADER_BYTES + len(self.launch.params))
                 self._local[name] = shadow
 
-    def refused(self, space: str, address: Any, lanes: Lanes) -> bool:
+    def refused(self, space: str, address: Array, lanes: Lanes) -> bool:
         self._find("constant-write", lanes, address, space)
         return True
 
-    def _find(self, kind: str, lanes: Lanes, address: Any, space: str) -> None:
+    def _find(self, kind: str, lanes: Lanes, address: Array, space: str) -> None:
         chosen = np.flatnonzero(lanes.mask)
         if len(chosen):
             where = np.broadcast_to(np.asarray(address), (lanes.count,))

@@ -72,7 +72,7 @@ class State:
     def __init__(self, launch: Launch, warps: int) -> None:
         lanes = 32 * warps
         self.launch, self.lane_count = launch, lanes
-        self.files: Mapping[str, Any] = {
+        self.files: Mapping[str, Array] = {
             "r": np.zeros((launch.code.registers, lanes), np.uint32),
             "a": np.zeros((8, lanes), np.uint32),
             "c": np.zeros((4, lanes), np.uint32),
@@ -98,7 +98,7 @@ class State:
         return TextureUnit(self.launch.textures, self.launch.samplers, self.launch.texturing, derivative_inf=inf)
 
     # --- memory -----------------------------------------------------------------------------------------------------
-    def _space(self, name: str, address: Any, lanes: Lanes) -> AddressSpace | None:
+    def _space(self, name: str, address: Array, lanes: Lanes) -> AddressSpace | None:
         space = self.spaces.get(name)
         if space is None:
             chosen = np.flatnonzero(lanes.mask)
@@ -107,7 +107,7 @@ class State:
                 raise AccessFault(NO_SPACE, name, lane, int(address[chosen[0]]), f"{name}[] is not bound")
         return space
 
-    def load(self, space: str, address: Any, size: int, attrs: Attributes, lanes: Lanes) -> Any:
+    def load(self, space: str, address: Array, size: int, attrs: Attributes, lanes: Lanes) -> Any:
         """Return `size` bytes per lane; see `LaneState.load`."""
         where = self._space(space, address, lanes)
         if where is None:
@@ -123,7 +123,9 @@ class State:
             got = _only(good, got)
         return _spread(got, chosen, lanes.count)
 
-    def store(self, space: str, address: Any, value: Any, size: int, attrs: Attributes, lanes: Lanes) -> None:
+    def store(
+        self, space: str, address: Array, value: Array | Pair, size: int, attrs: Attributes, lanes: Lanes
+    ) -> None:
         """Store the low `size` bytes per lane; where lanes hit the same place the highest lane wins."""
         where = self._space(space, address, lanes)
         if where is None:
@@ -147,8 +149,8 @@ class State:
         self,
         space: str,
         op: str,
-        address: Any,
-        operands: Sequence[Any],
+        address: Array,
+        operands: Sequence[Array],
         size: int,
         attrs: Attributes,
         lanes: Lanes,
@@ -169,7 +171,7 @@ class State:
         return _spread(old, chosen, lanes.count)
 
     # --- what only the machine knows ---
-    def machine(self, name: str, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Any:
+    def machine(self, name: str, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> Any:
         """Return lane numbers, votes, quads, special registers, flags, locks."""
         function = self.values.get(name)
         if function is None:
@@ -179,13 +181,13 @@ class State:
     def _lane(self, lanes: Lanes) -> Array:
         return (lanes.numbers & 31).astype(np.uint32)
 
-    def _quad(self, lanes: Lanes, value: Any, selector: Any) -> Array:
+    def _quad(self, lanes: Lanes, value: Array | int, selector: Array | int) -> Array:
         """Return the value another lane of the quad has; a lane that is not active has its register's value."""
         n = np.arange(lanes.count)
         values: Array = np.broadcast_to(value, (lanes.count,))
         return values[(n & ~3) | (selector & 3 if isinstance(selector, int) else selector.astype(np.int64) & 3)]
 
-    def _vote(self, lanes: Lanes, value: Any, kind: str) -> Array:
+    def _vote(self, lanes: Lanes, value: Array | int, kind: str) -> Array:
         """Return any or all over the active lanes of each warp."""
         active = lanes.mask.reshape(-1, 32)
         values = np.broadcast_to(np.asarray(value, bool), (lanes.count,)).reshape(-1, 32)
@@ -211,11 +213,11 @@ class State:
         self._answers.append((self._asked & 0xFFFF_FFFF, answer))
         return self._asked & 0xFFFF_FFFF
 
-    def _texel(self, lanes: Lanes, answer: Any, component: int) -> Array:
+    def _texel(self, lanes: Lanes, answer: Array | int, component: int) -> Array:
         wanted = int(np.asarray(answer).flat[0])
         return next(components for number, components in reversed(self._answers) if number == wanted)[component]
 
-    def _sr(self, lanes: Lanes, n: int) -> Any:
+    def _sr(self, lanes: Lanes, n: int) -> Array | int:
         """Return a special register. Numbers without a meaning read 0."""
         if n == 0:
             return self.physid[lanes.sel].copy()
@@ -239,19 +241,19 @@ class State:
         warps = lanes.numbers[::32] >> 5
         return np.repeat(((counts[warps] + more) * step & 0xFFFF_FFFF).astype(np.uint32), 32)
 
-    def _lock(self, lanes: Lanes, address: Any) -> Array:
+    def _lock(self, lanes: Lanes, address: Array) -> Array:
         """Try to lock a word of s[]; see `rules.locks`."""
         got = np.zeros(lanes.count // 32, np.uint32)
         for k, (block, control, words, mask) in enumerate(self._lockers(lanes, address)):
             got[k] = control.rules.try_lock(block, control, words, mask)
         return np.unpackbits(got.view(np.uint8), bitorder="little").view(bool)
 
-    def unlock(self, lanes: Lanes, address: Any) -> None:
+    def unlock(self, lanes: Lanes, address: Array) -> None:
         """Release the words the warps hold."""
         for _, control, words, mask in self._lockers(lanes, address):
             control.rules.unlock(control, words, mask)
 
-    def _lockers(self, lanes: Lanes, address: Any) -> Iterator[tuple[BlockState, Stack, list[int], int]]:
+    def _lockers(self, lanes: Lanes, address: Array) -> Iterator[tuple[BlockState, Stack, list[int], int]]:
         """Yield (block, warp, words of its lanes, counted from 1, lanes that execute) of every warp."""
         words = (np.broadcast_to(address, (lanes.count,)).reshape(-1, 32).astype(np.int64) >> 2) + 1
         masks = np.packbits(lanes.mask.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
@@ -275,7 +277,7 @@ class State:
         "a compute program", request.REQUESTS.values, requests, refused=[request.VISIBLE, request.INTERP]
     )
 
-    def trap(self, kind: str, lanes_mask: Any) -> None:
+    def trap(self, kind: str, lanes_mask: Array) -> None:
         """Raise the fault of the lowest lane marked."""
         raise Trap(kind, int(self.lanes.numbers[np.flatnonzero(lanes_mask)[0]]))
 
@@ -285,17 +287,24 @@ def _signed(v: int) -> int:
 
 
 # --- arrays of values, or pairs of them for 16-byte accesses ---
-def _take(value: Any, chosen: Array) -> Any:
-    return tuple(v[chosen] for v in cast(Pair, value)) if isinstance(value, tuple) else value[chosen]
+def _take(value: Array | Pair, chosen: Array) -> Array | Pair:
+    return (value[0][chosen], value[1][chosen]) if isinstance(value, tuple) else value[chosen]
 
 
-def _only(good: Array, value: Any) -> Any:
-    return tuple(_only(good, v) for v in cast(Pair, value)) if isinstance(value, tuple) else np.where(good, value, 0)
-
-
-def _spread(value: Any, chosen: Array, count: int) -> Any:
+def _only(good: Array, value: Array | Pair) -> Array | Pair:
     if isinstance(value, tuple):
-        return tuple(_spread(v, chosen, count) for v in cast(Pair, value))
+        return np.where(good, value[0], 0), np.where(good, value[1], 0)
+    return np.where(good, value, 0)
+
+
+def _spread(value: Array | Pair, chosen: Array, count: int) -> Array | Pair:
+    if isinstance(value, tuple):
+        low, high = (_spread_array(v, chosen, count) for v in value)
+        return low, high
+    return _spread_array(value, chosen, count)
+
+
+def _spread_array(value: Array, chosen: Array, count: int) -> Array:
     out = np.zeros(count, value.dtype)
     out[chosen] = value
     return out

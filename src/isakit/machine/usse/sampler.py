@@ -7,9 +7,10 @@ weights is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, cast
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
@@ -35,9 +36,9 @@ class Texture:
     Raises LaunchError for arrays of another type or shape. Missing channels read 0, a missing alpha 1.
     """
 
-    def __init__(self, data: Any, filter: Filter = "bilinear", wrap: Wrap | tuple[Wrap, Wrap] = "clamp",
+    def __init__(self, data: ArrayLike, filter: Filter = "bilinear", wrap: Wrap | tuple[Wrap, Wrap] = "clamp",
                  mip: Literal["nearest", "linear"] = "nearest") -> None:  # fmt: skip
-        given: list[Any] = list(data) if isinstance(data, (list, tuple)) else [data]  # pyright: ignore[reportUnknownArgumentType]
+        given: list[ArrayLike] = list(data) if isinstance(data, (list, tuple)) else [data]  # pyright: ignore[reportUnknownArgumentType]
         levels: list[Array] = [np.asarray(a) for a in given]
         self.format = _DTYPES.get(levels[0].dtype, "")
         if not self.format:
@@ -78,12 +79,12 @@ class Texture:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.stack(self.components((u, v), lod), 1)
 
-    def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
+    def components(self, coordinates: Sequence[Array], lod: Array | float = 0.0) -> list[Array]:
         """Return the four components (f32) at coordinates: one array for each axis."""
         u, v = coordinates
         return self.by_level(lod, lambda level: self.of_level(level, 0, u, v))
 
-    def by_level(self, lod: Any, of_level: Callable[[Any], list[Any]]) -> list[Any]:
+    def by_level(self, lod: Array | float, of_level: Callable[[Array | int], list[Array]]) -> list[Array]:
         """Sample the levels that `lod` asks for; `of_level` gives the sample of one level, or of one for each lane."""
         top = len(self.levels) - 1
         if top == 0:
@@ -96,13 +97,13 @@ class Texture:
         pairs = zip(of_level(low), of_level(np.minimum(low + 1, top)), strict=True)
         return [a * (1 - weight) + b * weight for a, b in pairs]
 
-    def texel(self, level: Any, layer: Any, column: Any, row: Any) -> list[Any]:
+    def texel(self, level: Array | int, layer: Array | int, column: Array, row: Array) -> list[Array]:
         """Return the components of texels."""
         width, height, base = (table[level] for table in self.tables)
         at = base + width * (row + height * layer) + column
         return [plane[at] for plane in self.planes]
 
-    def of_level(self, level: Any, layer: Any, u: Any, v: Any) -> list[Any]:
+    def of_level(self, level: Array | int, layer: Array | int, u: Array, v: Array) -> list[Array]:
         """Return the components of a sample of one level and layer."""
         width, height = self.tables[0][level], self.tables[1][level]
         x = np.nan_to_num(u.astype(np.float64)) * width
@@ -141,15 +142,15 @@ class Texture:
             out |= part.astype(np.uint32) << np.uint32(8 * k)
         return out
 
-    def index(self, i: Any, size: Any, axis: int) -> Any:
+    def index(self, i: Array, size: Array | int, axis: int) -> Array:
         """Return the texel along an axis that a whole number selects."""
         rule = self.wrap[axis]
         i = np.clip(i, -1e9, 1e9).astype(np.int64)
         if rule == "wrap":
             return i % size
         if rule == "mirror":
-            j: Any = i % (2 * size)
-            return cast(Any, np.where(j < size, j, 2 * size - 1 - j))
+            j: Array = i % (2 * size)
+            return np.where(j < size, j, 2 * size - 1 - j)
         return np.clip(i, 0, size - 1)
 
 
@@ -159,7 +160,7 @@ class Volume(Texture):
     `filter` and `wrap` as for `Texture`; with bilinear filtering neighbouring slices are mixed, too.
     """
 
-    def __init__(self, data: Any, filter: Filter = "bilinear", wrap: Wrap = "clamp") -> None:
+    def __init__(self, data: ArrayLike, filter: Filter = "bilinear", wrap: Wrap = "clamp") -> None:
         a: Array = np.asarray(data)
         if a.ndim != 4 or not len(a):
             raise LaunchError(f"a volume of shape {a.shape}: use [depth, height, width, channels]")
@@ -169,7 +170,7 @@ class Volume(Texture):
     def _layers(self) -> Sequence[Array]:
         return [np.stack(self.slices)]
 
-    def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
+    def components(self, coordinates: Sequence[Array], lod: Array | float = 0.0) -> list[Array]:
         """See `Texture.components`."""
         u, v, w = coordinates
         depth = len(self.slices)
@@ -191,9 +192,9 @@ class Cube(Texture):
     hardware does is not known, so it is off: they stop at the edge. `stacks` are the levels as f32 [6, size, size, 4].
     """
 
-    def __init__(self, faces: Any, filter: Filter = "bilinear", mip: Literal["nearest", "linear"] = "nearest", *,
+    def __init__(self, faces: ArrayLike, filter: Filter = "bilinear", mip: Literal["nearest", "linear"] = "nearest", *,
                  seamless: bool = False) -> None:  # fmt: skip
-        given: list[Any] = list(faces) if isinstance(faces, (list, tuple)) else [faces]  # pyright: ignore[reportUnknownArgumentType]
+        given: list[ArrayLike] = list(faces) if isinstance(faces, (list, tuple)) else [faces]  # pyright: ignore[reportUnknownArgumentType]
         levels: list[Array] = [np.asarray(a) for a in given]
         for a in levels:
             if a.ndim not in (3, 4) or len(a) != 6 or a.shape[1] != a.shape[2]:
@@ -205,7 +206,7 @@ class Cube(Texture):
     def _layers(self) -> Sequence[Array]:
         return self.stacks
 
-    def components(self, coordinates: Sequence[Any], lod: Any = 0.0) -> list[Any]:
+    def components(self, coordinates: Sequence[Array], lod: Array | float = 0.0) -> list[Array]:
         """See `Texture.components`; the coordinates are directions."""
         face, s, t = face_of(*(np.nan_to_num(a.astype(np.float64)) for a in coordinates))
         across = self.seamless and self.filter == "bilinear"
@@ -223,20 +224,20 @@ class Cube(Texture):
         tc = np.choose(face, [-y, -y, z, -z, -y, -y])
         return (sc / major + 1) / 2 - s, (tc / major + 1) / 2 - t
 
-    def _across_edges(self, n: Any, face: Any, s: Any, t: Any) -> list[Any]:
+    def _across_edges(self, n: Array | int, face: Array, s: Array, t: Array) -> list[Array]:
         """Return bilinear samples of a level whose texels may lie on the next face."""
         size = self.tables[0][n]
         x, y = s * size - 0.5, t * size - 0.5
         x0, y0 = np.floor(x), np.floor(y)
 
-        def texel(dx: int, dy: int) -> list[Any]:
+        def texel(dx: int, dy: int) -> list[Array]:
             column, row = (x0 + dx).astype(np.int64), (y0 + dy).astype(np.int64)
             return self.texel(n, *across_edges(face, column, row, size))
 
         return mixed([[texel(k, j) for k in (0, 1)] for j in (0, 1)], x - x0, y - y0)
 
 
-def mixed(rows: Sequence[Sequence[list[Any]]], across: Any, down: Any) -> list[Any]:
+def mixed(rows: Sequence[Sequence[list[Array]]], across: Array, down: Array) -> list[Array]:
     """Mix the components of four texels, [row][column], by the fractions of the coordinates."""
     fx, fy = across.astype(np.float32), down.astype(np.float32)
     above, below = ([a * (1 - fx) + b * fx for a, b in zip(*row, strict=True)] for row in rows)
@@ -254,7 +255,7 @@ def _texels(a: Array) -> Array:
     return out
 
 
-def packed(components: Sequence[Any], format: str) -> list[Any]:
+def packed(components: Sequence[Array], format: str) -> list[Array]:
     """Return four components as 32-bit registers: `u8`, `f16` or `f32` components. As `u8` a NaN is 0."""
     if format == "f32":
         return [as_words(c) for c in components]
@@ -265,7 +266,7 @@ def packed(components: Sequence[Any], format: str) -> list[Any]:
     return [r | g << 8 | b << 16 | a << 24]
 
 
-def as_words(component: Any) -> Any:
+def as_words(component: Array) -> Array:
     """Return the bits of f32 lanes."""
     return (np.ascontiguousarray(component) if known(component) else component).view(np.uint32)
 

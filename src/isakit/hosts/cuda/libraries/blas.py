@@ -40,7 +40,7 @@ class Operands:
             raise AttributeError(name) from None
 
     @cached_property
-    def dtype(self) -> Any:
+    def dtype(self) -> type[np.inexact]:
         """The type of the elements."""
         return ELEMENTS[self.element]
 

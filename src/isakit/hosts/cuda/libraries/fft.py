@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from isakit.engine.protocol import Array
 from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
@@ -73,7 +73,7 @@ def _elements(
     plan: Plan,
     arrays: DeviceArrays,
     address: int,
-    dtype: Any,
+    dtype: DTypeLike,
     sizes: tuple[int, ...],
     layout: Layout | None,
     padded: bool,

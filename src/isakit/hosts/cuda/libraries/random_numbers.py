@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from isakit.engine.protocol import Array
 
@@ -66,14 +66,14 @@ class _Sequences:
     def _advance(self, count: int) -> Array:
         raise NotImplementedError
 
-    def _numbers(self, count: int, dtype: Any) -> Array:
+    def _numbers(self, count: int, dtype: DTypeLike) -> Array:
         out = np.empty(count, dtype)
         for at in range(0, count, SEQUENCES):
             part = out[at : at + SEQUENCES]
             part[...] = self._advance(len(part))
         return out
 
-    def _pairs(self, count: int, dtype: Any) -> tuple[Array, Array]:
+    def _pairs(self, count: int, dtype: DTypeLike) -> tuple[Array, Array]:
         """Return two numbers for each pair of results, from the same sequence."""
         if count % 2:
             raise NotOffered("CURAND_STATUS_LENGTH_NOT_MULTIPLE")

@@ -6,9 +6,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
 
 from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.json_text import JsonObject
 from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.kernel_steps import Place, Sample
 from isakit.machine.tesla.analysis.racing_accesses import WarpOrder, literals_of, warp_order
@@ -74,7 +74,7 @@ def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choic
     key = flow_key(code, entry, results, choices) if len(code.units) >= KEPT_FROM else ""
     data = read_object(_KIND, key) if key else None
     if data is not None:
-        kept: dict[str, Any] = json.loads(data)
+        kept: JsonObject = json.loads(data)
         kept["stored"] = tuple(kept["stored"])
         kept["spins"] = tuple((first, last) for first, last in kept["spins"])
         kept["samples"] = tuple(Sample(pc, t, s, (x, y, z), *rest) for pc, t, s, (x, y, z), *rest in kept["samples"])
