@@ -42,7 +42,7 @@ class Isa:
         self._variant, self._chosen = variant, chosen
         self._builders: dict[str | None, Builder] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "_builders": {}}
 
     @property

@@ -12,9 +12,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from isakit.json_text import parse_json
+from isakit.json_text import JsonObject, parse_json
 from isakit.lean import cached_property, dataclass
 
 SECTION = ".isakit.lines"
@@ -70,7 +69,7 @@ class LineTable:
     def __iter__(self) -> Iterator[tuple[int, SourceLine]]:
         return iter(self.rows)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {"rows": self.rows, "ptx": self.ptx, "variables": self.variables}
 
     @cached_property
@@ -158,7 +157,7 @@ def pack(tables: Mapping[str, LineTable], of: bytes = b"") -> bytes:
 def unpack(data: bytes, of: bytes = b"") -> dict[str, LineTable]:
     """Return the line tables that `pack` has packed; damaged data give no table, nor do those of another file."""
     try:
-        content: Any = parse_json(data)
+        content: JsonObject = parse_json(data)
         if of and content.get("of") != hashlib.sha256(of).hexdigest():
             return {}
         paths, texts = [str(p) for p in content["paths"]], [str(t) for t in content["ptx"]]

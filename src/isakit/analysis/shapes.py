@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
 
 from isakit.codec import (
     CodeAddress,
@@ -30,7 +29,7 @@ class InstructionShape:
         address: the code address, None where there is none.
     """
 
-    frame: tuple[Any, ...]
+    frame: tuple[Hashable, ...]
     registers: tuple[Register, ...]
     numbers: tuple[tuple[str, int], ...]
     address: int | None
@@ -40,7 +39,7 @@ def shape_of(i: Instruction) -> InstructionShape:
     """Take an instruction apart; words that are none are all frame."""
     if i.error is not None:
         return InstructionShape((".word", i.words), (), (), None)
-    frame: list[Any] = [i.mnemonic]
+    frame: list[Hashable] = [i.mnemonic]
     registers: list[Register] = []
     numbers: list[tuple[str, int]] = []
     address: int | None = None

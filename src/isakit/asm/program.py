@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import overload
 
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
@@ -53,7 +53,7 @@ class Program(Sequence[Instruction]):
         units, tail = split_units(data, decoder.view.variant)
         return cls(decoder, units, address, tail)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the program without the instructions, which are decoded again when they are asked for."""
         return {k: v for k, v in vars(self).items() if k not in ("instructions", "_addresses", "source_table")}
 

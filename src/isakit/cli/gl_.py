@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,10 +95,8 @@ def command(
     click.get_current_context().exit(code)
 
 
-def _opened(log: str | None) -> Any:
+def _opened(log: str | None) -> AbstractContextManager[IO[str] | None]:
     """Open the log's file; without one, return an empty context."""
-    from contextlib import nullcontext
-
     return nullcontext() if log is None else click.open_file(log, "w")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from isakit.cli.arguments import parse
+from isakit.machine.usse import Texture
 
 if TYPE_CHECKING:
     from isakit.engine.protocol import Array
@@ -78,7 +79,7 @@ def _stream(spec: str) -> VertexStream:
     )
 
 
-def shader_texture(spec: str) -> tuple[str, Any]:
+def shader_texture(spec: str) -> tuple[str, Texture]:
     """Return (sampler, texture) of `NAME=FILE,WORD,...`. Raises click.BadParameter, FormatError."""
     from isakit.runtime.texture_files import read_texture
 

@@ -7,7 +7,7 @@ only, so what it says is found once for each value of these bits, and a word is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.spec.operands import CodeAddress, Condition, Memory, Operand, Register, SpecialRegister, accesses
 from isakit.spec.parts import Part, describing_bits, guards_lanes, operand_of
@@ -144,7 +144,7 @@ class _OfPart(dict[int, InstructionFacts]):
         isa, record = self.isa, self.form.record
         reads, writes = accesses(operand_of(self.part, word), self.name in isa.outputs, isa.outputs)
         whole = [r for r in writes if not r.partial and r.index_register is None]
-        operand: Any = operand_of(self.part, word) if self.shown else None
+        operand = operand_of(self.part, word) if self.shown else None
         guarded = operand is not None and guards(self.form, self.name, operand, word)
         found = InstructionFacts(
             places(reads, isa), places(writes, isa), places(whole, isa), guarded,

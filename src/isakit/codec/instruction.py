@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.codec.compiled import CompiledForm
 from isakit.codec.facts import NOTHING, InstructionFacts, RegisterId, guards, places
@@ -155,12 +155,12 @@ class Instruction:
         return tuple(out)
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """The arguments of `build`, besides the mnemonic, that make this very instruction: the operands by name.
 
         `long` and `raw` stand there only where the operands do not say everything.
         """
-        out: dict[str, Any] = {o.name: o for o in self.operands}
+        out: dict[str, object] = {o.name: o for o in self.operands}
         c = self.compiled
         if c is not None and self.error is None:
             odd = c.unexplained(self.word)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from isakit.debug.captured_draws import replay_with
 from isakit.debug.pixels import Pixel, WatchedPipeline
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.shader import FragmentShader, VertexShader
 from isakit.hosts.drm.card_settings import CardSettings
@@ -25,7 +28,8 @@ class _CapturedPipeline(WatchedPipeline):
         self.final: tuple[float, ...] = ()
         self.looked = False
 
-    def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader, attributes: Any = (),
+    def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader,
+             attributes: Sequence[Attribute | Array] = (),
              **options: Any) -> DrawStats:  # fmt: skip
         """See `Pipeline`."""
         d = self._drawing

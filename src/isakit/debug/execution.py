@@ -20,6 +20,8 @@ from isakit.machine.snapshot import Snapshot
 from isakit.machine.target import Target
 
 Access = Literal["read", "write"]
+SavedState = tuple[Snapshot, Any]
+"""A state of the machine, and what else decides about the order: each execution has its own."""
 
 
 class MemoryAccess(NamedTuple):
@@ -160,11 +162,11 @@ class Execution(ABC):
             raise LaunchError(f"{self.target.thread(thread).name} cannot execute an instruction")
 
     @abstractmethod
-    def save(self) -> tuple[Snapshot, Any]:
+    def save(self) -> SavedState:
         """Return the state, and what else decides about the order."""
 
     @abstractmethod
-    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+    def load(self, saved: SavedState, position: int) -> None:
         """Go back to a saved state, which was taken at a position."""
 
     tells_touches: bool = True
@@ -252,10 +254,10 @@ class SteppedExecution(Execution):
         super().prefer(thread)
         self._next = thread
 
-    def save(self) -> tuple[Snapshot, Any]:
+    def save(self) -> SavedState:
         return self.target.snapshot(), self._next
 
-    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+    def load(self, saved: SavedState, position: int) -> None:
         snapshot, self._next = saved
         self.target.restore(snapshot)
         self._position = position

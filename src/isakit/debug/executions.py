@@ -8,9 +8,18 @@ from typing import Any, cast
 import numpy as np
 
 from isakit.asm import Program
-from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, MemoryAccess, Point, SteppedExecution
+from isakit.debug.execution import (
+    Access,
+    Ended,
+    Execution,
+    Frame,
+    Hit,
+    MemoryAccess,
+    Point,
+    SavedState,
+    SteppedExecution,
+)
 from isakit.errors import LaunchError
-from isakit.machine.snapshot import Snapshot
 from isakit.machine.target import Target
 from isakit.machine.targets import target_of
 
@@ -70,7 +79,7 @@ class VucExecution(SteppedExecution):
     def instructions(self) -> int:
         return self._core.issued
 
-    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+    def load(self, saved: SavedState, position: int) -> None:
         self.target.restore(saved[0])
 
     def run(self, until: int, points: Sequence[Point], record: bool = False) -> Hit | Ended:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from isakit.debug.session import Session
 from isakit.debug.watched_stages import WatchedStages
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.planes import Fragments
@@ -133,7 +135,8 @@ class WatchedPipeline(Pipeline):
         self._colors: tuple[int, ...] = ()
         self.engine = WatchedStages(self.engine, self.shaded)
 
-    def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader, attributes: Any = (),
+    def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader,
+             attributes: Sequence[Attribute | Array] = (),
              **options: Any) -> DrawStats:  # fmt: skip
         """See `Pipeline`."""
         self._colors = fragment.colors[0] if fragment.colors else ()

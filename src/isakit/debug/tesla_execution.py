@@ -12,12 +12,11 @@ from typing import Any, cast
 import numpy as np
 
 from isakit.asm import Program
-from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, MemoryAccess, Point
+from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, MemoryAccess, Point, SavedState
 from isakit.debug.expressions import Node
 from isakit.debug.tesla_conditions import LoweredCondition, add_condition, lowered
 from isakit.engine.llvm import LlvmModule
 from isakit.errors import LaunchError
-from isakit.machine.snapshot import Snapshot
 from isakit.machine.tesla.block import READY, ThreadBlock, Warp
 from isakit.machine.tesla.launch import Launch
 from isakit.machine.tesla.machine import Machine
@@ -214,10 +213,10 @@ class TeslaExecution(Execution):
         self._current = thread >> 5
         self.machine.give_turn(self.machine.warps[self._current])
 
-    def save(self) -> tuple[Snapshot, Any]:
+    def save(self) -> SavedState:
         return self.machine.snapshot(), (self._current, self._sub)
 
-    def load(self, saved: tuple[Snapshot, Any], position: int) -> None:
+    def load(self, saved: SavedState, position: int) -> None:
         snapshot, (self._current, self._sub) = saved
         self.machine.restore(snapshot)
 

@@ -12,11 +12,9 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from isakit.debug.execution import Ended, Execution, Hit, Point
+from isakit.debug.execution import Ended, Execution, Hit, Point, SavedState
 from isakit.errors import LaunchError
-from isakit.machine.snapshot import Snapshot
 
 MEMORY = 256 << 20
 """Bytes that checkpoints may take, if nothing else is asked for. The first one is always kept."""
@@ -43,7 +41,7 @@ class Checkpoint:
 
     moment: tuple[int, int]
     events: int
-    saved: tuple[Snapshot, Any]
+    saved: SavedState
 
     @property
     def size(self) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 from isakit.decompile.integer_tests import is_comparison
 from isakit.sem.value import Value, all_of, u1
 
 Literal = tuple[Value, bool]
+Conjunction = frozenset[Literal]
 MOST = 16
 """Conjunctions of a path up to which conditions are taken apart."""
 
@@ -64,7 +65,7 @@ ALWAYS = Path(frozenset({frozenset[Literal]()}))
 NEVER = Path(frozenset[frozenset[Literal]]())
 
 
-def _merges(terms: set[frozenset[Literal]]) -> Any:
+def _merges(terms: set[frozenset[Literal]]) -> Iterator[tuple[Conjunction, Conjunction, Conjunction]]:
     for t in terms:
         for literal in t:
             other = t - {literal} | {(literal[0], not literal[1])}

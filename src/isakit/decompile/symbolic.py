@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from isakit.arch.usse import requests
 from isakit.arch.usse.arithmetic import DEFAULT, Rules, using
 from isakit.arch.usse.registers import ROLES
+from isakit.asm import Program
 from isakit.decompile.integer_tests import is_comparison
 from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureStateWord, texel_words
 from isakit.decompile.loops import (
@@ -73,7 +73,7 @@ class SymbolicExecution:
         self._written: set[Key] = set()
         self._number = 0
 
-    def run(self, program: Any, registers: dict[tuple[str, int], Value]) -> ProgramOutcome:
+    def run(self, program: Program, registers: dict[tuple[str, int], Value]) -> ProgramOutcome:
         """Execute a program from its first instruction.
 
         Raises NotModelled for what has no expression (registers chosen at run time, stores, some loops) and for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
+from collections.abc import Callable
 
 from isakit.decompile.float_tests import INFINITY, MAGNITUDE, SIGN, equals, zero_comparison
 from isakit.decompile.integer_tests import integer_comparison
@@ -36,7 +36,7 @@ class Typing:
         self._done: dict[tuple[str, int], Term] = {}
         self._kept: list[Value] = []
 
-    def _once(self, reading: str, v: Value, make: Any) -> Term:
+    def _once(self, reading: str, v: Value, make: Callable[[Value], Term]) -> Term:
         key = reading, id(v)
         if key not in self._done:
             self._kept.append(v)
@@ -169,7 +169,7 @@ class Typing:
         args = tuple(self.float(c) for c in (*fetch.coordinate, *fetch.extra))
         return self.terms.make("texel", "float", *args, attr=(fetch, component))
 
-    def _choice(self, v: Value, read: Any) -> Term:
+    def _choice(self, v: Value, read: Callable[[Value], Term]) -> Term:
         a, b = read(v.args[1]), read(v.args[2])
         return a if a is b else self.terms.make("?:", a.type, self.condition(v.args[0]), a, b)
 

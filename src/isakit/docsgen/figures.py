@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from isakit.json_text import JsonObject
 from isakit.spec import InstructionSet, Record
 
 _SOURCES = {
@@ -20,7 +20,7 @@ _SOURCES = {
 
 
 @cache
-def _figures() -> dict[str, Any]:
+def _figures() -> JsonObject:
     return json.loads((Path(__file__).parent / "figures.json").read_text(encoding="utf-8"))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from isakit.codec.explain import bit_names
 from isakit.codec.syntax import spellings, syntax_line
@@ -13,7 +12,7 @@ from isakit.docsgen.figures import rates, usage
 from isakit.docsgen.pseudocode import example_word, operations, pseudocode
 from isakit.errors import NotModelled
 from isakit.spec import Enum, Field, Form, InstructionSet, Record
-from isakit.spec.parts import accepted_text, possible_bits
+from isakit.spec.parts import Part, accepted_text, possible_bits
 
 _VALUES = 32
 """An operand with at most this many named values has them listed."""
@@ -168,7 +167,7 @@ def _availability(isa: InstructionSet, form: Form) -> list[str]:
     return out
 
 
-def _values(part: Any) -> str:
+def _values(part: Part) -> str:
     if isinstance(part, Enum) and len(part.names) <= _VALUES:
         return ", ".join(f"{v:#x} {f'`{n}`' if n else '(nothing)'}" for v, n in sorted(part.names.items()))
     return ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from isakit.sem.operation import Operation, StaticKey, expansion
 from isakit.sem.value import INTEGER_MEANING, Value, binary, compare, concat, const, mask, node, on, postorder, select
@@ -32,7 +31,7 @@ class Plan:
         self,
         roots: Iterable[Value],
         wide: bool,
-        lane_params: Callable[[Any], bool] = lambda _: False,
+        lane_params: Callable[[Hashable], bool] = lambda _: False,
         given: Mapping[Value, bool] | None = None,
         numbers: Callable[[Value], int | None] = lambda _: None,
     ) -> None:
@@ -145,7 +144,7 @@ def used_arguments(op: Operation, statics: StaticKey, widths: tuple[int, ...]) -
     return tuple(id(f) in below for f in formals)
 
 
-def _attr_key(n: Value) -> Any:
+def _attr_key(n: Value) -> Hashable:
     try:
         hash(n.attr)
     except TypeError:

@@ -8,7 +8,6 @@ hold against each other. A part of another kind raises `CannotExport`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from isakit.codec import Decoder, Stream, tokenize
 from isakit.errors import AsmError, IsakitError
@@ -234,7 +233,7 @@ class Model:
         """Return the text that a part prints."""
         return self._once(self._texts, part, self._text)
 
-    def _once(self, known: dict[int, Node], part: Part, make: Callable[[Any], Node]) -> Node:
+    def _once(self, known: dict[int, Node], part: Part, make: Callable[[Part], Node]) -> Node:
         found = known.get(id(part))
         if found is None:
             found = known[id(part)] = make(part)

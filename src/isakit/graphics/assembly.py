@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -151,7 +151,7 @@ def _run(mode: str, run: Array, last: bool, from_first: bool) -> tuple[Array, Ar
     """(corners, provoking, edges) of the vertices between two restarts."""
     n = len(run)
 
-    def made(corners: Array, provoking: Array, edges: Any = True) -> tuple[Array, Array, Array]:
+    def made(corners: Array, provoking: Array, edges: Array | bool = True) -> tuple[Array, Array, Array]:
         return corners, provoking, np.broadcast_to(np.asarray(edges, bool), (len(corners), 3)).copy()
 
     if mode == "points":

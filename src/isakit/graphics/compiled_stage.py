@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
@@ -171,7 +170,7 @@ class StageLaunch(ServedWarps):
         self.state.visible.reshape(-1, 32)[warps] = lanes
 
 
-def stage_key(launch: Launch, kernel: CompiledKernel, stage: Stage, room: int) -> Any:
+def stage_key(launch: Launch, kernel: CompiledKernel, stage: Stage, room: int) -> Hashable:
     """Return a key that is the same for launches that one `StageLaunch` can be."""
     words = tuple(None if rows is None else len(rows) for rows in (stage.attributes, stage.primitive))
     sizes = tuple((k, len(data)) for k, data in launch.constants.items())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isakit.errors import LaunchError
@@ -16,7 +14,7 @@ _BASES = (
 )  # fmt: skip
 _ORDERS = {4: ("ABGR", "ARGB", "RGBA", "BGRA"), 3: ("BGR", "RGB"), 2: ("GR", "RG"), 1: ("R", "A")}
 _KINDS: dict[str, Kind] = {"U": "unorm", "S": "snorm", "F": "float"}
-_DTYPES: dict[tuple[str, int], Any] = {
+_DTYPES: dict[tuple[str, int], type[np.generic]] = {
     ("U", 8): np.uint8, ("S", 8): np.int8, ("U", 16): np.uint16, ("S", 16): np.int16, ("F", 16): np.float16,
     ("F", 32): np.float32,
 }  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class Vertices:
         chosen = {4: [1, 2], 6: [0, 2, 4]}.get(self.primitives.shape[1])
         return self if chosen is None else self.part(slice(None), chosen)
 
-    def part(self, some: Any, corners: list[int] | None = None) -> Vertices:
+    def part(self, some: Array | slice, corners: list[int] | None = None) -> Vertices:
         """Some of the primitives."""
         chosen = self.primitives[some]
         return Vertices(

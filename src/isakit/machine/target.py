@@ -14,10 +14,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.machine.snapshot import Snapshot
 from isakit.spec import RegisterFile
@@ -124,7 +125,7 @@ class Target(ABC):
         """Return the value of a register, without side effects."""
         return self._read(self._checked(register, thread), thread)
 
-    def read_file(self, file: str) -> Any:
+    def read_file(self, file: str) -> Array:
         """Return the registers of a file in all threads, as an array [registers, threads] of its own.
 
         Raises LaunchError.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,5 +82,5 @@ def _columns(arrays: Sequence[Array]) -> bool:
     return all(a.ndim <= 1 for a in arrays)
 
 
-def _listed(items: Iterable[Any]) -> str:
+def _listed(items: Iterable[object]) -> str:
     return ", ".join(sorted(map(str, items)))

@@ -8,13 +8,12 @@ that its format must be the declared one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
-from isakit.formats.gxp import NATIVE_COLOR, TYPES, GxpFile
+from isakit.formats.gxp import NATIVE_COLOR, TYPES, FragmentVaryings, GxpFile
 from isakit.runtime import usse_layout as layout
 
 OUTPUT_FORMATS = {"uchar4": ("u8", 4), "char4": ("s8", 4), "ushort2": ("u16", 2), "short2": ("s16", 2),
@@ -32,7 +31,8 @@ class OutputRegister:
     @staticmethod
     def declared(gxp: GxpFile) -> OutputRegister:
         """Return the output register that the file of a fragment program declares."""
-        v: Any = gxp.varyings
+        v = gxp.varyings
+        assert isinstance(v, FragmentVaryings)
         return OutputRegister(TYPES[int(v.output_type)], max(1, int(v.output_components)))
 
     @staticmethod

@@ -61,6 +61,6 @@ def bind_control(form: Form, name: str, word: int) -> Any:
     return bound_value(part, word, BINDER)
 
 
-def fields_of(form: Form, word: int, fields: tuple[Any, ...]) -> tuple[int, ...]:
+def fields_of(form: Form, word: int, fields: tuple[Field, ...]) -> tuple[int, ...]:
     """Return the values of the given fields in the word, which are the parameters of a compiled trace."""
     return tuple(f.get(word) for f in fields)

@@ -6,8 +6,6 @@ one Python int over all its units (a Tesla long instruction: word 0 in bits 0-31
 
 from __future__ import annotations
 
-from typing import Any
-
 from isakit.lean import cached_property, dataclass
 
 
@@ -98,7 +96,7 @@ class Bits:
         return word & self.mask == self.value
 
 
-def where(conditions: dict[Field, int] | None = None, **_: Any) -> Bits:
+def where(conditions: dict[Field, int] | None = None, **_: object) -> Bits:
     """Return the conjunction `field == value` for all pairs."""
     mask = value = 0
     for f, v in (conditions or {}).items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from isakit.errors import DefinitionError
 from isakit.spec.fields import Bits
@@ -44,7 +43,7 @@ class KnownForms:
         return [f for f in candidates if not ((b := f.fixed).value ^ value) & b.mask & mask]
 
 
-def place_of(function: Callable[..., Any] | None) -> str:
+def place_of(function: Callable[..., object] | None) -> str:
     """Return where a function stands: file and line of its first decorator, empty for none."""
     if function is None:
         return ""

@@ -6,7 +6,7 @@ import builtins
 import dis
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, cast
+from typing import cast
 
 from isakit.errors import DefinitionError
 from isakit.spec.parts import Alternative, HasFeature, Part, needs_set
@@ -70,7 +70,7 @@ def check_globals(record: Record, seen: set[CodeType]) -> None:
     The functions it calls in the same package are looked at, too; `seen` holds those that are known to be good. To be
     called when all modules of the instruction set have been imported.
     """
-    todo: list[Any] = [record.semantics]
+    todo: list[object] = [record.semantics]
     while todo:
         function = todo.pop()
         if not isinstance(function, FunctionType) or function.__code__ in seen:

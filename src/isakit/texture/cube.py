@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isakit.engine.protocol import Array
@@ -29,7 +27,7 @@ def face_of(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
     return face, (sc / length + 1) / 2, (tc / length + 1) / 2
 
 
-def across_edges(face: Any, i: Any, j: Any, n: Any) -> tuple[Any, Any, Any]:
+def across_edges(face: Array, i: Array, j: Array, n: Array | int) -> tuple[Array, Array, Array]:
     """(face, column, row) of texels at most one column or row outside a face of n x n texels.
 
     The centre of such a texel, continued in the plane of its face, lies in the direction of one of the next face. At a
@@ -43,5 +41,5 @@ def across_edges(face: Any, i: Any, j: Any, n: Any) -> tuple[Any, Any, Any]:
     other, s, t = face_of(x, y, z)
     inside = (i >= 0) & (i < n) & (j >= 0) & (j < n)
     column, row = (np.clip(np.floor(v * n).astype(np.int64), 0, n - 1) for v in (s, t))
-    found: list[Any] = [np.where(inside, a, b) for a, b in ((face, other), (i, column), (j, row))]
+    found: list[Array] = [np.where(inside, a, b) for a, b in ((face, other), (i, column), (j, row))]
     return found[0], found[1], found[2]

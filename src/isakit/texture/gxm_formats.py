@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from isakit.texture.compressed import decompressed
 from isakit.texture.pvrtc import decode_pvrtc
 from isakit.texture.pvrtc2 import decode_pvrtc2
 from isakit.texture.swizzled_order import swizzle_index
-from isakit.texture.texel_formats import ComponentLayout
+from isakit.texture.texel_formats import ComponentLayout, LayoutKind
 
 Layouts = Literal["linear", "swizzled", "tiled"]
 TILE = 32
@@ -326,7 +326,7 @@ def _blocks(f: GxmFormat, raw: Array, width: int, height: int, layout: Layouts) 
     blocks = blocks[swizzle_index(columns, rows)] if layout == "swizzled" else blocks.reshape(rows, columns, size)
     if f.base.startswith("SBC"):
         return _signed_blocks(f, blocks, width, height)
-    kinds: dict[str, Any] = {"UBC1": "dxt1", "UBC2": "dxt23", "UBC3": "dxt45", "UBC4": "rgtc1", "UBC5": "rgtc2"}
+    kinds: dict[str, LayoutKind] = {"UBC1": "dxt1", "UBC2": "dxt23", "UBC3": "dxt45", "UBC4": "rgtc1", "UBC5": "rgtc2"}
     made = ComponentLayout(0, f.base, 8 * size, (), kinds[f.base])
     texels = decompressed(made, blocks, width, height)
     if f.base in ("UBC4", "UBC5"):

@@ -26,6 +26,9 @@ Span = tuple[int, int]
 """(lowest bit, bits) of a component."""
 
 
+LayoutKind = Literal["plain", "e5", "dxt1", "dxt23", "dxt45", "rgtc1", "rgtc2"]
+
+
 @dataclass(frozen=True)
 class ComponentLayout:
     """A COMPONENTS_SIZES code: where R, G, B and A are. `kind` names layouts that are no plain bit ranges."""
@@ -34,7 +37,7 @@ class ComponentLayout:
     name: str
     bits: int
     components: tuple[Span, ...]
-    kind: Literal["plain", "e5", "dxt1", "dxt23", "dxt45", "rgtc1", "rgtc2"] = "plain"
+    kind: LayoutKind = "plain"
 
     @property
     def block(self) -> int:

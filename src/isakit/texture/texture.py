@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -343,7 +343,7 @@ def _texel_bytes(form: Format, a: Array) -> Array:
     sizes = {n for _, n in made.components}
     count = len(made.components)
     if a.shape[-1] == 3 and count == 4:
-        one: Any = 1 if a.dtype.kind == "f" or form.integer else np.iinfo(a.dtype).max
+        one: float = 1 if a.dtype.kind == "f" or form.integer else np.iinfo(a.dtype).max
         a = np.concatenate([a, np.full((*a.shape[:-1], 1), one, a.dtype)], axis=-1)
     if a.shape[-1] == 1 and a.dtype.itemsize == made.nbytes:
         return np.ascontiguousarray(a).view(np.uint8).reshape(-1, made.nbytes)

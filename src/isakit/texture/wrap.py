@@ -6,7 +6,7 @@ and 8-bit weights as integers. Source: [graphics] 1.2, 2.2, 2.3.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def tamed(u: Array, n: Array | int, mode: int) -> Array:
     """A coordinate that wraps to the same texel but is small and finite; NaN becomes 0."""
     finite = np.isfinite(u)
     if not everywhere(finite):
-        ends: Any = 0.0 if mode in (REPEAT, MIRROR) else np.where(np.isnan(u), 0.0, u)
+        ends: Array | float = 0.0 if mode in (REPEAT, MIRROR) else np.where(np.isnan(u), 0.0, u)
         u = np.where(finite, u, ends)
     if mode in (REPEAT, MIRROR):
         return except_far(u, FAR, lambda: np.fmod(u, n if mode == REPEAT else 2 * n))

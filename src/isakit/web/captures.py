@@ -7,7 +7,7 @@ import contextlib
 import re
 from collections.abc import Generator, Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
@@ -17,6 +17,7 @@ from isakit.web.limits import DRAWS, large_files
 if TYPE_CHECKING:
     from isakit.cli.launches import Prepared
     from isakit.description import Kernel, Module
+    from isakit.hosts.cuda.replay import Capture
     from isakit.hosts.drm.replay import Replay
 
 GL = b"isakit gl capture"
@@ -61,7 +62,7 @@ def prepared(name: str, number: int) -> Prepared:
         return captured_launch(_capture(name), number)
 
 
-def _capture(name: str) -> Any:
+def _capture(name: str) -> Capture:
     from isakit.hosts.cuda.replay import Capture
 
     return Capture(Path(f"{checked(name)}.capture"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
 from isakit.json_text import JsonObject
 
@@ -63,7 +64,7 @@ def invocations(session: Session, prepared: Prepared | None, what: str = "") -> 
     }  # fmt: skip
 
 
-def _register(session: Session, name: str) -> Any:
+def _register(session: Session, name: str) -> Array:
     """Return the words of a register, one per invocation. Raises IsakitError if there is none of that name."""
     try:
         file, number = session.target.register(name)
@@ -72,5 +73,5 @@ def _register(session: Session, name: str) -> Any:
         raise IsakitError(f"there is no result and no register {name[:40]!r}") from None
 
 
-def _packed(a: Any, dtype: str) -> str:
+def _packed(a: Array, dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(a, dtype).tobytes()).decode()

@@ -67,7 +67,7 @@ def _leads_elsewhere(text: str) -> bool:
     return bool(more) and os.path.exists(first)  # False where the name is too long for one
 
 
-def _check(value: Any) -> None:
+def _check(value: object) -> None:
     """Raise IsakitError where a text of the scene could name a file outside of the folder."""
     stack = [value]
     while stack:

@@ -47,13 +47,13 @@ def launched(file: str, asked: JsonObject) -> Prepared:
         raise IsakitError(e.format_message()) from None
 
 
-def _texts(value: Any, name: str) -> list[str]:
+def _texts(value: object, name: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(x, str) for x in cast("list[Any]", value)):
         raise IsakitError(f"{name} is a list of texts")
     return cast("list[str]", value)
 
 
-def _dims(value: Any, name: str, most: int) -> tuple[int, ...]:
+def _dims(value: object, name: str, most: int) -> tuple[int, ...]:
     numbers = cast("list[Any]", value) if isinstance(value, list) else []
     if not 1 <= len(numbers) <= most or not all(type(n) is int and 0 < n < 1 << 16 for n in numbers):
         raise IsakitError(f"{name}: give 1 to {most} positive numbers")

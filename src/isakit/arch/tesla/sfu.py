@@ -5,8 +5,6 @@ Source: [000] "5. TBD"; encodings in [tesla] 5.4, the bit-exact functions in [te
 
 from __future__ import annotations
 
-from typing import Any
-
 from isakit.arch.tesla.float32 import SAT_NAN_RULE, modified, saturated
 from isakit.arch.tesla.forms import forms
 from isakit.arch.tesla.tesla import tesla
@@ -79,7 +77,7 @@ def sin_cos(name, dst, src):
 )
 def ex2(sat, dst, src, rule):
     """2 to the power of an exponent that `preex2` has prepared; `sat` clamps the result to 0 .. 1."""
-    argument: Any = src.read()
+    argument = src.read()
     result = sfu.ex2(argument)
     # The argument is fixed point, so the NaN the flag looks for is the one the unit makes.
     dst.write(saturated(result, rule, result) if sat else result)

@@ -11,6 +11,7 @@ from isakit.arch.usse import arithmetic as fp
 from isakit.arch.usse.float import quad_derivative
 from isakit.arch.usse.forms import forms, registers
 from isakit.arch.usse.operands import predicate_operand, source
+from isakit.arch.usse.registers import SourceOperand
 from isakit.arch.usse.usse import usse
 from isakit.errors import NotModelled
 from isakit.sem import Value, const, select, write
@@ -74,7 +75,7 @@ def _test_value(v: Value, condition: tuple[int, int, int], ty: str) -> Value:
 
 
 # --- results of the operation ----------------------------------------------------------------------------------------
-def float_result(op: str, a: Any, b: Any, k: int) -> Value:
+def float_result(op: str, a: SourceOperand, b: SourceOperand, k: int) -> Value:
     """Channel `k` of a floating point operation of the test unit, as f32."""
     if op == "dp":
         return fp.dot([a.channel(j) for j in range(4)], [b.channel(j) for j in range(4)])

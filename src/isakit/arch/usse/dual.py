@@ -30,6 +30,7 @@ from isakit.arch.usse.swizzles import (
     swizzle,
 )
 from isakit.arch.usse.usse import usse
+from isakit.sem import Value
 from isakit.spec import Dependent, Enum, Field, Form, Part, Ref, Silent, Template, template
 from isakit.spec.operands import Compound
 from isakit.spec.parts import accepted_text
@@ -280,7 +281,7 @@ def dual(name, ops, vec4):
 
 
 def _execute(name: str, dst: Destination, sources: tuple[SourceOperand, ...], channels: int) -> None:
-    def all_of(s: SourceOperand) -> list[Any]:
+    def all_of(s: SourceOperand) -> list[Value]:
         return [s.channel(k) for k in range(channels)]
 
     scalars = {

@@ -50,7 +50,7 @@ def source_part(
         holes["swizzle"] = letters
         spelling = "{register}.{swizzle}"
 
-    def touched(word: int) -> Mapping[str, Any]:
+    def touched(word: int) -> Mapping[str, object]:
         if span:
             return {"words": tuple(range(span(word)))}
         read = text_of(letters, word) if letters is not None else "xyzw"[: 4 if at.double else 1]
@@ -90,7 +90,7 @@ def dest_part(
     def chosen(word: int) -> Enum | None:
         return internal if at.internal(word) else unified
 
-    def touched(word: int) -> Mapping[str, Any]:
+    def touched(word: int) -> Mapping[str, object]:
         letters, inside = chosen(word), at.internal(word)
         channels = (0,) if letters is None else letters.values[letters.field.get(word)]  # type: ignore[index]
         # Most operations leave z and w of an f32 register pair alone.

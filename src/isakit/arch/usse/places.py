@@ -7,7 +7,7 @@ same register reached through another bank `sa4@r`. Source: [usse] 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cache
 from typing import Any
 
@@ -156,7 +156,7 @@ class BankedRegister(Place):
         added = Register("idx", at.via, 32, text=f"idx{at.via}") if at.via else None
         return Register(at.file, at.index, width, text=text, plain=at.text, words=words, index_register=added, **more)
 
-    def identity(self, operand: Operand) -> Any:
+    def identity(self, operand: Operand) -> Hashable:
         """Return file, number and index register of a register, or the number."""
         if isinstance(operand, Register):
             return operand.file, operand.index, operand.index_register.index if operand.index_register else 0

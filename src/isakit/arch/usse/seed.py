@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from isakit.arch.usse.fields import OPCODE, WORD
 from isakit.arch.usse.usse import SEED
@@ -76,7 +75,7 @@ def seed_view(
     them: the words of the others print as bits XORed onto it, so that the text still tells the group.
     """
     names = [i[1:-1] for i in of.syntax if i[0] == "{" and i != "{name}"]
-    parts: dict[str, Any] = {n: LazyOperand(partial(_seen, of, n)) for n in names}
+    parts: dict[str, LazyOperand] = {n: LazyOperand(partial(_seen, of, n)) for n in names}
     hidden = "".join(f" {{{n}}}" for n in names if n != "pred")
     constants = {n: v for n, v in of.constants.items() if n != "name"}
     selected = of.fixed.join(where(dict(fixed or {}))) or of.fixed

@@ -26,7 +26,7 @@ def predicate(
     hint: str = _PREDICATE,
     *,
     first: int = 0,
-    told: Callable[[int], Mapping[str, Any]] | None = None,
+    told: Callable[[int], Mapping[str, object]] | None = None,
 ) -> Reg:
     """$pN from `first` on; $p15 is written as the number it reads."""
     aliases = {} if first else {"$p1": NOT_P0}
@@ -80,7 +80,7 @@ _PLACES = ((PRED, {PE: 0}), (DST, {PE: 1}))
 """Fields that name a predicate result: with a guard, PRED is taken."""
 
 
-def _touched(n: int) -> Mapping[str, Any]:
+def _touched(n: int) -> Mapping[str, object]:
     """$p1 follows $p0, and writes to $p1 have no effect."""
     return {"words": (0, 1) if n == 0 else None, "partial": n == NOT_P0}
 

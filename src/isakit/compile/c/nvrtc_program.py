@@ -11,7 +11,6 @@ import ctypes
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 REFUSED, BROKEN = 3, 4
 """Status where the compiler refuses a text, and where it has not come to that."""
@@ -25,10 +24,10 @@ class Nvrtc:
     """The library, with errors as `Failed`."""
 
     def __init__(self, path: str) -> None:
-        self.library: Any = ctypes.CDLL(path)
+        self.library = ctypes.CDLL(path)
         self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
 
-    def call(self, name: str, *args: Any) -> None:
+    def call(self, name: str, *args: object) -> None:
         """Call a function. Raises Failed."""
         code = self.library[name](*args)
         if code:

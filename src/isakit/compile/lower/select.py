@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue, Mark
-from isakit.compile.lower.form import MachineOp, MBlock, MFunction, MIns, Note, OperandReg, VReg
+from isakit.compile.lower.form import MachineOp, MBlock, MFunction, MIns, Note, Operand, OperandReg, VReg
 from isakit.compile.lower.target import Target
 from isakit.flow.graph import FlowGraph
 
@@ -59,7 +58,7 @@ class Selection(ABC):
             got = self.vregs[v] = self.m.vreg(*self.kinds[v.kind])
         return got
 
-    def emit(self, op: MachineOp, /, **ops: Any) -> MIns:
+    def emit(self, op: MachineOp, /, **ops: Operand) -> MIns:
         """Append an instruction; operands that are None, False or empty are left out."""
         m = MIns(op, {k: v for k, v in ops.items() if v is not None and v is not False and v != ""})
         if self.at is not None:

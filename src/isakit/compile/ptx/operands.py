@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
 
 from isakit.compile.ptx.lexer import PtxToken
 from isakit.compile.ptx.numbers import integer, wrapped
@@ -120,7 +120,7 @@ class OperandReader:
             return q if op == "/" else a - q * b
         if op in ("<<", ">>") and not 0 <= b < 64:
             raise self.fail("a shift by more than 63 in a constant expression", token)
-        value: dict[str, Any] = {
+        value: dict[str, Callable[[], int]] = {
             "||": lambda: bool(a or b), "&&": lambda: bool(a and b), "|": lambda: a | b, "^": lambda: a ^ b,
             "&": lambda: a & b, "==": lambda: a == b, "!=": lambda: a != b, "<": lambda: a < b, "<=": lambda: a <= b,
             ">": lambda: a > b, ">=": lambda: a >= b, "<<": lambda: a << b, ">>": lambda: a >> b, "+": lambda: a + b,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Any
 
 from isakit.errors import Diagnostic
 
@@ -236,7 +235,7 @@ class PtxFunction:
     kernel: bool = True
     params: list[PtxVariable] = field(default_factory=list[PtxVariable])
     results: list[PtxVariable] = field(default_factory=list[PtxVariable])
-    body: list[PtxStatement | Label | PtxMark] = field(default_factory=list[Any])
+    body: list[PtxStatement | Label | PtxMark] = field(default_factory=list[PtxStatement | Label | PtxMark])
     variables: list[PtxVariable] = field(default_factory=list[PtxVariable])
     limits: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     defined: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from types import FunctionType, ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from isakit.compile.python import double_library
 from isakit.compile.python.constants import ConstantFolding, variables
@@ -53,7 +53,7 @@ class Calls(Expressions):
     # --- functions of Python ------------------------------------------------------------------------------------------
     def python_function(self, node: ast.expr) -> FunctionSource | None:
         """Return the Python function that a name means, None for something else."""
-        v: Any = None
+        v: object = None
         if isinstance(node, ast.Name):
             v = self.source.names.get(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Sequence
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from isakit.compile.debug_records import marked
@@ -19,7 +20,7 @@ _HEAD = re.compile(r"(?m)^\.(version|target|address_size).*$")
 
 
 @cache
-def _library() -> Any:
+def _library() -> ModuleType:
     """Return llvmlite. Raises HostError where it is not installed."""
     try:
         return importlib.import_module("llvmlite.binding")

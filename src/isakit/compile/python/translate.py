@@ -7,7 +7,6 @@ import os
 import warnings
 from bisect import bisect
 from collections.abc import Sequence
-from typing import Any
 
 from isakit.compile.python.statements import Statements
 from isakit.compile.python.types import POINTERS, SCALARS, Pointer, Scalar, i32, type_named
@@ -161,7 +160,7 @@ class _Translator(Statements):
     def annotation(self, node: ast.expr | None, p: ast.arg) -> Type:
         if node is None:
             self.fail(f"`{p.arg}` needs a type", p, f"types: {' '.join((*SCALARS, *POINTERS))}")
-        value: Any = None
+        value: object = None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             value = node.value
         elif isinstance(node, ast.Name):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
-
 from isakit.compile.builder import IrBuilder, words64
 from isakit.compile.ir import NOWHERE, Block, Const, Function, IrValue, Mark
 from isakit.compile.layout import VariableLayout
@@ -77,7 +74,7 @@ class Base:
         self.entry: PtxFunction = entry
         self.function = Function(entry.name)
         self.b = IrBuilder(self.function, self.function.block())
-        self.slots: dict[tuple[Hashable, ...], int] = {}
+        self.slots: dict[tuple[int, ...], int] = {}
         self.kept: dict[tuple[str, int], int] = {}
         """Parameters of inlined functions (unique name, place) that lie in local memory, and where."""
         self.at: PtxStatement | None = None
@@ -98,7 +95,7 @@ class Base:
         return Unsupported(pos, message, width, notes)
 
     # --- variables --------------------------------------------------------------------------------------------------
-    def variable(self, key: tuple[Any, ...], kind: str) -> int:
+    def variable(self, key: tuple[int, ...], kind: str) -> int:
         """The number of a variable."""
         got = self.slots.get(key)
         if got is None:

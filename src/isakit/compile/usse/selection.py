@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from isakit.compile.ir import Const, Function, Ins, IrOp, IrValue
-from isakit.compile.lower.form import MIns, OperandReg, VReg
+from isakit.compile.lower.form import MIns, Operand, OperandReg, VReg
 from isakit.compile.lower.rules import Rules
 from isakit.compile.lower.select import Selection
 from isakit.compile.ops import CMP, COPY, PAND, PHI, PNOT, POR
@@ -388,7 +388,7 @@ class UsseSelection(Selection):
         self.guard = guard
         return Source(t, tuple(range(n)), s.ty, extent=(0, n))
 
-    def _copy(self, key: Any) -> VReg | None:
+    def _copy(self, key: Hashable) -> VReg | None:
         """Return a copy that was made not long ago."""
         got = self.copies.get(key)
         return got[0] if got is not None and self.passed - got[1] <= self.patience else None
@@ -437,7 +437,7 @@ class UsseSelection(Selection):
             self.emit_to(op, t, *sources)
             op, sources = hw.MUL[d.ty], (self.read(t), Source(None, (ONE[d.ty],) * d.count, d.ty))
         lanes = self.lanes(d)
-        ops: dict[str, Any] = {"dst": self.destination(d)}
+        ops: dict[str, Operand] = {"dst": self.destination(d)}
         for (name, reach), s in zip(op.sources, sources, strict=True):
             ops[name] = self.legal(reach, s, lanes)
         return self.emit(op, **ops)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from isakit.results import OMITTED, Omitted, record
 
@@ -88,7 +87,7 @@ class SanitizerReport:
         """Nothing was found."""
         return not self.findings
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[SanitizerFinding]:
         return iter(sorted(self.findings.values(), key=lambda f: (f.address, f.kind)))
 
     def __len__(self) -> int:

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -90,7 +89,9 @@ class TracedArray(NDArrayOperatorsMixin):
             return NotImplemented
         return self.code.ufunc(ufunc.__name__, inputs)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., object], types: object, args: Sequence[Lanes], kwargs: Mapping[str, Lanes]
+    ) -> TracedArray:
         made = self.code.functions.get(function.__name__)
         return NotImplemented if made is None else made(*args, **kwargs)
 

@@ -12,7 +12,6 @@ import atexit
 import os
 import sys
 import threading
-from typing import Any
 
 from isakit.lazy import others_import, wait_for_imports
 
@@ -31,7 +30,7 @@ def _at_end() -> None:
 
 atexit.register(_at_end)
 TRIES = 100
-_held: list[Any] = []
+_held: list[threading.Lock] = []
 """Locks that are held during a fork, besides `using_llvm`."""
 
 

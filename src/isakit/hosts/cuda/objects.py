@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from isakit.hosts.cuda.codes import CudaError
 
@@ -177,7 +177,9 @@ class CudaFunction:
     block: tuple[int, int, int] = (1, 1, 1)
     shared: int = 0
     params: bytearray = field(default_factory=bytearray)
-    prepared: dict[Shape, tuple[LoadedKernel, MachineLaunch]] = field(default_factory=dict[Any, Any])
+    prepared: dict[Shape, tuple[LoadedKernel, MachineLaunch]] = field(
+        default_factory=dict[Shape, tuple[LoadedKernel, MachineLaunch]]
+    )
 
     def kernel(self) -> LoadedKernel:
         """Return the kernel on the device. Raises CudaError if the module has no code for it."""

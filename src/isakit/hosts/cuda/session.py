@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
 from isakit.hosts.cuda.codes import CudaError
@@ -125,7 +125,7 @@ class Session(ProcessDevice):
 
     # --- what handles mean ------------------------------------------------------------------------------------------
     @staticmethod
-    def _numbered(things: list[Any], number: int, error: str) -> Any:
+    def _numbered(things: list[T], number: int, error: str) -> T:
         if not 1 <= number <= len(things):
             raise CudaError(error, f"number {number}")
         return things[number - 1]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from isakit.machine.tesla.launch import Stats
 from isakit.results import record
 
 
@@ -55,7 +55,7 @@ class Statistics:
         self.refused[name] = self.refused.get(name, 0) + 1
         return self.refused[name]
 
-    def add(self, name: str, stats: Any, seconds: float) -> None:
+    def add(self, name: str, stats: Stats, seconds: float) -> None:
         """Count a launch."""
         k = self.kernels.setdefault(name, KernelStatistics())
         k.launches += 1

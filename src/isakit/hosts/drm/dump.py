@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.graphics.framebuffer import shown
 from isakit.graphics.png import png
 from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.engines.framebuffer import OpenColor, color_image
+from isakit.texture import Texture
 
 
 class Dump:
@@ -50,7 +52,7 @@ class Dump:
             self._written.add(name)
             (self.folder / name).write_text(text, "utf-8")
 
-    def _picture(self, name: str, make: Any) -> None:
+    def _picture(self, name: str, make: Callable[[], Array]) -> None:
         if name in self._written:
             return
         self._written.add(name)
@@ -61,7 +63,7 @@ class Dump:
         (self.folder / name).write_bytes(png(image))
 
 
-def _image(texture: Any) -> Any:
+def _image(texture: Texture) -> Array:
     """Return the first level of a texture as uint8 [h, w, 4], upper row first."""
     width, height, _ = texture.sizes[0]
     planes = [p[: width * height].reshape(height, width) for p in texture.planes(False)]

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import IO
 
 from isakit.results import record
 
@@ -29,7 +29,7 @@ class Report:
     `counts`: draws, clears, copies and the like; `seconds` by kind of work; `log`: where method writes go.
     """
 
-    log: TextIO | None = None
+    log: IO[str] | None = None
     unsupported: Counter[str] = field(default_factory=Counter[str])
     faults: Counter[str] = field(default_factory=Counter[str])
     counts: Counter[str] = field(default_factory=Counter[str])

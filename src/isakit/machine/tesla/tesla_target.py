@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from isakit.arch.tesla import tesla
-from isakit.engine.protocol import Lanes
+from isakit.engine.protocol import Array, Lanes
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault
 from isakit.machine.snapshot import Snapshot
 from isakit.machine.target import MachineStop, MemorySpace, RegisterRef, Target, Thread
@@ -75,7 +74,7 @@ class TeslaTarget(Target):
     def _read(self, register: RegisterRef, thread: int) -> int:
         return int(self.machine.state.files[register.file][register.number, thread])
 
-    def read_file(self, file: str) -> Any:
+    def read_file(self, file: str) -> Array:
         """See `Target`."""
         self._checked((file, 0), 0)
         return np.array(self.machine.state.files[file])

@@ -6,8 +6,6 @@ Importing the module registers them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isakit.engine.numpy_operations import Lowered, native
@@ -84,7 +82,7 @@ def _div(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
     return _quiet(div)
 
 
-def _extreme(wins: Any, zero_rule: Any) -> Lowered:
+def _extreme(wins: np.ufunc, zero_rule: np.ufunc) -> Lowered:
     def extreme(a: Array, b: Array) -> Array:
         x, y = a.view(f32), b.view(f32)
         # Not fmin or fmax: what they do with a signalling NaN depends on its place in the array.
@@ -111,7 +109,7 @@ def _max(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
 
 @native("ieee_round")
 def _round(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
-    function: Any = {"rn": np.rint, "rm": np.floor, "rp": np.ceil, "rz": np.trunc}[statics.get("rounding", "rn")]
+    function: np.ufunc = {"rn": np.rint, "rm": np.floor, "rp": np.ceil, "rz": np.trunc}[statics.get("rounding", "rn")]
     if statics.get("format", "f32") != "f32":
         return None
 

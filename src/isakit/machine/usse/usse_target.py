@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from isakit.arch.usse import usse
+from isakit.engine.protocol import Array
 from isakit.errors import BudgetExceeded, LaunchError
 from isakit.machine.snapshot import Snapshot
 from isakit.machine.target import MachineStop, MemorySpace, RegisterRef, Target, Thread
@@ -64,7 +64,7 @@ class UsseTarget(Target):
     def _read(self, register: RegisterRef, thread: int) -> int:
         return int(self.machine.files[register.file][register.number, thread])
 
-    def read_file(self, file: str) -> Any:
+    def read_file(self, file: str) -> Array:
         """See `Target`."""
         self._checked((file, 0), 0)
         rows = self.machine.files[file]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.hosts.cuda.codes import CudaError, LibraryError
 from isakit.hosts.cuda.handler_table import calling, handler
 from isakit.hosts.cuda.handlers.streams import known_stream
@@ -151,7 +151,7 @@ def numbers(s: Session, call: int, handle: int, output: int, count: int, mean: f
     source, what = generator.source, f.name.removeprefix("curandGenerate")
 
     def work() -> int:
-        dtype: Any = np.float32 if what else np.uint32
+        dtype: type[np.generic] = np.float32 if what else np.uint32
         if generator.host:
             place = s.pinned.alloc(4 * count, 4096)
             to = s.memory_array(place, dtype, count)
@@ -169,7 +169,7 @@ def numbers(s: Session, call: int, handle: int, output: int, count: int, mean: f
     return s.library(f.name, work)
 
 
-def _drawn(source: Generator, what: str, count: int, mean: float, deviation: float) -> Any:
+def _drawn(source: Generator, what: str, count: int, mean: float, deviation: float) -> Array:
     if what == "":
         return source.bits(count)
     if what == "Uniform":

@@ -6,7 +6,6 @@ Source: rnndb nv50_3d; [graphics] 3; what the driver writes for each state ([nv5
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from isakit.graphics.draw_state import (
     Blend,
@@ -18,7 +17,7 @@ from isakit.graphics.draw_state import (
     Stencil,
     Viewport,
 )
-from isakit.graphics.planes import FragmentInput, PointInput, PositionInput, PrimitiveInput, VaryingInput
+from isakit.graphics.planes import FragmentInput, Mode, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Engine, derived, number, signed
@@ -307,7 +306,7 @@ class State3D(Engine):
                 inputs.append(PrimitiveInput())
                 continue
             linear = self.get("NOPERSPECTIVE_BITMAP", slot >> 5 & 3) >> (slot & 31) & 1
-            mode: Any = "flat" if k >= control.COUNT_NONFLAT else "linear" if linear else "perspective"
+            mode: Mode = "flat" if k >= control.COUNT_NONFLAT else "linear" if linear else "perspective"
             if flat_colors and mode == "perspective" and front <= slot < front + colored:
                 mode = "constant"
             other = result.word(back + slot - front) if two_sided and front <= slot < front + colored else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -173,5 +172,5 @@ class Images:
 
 def entry(memory: VideoMemory, table: int, index: int, limit: int, what: str) -> tuple[int, ...]:
     """Return eight words of a TIC or TSC table. Raises GpuFault."""
-    found: Any = memory.read_words(table + 32 * min(index, limit), 8, what).tolist()
+    found: list[int] = memory.read_words(table + 32 * min(index, limit), 8, what).tolist()
     return tuple(found)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isakit.engine.protocol import Array
@@ -60,7 +58,7 @@ class AttributeFormat:
             parts = [p - (p >> n - 1 << n) for p, n in zip(parts, (10, 10, 10, 2), strict=True)]
         if self.reversed:
             parts = [parts[2], parts[1], parts[0], parts[3]]
-        a: Any = np.stack(parts, axis=1)
+        a: Array = np.stack(parts, axis=1)
         if self.type in NORMALIZED:
             top = np.array([1023, 1023, 1023, 3] if self.type == 0x12 else [511, 511, 511, 1])
             a = np.maximum(a / top, -1.0).astype(np.float32)

@@ -7,7 +7,7 @@ the reference core is an object with the same fields.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from isakit.arch.vuc.memory_operands import CODE_SIZE
 from isakit.sem.records import ArrayField, StateRecord, u8, u16, u32, u64
@@ -52,12 +52,12 @@ class QueueEntry(StateRecord):
 
     __slots__ = ("index", "kind", "lands", "origin", "serial", "value", "visible")
 
-    def __init__(self, visible: int, lands: int, serial: int, kind: int, index: Any, value: Any, origin: int) -> None:
+    def __init__(self, visible: int, lands: int, serial: int, kind: int, index: int, value: int, origin: int) -> None:
         self.visible, self.lands, self.serial, self.kind = visible, lands, serial, kind
         self.index, self.value, self.origin = index, value, origin
 
     @property
-    def fields(self) -> tuple[Any, ...]:
+    def fields(self) -> tuple[int | None, ...]:
         """Everything, for comparisons; events without their function."""
         value = None if self.kind == QueueKind.EVENT else self.value
         return self.visible, self.lands, self.serial, int(self.kind), self.index, value, self.origin

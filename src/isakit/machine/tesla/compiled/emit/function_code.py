@@ -9,14 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from isakit.arch.tesla.tesla import COMPUTE
 from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, I64, MOSTLY, PTR, RARELY, IrFunction, IrType, numbers, pointer, vector
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
-from isakit.machine.tesla.address_spaces import PitchWindow
+from isakit.machine.tesla.address_spaces import PitchWindow, Window
 from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
 from isakit.machine.tesla.analysis.known_flow import known_order
 from isakit.machine.tesla.analysis.lane_steps import Known, LaneSteps, has_thread_numbers_in_rows
@@ -51,7 +50,7 @@ class LaunchFacts:
 
     registers: int
     flags: frozenset[str]
-    windows: tuple[tuple[int, object], ...]
+    windows: tuple[tuple[int, Window], ...]
     banks: frozenset[int]
     has_local: bool
     choices: Choices
@@ -162,7 +161,7 @@ class FunctionCode:
             return None
         return self._lane_steps.step_of(step, address, self.steps_known)
 
-    def _window(self, space: str) -> Any:
+    def _window(self, space: str) -> Window:
         return dict(self.facts.windows)[int(space[1:])]
 
     def site(self) -> Ref:
