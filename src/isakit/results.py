@@ -13,7 +13,6 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeGuard, TypeVar, Union, cast
 
-from isakit.json_text import JsonObject
 from isakit.lean import dataclass
 
 T = TypeVar("T")
@@ -97,7 +96,7 @@ def _shown(kind: type[Any]) -> list[dataclasses.Field[Any]]:
 
 # --- its schema ---
 
-_SIMPLE: dict[Any, JsonObject] = {
+_SIMPLE: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     bytes: {"type": "string"},
     bool: {"type": "boolean"},
@@ -120,13 +119,13 @@ class Output:
     version: int
     shape: Callable[[], ResultType]
 
-    def schema(self) -> JsonObject:
+    def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the output."""
         name = f"isakit-{self.verb}-{self.version}"
         return {"$schema": DIALECT, "$id": name, "title": f"isakit {self.verb} --json", **schema_of(self.shape())}
 
 
-def schema_of(kind: Any) -> JsonObject:
+def schema_of(kind: Any) -> dict[str, Any]:
     """Return the JSON schema of the values of a type, as `plain` writes them. Raises TypeError for what has none."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if kind in _SIMPLE:

@@ -18,7 +18,10 @@ from isakit.errors import FormatError, IsakitError, LaunchError
 
 if TYPE_CHECKING:
     from isakit.asm import Program
+    from isakit.description import Module
     from isakit.hosts.cuda.replay import Capture
+    from isakit.runtime.kernel import LoadedKernel
+    from isakit.runtime.usse_grid import Grid
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LEFT_OUT = ("limit", "stats", "as_json", "file")
@@ -45,8 +48,8 @@ class Prepared:
     program: Program | None = None
     arguments: list[Argument] = field(default_factory=list[Argument])
     name: str = ""
-    kernel: Any = None
-    grid: Any = None
+    kernel: LoadedKernel | None = None
+    grid: Grid | None = None
     results: Callable[[], dict[str, Any]] | None = None
 
     @property
@@ -121,14 +124,14 @@ def captured_launch(capture: Capture, number: int, **options: Any) -> Prepared:
     return Prepared("tesla", machine, kernel.info.program, name=kernel.name, kernel=kernel)
 
 
-def _assembled(source: Any) -> Program | None:
+def _assembled(source: Module | Program) -> Program | None:
     """Return what was assembled from a text, which has labels and lines; None for another source."""
     from isakit.asm import Program
 
     return source if isinstance(source, Program) else None
 
 
-def _tesla(source: Any, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
+def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
     from isakit.description import Module
 
     _, kernel, arguments = run_.prepared_kernel(source, specs, options)
@@ -142,7 +145,7 @@ def _tesla(source: Any, specs: list[tuple[str, str, str]], options: Options) -> 
     return Prepared("tesla", machine, program, arguments, kernel.name, kernel)
 
 
-def _usse(source: Any, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
+def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
     from isakit.cli.shader_inputs import shader_inputs
     from isakit.formats import Shader
     from isakit.runtime.usse import CHUNK, BoundShader

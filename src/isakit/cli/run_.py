@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isakit.description import Module, Param
     from isakit.runtime import Device
     from isakit.runtime.kernel import LoadedKernel
+    from isakit.texture import Sampler, Texture
 
 _FOR_KERNELS = ("kernel", "grid", "block", "chip", "tier", "threads", "registers", "shared", "local")
 _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILINE)
@@ -359,7 +360,7 @@ def _example(p: Param) -> str:
 _WRAPS = ("repeat", "mirror", "border", "edge")
 
 
-def _texture(spec: str) -> tuple[str | int, Any, Any]:
+def _texture(spec: str) -> tuple[str | int, Texture, Sampler]:
     """Return (name or number, texture, sampler) of a --texture."""
     from isakit.runtime import Sampler, Texture
     from isakit.runtime.npy import load_array
@@ -383,7 +384,7 @@ def _texture(spec: str) -> tuple[str | int, Any, Any]:
     return int(name) if name.isdigit() else name, texture, Sampler(wrap=wrap, mag=smooth, min=smooth)
 
 
-def outputs_of(arguments: list[tuple[Any, Argument]], as_json: bool) -> tuple[list[ReturnedArgument], list[str]]:
+def outputs_of(arguments: list[tuple[int, Argument]], as_json: bool) -> tuple[list[ReturnedArgument], list[str]]:
     """Return the results: saved if a file was named, else as plain data for JSON, or as text."""
     import numpy as np
 

@@ -26,6 +26,10 @@ _MOST_PLANS = 1 << 12
 _MOST_VALUES = 1 << 14
 
 
+OperandValues = Mapping[str, Any]
+"""Operands by name, as a caller of `build` gives them; which types fit is said by each part."""
+
+
 class _Values(dict[Hashable, "tuple[int, int] | list[Bits]"]):
     """Bits by what one operand of one form stands for: (mask, value), or all ways where there are several."""
 
@@ -35,7 +39,7 @@ class _Values(dict[Hashable, "tuple[int, int] | list[Bits]"]):
         super().__init__()
         self.part = part
 
-    def fill(self, key: Any, value: Any, address: int) -> tuple[int, int] | list[Bits]:
+    def fill(self, key: Hashable, value: object, address: int) -> tuple[int, int] | list[Bits]:
         """Return the bits of a value seen for the first time, and keep them."""
         found = bits_for(self.part, value, address)
         bits = (found[0].mask, found[0].value) if len(found) == 1 else list(found)
@@ -60,7 +64,7 @@ class _Plan:
         self.mask, self.value = (0, 0) if self.several else (settled[0].mask, settled[0].value)
         self.tables = [_Values(form.parts[n]) for n in given]
 
-    def word(self, keys: list[Any], values: tuple[Any, ...], address: int, raw: int) -> int | None:
+    def word(self, keys: list[Hashable], values: tuple[object, ...], address: int, raw: int) -> int | None:
         """Return the word, with the bits `raw` inverted; None if the form does not hold the values."""
         mask, value = self.mask, self.value
         ways: list[Sequence[Bits]] = []
@@ -128,7 +132,7 @@ class Builder:
         self._unit_bytes = decoder.view.variant.unit_bytes
 
     def build(
-        self, mnemonic: str, operands: Mapping[str, Any], *, at: int = 0, long: bool = False, raw: int = 0
+        self, mnemonic: str, operands: OperandValues, *, at: int = 0, long: bool = False, raw: int = 0
     ) -> Instruction:
         """Build the instruction `mnemonic` with the operands given by name, at byte address `at`.
 
@@ -157,7 +161,7 @@ class Builder:
                 return Instruction(self.decoder, plan.compiled, word, at, plan.form.units, None)
         raise EncodeError([self._diagnosis(mnemonic, operands, at, long)])
 
-    def form(self, mnemonic: str, operands: Mapping[str, Any], at: int = 0) -> Form | None:
+    def form(self, mnemonic: str, operands: OperandValues, at: int = 0) -> Form | None:
         """Return the form that `build` chooses, None if it finds none."""
         try:
             return self.build(mnemonic, operands, at=at).form
@@ -168,7 +172,7 @@ class Builder:
         forms = self.decoder.encoder.named(mnemonic)
         return [f for f in forms if f.units > 1] if long else forms
 
-    def _make(self, mnemonic: str, operands: Mapping[str, Any], long: bool) -> list[_Plan]:
+    def _make(self, mnemonic: str, operands: OperandValues, long: bool) -> list[_Plan]:
         plans: list[_Plan] = []
         given = tuple(operands)
         for form in self._forms(mnemonic, long):
@@ -179,7 +183,7 @@ class Builder:
         return plans
 
     # -- why not
-    def _diagnosis(self, mnemonic: str, operands: Mapping[str, Any], at: int, long: bool) -> Diagnostic:
+    def _diagnosis(self, mnemonic: str, operands: OperandValues, at: int, long: bool) -> Diagnostic:
         call = _Call(mnemonic, operands)
         forms = self._forms(mnemonic, long)
         if not forms:
@@ -204,7 +208,7 @@ class Builder:
             )
         return call.error(best.name, best.message, (*notes, *_syntax([o.form for o in near], mnemonic)))
 
-    def _obstacle(self, form: Form, mnemonic: str, operands: Mapping[str, Any], at: int) -> _Obstacle:
+    def _obstacle(self, form: Form, mnemonic: str, operands: OperandValues, at: int) -> _Obstacle:
         """Return the reason why a form does not take the operands."""
         for name in operands:
             if name not in form.parts:
@@ -250,7 +254,7 @@ class _Obstacle:
     notes: tuple[str, ...] = ()
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return value if isinstance(value, str) else f"{value:#x}" if type(value) is int else repr(value)
 
 
@@ -276,7 +280,7 @@ def _settled(form: Form, mnemonic: str, given: Sequence[str]) -> list[Sequence[B
 class _Call:
     """The call as a source line, to point at its operands."""
 
-    def __init__(self, mnemonic: str, operands: Mapping[str, Any]) -> None:
+    def __init__(self, mnemonic: str, operands: OperandValues) -> None:
         self.places: dict[str, tuple[int, int]] = {"": (1, len(mnemonic))}
         self.line = mnemonic
         for name, value in operands.items():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -24,12 +23,16 @@ class Difference:
     count: int
     total: int
     index: tuple[int, ...]
-    values: tuple[Any, Any]
+    values: tuple[object, object]
 
     def __str__(self) -> str:
         at = ", ".join(map(str, self.index))
         a, b = self.values
         return f"{self.name}: {self.count} of {self.total} values differ, first at [{at}]: {a} and {b}"
+
+
+ShownValue = int | float | str
+"""A register's value: a number, or a text with the bits and what they are as f32."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class FirstDifference:
     program: str
     programs: tuple[Program, Program]
     pcs: tuple[int | None, int | None]
-    registers: tuple[tuple[str, Any, Any], ...] = ()
+    registers: tuple[tuple[str, ShownValue, ShownValue], ...] = ()
     why: str = ""
 
     @property
@@ -150,12 +153,12 @@ def differences(
 
 # --- executions side by side -----------------------------------------------------------------------------------------
 State = dict[str, Array]
-Steps = Iterator[tuple[int, Any]]
+Steps = Iterator[tuple[int, Array | None]]
 
 
-def changed(a: State, b: State) -> dict[tuple[str, int], tuple[Any, Any]]:
+def changed(a: State, b: State) -> dict[tuple[str, int], tuple[int | float, int | float]]:
     """Return the registers (file, number) that differ, with the values of the first lane that does."""
-    out: dict[tuple[str, int], tuple[Any, Any]] = {}
+    out: dict[tuple[str, int], tuple[int | float, int | float]] = {}
     for name in a.keys() & b.keys():
         n = min(len(a[name]), len(b[name]))
         if not n:
@@ -168,7 +171,7 @@ def changed(a: State, b: State) -> dict[tuple[str, int], tuple[Any, Any]]:
 
 
 def side_by_side(
-    name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
+    name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Callable[[], State]]
 ) -> FirstDifference | None:
     """Run two executions side by side and return their first difference, None if there is none.
 
@@ -195,13 +198,15 @@ def side_by_side(
         before = a[0], b[0]
 
 
-def _lanes(mask: Any) -> Any:
+def _lanes(mask: Array | None) -> Array:
     return np.zeros(0, bool) if mask is None else mask
 
 
-def _named(found: dict[tuple[str, int], tuple[Any, Any]]) -> tuple[tuple[str, Any, Any], ...]:
+def _named(
+    found: dict[tuple[str, int], tuple[int | float, int | float]],
+) -> tuple[tuple[str, ShownValue, ShownValue], ...]:
     """Return registers with their values, f32 beside the bits."""
-    out: list[tuple[str, Any, Any]] = []
+    out: list[tuple[str, ShownValue, ShownValue]] = []
     for (file, number), (a, b) in sorted(found.items()):
         if file in ("killed", "later", "p") or "byte" in file:
             file = "" if file == "later" else file
@@ -214,7 +219,7 @@ def _named(found: dict[tuple[str, int], tuple[Any, Any]]) -> tuple[tuple[str, An
     return tuple(out)
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: int | float) -> ShownValue:
     if isinstance(value, int) and not isinstance(value, bool):
         real = np.array(value & 0xFFFFFFFF, np.uint32).view(np.float32)
         return f"{value & 0xFFFFFFFF:#010x} ({real:g})"
@@ -222,7 +227,7 @@ def _shown(value: Any) -> Any:
 
 
 def _by_values(
-    name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Any]
+    name: str, programs: tuple[Program, Program], steps: tuple[Steps, Steps], states: Sequence[Callable[[], State]]
 ) -> FirstDifference | None:
     """Return the first difference in the sequences of computed values."""
     a, b = (_trace(s, state) for s, state in zip(steps, states, strict=True))
@@ -235,7 +240,7 @@ def _by_values(
     return FirstDifference(name, programs, pcs, (), "here they compute different values")
 
 
-def _trace(steps: Steps, state: Any) -> list[tuple[int, bytes]]:
+def _trace(steps: Steps, state: Callable[[], State]) -> list[tuple[int, bytes]]:
     """Yield (instruction, values that changed, in the order of registers) of every instruction that changed any."""
     out: list[tuple[int, bytes]] = []
     before, last = state(), -1

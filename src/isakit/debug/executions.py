@@ -22,6 +22,10 @@ from isakit.debug.execution import (
 from isakit.errors import LaunchError
 from isakit.machine.target import Target
 from isakit.machine.targets import target_of
+from isakit.machine.usse.shader_machine import Machine
+from isakit.machine.usse.usse_target import UsseTarget
+from isakit.machine.vuc import CoreMachine
+from isakit.machine.vuc.vuc_target import VucTarget
 
 
 def execution_of(machine: object, program: Program | None = None, *, compiled: bool = True) -> Execution:
@@ -44,7 +48,7 @@ def _code(target: Target) -> Program:
     """Return the program in code memory, up to the last word that was written."""
     from isakit.instruction_sets import isa
 
-    core = cast(Any, target).core
+    core = cast(VucTarget, target).core
     words = [w or 0 for w in core.code]
     used = max((k + 1 for k, w in enumerate(core.code) if w is not None), default=1)
     return isa("vuc", target.variant).disassemble(words[:used])
@@ -57,8 +61,8 @@ class VucExecution(SteppedExecution):
     tells_touches = False
 
     @property
-    def _core(self) -> Any:
-        return cast(Any, self.target).core
+    def _core(self) -> CoreMachine:
+        return cast(VucTarget, self.target).core
 
     @property
     def position(self) -> int:
@@ -108,8 +112,8 @@ class UsseExecution(SteppedExecution):
     """A USSE program; positions count instructions of groups of invocations."""
 
     @property
-    def _machine(self) -> Any:
-        return cast(Any, self.target).machine
+    def _machine(self) -> Machine:
+        return cast(UsseTarget, self.target).machine
 
     def lanes(self, thread: int) -> list[int]:
         at = self._machine.at(thread)

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from isakit.engine.protocol import Array, DType, Lanes
+from isakit.engine.protocol import Array, DType, Lanes, Selection
 
 u32, u64, i32, i64 = (np.dtype(t) for t in (np.uint32, np.uint64, np.int32, np.int64))
 bool_, obj = np.dtype(bool), np.dtype(object)
 
 
 # --- representation ---------------------------------------------------------------------------------------------------
-def as_width(v: Any, width: int, target: DType, count: int) -> Array:
+def as_width(v: Array | int, width: int, target: DType, count: int) -> Array:
     """Return the content of a machine or a register file as an engine value of `width` bits (its low ones).
 
     A plain int stands for the same number in every lane.
     """
     if not isinstance(v, np.ndarray):
         return full(int(v) & ((1 << width) - 1), target, count)
-    a = cast("Array", v)
+    a = v
     if a.dtype is target and (width > 16 or width == 1):
         return a
     if a.dtype == bool_:
@@ -51,15 +51,15 @@ def table_array(entries: Sequence[int], dtype: DType) -> Array:
     return out
 
 
-def joined(pair: Any, half: int) -> Array:
+def joined(pair: tuple[Array, Array] | Array, half: int) -> Array:
     """Half 0 (low) or 1 (high) of a 16-byte result: a (low, high) pair of uint64 arrays, or one object array."""
     if isinstance(pair, tuple):
-        return cast("tuple[Array, Array]", pair)[half]
+        return pair[half]
     return ((pair >> (64 * half)) & 0xFFFF_FFFF_FFFF_FFFF).astype(u64)
 
 
 # --- registers --------------------------------------------------------------------------------------------------------
-def read(file: Array, index: int, sel: Any, count: int, width: int, target: DType) -> Array:
+def read(file: Array, index: int, sel: Selection, count: int, width: int, target: DType) -> Array:
     """Register `index` of the selected lanes, often as a view; 0 past the end of the file."""
     if index >= len(file):
         return np.zeros(count, target)
@@ -74,7 +74,7 @@ def read_lanes(file: Array, index: Array, lanes: Lanes, width: int, target: DTyp
     return np.where(inside, as_width(picked, width, target, lanes.count), np.zeros((), target))
 
 
-def put(file: Array, index: int, sel: Any, active: Array | None, value: Array) -> None:
+def put(file: Array, index: int, sel: Selection, active: Array | None, value: Array) -> None:
     """Write register `index` in the active lanes; nothing happens past the end of the file."""
     if index >= len(file):
         return

@@ -9,6 +9,7 @@ from typing import Any
 
 from isakit.engine.codegen import compiled_operation
 from isakit.engine.lower_scalar import scalar_expression
+from isakit.engine.protocol import Array
 from isakit.errors import DefinitionError
 from isakit.sem.operation import Operation
 from isakit.sem.records import RecordField
@@ -31,19 +32,21 @@ from isakit.sem.routine_code import (
 )  # fmt: skip
 from isakit.sem.value import Value, mask, node, postorder
 
-_made: dict[int, tuple[RoutineCode, Callable[..., Any]]] = {}
+MadeFunction = Callable[..., Any]
+"""A Python function of a routine, with the parameters of the routine."""
+_made: dict[int, tuple[RoutineCode, MadeFunction]] = {}
 """Functions by the code they were made of, which is kept so that no other gets its identity."""
 
 _COMPARED = {"eq": "!=", "ult": ">="}
 """The opposites of comparisons."""
 
 
-def python_function(routine: AnyRoutine, **statics: Any) -> Callable[..., Any]:
+def python_function(routine: AnyRoutine, **statics: Any) -> MadeFunction:
     """The function of a routine for some static arguments; it takes the others in their order."""
     return _function(routine.code(**statics))
 
 
-def _function(code: RoutineCode) -> Callable[..., Any]:
+def _function(code: RoutineCode) -> MadeFunction:
     found = _made.get(id(code))
     if found is None:
         found = _made[id(code)] = code, _Writer(code).function()
@@ -51,7 +54,7 @@ def _function(code: RoutineCode) -> Callable[..., Any]:
 
 
 @cache
-def _expression(code: RoutineCode, widths: tuple[int, ...]) -> Callable[..., Any]:
+def _expression(code: RoutineCode, widths: tuple[int, ...]) -> MadeFunction:
     result = code.statements[0]
     if len(code.statements) != 1 or not isinstance(result, Return) or result.value is None:
         raise DefinitionError(f"{code.routine.name} does more than compute a value")
@@ -70,7 +73,7 @@ def _expression(code: RoutineCode, widths: tuple[int, ...]) -> Callable[..., Any
     return compiled_operation(Operation(definition), (), widths, "numpy")
 
 
-def numpy_function(routine: AnyRoutine, **statics: Any) -> Callable[..., Any]:
+def numpy_function(routine: AnyRoutine, **statics: Any) -> MadeFunction:
     """The function of a routine that only computes something, on arrays of numbers."""
     return _expression(routine.code(**statics), tuple(p.width for p in routine.parameters))
 
@@ -88,7 +91,7 @@ class _Writer:
         self.space: dict[str, Any] = {}
         self.text: list[str] = []
 
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> MadeFunction:
         text = "\n".join(self.lines()) + "\n"
         name = f"<routine {self.code.routine.name} {self.code.key} {id(self.code):x}>"
         linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
@@ -248,7 +251,7 @@ def _name(within: RecordField) -> str:
     return within.name
 
 
-def _equal(lanes: Any, n: int) -> int:
+def _equal(lanes: Array, n: int) -> int:
     return sum(1 << k for k, x in enumerate(lanes) if x == n)
 
 

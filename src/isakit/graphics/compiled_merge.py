@@ -88,7 +88,7 @@ class _Merge:
         for n in dict.fromkeys(numbers):
             self._registers[n] = self._register(state, n)
         z = self._depth()
-        front: Any = None
+        front: TracedArray | None = None
         if q.stencil is not None:
             primitive = f.lanes(f.quads("primitive"))
             front = code.gathered(f.slot(("front",)), primitive, np.uint32) != 0
@@ -166,7 +166,9 @@ class _Merge:
         return self.b.offset(self.f.slot(what), offset.ref)
 
     # --- what happens -------------------------------------------------------------------------------------------------
-    def _merged(self, x: TracedArray, y: TracedArray, z: Any, front: Any, lanes: TracedArray) -> None:
+    def _merged(
+        self, x: TracedArray, y: TracedArray, z: TracedArray, front: TracedArray | None, lanes: TracedArray
+    ) -> None:
         q, code = self.q, self.code
         if q.alpha is not None and q.colors:
             alpha: Any = self._registers[q.colors[0][3]].view(np.float32)
@@ -184,7 +186,9 @@ class _Merge:
             new = merge.merged([self._registers[n] for n in numbers], second, old, constant)  # type: ignore[arg-type]
             self._put(places, merge, [code.of(v, merge.form.dtype) for v in new], lanes)
 
-    def _tested(self, x: TracedArray, y: TracedArray, z: Any, front: Any, lanes: TracedArray) -> TracedArray:
+    def _tested(
+        self, x: TracedArray, y: TracedArray, z: TracedArray, front: TracedArray | None, lanes: TracedArray
+    ) -> TracedArray:
         q, code = self.q, self.code
         kind: Any = np.float32 if q.depth_format == "d32f" else np.int64
         old_depth = old_stencil = sides = None
@@ -219,24 +223,25 @@ class _Merge:
     def _put(self, places: Ref, merge: ColorMerge, parts: list[TracedArray], lanes: TracedArray) -> None:
         dtype, count, unsigned, bits, per = _packing(merge.form)
         for k in range(count):
-            word: Any = None
+            word: TracedArray | None = None
             for n, part in enumerate(parts[k * per : (k + 1) * per]):
                 placed = part.view(unsigned).astype(dtype) << bits * n
                 word = placed if word is None else word | placed
+            assert word is not None
             self.code.stored(self._word(places, k), word, lanes)
 
     def _word(self, places: Ref, k: int) -> Ref:
         return self.b.offset(places, 8 * k) if k else places
 
 
-def _packing(form: ColorFormat) -> tuple[Any, int, Any, int, int]:
+def _packing(form: ColorFormat) -> tuple[type[np.integer], int, type[np.integer], int, int]:
     """Return the types that a pixel is loaded and stored as.
 
     Type and count of the words; the unsigned type of a stored number, its bits, and how many of them are in a word.
     """
     dtype, count = _WORDS[form.nbytes]
     size = np.dtype(form.dtype).itemsize
-    unsigned: Any = {1: np.uint8, 2: np.uint16, 4: np.uint32}[size]
+    unsigned: type[np.integer] = {1: np.uint8, 2: np.uint16, 4: np.uint32}[size]
     return dtype, count, unsigned, 8 * size, np.dtype(dtype).itemsize // size
 
 
@@ -275,7 +280,7 @@ def put_state(
             job.put(f"{name}{k}", int(getattr(side, name)))
 
 
-def stencil_names(sides: tuple[Stencil, Stencil] | None) -> Any:
+def stencil_names(sides: tuple[Stencil, Stencil] | None) -> tuple[tuple[str, str, str, str], ...] | None:
     """Return the properties of a stencil test that are built in."""
     return None if sides is None else tuple((s.func, s.fail, s.depth_fail, s.passed) for s in sides)
 

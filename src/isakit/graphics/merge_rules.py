@@ -33,7 +33,7 @@ def stored_depth(form: DepthFormat, z: Array) -> Array:
     )
 
 
-def in_range(z: Array, low: Array | float, high: Array | float) -> Array:
+def in_range(z: Array, low: Any, high: Any) -> Array:
     """Depth inside of the range of the viewport."""
     return np.clip(z, low, high)
 
@@ -48,7 +48,7 @@ _COMPARE: dict[str, np.ufunc] = {
 }
 
 
-def holds(func: str, a: Array, b: Array | float) -> Array:
+def holds(func: str, a: Array, b: Any) -> Array:
     """A comparison by name, as bool [n]."""
     if func in ("never", "always"):
         return np.full(len(a), func == "always")

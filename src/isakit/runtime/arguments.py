@@ -63,7 +63,7 @@ class Passed:
 
 
 def pass_arguments(
-    memory: DeviceMemory, kernel: str, args: Sequence[Any], params: Sequence[Param] | None, pointer_bytes: int
+    memory: DeviceMemory, kernel: str, args: Sequence[object], params: Sequence[Param] | None, pointer_bytes: int
 ) -> Passed:
     """Lay out the arguments of a launch.
 
@@ -98,7 +98,7 @@ def pass_arguments(
     return passed
 
 
-def guess_pointer_bytes(args: Sequence[Any], area: int) -> int:
+def guess_pointer_bytes(args: Sequence[object], area: int) -> int:
     """Return 4, or 8 where only that makes the arguments fill a parameter area of `area` bytes exactly.
 
     Files of the first CUDA releases do not describe parameters, but say how much shared memory they and the launch
@@ -114,7 +114,7 @@ def guess_pointer_bytes(args: Sequence[Any], area: int) -> int:
     return 8 if sizes[8] == area != sizes[4] else 4
 
 
-def _size(arg: Any) -> int:
+def _size(arg: object) -> int:
     return len(arg) if isinstance(arg, bytes | bytearray) else int(getattr(arg, "nbytes", 4))
 
 
@@ -124,7 +124,7 @@ def aligned(at: int, size: int) -> int:
     return -(-at // align) * align
 
 
-def _check_overlaps(kernel: str, args: Sequence[Any]) -> None:
+def _check_overlaps(kernel: str, args: Sequence[object]) -> None:
     """Two different arrays over the same memory would become two buffers, and one would overwrite the other."""
     arrays = [(i, cast(Array, a)) for i, a in enumerate(args) if isinstance(a, np.ndarray)]
     for k, (i, a) in enumerate(arrays):
@@ -143,7 +143,7 @@ def _check_overlaps(kernel: str, args: Sequence[Any]) -> None:
 
 def _piece(
     memory: DeviceMemory,
-    arg: Any,
+    arg: object,
     param: Param | None,
     what: str,
     pointer_bytes: int,
@@ -195,7 +195,7 @@ def _check_element(array: Array, param: Param | None, what: str) -> None:
     raise LaunchError(f"{param.name or what} is {param.kind}, got {given}: {_how_to_pass(array, wanted, param)}")
 
 
-def _check_number(arg: Any, param: Param, what: str) -> None:
+def _check_number(arg: object, param: Param, what: str) -> None:
     """Refuse what has an address for a parameter that is none, where a kernel says which are. Raises LaunchError."""
     if isinstance(arg, np.ndarray) and arg.ndim == 0:
         raise LaunchError(f"{what} is {param.kind}, got an array of no dimensions: pass its number, {param.name}[()]")
@@ -228,7 +228,7 @@ def _address(buffer: Buffer, param: Param | None, what: str, pointer_bytes: int)
     return buffer.address.to_bytes(size, "little")
 
 
-def _scalar(arg: Any, param: Param | None, what: str) -> bytes:
+def _scalar(arg: object, param: Param | None, what: str) -> bytes:
     """Return a number as bytes: NumPy scalars as they are, Python ints as 32-bit integers, Python floats as f32."""
     size = param.size if param is not None else None
     kind = param.kind if param is not None else ""

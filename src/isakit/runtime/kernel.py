@@ -119,7 +119,7 @@ class LoadedKernel:
             raise LaunchError(f"{self.name}[grid, block] takes two shapes, each an int or a tuple")
         return Configured(self, *shape)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         """Refuse a launch without a shape: `kernel[grid, block](...)`. Raises TypeError, always."""
         raise TypeError(f"say how many threads run it: {self.name}[grid, block](...)")
 
@@ -127,7 +127,7 @@ class LoadedKernel:
         self,
         grid: Dims,
         block: Dims,
-        *args: Any,
+        *args: object,
         param_bytes: bytes | None = None,
         max_instructions: int | None = None,
         limits: bool | None = None,
@@ -161,7 +161,7 @@ class LoadedKernel:
         self,
         grid: Dims,
         block: Dims,
-        *args: Any,
+        *args: object,
         param_bytes: bytes | None = None,
         limits: bool | None = None,
         windows: Mapping[int, Window] | None = None,
@@ -183,7 +183,7 @@ class LoadedKernel:
         self,
         grid: Dims,
         block: Dims,
-        args: Sequence[Any] = (),
+        args: Sequence[object] = (),
         *,
         param_bytes: bytes | None = None,
         limits: bool | None = None,
@@ -206,7 +206,7 @@ class LoadedKernel:
             weakref.finalize(machine, passed.release)
             return machine
 
-    def _pass(self, args: Sequence[Any], param_bytes: bytes | None) -> Passed:
+    def _pass(self, args: Sequence[object], param_bytes: bytes | None) -> Passed:
         if param_bytes is not None:
             if args:
                 raise LaunchError(f"{self.name}: give either arguments or param_bytes")
@@ -264,6 +264,6 @@ class Configured:
     def __init__(self, kernel: LoadedKernel, grid: Dims, block: Dims) -> None:
         self.kernel, self.grid, self.block = kernel, grid, block
 
-    def __call__(self, *args: Any, **options: Any) -> Stats:
+    def __call__(self, *args: object, **options: Any) -> Stats:
         """Launch; arguments and options as of `LoadedKernel.launch`."""
         return self.kernel.launch(self.grid, self.block, *args, **options)

@@ -26,7 +26,7 @@ class PythonKernel:
     Attributes: `function`, `name`, `device` (where it runs).
     """
 
-    def __init__(self, function: Callable[..., Any], device: Device | None = None) -> None:
+    def __init__(self, function: Callable[..., object], device: Device | None = None) -> None:
         self.function, self.name = function, function.__name__
         self.__doc__ = function.__doc__
         self.device = device
@@ -71,7 +71,7 @@ class PythonKernel:
             return launch
         return lambda *args: launch(*with_shapes(self.name, given, args))  # type: ignore[reportUnknownLambdaType]
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         """Raise TypeError: a kernel needs a shape, `kernel[grid, block](...)`."""
         raise TypeError(f"say how many threads run it: {self.name}[grid, block](...)")
 
@@ -79,11 +79,11 @@ class PythonKernel:
         return f"<kernel {self.name}>"
 
 
-def with_shapes(name: str, given: Sequence[tuple[str, Scalar | Pointer]], args: Sequence[Any]) -> list[Any]:
+def with_shapes(name: str, given: Sequence[tuple[str, Scalar | Pointer]], args: Sequence[object]) -> list[object]:
     """Return the arguments of a kernel with the shapes behind the arrays that have one. Raises LaunchError."""
     if len(args) != len(given):
         raise LaunchError(f"{name} takes {len(given)} arguments, got {len(args)}")
-    out: list[Any] = []
+    out: list[object] = []
     for (parameter, kind), arg in zip(given, args, strict=True):
         out.append(arg)
         if isinstance(kind, Pointer) and kind.dimensions:
@@ -95,7 +95,7 @@ def with_shapes(name: str, given: Sequence[tuple[str, Scalar | Pointer]], args: 
     return out
 
 
-def kernel(function: Callable[..., Any] | None = None, *, device: Device | None = None) -> Any:
+def kernel(function: Callable[..., object] | None = None, *, device: Device | None = None) -> Any:
     """Make a kernel of a Python function with typed parameters; as a decorator with or without `device=`."""
     if function is None:
         return lambda f: PythonKernel(f, device)  # type: ignore[reportUnknownLambdaType]

@@ -411,9 +411,9 @@ def _textures(gxp: GxpFile, given: Mapping[str, Texture | ArrayLike]) -> dict[in
     out: dict[int, Texture] = {}
     for name, value in given.items():
         p = layout.find(known, name, "sampler")
-        texels: list[Any] = [value]
+        texels: list[Texture | ArrayLike] = [value]
         if isinstance(value, list | tuple) and p.array_size > 1:
-            texels = list(cast("Sequence[Any]", value))
+            texels = list(cast("Sequence[Texture | ArrayLike]", value))
         if len(texels) > max(p.array_size, 1):
             raise LaunchError(f"the sampler {name!r} has {p.array_size} elements, not {len(texels)}")
         for k, one in enumerate(texels):
@@ -421,7 +421,7 @@ def _textures(gxp: GxpFile, given: Mapping[str, Texture | ArrayLike]) -> dict[in
     return out
 
 
-def _texture(p: GxpParameter, name: str, value: Any) -> Texture:
+def _texture(p: GxpParameter, name: str, value: Texture | ArrayLike) -> Texture:
     """Return the texture for a sampler, or for an element of an array of them."""
     if not isinstance(value, Texture):
         value = Cube(value) if p.semantic_index & 16 else Volume(value) if np.ndim(value) == 4 else Texture(value)

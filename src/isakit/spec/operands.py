@@ -7,6 +7,7 @@ notation of the Tesla documents.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar, Self
 
 
@@ -21,8 +22,8 @@ class Operand(str):
     __slots__ = ("key", "name")
     fields: ClassVar[tuple[str, ...]] = ()
     #: what the attributes are where a spelling does not show them
-    absent: ClassVar[dict[str, Any]] = {}
-    key: Any
+    absent: ClassVar[dict[str, Hashable]] = {}
+    key: Hashable
     name: str
 
     def __new__(cls, text: str = "") -> Self:
@@ -43,7 +44,7 @@ class Operand(str):
         values = ", ".join(f"{f}={getattr(self, f)!r}" for f in self.fields)
         return f"<{type(self).__name__} {str.__str__(self)}{' ' if values else ''}{values}>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         slots = {s for c in type(self).__mro__ for s in getattr(c, "__slots__", ()) if not s.startswith("__")}
         return {s: getattr(self, s) for s in slots if hasattr(self, s)}
 
@@ -51,7 +52,7 @@ class Operand(str):
         return _restored, (type(self), str.__str__(self), self.__getstate__())
 
 
-def _restored(cls: type[Operand], text: str, state: dict[str, Any]) -> Operand:
+def _restored(cls: type[Operand], text: str, state: dict[str, object]) -> Operand:
     """Return an unpickled operand."""
     self = str.__new__(cls, text)
     for name, value in state.items():
@@ -81,7 +82,7 @@ class Register(Operand):
     index: int
     width: int
     half: str | None
-    modifiers: tuple[tuple[str, Any], ...]
+    modifiers: tuple[tuple[str, Hashable], ...]
     index_register: Register | None
     plain: str
     words: tuple[int, ...] | None
@@ -130,7 +131,7 @@ class Register(Operand):
         )
 
 
-def _told(modifiers: dict[str, Any]) -> str:
+def _told(modifiers: dict[str, Hashable]) -> str:
     """Return Modifiers as operands made by hand show them."""
     return "".join(f"{{{k}={v}}}" for k, v in sorted(modifiers.items()))
 
@@ -151,7 +152,7 @@ class Immediate(Operand):
     fields = ("value", "type")
     value: int
     type: str
-    modifiers: tuple[tuple[str, Any], ...]
+    modifiers: tuple[tuple[str, Hashable], ...]
 
     def __new__(cls, value: int, type: str = "", *, text: str | None = None, **modifiers: Any) -> Self:
         self = str.__new__(cls, f"{value:#x}{_told(modifiers)}" if text is None else text)
@@ -184,7 +185,13 @@ class Memory(Operand):
 
     __slots__ = ("base", "index", "offset", "offset_written", "post_increment", "scale", "signed", "size", "space")  # pyright: ignore[reportIncompatibleMethodOverride]
     fields = ("space", "base", "offset", "index", "post_increment", "size")
-    absent: ClassVar[dict[str, Any]] = {"base": None, "index": None, "offset": 0, "post_increment": False, "scale": 1}
+    absent: ClassVar[dict[str, Hashable]] = {
+        "base": None,
+        "index": None,
+        "offset": 0,
+        "post_increment": False,
+        "scale": 1,
+    }
     space: str
     base: Register | None
     offset: int
@@ -272,7 +279,14 @@ class SpecialRegister(Register):
     label: str
 
     def __new__(  # type: ignore[override]
-        cls, label: str, index: int, *, file: str = "sr", text: str | None = None, plain: str = "", **modifiers: Any
+        cls,
+        label: str,
+        index: int,
+        *,
+        file: str = "sr",
+        text: str | None = None,
+        plain: str = "",
+        **modifiers: Any,
     ) -> Self:
         text = f"${label}" if text is None else text
         self = Register.__new__(cls, file, index, text=text, plain=plain, **modifiers)
@@ -290,7 +304,7 @@ class Condition(Operand):
 
     __slots__ = ("register", "test")
     fields = ("register", "test")
-    absent: ClassVar[dict[str, Any]] = {"register": None, "test": ""}
+    absent: ClassVar[dict[str, Hashable]] = {"register": None, "test": ""}
     register: Register | None
     test: str
 
@@ -342,7 +356,7 @@ class Compound(Operand):
         return self
 
 
-def key_of(value: Any) -> Any:
+def key_of(value: object) -> Hashable:
     """Return what a value given for an operand stands for: an operand's key, else the value itself."""
     return value.key if isinstance(value, Operand) else value
 

@@ -304,7 +304,7 @@ def _at_least(count: int, sources: Sequence[Array], what: str) -> None:
         raise NotModelled(f"{what} with {len(sources)} sources", f"it takes at least {count} coordinates")
 
 
-def _layer(sources: list[Array], n: int, layers: Any) -> tuple[Array, list[Array]]:
+def _layer(sources: list[Array], n: int, layers: Array | int) -> tuple[Array, list[Array]]:
     """Return (array layer of each lane, clamped to those there are, sources after it); layer 0 where no source says."""
     if not sources:
         return np.zeros(n, np.int64), sources

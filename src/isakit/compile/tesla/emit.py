@@ -15,6 +15,7 @@ from isakit.compile.lower.form import (
     MemoryReference,
     MFunction,
     MIns,
+    Operand,
     OperandReg,
     PooledLiteral,
     Zero,
@@ -30,6 +31,10 @@ HALVES = 0x40
 """Words of the pool that instructions reach that read half a word; those that read a whole one reach twice as many."""
 WIDTHS = {1: 0, 2: 64, 4: 128}
 BYTES = {"u8": 1, "u16": 2, "s16": 2, "b32": 4}
+
+
+BuildOperand = Register | Memory | Immediate | Compound | Flag | Condition | int | str | None
+"""An operand as `build` takes it."""
 
 
 class Pool:
@@ -109,7 +114,7 @@ class Emitter:
             return Memory(p.space, base, p.offset, None, p.after, size=size, signed=signed)
         return Memory(p.space, base, p.offset, None, p.after)
 
-    def operand(self, o: Any, literal: bool) -> Any:
+    def operand(self, o: Operand, literal: bool) -> BuildOperand:
         """An operand as the records take it."""
         if type(o) is OperandReg:
             return self.register(o)
@@ -133,7 +138,7 @@ class Emitter:
     def _texture(self, i: MIns, ops: dict[str, Any]) -> dict[str, Any]:
         base = i.ops["dst"].v.color
         mask: tuple[int, ...] = i.ops["mask"]
-        parts: list[Any] = []
+        parts: list[Register | Flag] = []
         for k in range(4):
             parts.append(Register("r", base + mask.index(k)) if k in mask else Flag(SINK))
         unit = self.textures.index(i.ops["texture"])
@@ -141,7 +146,7 @@ class Emitter:
         sources = [Register("r", base + k) for k in range(n)]
         dst = Compound(tuple(parts), text=":".join(parts))
         src = Compound(tuple(sources), text=":".join(sources)) if n > 1 else sources[0]
-        out: dict[str, Any] = {"live": "live", "dst": dst, "src": src}
+        out: dict[str, BuildOperand] = {"live": "live", "dst": dst, "src": src}
         if i.ops.get("cube"):
             out["cube"] = True
         elif i.op is not hw.TEXSIZE:

@@ -42,6 +42,10 @@ def replay(session: Session, steps: int = STEPS, title: str = "") -> str:
     return page.replace("@TITLE@", name).replace("@DATA@", text)
 
 
+Row = list[Any]
+"""A row of a trace as JSON: texts, numbers, lists of such."""
+
+
 @record
 class TraceRecord:
     """A session as a page holds it.
@@ -53,7 +57,7 @@ class TraceRecord:
     isa: str
     variant: str
     unit: str
-    code: list[list[Any]]
+    code: list[Row]
     start: JsonObject
     steps: list[JsonObject]
     end: str
@@ -82,7 +86,7 @@ class _Watcher:
         self.initial: dict[str, dict[str, str]] = {}
         """Words of shared memories that were there at the start, as far as they were looked at."""
         self._cells: dict[_Cell, bytes | None] = {}
-        self._rows: list[list[Any]] = self._all_rows()
+        self._rows: list[Row] = self._all_rows()
         self._stacks = self._all_stacks()
         self._registers = self._arrays()
         self._whole = {n: self._read_all(n) for n in self._whole_memories()}
@@ -91,7 +95,7 @@ class _Watcher:
     # --- at the start ---
     def state(self) -> JsonObject:
         """Return rows, stacks and registers now; registers that are 0 are left out."""
-        registers: list[Any] = []
+        registers: Row = []
         for name, array in self._registers.items():
             registers += _differences(name, np.zeros_like(array), array)
         return {"rows": self._rows, "stacks": self._stacks, "registers": [[r[0], r[1], r[2], r[4]] for r in registers]}
@@ -101,12 +105,12 @@ class _Watcher:
     def _count(self) -> int:
         return min(THREADS, self.session.target.thread_count)
 
-    def _all_rows(self) -> list[list[Any]]:
+    def _all_rows(self) -> list[Row]:
         """Return rows of threads: name, active lanes, ended lanes, state, address, number."""
         shown = rows(self.session.target, count=self._count, most=THREADS // ROW)
         return [[r.name, r.lanes("#"), r.lanes("-"), r.state, r.address, len(r.picture)] for r in shown]
 
-    def _all_stacks(self) -> list[list[Any]]:
+    def _all_stacks(self) -> list[Row]:
         execution = self.session.execution
         if self.session.target.isa == "usse":
             return [[] for _ in self._rows]
@@ -171,8 +175,8 @@ class _Watcher:
             self._rows, self._stacks, self._registers = lanes, stacks, registers
         return {k: v for k, v in out.items() if v}
 
-    def _memory(self, touches: Sequence[MemoryAccess], new_block: bool) -> list[list[Any]]:
-        out: list[list[Any]] = []
+    def _memory(self, touches: Sequence[MemoryAccess], new_block: bool) -> list[Row]:
+        out: list[Row] = []
 
         def note(name: str, address: int, before: bytes | None, after: bytes | None) -> None:
             out.append([name, address, before and before.hex(), after and after.hex()])
@@ -201,14 +205,14 @@ def _words(data: bytes) -> list[tuple[int, bytes]]:
     return [(a, data[a : a + _WORD]) for a in range(0, len(data), _WORD)]
 
 
-def _pairs(old: list[Any], new: list[Any]) -> list[list[Any]]:
+def _pairs(old: Row, new: Row) -> list[Row]:
     """Return (place, before, after) of the entries that differ."""
     return [[k, a, b] for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
 
 
-def _differences(name: str, old: Any, new: Any) -> list[list[Any]]:
+def _differences(name: str, old: Any, new: Any) -> list[Row]:
     """Return (file, number, threads, values before, values after) of the registers that differ."""
-    out: list[list[Any]] = []
+    out: list[Row] = []
     differ = old != new
     for number in np.flatnonzero(differ.any(axis=1)).tolist():
         threads = np.flatnonzero(differ[number]).tolist()

@@ -28,13 +28,13 @@ class ClientExited(Exception):
 
 
 @cache
-def _layout(number: int) -> tuple[ApiFunction, struct.Struct, tuple[Callable[[int], Any] | None, ...], Handler]:
+def _layout(number: int) -> tuple[ApiFunction, struct.Struct, tuple[Callable[[int], object] | None, ...], Handler]:
     f = by_number()[number]
     sent = f.sent
     return f, struct.Struct(f"<{len(sent)}Q"), tuple(_meaning(p) for p in sent), registered_handlers()[f.name]
 
 
-def _meaning(p: ApiParameter) -> Callable[[int], Any] | None:
+def _meaning(p: ApiParameter) -> Callable[[int], object] | None:
     return {"int": signed_int, "float": _float, "double": _double}.get(p.type)
 
 
@@ -46,7 +46,7 @@ def _double(n: int) -> float:
     return struct.unpack("<d", n.to_bytes(8, "little"))[0]
 
 
-def parsed(number: int, body: bytes) -> tuple[ApiFunction, Handler, list[Any]]:
+def parsed(number: int, body: bytes) -> tuple[ApiFunction, Handler, list[object]]:
     """Return the function of a message, its handler and its arguments. Raises ProtocolError."""
     f = by_number().get(number)
     if f is None or f.kind not in ("call", "wire"):
@@ -55,7 +55,9 @@ def parsed(number: int, body: bytes) -> tuple[ApiFunction, Handler, list[Any]]:
     tail = f.tail
     if len(body) < layout.size or (tail is None and len(body) != layout.size):
         raise ProtocolError(f"{f.name} with {len(body)} bytes")
-    arguments: list[Any] = [n if m is None else m(n) for n, m in zip(layout.unpack_from(body), meanings, strict=True)]
+    arguments: list[object] = [
+        n if m is None else m(n) for n, m in zip(layout.unpack_from(body), meanings, strict=True)
+    ]
     if tail is not None:
         rest = body[layout.size :]
         if tail.type == "block" and len(rest) != tail.room:
@@ -71,7 +73,7 @@ def _results(number: int) -> list[ApiParameter]:
     return [p for p in by_number()[number].parameters if p.result]
 
 
-def packed(f: ApiFunction, result: Any) -> bytes:
+def packed(f: ApiFunction, result: object) -> bytes:
     """Return the result of a handler as the body of an answer: numbers in the order of the table, then blocks."""
     values: tuple[Any, ...] = ()
     if isinstance(result, tuple):
@@ -147,12 +149,12 @@ def _interface(f: ApiFunction, body: bytes) -> str:
     return "driver" if "of the driver" in f.marks else "runtime"
 
 
-def shown(arguments: list[Any]) -> str:
+def shown(arguments: list[object]) -> str:
     """Return arguments as a trace shows them."""
     return "(" + ", ".join(_short(a) for a in arguments) + ")"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, bytes):
         return value[:32].hex() + ("..." if len(value) > 32 else "") if len(value) <= 256 else f"<{len(value)} bytes>"
     if isinstance(value, int) and value > 65535:

@@ -6,20 +6,22 @@ smlsi and smbo set. Source: [usse] 2.5.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from isakit.arch.usse.arithmetic import Rules, using
 from isakit.arch.usse.float import VDP_MASK
 from isakit.arch.usse.places import BankedRegister
 from isakit.arch.usse.registers import INTERNAL_OFFSETS, OFFSETS, ROLES
+from isakit.asm import Program
+from isakit.codec import Instruction
 from isakit.engine import CompiledTrace, compile_trace
 from isakit.errors import NotModelled
 from isakit.lean import cached_property
 from isakit.sem.semantics import bind_control, trace_of, traced
 from isakit.sem.value import postorder
-from isakit.spec import Choice, Form, Hidden, Part, Status, Template
+from isakit.spec import Choice, Field, Form, Hidden, Part, Status, Template
 
 _compiled: dict[tuple[Form, int, Rules], CompiledTrace] = {}
 
@@ -47,13 +49,17 @@ class Increments:
         return self.bases[role] + (numbers[0] * i if kind == "step" else numbers[i % 4])
 
 
+Repetition = tuple[CompiledTrace, tuple[int, ...]]
+"""One repetition of an instruction: its code, and the numbers it is called with."""
+
+
 class BoundFields(NamedTuple):
     """The fields of one repetition of an instruction: the word, and numbers that are not in it."""
 
     word: int
-    moved: Mapping[Hashable, int]
+    moved: Mapping[Field, int]
 
-    def of(self, field: Any) -> int:
+    def of(self, field: Field) -> int:
         """Return the number of a field."""
         return self.moved[field] if field in self.moved else field.get(self.word)
 
@@ -62,13 +68,15 @@ class BoundFields(NamedTuple):
 class ShaderStep:
     """An instruction: `pred` is None, (register, inverted) or `Pn`."""
 
-    instruction: Any
+    instruction: Instruction
     form: Form
     word: int
     rules: Rules
     pred: tuple[int, bool] | str | None
     repeats: int
-    runs: dict[Increments, list[tuple[CompiledTrace, tuple[int, ...]]]] = field(default_factory=dict[Any, Any])
+    runs: dict[Increments, list[tuple[CompiledTrace, tuple[int, ...]]]] = field(
+        default_factory=dict[Increments, list[tuple[CompiledTrace, tuple[int, ...]]]]
+    )
 
     @cached_property
     def name(self) -> str:
@@ -130,7 +138,7 @@ class ShaderStep:
             mask = VDP_MASK.get(word)
             word = word & ~VDP_MASK.mask | VDP_MASK.put((mask << i % 4 | mask >> (4 - i % 4)) & 15)
         offsets, internal = self._offsets(i, increments)
-        moved: dict[Hashable, int] = {}
+        moved: dict[Field, int] = {}
         for k, role in enumerate(ROLES):
             moved[OFFSETS[role]] = offsets[k] & 0xFFFFFFFF
             moved[INTERNAL_OFFSETS[role]] = internal[k] & 0xFFFFFFFF
@@ -169,14 +177,14 @@ def _doubled(part: Part | None, word: int) -> bool:
 class ShaderCode:
     """A program ready to run under some rules. `steps` has None where a word is not an instruction."""
 
-    def __init__(self, program: Any, rules: Rules) -> None:
+    def __init__(self, program: Program, rules: Rules) -> None:
         self.program, self.rules = program, rules
         self.steps = [self._step(i) for i in program]
 
     def __reduce__(self) -> tuple[object, ...]:
         return ShaderCode, (self.program, self.rules)
 
-    def _step(self, i: Any) -> ShaderStep | None:
+    def _step(self, i: Instruction) -> ShaderStep | None:
         if i.form is None or not i.valid:
             return None
         form, word = i.form, i.word

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from isakit.arch.usse import requests as request
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
@@ -77,14 +78,14 @@ class Machine:
         self.lanes = lanes
         self.pitch = -(-lanes // ROUND) * ROUND + ROUND
         count = REGISTERS | dict(rows or {})
-        old: Mapping[str, Any] = instead_of.files if instead_of is not None and instead_of.lanes == lanes else {}
-        files: dict[str, Any] = {n: self._file(count[n], np.uint32, old.get(n)) for n in REGISTERS if n != "sa"}
+        old: Mapping[str, Array] = instead_of.files if instead_of is not None and instead_of.lanes == lanes else {}
+        files: dict[str, Array] = {n: self._file(count[n], np.uint32, old.get(n)) for n in REGISTERS if n != "sa"}
         files["p"] = self._file(4, bool, old.get("p"))
         shared = np.zeros((REGISTERS["sa"], 1), np.uint32) if uniform is None else uniform
         # One copy for all lanes until a program writes it.
         files["sa"] = np.broadcast_to(shared, (REGISTERS["sa"], lanes))
         self._files = files
-        self.files: Mapping[str, Any] = files
+        self.files: Mapping[str, Array] = files
         self.memory = memory or Memory()
         self.textures, self.units = dict(textures or {}), dict(units or {})
         self.killed = np.zeros(lanes, bool)
@@ -100,7 +101,7 @@ class Machine:
         if lanes == 1:
             self.own_shared()
 
-    def _file(self, rows: int, dtype: Any, old: Array | None = None) -> Array:
+    def _file(self, rows: int, dtype: DTypeLike, old: Array | None = None) -> Array:
         """Allocate registers of all lanes. Rows are a bit longer than needed and begin at multiples of 64 bytes."""
         if old is not None and len(old) == rows:
             old.fill(0)
@@ -426,24 +427,24 @@ class Machine:
         """Raise MachineFault: a fault of an instruction."""
         raise MachineFault(kind, 0)
 
-    def machine(self, name: str, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
+    def machine(self, name: str, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> Array:
         """Return values of neighbours in a quad, and texture samples."""
         return _VALUES[name](self, args, attrs, lanes)
 
-    def _quad(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
+    def _quad(self, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> Array:
         other = np.array([neighbour_of(lane, attrs) for lane in range(self.lanes)])
         value = np.broadcast_to(np.asarray(args[0], np.uint32), (self.lanes,))
         return value[np.minimum(other, self.lanes - 1)]
 
-    def _sample_word(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
+    def _sample_word(self, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> Array:
         words = self._sample(args, attrs, lanes)
         word: int = attrs["word"]
         return words[word] if word < len(words) else np.zeros(self.lanes, np.uint32)
 
-    def _sample_has(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> Array:
+    def _sample_has(self, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> Array:
         return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs, lanes)))
 
-    def _sample(self, args: Sequence[Any], attrs: Attributes, lanes: Lanes) -> list[Array]:
+    def _sample(self, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> list[Array]:
         """Return the registers a sample fills, computed once per instruction."""
         key = attrs["count"]
         if key in self._samples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from isakit.arch.vuc import requests as request
 from isakit.errors import MachineFault
@@ -20,9 +19,9 @@ class StateView:
     def __init__(self, core: CoreState, sr: SpecialRegisters) -> None:
         self.core, self.sr = core, sr
         self.data = core.dmem
-        self.files: Mapping[str, Any] = {"r": core.gpr, "p": core.pred, "acc": core.accumulator}
+        self.files: Mapping[str, list[int]] = {"r": core.gpr, "p": core.pred, "acc": core.accumulator}
 
-    def load(self, space: str, address: int, size: int, attrs: Attributes, lanes: Any) -> int:
+    def load(self, space: str, address: int, size: int, attrs: Attributes, lanes: object) -> int:
         """Do a load of an instruction."""
         if space == "D":
             return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
@@ -41,7 +40,7 @@ class StateView:
         self.core.note("UNKNOWN_IO", f"{space}[{address:#x}] read as 0")
         return 0
 
-    def store(self, space: str, address: int, value: int, size: int, attrs: Attributes, lanes: Any) -> None:
+    def store(self, space: str, address: int, value: int, size: int, attrs: Attributes, lanes: object) -> None:
         """Do a store of an instruction."""
         if space == "D":
             self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)] = value
@@ -64,11 +63,11 @@ class StateView:
         self.core.note("OUT_OF_RANGE", f"{space}[{address:#x}] taken modulo {size:#x}")
         return address % size
 
-    def machine(self, name: str, args: Sequence[int], attrs: Attributes, lanes: Any) -> int:
+    def machine(self, name: str, args: Sequence[int], attrs: Attributes, lanes: object) -> int:
         """Return values without side effects: `peek` a special register, `submbtype`."""
         return _VALUES[name](self, args)
 
-    def trap(self, kind: str, lanes_mask: Any) -> None:
+    def trap(self, kind: str, lanes_mask: object) -> None:
         """Raise the fault of an instruction."""
         raise MachineFault(kind, self.core.pc)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
@@ -10,6 +10,8 @@ from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 
 ILLEGAL = "ILLEGAL_OPCODE"
+Facts = Mapping[str, Any]
+"""Static facts of an operand by name, which the typed operand tells besides its text."""
 NUMBER_START = "0"
 """Stands for whatever a number may begin with, which is anything but `$`."""
 
@@ -24,6 +26,10 @@ class Binder(Protocol):
     def const(self, value: int, width: int) -> Any:
         """Return a constant."""
         ...
+
+
+Meaning = Callable[[int, Binder], Any]
+"""What a semantics function gets for an operand of a word: a number, a location, a record of both."""
 
 
 class TokenStream(Protocol):

@@ -18,7 +18,19 @@ from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand, Register, SpecialRegister
 from isakit.spec.operands import Flag as Word
-from isakit.spec.parts.base import ILLEGAL, Binder, Bitless, Context, OfField, Part, Row, needs_set, union
+from isakit.spec.parts.base import (
+    ILLEGAL,
+    Binder,
+    Bitless,
+    Context,
+    Facts,
+    Meaning,
+    OfField,
+    Part,
+    Row,
+    needs_set,
+    union,
+)
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -179,7 +191,7 @@ class Reg(OfField):
     first: int = 0
     numbers: Mapping[int, int] = member(default_factory=dict[int, int])
     special: bool = False
-    told: Callable[[int], Mapping[str, Any]] | None = None
+    told: Callable[[int], Facts] | None = None
     hint: str | None = None
     mark: str = ""
     cell: bool = False
@@ -493,7 +505,7 @@ class Spellings(Choice):
     `meaning(word, binder)` is what the semantics gets; only the bits `fixed` may influence its Python control flow.
     """
 
-    meaning: Callable[[int, Binder], Any] = lambda word, b: None
+    meaning: Meaning = lambda word, b: None
     fixed: int = 0
     hint: str = ""
     describe: Callable[[int], list[Row]] | None = None
@@ -505,7 +517,7 @@ class Spellings(Choice):
 
 def spellings(
     *alternatives: Alternative,
-    meaning: Callable[[int, Binder], Any],
+    meaning: Meaning,
     static: Sequence[Field] = (),
     hint: str = "",
     describe: Callable[[int], list[Row]] | None = None,
@@ -544,8 +556,8 @@ class Template(Part):
     spelling: str
     kind: type[Operand]
     holes: Mapping[str, Part]
-    facts: Mapping[str, Any] = member(default_factory=dict[str, Any])
-    hints: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] = member(default_factory=dict[str, Any])
+    facts: Facts = member(default_factory=dict[str, object])
+    hints: Facts | Callable[[int], Facts] = member(default_factory=dict[str, object])
     make: Callable[..., Any] | None = None
     hint: str = ""
     meanings: Mapping[str, str] = member(default_factory=dict[str, str])
@@ -586,8 +598,8 @@ def template(
     make: Callable[..., Any] | None = None,
     *,
     hint: str = "",
-    facts: Mapping[str, Any] | None = None,
-    hints: Mapping[str, Any] | Callable[[int], Mapping[str, Any]] | None = None,
+    facts: Facts | None = None,
+    hints: Facts | Callable[[int], Facts] | None = None,
     meanings: Mapping[str, str] | None = None,
     fits: Callable[[object], bool] | None = None,
     **holes: Part | Field,

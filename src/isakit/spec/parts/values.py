@@ -151,7 +151,7 @@ _TABLE_BITS = 14
 _FEW = 12
 
 
-def bits_for(part: Part, value: Any, address: int = 0) -> Sequence[Bits]:
+def bits_for(part: Part, value: object, address: int = 0) -> Sequence[Bits]:
     """Return the bits that stand for an operand, in order of preference; none where it does not fit here.
 
     `value` is an `Operand`, the text of a word or of a register, an int where one can be written, a bool for a flag, or
@@ -188,7 +188,7 @@ def bits_for(part: Part, value: Any, address: int = 0) -> Sequence[Bits]:
             return _looked_up(part, value)
 
 
-def _looked_up(part: Part, value: Any) -> Sequence[Bits]:
+def _looked_up(part: Part, value: object) -> Sequence[Bits]:
     """Look a value up among all values of the bits."""
     table = _all_values(part)
     found = table.get(key_of(value))
@@ -233,7 +233,7 @@ def _enum_table(part: Enum) -> dict[Hashable, tuple[Bits]]:
     return out
 
 
-def _register_bits(part: Reg, value: Any) -> Sequence[Bits]:
+def _register_bits(part: Reg, value: object) -> Sequence[Bits]:
     if part.place is not None:
         identity = part.place.identity(value) if isinstance(value, Operand) else None
         found = part.spellings.get(value.plain) if isinstance(value, Register) else None
@@ -277,7 +277,7 @@ def f32_bits(value: float) -> int | None:
         return None
 
 
-def _number_bits(part: Imm, value: Any) -> Sequence[Bits]:
+def _number_bits(part: Imm, value: object) -> Sequence[Bits]:
     if isinstance(value, float) and part.single:
         got = f32_bits(value)
     elif isinstance(value, (Immediate, CodeAddress)):
@@ -288,7 +288,7 @@ def _number_bits(part: Imm, value: Any) -> Sequence[Bits]:
     return () if b is None else (b,)
 
 
-def _choice_bits(part: Choice, value: Any, address: int) -> Sequence[Bits]:
+def _choice_bits(part: Choice, value: object, address: int) -> Sequence[Bits]:
     out: list[Bits] = []
     for i, a in enumerate(part.alternatives):
         reading = a.reading
@@ -300,7 +300,7 @@ def _choice_bits(part: Choice, value: Any, address: int) -> Sequence[Bits]:
     return out
 
 
-def _template_bits(part: Template, value: Any, address: int) -> Sequence[Bits]:
+def _template_bits(part: Template, value: object, address: int) -> Sequence[Bits]:
     if part.register is not None and isinstance(value, (Register, Immediate)):
         return _modified_bits(part, part.register, value)
     few = possible_bits(part).bit_count() <= _FEW

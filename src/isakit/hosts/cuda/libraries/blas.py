@@ -25,6 +25,10 @@ class InvalidOperand(Exception):
     """A size, leading dimension or letter that a routine does not take."""
 
 
+Scalar = complex | np.generic
+"""A factor, or a result that is one number."""
+
+
 @dataclass
 class Operands:
     """Arguments of a routine: numbers by the names of the table, and the memory their addresses are of."""
@@ -146,7 +150,7 @@ def _operation(matrix: Array, trans: int) -> Array:
     return matrix if trans == 0 else matrix.T if trans == 1 else matrix.T.conj()
 
 
-def _sum(alpha: Any, product: Array, beta: Any, old: Array) -> Array:
+def _sum(alpha: Scalar, product: Array, beta: Scalar, old: Array) -> Array:
     """Return alpha * product + beta * old, where old does not count if beta is 0."""
     return alpha * product if beta == 0 else alpha * product + beta * old
 
@@ -188,12 +192,12 @@ def _scal(o: Operands) -> None:
     x[...] = o.alpha * x
 
 
-def _dot(o: Operands) -> Any:
+def _dot(o: Operands) -> Scalar:
     x, y = _pair(o)
     return np.dot(x, y)
 
 
-def _dotc(o: Operands) -> Any:
+def _dotc(o: Operands) -> Scalar:
     x, y = _pair(o)
     return np.vdot(x, y)
 
@@ -203,7 +207,7 @@ def _one(o: Operands) -> Array:
     return o.vector("x", o.n) if o.n > 0 and o.incx > 0 else np.empty(0, o.dtype)
 
 
-def _nrm2(o: Operands) -> Any:
+def _nrm2(o: Operands) -> Scalar:
     return np.sqrt(np.sum(np.abs(_one(o).astype(np.complex128)) ** 2))
 
 
@@ -212,11 +216,11 @@ def _sizes(o: Operands) -> Array:
     return np.abs(np.real(x)) + np.abs(np.imag(x))
 
 
-def _asum(o: Operands) -> Any:
+def _asum(o: Operands) -> Scalar:
     return np.sum(_sizes(o))
 
 
-def _extreme(find: Callable[[Array], Any]) -> Callable[[Operands], int]:
+def _extreme(find: Callable[[Array], np.intp]) -> Callable[[Operands], int]:
     def run(o: Operands) -> int:
         sizes = _sizes(o)
         return int(find(sizes)) + 1 if len(sizes) else 0
@@ -385,7 +389,7 @@ def _dgmm(o: Operands) -> None:
     o.matrix("C", m, n)[...] = x[:, None] * a if o.side == 0 else a * x
 
 
-ROUTINES: Mapping[str, Callable[[Operands], Any]] = {
+ROUTINES: Mapping[str, Callable[[Operands], Scalar | None]] = {
     "axpy": _axpy, "copy": _copy, "swap": _swap, "scal": _scal, "dot": _dot, "dotu": _dot, "dotc": _dotc,
     "nrm2": _nrm2, "asum": _asum, "amax": _extreme(np.argmax), "amin": _extreme(np.argmin), "rot": _rot,
     "gemv": _gemv, "gbmv": _gbmv, "ger": _ger(False), "geru": _ger(False), "gerc": _ger(True),
@@ -404,7 +408,7 @@ ROUTINES: Mapping[str, Callable[[Operands], Any]] = {
 """Routines by their names without types."""
 
 
-def run(routine: str, element: str, given: Mapping[str, Any], arrays: DeviceArrays) -> Any:
+def run(routine: str, element: str, given: Mapping[str, Any], arrays: DeviceArrays) -> Scalar | None:
     """Run a routine; returns its result, None if it has none. Raises InvalidOperand."""
     with np.errstate(all="ignore"):
         return ROUTINES[routine](Operands(element, given, arrays))

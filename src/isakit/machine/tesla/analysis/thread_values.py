@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class Unstructured(IsakitError):
     """Nothing is known of a program: ways with different stacks meet in it, or go where the data say."""
 
 
+Bound = int | Array
+"""One number for all threads, or one for each."""
+
+
 class Interval(NamedTuple):
     """The numbers a value may be, per thread or for all: `low`, `low + step` and so on, up to `high`.
 
@@ -54,8 +58,8 @@ class Interval(NamedTuple):
     whose number is known.
     """
 
-    low: Any
-    high: Any
+    low: Bound
+    high: Bound
     alike: bool
     step: int = 1
 
@@ -343,12 +347,12 @@ def _nearest(tokens: Tokens, control: str) -> int:
     return next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k][0] == kind), -1)
 
 
-def _minimum(a: Any, b: Any) -> Any:
+def _minimum(a: Bound, b: Bound) -> Bound:
     """Return the lesser ones; of 64 bits also where NumPy's own integers have 32, as in a browser."""
     return np.minimum(a, b, dtype=np.int64)
 
 
-def _maximum(a: Any, b: Any) -> Any:
+def _maximum(a: Bound, b: Bound) -> Bound:
     """Return the greater ones, of 64 bits."""
     return np.maximum(a, b, dtype=np.int64)
 
@@ -360,7 +364,7 @@ def _chosen(when: Interval, a: Interval, b: Interval) -> Interval:
     return Interval(low, high, when.alike and a.alike and b.alike)
 
 
-def _wrapped(low: Any, high: Any, width: int, alike: bool, step: int = 1) -> Interval | None:
+def _wrapped(low: Bound, high: Bound, width: int, alike: bool, step: int = 1) -> Interval | None:
     """Return an interval modulo 2**width; any number if it would not stay one interval."""
     if bool(np.all(low >> width == high >> width)):
         return Interval(low & mask(width), high & mask(width), alike, step)
