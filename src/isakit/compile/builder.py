@@ -101,12 +101,12 @@ class IrBuilder:
 
 
 def words64(value: int) -> tuple[IrValue, IrValue]:
-    """A constant as a pair."""
+    """Return a constant as a pair."""
     return Const(value), Const(value >> 32)
 
 
 def value64(pair: tuple[IrValue, IrValue]) -> int:
-    """The number of a pair of constants."""
+    """Return the number of a pair of constants."""
     low, high = pair
     assert isinstance(low, Const)
     assert isinstance(high, Const)

@@ -87,7 +87,7 @@ class Compiled:
 
 
 def variant_for(module: PtxModule) -> str:
-    """The chip a PTX text is written for; texts for later ones are compiled for the chip that can do most."""
+    """Return the chip a PTX text is written for; for a later one the chip that can do most."""
     arch = module.target.replace("compute_", "sm_")
     return ARCH_TO_VARIANT.get(arch, "gt200")
 
@@ -223,7 +223,7 @@ def _machine_code(
     max_registers: int,
     watch: Watch | None,
 ) -> tuple[MFunction, MachineCode, int]:
-    """The code of a kernel, and the bytes of local memory before those of spilled registers. Raises PtxSyntaxError.
+    """Return the code of a kernel, and the bytes of local memory before its spill slots. Raises PtxSyntaxError.
 
     Where instructions do not reach all literals in memory, most of them are put into registers, and then all.
     """
@@ -298,7 +298,7 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
 
 
 def _globals(module: Module) -> None:
-    """The table of addresses of variables in global memory: one table serves all kernels."""
+    """Fill in the table of addresses of variables in global memory: one table serves all kernels."""
     module.relocations = [Relocation("c14", 4 * k, v.name) for k, v in enumerate(module.globals)]
 
 

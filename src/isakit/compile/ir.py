@@ -254,12 +254,12 @@ class Function:
         self.count = 0
 
     def make(self) -> Block:
-        """A new block without a place."""
+        """Make a block that has no place in the order yet."""
         self.count += 1
         return Block(self.count - 1)
 
     def block(self) -> Block:
-        """A new block behind all others."""
+        """Append a block behind all others and return it."""
         b = self.make()
         self.blocks.append(b)
         return b
@@ -279,7 +279,7 @@ class Function:
                 s.preds.append(b)
 
     def dump(self) -> str:
-        """The function as text, for people."""
+        """Return the function as text, for people."""
         names: dict[IrValue, str] = {}
 
         def name(v: IrValue) -> str:

@@ -66,7 +66,7 @@ class VariableLayout:
                     raise PtxSyntaxError(v.pos, f"`{v.name}` does not fit into local memory", len(v.name))
 
     def address(self, v: PtxVariable) -> int | str:
-        """The address of a variable; for one in global memory its name, since only loading it decides."""
+        """Return the address of a variable; for one in global memory its name, since only loading it decides."""
         if v.space == "const":
             return self.bank.offsets[v.unique]
         if v.space == "global":

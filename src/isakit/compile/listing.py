@@ -7,7 +7,7 @@ from isakit.description import Module
 
 
 def listing(module: Module) -> str:
-    """The assembly of all kernels of a module; of what knows no lines as `isakit dis` prints it."""
+    """Return the assembly of all kernels of a module; of one without lines as `isakit dis` prints it."""
     out: list[str] = []
     for kernel in module.kernels.values():
         out += [*source_listing(kernel.program), ""]

@@ -362,7 +362,7 @@ def _sel(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _absorbed(v: IrValue, neg: bool) -> tuple[IrValue, bool]:
-    """A source of an operation that flushes and has a sign modifier, with what such a modifier can do taken out."""
+    """Skip conversions of f32 that an operation with a sign modifier does itself; return the source and its sign."""
     while v.ins is not None and v.ins.op is CVT:
         a = CVT.of(v.ins)
         if a.to != "f32" or a.source != "f32" or a.rnd or a.sat or a.abs:
@@ -411,7 +411,7 @@ def _float_function(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) 
 
 @simplifies(CVT)
 def _cvt(op: AnyOp, args: Args, values: Values, attrs: Conversion) -> Better | None:
-    """A conversion of f32 to itself does nothing after an operation that already cleans its result."""
+    """Drop a conversion of f32 to itself after an operation that cleans its result."""
     same = attrs.to == attrs.source == "f32"
     plain = same and not (attrs.rnd or attrs.sat or attrs.neg or attrs.abs)
     i = args[0].ins

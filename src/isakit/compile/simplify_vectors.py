@@ -175,7 +175,7 @@ def _add(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 @simplifies(VMIN, VMAX)
 def _extreme(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
-    """The smaller of 1 and the larger of 0 is a saturation."""
+    """Turn the smaller of 1 and the larger of 0 into a saturation."""
     of = element(args[0].kind)
     for x, y in (args, args[::-1]):
         bits = constants(y)

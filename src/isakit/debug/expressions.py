@@ -95,11 +95,11 @@ class ThreadFacts(Protocol):
     """Values of a thread that expressions can read. Raises LaunchError or MachineFault for what is not there."""
 
     def register(self, name: str) -> int:
-        """A register's content."""
+        """Return a register's content."""
         ...
 
     def variable(self, name: str) -> int:
-        """A fact; raises KeyError where there is none of the name."""
+        """Return a fact. Raises KeyError where there is none of the name."""
         ...
 
     def memory(self, space: str, address: int, size: int) -> bytes:
@@ -123,7 +123,7 @@ _WORDS = {"and": "&&", "or": "||"}
 
 
 def parse(text: str, spaces: Callable[[str], bool] | None = None) -> Node:
-    """The expression a text is. `spaces` tells whether a name is one of a memory. Raises ExpressionError."""
+    """Parse an expression. `spaces` tells whether a name is one of a memory. Raises ExpressionError."""
     if len(text) > LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters; at most {LONGEST}")
     parser = _Parser(text, spaces)
@@ -261,7 +261,7 @@ class _deeper:  # noqa: N801 - used like a function
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it."""
+    """Yield the node and all below it."""
     yield node
     match node:
         case Load(address=inner) | Cast(operand=inner) | Unary(operand=inner):

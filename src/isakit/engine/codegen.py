@@ -63,7 +63,7 @@ class FunctionWriter:
         self.body.append("    " * self.indent + text)
 
     def name(self, hint: str) -> str:
-        """A variable name nothing else uses."""
+        """Return a variable name nothing else uses."""
         hint = re.sub(r"\W+", "_", hint).strip("_") or "v"
         number = self._fresh.get(hint, -1) + 1
         self._fresh[hint] = number
@@ -75,7 +75,7 @@ class FunctionWriter:
         self.space.update(dict.fromkeys(names))
 
     def named(self, thing: object, hint: str) -> str:
-        """The global name of an object (a table, a dict of facts, a function)."""
+        """Return the global name of an object (a table, a dict of facts, a function)."""
         if id(thing) not in self._named:
             name = self.name(hint)
             self._named[id(thing)] = name, thing
@@ -83,7 +83,7 @@ class FunctionWriter:
         return self._named[id(thing)][0]
 
     def constant(self, value: int, width: int) -> str:
-        """The global name of a zero-dimensional array holding a constant."""
+        """Return the global name of a zero-dimensional array holding a constant."""
         kind = kind_of(width)
         name = f"k{number(value)}" + {"u32": "", "u64": "_64", "bool_": "_1", "obj": "_obj"}[kind]
         self.space[name] = numpy_helpers.constant(value, dtype_of(width))
@@ -98,7 +98,7 @@ class FunctionWriter:
         return name
 
     def file(self, name: str) -> str:
-        """The variable that holds a register file."""
+        """Return the variable that holds a register file."""
         if name not in self.files:
             self.files[name] = self.name(f"file_{name}")
         return self.files[name]
@@ -119,7 +119,7 @@ class FunctionWriter:
         self._text[id(n)] = text
 
     def text(self, n: Value) -> str:
-        """The expression of a canonical node: an int expression if it is uniform or the style scalar, else an array."""
+        """Return the expression of a canonical node: of an int if it is uniform or the style scalar, else an array."""
         for m in postorder(n, self._text):
             text = self._node(m)
             if (self.plan.uses.get(id(m), 1) > 1 or len(text) > _LONGEST) and m.op not in {"const", "param"}:
@@ -128,7 +128,7 @@ class FunctionWriter:
         return self._text[id(n)]
 
     def known(self, n: Value) -> str | None:
-        """The spelling of a canonical node that has one already."""
+        """Return the spelling of a canonical node that has one already."""
         return self._text.get(id(n))
 
     def atom(self, n: Value, hint: str = "v") -> str:
@@ -137,11 +137,11 @@ class FunctionWriter:
         return text
 
     def int_of(self, n: Value) -> str:
-        """The int expression of a uniform node."""
+        """Return the int expression of a uniform node."""
         return self.atom(n, "u")
 
     def array(self, n: Value) -> str:
-        """A node as an operand of a lane operation: zero-dimensional if it is uniform."""
+        """Return a node as an operand of a lane operation: zero-dimensional if it is uniform."""
         if not self.plan.uniform(n):
             return self.text(n)
         if n.op == "const":
@@ -151,7 +151,7 @@ class FunctionWriter:
         return self._lane_text[id(n)]
 
     def lanes(self, n: Value) -> str:
-        """A node as an array with one element per lane."""
+        """Return a node as an array with one element per lane."""
         if not self.plan.uniform(n):
             return self.text(n)
         return f"full({bare(self.text(n))}, {kind_of(n.width)}, count)"
@@ -228,7 +228,7 @@ class FunctionWriter:
         return f"{self.named(function, hint)}({', '.join(args)})"
 
     def may_alias(self, n: Value) -> bool:
-        """True when the array of a lane value may be a view of a register."""
+        """Return true if the array of a lane value may be a view of a register."""
         if self.style == "scalar" or self.plan.uniform(n):
             return False
         if n.op == "read":
@@ -271,7 +271,7 @@ def bare(text: str) -> str:
 
 @cache
 def compiled_operation(op: Operation, statics: StaticKey, widths: tuple[int, ...], style: Style) -> Callable[..., Any]:
-    """The integer definition of a named operation as a function of ints (scalar) or of arrays (NumPy)."""
+    """Make a function of the integer definition of an operation, of ints (scalar) or of arrays (NumPy)."""
     formals, body = expansion(op, statics, widths)
     return function_of(formals, body, style, op.name)
 

@@ -56,7 +56,7 @@ class Plan:
                     self.uses[id(a)] = self.uses.get(id(a), 0) + 1
 
     def canonical(self, value: Value) -> Value:
-        """The canonical node of a value."""
+        """Return the canonical node of a value."""
         done, became = self._canonical, dict[int, Value]()
         stack = [value]  # no recursion: a rewrite can run along a chain of any length
         while stack:
@@ -77,7 +77,7 @@ class Plan:
         return done[id(value)]
 
     def _rebuild(self, n: Value, args: tuple[Value, ...]) -> Value:
-        """The canonical node for `n` with canonical arguments, or a simpler node that is not canonical yet."""
+        """Return the canonical node for `n` with canonical arguments, or a simpler node that is not canonical yet."""
         done = self._canonical
         if n.op in IMPURE:
             self.effects[id(n)] = new = Value(n.op, n.width, args, n.attr)
@@ -114,7 +114,7 @@ class Plan:
         return found
 
     def uniform(self, n: Value) -> bool:
-        """True when a canonical node is the same in every lane."""
+        """Return true if a canonical node is the same in every lane."""
         known = self._uniform
         for m in postorder(n, known):
             if m.op == "const":
@@ -126,7 +126,7 @@ class Plan:
         return known[id(n)]
 
     def bound(self, n: Value) -> int:
-        """The largest number the node can be, as far as is easily seen."""
+        """Return a bound for the numbers a node can be, as far as is easily seen."""
         known = self._bounds
         for m in postorder(n, known):
             known[id(m)] = min(mask(m.width), _bound(m, [known[id(a)] for a in m.args]))
@@ -202,7 +202,7 @@ def _fold_shift(n: Value) -> Value:
 
 
 def _fold_select(n: Value) -> Value:
-    """A 1-bit choice with a constant side is an `and` or an `or`."""
+    """Simplify a 1-bit choice with a constant side to an `and` or an `or`."""
     if n.op == "select" and n.width == 1:
         c, a, b = n.args
         if a.op == "const":
@@ -274,7 +274,7 @@ def _bits_of_pieces(n: Value) -> Value:
 
 
 def _carry(n: Value) -> Value:
-    """The carry out of a sum of extended values: compare the wrapped sum with an operand."""
+    """Simplify the carry out of a sum of extended values: compare the wrapped sum with an operand."""
     if n.op != "extract" or n.width != 1 or n.args[0].op != "add" or n.attr not in {32, 64}:
         return n
     w = n.attr

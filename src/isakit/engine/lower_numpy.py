@@ -21,12 +21,12 @@ BITS = {U32: 32, U64: 64}
 
 
 def kind_of(width: int) -> str:
-    """The representation of a value of `width` bits, by the name its dtype has in generated code."""
+    """Return the representation of a value of `width` bits, by the name its dtype has in generated code."""
     return BOOL if width == 1 else U32 if width <= 32 else U64 if width <= 64 else OBJECT
 
 
 def converted(a: str, source: str, target: str) -> str:
-    """`a` in another representation; the number must fit, except that u64 -> u32 drops the upper half."""
+    """Convert `a` to another representation; the number must fit, except that u64 -> u32 drops the upper half."""
     if source == target:
         return a
     if source == BOOL and target == OBJECT:  # bool objects would break ~ and printing
@@ -51,7 +51,7 @@ class NumpyLowering:
         self._bound, self._constant, self._named, self._uniform = bound, constant, named, uniform
 
     def expression(self, n: Value, args: list[str]) -> str:
-        """The expression of node `n`, at least one of whose operands is a lane value."""
+        """Return the expression of node `n`, at least one of whose operands is a lane value."""
         if n.width == 1:
             text = self._one_bit(n, args)
             if text:
@@ -107,7 +107,7 @@ class NumpyLowering:
 
     # --- shifts -----------------------------------------------------------------------------------------------------
     def _count(self, n: Value, count: str, signed_left: bool) -> str:
-        """The shift count in the representation of the shifted value, cut where it would not fit."""
+        """Return the shift count in the representation of the shifted value, cut where it would not fit."""
         kind, source = kind_of(n.width), kind_of(n.args[1].width)
         limit = n.width - 1 if signed_left else n.width
         if n.args[1].op == "const":
@@ -219,7 +219,7 @@ class NumpyLowering:
 
 
 def dtype_of(width: int) -> np.dtype[np.generic]:
-    """The dtype of a value of `width` bits."""
+    """Return the dtype of a value of `width` bits."""
     return {BOOL: np.dtype(bool), U32: np.dtype(np.uint32), U64: np.dtype(np.uint64), OBJECT: np.dtype(object)}[
         kind_of(width)
     ]

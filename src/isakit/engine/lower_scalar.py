@@ -15,12 +15,12 @@ USED_TWICE = {"udiv": (1,), "shl": (1,), "ashr": (), "table": (0,)}
 
 
 def number(value: int) -> str:
-    """A literal, hexadecimal when it is more readable that way."""
+    """Return a literal, hexadecimal where that is more readable."""
     return str(value) if value < 256 else hex(value)
 
 
 def signed_of(a: str, width: int) -> str:
-    """`a`, an unsigned number of `width` bits, as a signed one."""
+    """Return `a`, an unsigned number of `width` bits, as a signed one."""
     top = number(1 << (width - 1))
     return f"(({a} ^ {top}) - {top})"
 
@@ -28,7 +28,7 @@ def signed_of(a: str, width: int) -> str:
 def scalar_expression(
     n: Value, args: list[str], bound: Callable[[Value], int], constant: Callable[[object, str], str]
 ) -> str:
-    """The expression of node `n`; `constant(object, name hint)` gives the name of an object in generated code."""
+    """Return the expression of node `n`; `constant(object, hint)` gives an object's name in generated code."""
     w = n.width
     ones = number(mask(w))
     widths = [a.width for a in n.args]

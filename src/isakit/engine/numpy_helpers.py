@@ -38,14 +38,14 @@ def as_width(v: Array | int, width: int, target: DType, count: int) -> Array:
 
 
 def full(value: int, dtype: DType, count: int) -> Array:
-    """The same number in every lane."""
+    """Return the same number in every lane."""
     out = np.empty(count, dtype)
     out.fill(value)
     return out
 
 
 def table_array(entries: Sequence[int], dtype: DType) -> Array:
-    """A constant table with one more entry, 0, for indices past its end."""
+    """Return a constant table with one more entry, 0, for indices past its end."""
     out = np.zeros(len(entries) + 1, dtype)
     out[:-1] = entries
     return out
@@ -136,14 +136,14 @@ _object_bit_length: Any = np.frompyfunc(int.bit_length, 1, 1)
 
 @lru_cache(maxsize=4096)
 def constant(value: int, dtype: DType) -> Array:
-    """A zero-dimensional array: a constant for generated code."""
+    """Return a zero-dimensional array: a constant for generated code."""
     out = np.array(value, dtype)
     out.flags.writeable = False
     return out
 
 
 def namespace() -> dict[str, Any]:
-    """The names generated NumPy code may use."""
+    """Return the names generated NumPy code may use."""
     names = (
         "u32",
         "u64",

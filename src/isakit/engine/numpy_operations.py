@@ -42,7 +42,7 @@ def native(*names: str) -> Callable[[Factory], Factory]:
 
 @cache
 def lowering(op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> Lowered | None:
-    """The native function of an operation for these statics and argument widths, or None."""
+    """Return the native function of an operation for these statics and argument widths, or None."""
     factory = _FACTORIES.get(op.name)
     function = factory(dict(statics), widths) if factory else None
     if function is not None:
@@ -68,7 +68,7 @@ _SUM_LIMIT = np.array(2.0**-126 - 2.0**-150, f64)
 
 
 def _with_nan(r: Array, nan: Array) -> Array:
-    """The bits of `r` with one NaN for all NaNs; changes `r`."""
+    """Return the bits of `r` with one NaN for all NaNs; changes `r`."""
     out = r.view(nan.dtype)
     np.copyto(out, nan, where=r != r)
     return out
@@ -80,7 +80,7 @@ def _flushed(x: Array) -> Array:
 
 
 def _two_sum(x: Array, y: Array) -> tuple[Array, Array]:
-    """The rounded sum and its exact error; the error is NaN where the sum is infinite or NaN."""
+    """Return the rounded sum and its exact error; the error is NaN where the sum is infinite or NaN."""
     s = x + y
     v = s - x
     return s, (x - (s - v)) + (y - v)

@@ -60,7 +60,7 @@ class Lanes:
         return np.ones(self.count, bool) if self.active is None else self.active
 
     def where(self, condition: Array) -> Lanes:
-        """The same selection, executing only where `condition` (bool, shape [count]) holds too."""
+        """Return the same selection, executing only where `condition` (bool, shape [count]) holds too."""
         lanes = Lanes(self.sel, self.count, condition if self.active is None else self.active & condition)
         lanes._numbers = self._numbers
         return lanes
@@ -116,7 +116,7 @@ class LaneState(Protocol):
         ...
 
     def trap(self, kind: str, lanes_mask: Any) -> None:
-        """A fault in the lanes of the bool array (scalar style: True); called only when there is one."""
+        """Report a fault in the lanes of the bool array (scalar style: True); called only when there is one."""
         ...
 
 
@@ -124,5 +124,5 @@ class DelayedWrites(Protocol):
     """Scalar machines with a visible pipeline also take writes that land later."""
 
     def delayed_write(self, file: str, index: int, value: int, attrs: Attributes) -> None:
-        """A write with `latency` > 1 or `delayed` among its attrs; the machine applies it when its time has come."""
+        """Queue a write with `latency` > 1 or `delayed` among its attrs; it lands when its time has come."""
         ...

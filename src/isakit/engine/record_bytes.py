@@ -44,5 +44,5 @@ class Bytes:
         self._fill: Callable[[Any, tuple[int, ...]], None] = made["fill"]
 
     def take(self, thing: Any, buffer: Any, offset: int = 0) -> None:
-        """The fields from a buffer into an object; lists keep their identity."""
+        """Copy the fields from a buffer into an object; lists keep their identity."""
         self._fill(thing, self.numbers(buffer, offset))

@@ -42,7 +42,7 @@ _COMPARED = {"eq": "!=", "ult": ">="}
 
 
 def python_function(routine: AnyRoutine, **statics: Any) -> MadeFunction:
-    """The function of a routine for some static arguments; it takes the others in their order."""
+    """Make a function of a routine for some static arguments; it takes the others in their order."""
     return _function(routine.code(**statics))
 
 
@@ -74,12 +74,12 @@ def _expression(code: RoutineCode, widths: tuple[int, ...]) -> MadeFunction:
 
 
 def numpy_function(routine: AnyRoutine, **statics: Any) -> MadeFunction:
-    """The function of a routine that only computes something, on arrays of numbers."""
+    """Make a function of a routine that only computes something, on arrays of numbers."""
     return _expression(routine.code(**statics), tuple(p.width for p in routine.parameters))
 
 
 def source_of(routine: AnyRoutine, **statics: Any) -> str:
-    """The text of that function."""
+    """Return the text of that function."""
     return "\n".join(_Writer(routine.code(**statics)).lines())
 
 
@@ -183,7 +183,7 @@ class _Writer:
         return "f" + repr(out)
 
     def _named(self, thing: Any, hint: str) -> str:
-        """The global name of an object. Locals of routines have no leading underscore."""
+        """Return the global name of an object. Locals of routines have no leading underscore."""
         name = f"_{hint}"
         while self.space.setdefault(name, thing) is not thing:
             name += "_"
@@ -191,7 +191,7 @@ class _Writer:
 
     # --- expressions ------------------------------------------------------------------------------------------------
     def _bare(self, n: Value) -> str:
-        """An expression that stands alone."""
+        """Return an expression that stands alone, without its outer parentheses."""
         text = self._of(n)
         if not text.startswith("("):
             return text

@@ -149,7 +149,7 @@ class _Reader:
         return kernel
 
     def texture(self, record: InfoRecord, attribute: int) -> ElfSymbol | None:
-        """The texture a record of that attribute talks about; None when it is another record or a damaged one."""
+        """Return the texture that a record of that attribute describes; None for another record or a damaged one."""
         if not nvinfo.says(record, attribute):
             return None
         index: int = nvinfo.said(record)["symbol"]

@@ -20,7 +20,7 @@ _BARRIER_SHIFT, _REGISTER_SHIFT = 20, 24
 
 
 def edit_elf_cubin(data: bytes, edits: Edits, path: str | None = None) -> bytes:
-    """The file with the edits in it.
+    """Apply the edits to a file and return it.
 
     Raises FormatError for a kernel, bank or variable the file does not have, and for what has no place in it.
     """
@@ -159,7 +159,7 @@ class _Editor:
             self.patch.replace(index, content)
 
     def params(self, kernel: Kernel, records: list[InfoRecord], params: list[Param], area: int) -> list[InfoRecord]:
-        """The records with other parameters; those that stay keep their bytes."""
+        """Return the records with other parameters; those that stay keep their bytes."""
         wanted = nvinfo.param_records(params, area, self.path)
         by_index = {nvinfo.said(r)["index"]: r for r in wanted if r.attribute == nvinfo.KPARAM_INFO}
         old = list(zip(kernel.params, range(len(kernel.params)), strict=True))
@@ -195,6 +195,6 @@ class _Editor:
 
 
 def _like(old: InfoRecord, new: InfoRecord) -> InfoRecord:
-    """The new offset and size of a parameter, with the bits of the old record that say something else."""
+    """Return a record with the new offset and size of a parameter, and the other bits of the old record."""
     place = nvinfo.said(new)
     return nvinfo.note(old.attribute, {**nvinfo.said(old), "offset": place["offset"], "size": place["size"]})

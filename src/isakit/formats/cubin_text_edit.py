@@ -16,7 +16,7 @@ _PER_LINE = 4
 
 
 def edit_text_cubin(data: bytes, edits: Edits, path: str | None = None) -> bytes:
-    """The file with the edits in it.
+    """Apply the edits to a file and return it.
 
     Raises FormatError for a kernel, bank or variable the file does not have, and for what has no place in it.
     """
@@ -156,7 +156,7 @@ def _int(block: TextBlock, key: str) -> int:
 
 
 def _bytes(block: TextBlock) -> bytes:
-    """The words of a block as bytes."""
+    """Return the words of a block as bytes."""
     return b"".join(int(w, 16).to_bytes(4, "little") for w in block.items if isinstance(w, str))
 
 

@@ -22,7 +22,7 @@ _TRIED = "ELF cubin, text cubin, GXP, microcode, programs inside another file, C
 
 
 def load_image(source: Source, *, isa: str = "", variant: str = "", path: str | None = None) -> Module:
-    """The program in a file: the first one where there are several.
+    """Load the program in a file: the first one where there are several.
 
     Args:
         source: a path, or the content as bytes.
@@ -70,7 +70,7 @@ def load_images(source: Source, *, isa: str = "", variant: str = "", path: str |
 
 
 def _bare(data: bytes, textual: bool, found: list[Found], isa: str, variant: str, path: str | None) -> Module:
-    """A file that has no structure of its own, or none that was recognised."""
+    """Load a file that has no structure of its own, or none that was recognised."""
     errors = [f.error for f in found if f.error]
     if not errors and data.startswith(ELF_MAGIC):
         elf_extent(data, 0, path)

@@ -128,7 +128,7 @@ class _Header:
 
 
 def elf_machine(data: bytes, start: int = 0) -> int | None:
-    """The e_machine of an ELF header at that place; None when there is no such header."""
+    """Return the e_machine of an ELF header at that place; None when there is no such header."""
     try:
         return _Header(data, start, None).machine
     except FormatError:
@@ -225,14 +225,14 @@ def _read(data: bytes, header: _Header, extent: int) -> ElfImage:
 
 
 def _entries(layout: struct.Struct, content: bytes, entsize: int, at: int) -> Iterator[tuple[int, ...]]:
-    """The rows of a table of symbols or relocations."""
+    """Yield the rows of a table of symbols or relocations."""
     if entsize != layout.size or len(content) % entsize:
         raise FormatError(None, at, f"a table of {len(content)} bytes with entries of {entsize}, not {layout.size}")
     return layout.iter_unpack(content)
 
 
 def _string(names: bytes, at: int) -> str:
-    """The string at an offset of a string table, which ends with a zero: `_check_tables`."""
+    """Return the string at an offset of a string table, which ends with a zero (see `_check_tables`)."""
     if at >= len(names):
         if at == 0:
             return ""

@@ -41,7 +41,7 @@ class ElfPatch:
         return (2, 5, 6) if self.wide else (1, 4, 5)
 
     def bytes(self) -> bytes:
-        """The file with its tables."""
+        """Return the file with its tables."""
         HEADERS[self.elfclass].pack_into(self.data, IDENT_BYTES, *self.head)
         layout = SECTIONS[self.elfclass]
         for k, section in enumerate(self.sections):
@@ -54,7 +54,7 @@ class ElfPatch:
         return bytes(self.data)
 
     def content(self, index: int) -> bytes:
-        """The bytes of a section."""
+        """Return the bytes of a section."""
         s = self.sections[index]
         return b"" if s[_TYPE] == SHT_NOBITS else bytes(self.data[s[_OFFSET] : s[_OFFSET] + s[_SIZE]])
 
@@ -120,7 +120,7 @@ class ElfPatch:
         s[_SIZE] = size
 
     def name(self, index: int) -> str:
-        """The name of a section."""
+        """Return the name of a section."""
         strings = self.content(self.head[12])
         start = self.sections[index][_NAME]
         return strings[start : strings.find(b"\0", start)].decode("latin-1")

@@ -105,7 +105,7 @@ def _text_cubins(data: bytes, path: str | None) -> Iterator[Found]:
 
 
 def _text_cubin(body: bytes, at: int, path: str | None) -> Found:
-    """The program at the start of some text, which goes on with other text of the host."""
+    """Return the program at the start of some text, which goes on with other text of the host."""
     text = _blocks(body, _BEFORE_ANY)
     try:
         module = read_text_cubin(text, path, at)
@@ -122,7 +122,7 @@ def _text_cubin(body: bytes, at: int, path: str | None) -> Found:
 
 
 def _blocks(text: bytes, before: re.Pattern[bytes]) -> bytes:
-    """The part of the text that is blocks, each closed and with `before` in front of it."""
+    """Return the part of the text that is blocks, each closed and with `before` in front of it."""
     depth = end = 0
     for match in re.finditer(rb"[{}]", text):
         if depth == 0 and (match[0] == b"}" or not before.fullmatch(text, end, match.start())):

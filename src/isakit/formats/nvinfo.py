@@ -131,7 +131,7 @@ def param_offsets(records: Iterable[InfoRecord]) -> list[int]:
 
 
 def param_records(params: Iterable[Param], area: int | None, path: str | None = None) -> list[InfoRecord]:
-    """Records for the parameters. Raises FormatError when a number does not fit its field."""
+    """Make records for the parameters. Raises FormatError when a number does not fit its field."""
     out: list[InfoRecord] = []
     for index, p in reversed(list(enumerate(params))):
         if not (index < 1 << 16 and 0 <= p.offset < 1 << 16 and 0 <= p.size < 1 << 14):

@@ -21,14 +21,14 @@ _TEXTUAL = re.compile(rb"[\t\n\r\f\v\x20-\x7e\x80-\xff]*")
 def read_raw(
     data: bytes, path: str | None = None, *, isa: str = "", variant: str = "", word_size: int = 4, name: str = "main"
 ) -> Module:
-    """A file that is nothing but code. Raises FormatError when it is empty or not whole words of `word_size` bytes."""
+    """Read a file of nothing but code. Raises FormatError when it is empty or not whole words of `word_size` bytes."""
     if not data or len(data) % word_size:
         raise FormatError(path, len(data), f"{len(data)} bytes are not a whole number of {word_size}-byte words")
     return _module("raw", data, path, isa, variant, name, len(data))
 
 
 def write_raw(module: Module, kernel: str | None = None) -> bytes:
-    """The code bytes of one kernel (the only one unless named)."""
+    """Return the code bytes of one kernel (the only one unless named)."""
     return _pick(module, kernel).code
 
 
@@ -65,7 +65,7 @@ def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list
 
 
 def replace_hex(text: str, words: Sequence[int], path: str | None = None, *, word_size: int = 4) -> str:
-    """The text with other words in place of its own, as many; what is not a word, and words that are equal, stay.
+    """Replace the words of a text by as many others; what is not a word, and words that are equal, stay.
 
     Raises FormatError for another number of words, and for texts that have words in comments or two in one number.
     """
@@ -91,7 +91,7 @@ def read_hex(
     data: bytes | str, path: str | None = None, *, isa: str = "", variant: str = "", word_size: int = 4,
     name: str = "main",
 ) -> Module:  # fmt: skip
-    """A hexadecimal text as a module with one kernel; `word_size` is the size of its words in bytes."""
+    """Read a hexadecimal text as a module with one kernel; `word_size` is the size of its words in bytes."""
     if isinstance(data, bytes):
         if not is_textual(data):
             raise FormatError(path, 0, "not a text")

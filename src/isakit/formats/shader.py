@@ -55,7 +55,7 @@ class Shader(Module):
         return complaints(self.file, self.primary, self.secondary)
 
     def listing(self, *, words: bool = True, labels: bool = True) -> str:
-        """The whole file as a text that `isakit.programs.write(program, "gxp")` makes the same file of."""
+        """Return the whole file as a text from which `isakit.programs.write(program, "gxp")` makes it again."""
         out = self.directives()
         for name, program in (("primary", self.primary), ("secondary", self.secondary)):
             if len(program):

@@ -109,7 +109,7 @@ def pack_vuc(image: VucImage) -> bytes:
 
 
 def replaced(image: VucImage, words: Sequence[int]) -> VucImage:
-    """The image with other instructions before its D[] content; padding grows or shrinks to where it ended."""
+    """Return the image with other instructions before its D[] content; padding grows or shrinks to where it ended."""
     padding = image.padding
     if padding:
         used = _unit(image.variant, None) * len(words) + len(image.data)
@@ -142,7 +142,7 @@ def _check_width(words: Sequence[int], variant: str, path: str | None) -> None:
 
 
 def read_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> Module:
-    """An image as a module with one program, `main`. Its code is in file layout; `payload` has the words."""
+    """Read an image as a module with one program, `main`. Its code is in file layout; `payload` has the words."""
     image = parse_vuc(data, variant, path, data_size=data_size)
     kernel = Kernel("main", pack_words(image.words, variant))
     return Module("vuc", "vuc", variant, path=path, size=len(data), kernels={"main": kernel}, payload=image)

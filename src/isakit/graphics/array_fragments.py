@@ -76,7 +76,7 @@ class ArrayFragments:
         stats.samples += self.merger.passed
 
     def _for_samples(self, m: Multisampling, covered: Array, stats: DrawStats) -> None:
-        """The program runs for every sample of a pixel that the primitive covers."""
+        """Run the program for every sample of a pixel that the primitive covers."""
         centre = self._fragments()
         for k, (dx, dy) in enumerate(m.positions):
             if not m.mask >> k & 1 or not covered[:, k].any():
@@ -89,7 +89,7 @@ class ArrayFragments:
             self._merge_sample(m, k, s, np.ones(len(s.lanes), bool))
 
     def _fragments(self, dx: float = 0.5, dy: float = 0.5) -> Fragments:
-        """Inputs at a place inside the pixels."""
+        """Evaluate the inputs at a place inside the pixels."""
         x, y = (p.ravel() for p in pixels(self.quads))
         primitive = np.repeat(self.quads.primitive, 4)
         shown = self.state.pixel_center
@@ -166,7 +166,7 @@ class ArrayFragments:
 
 
 def registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
-    """Registers of lanes as u32 [lanes, 4]; registers that are not allocated read 0."""
+    """Return registers of lanes as u32 [lanes, 4]; registers that are not allocated read 0."""
     out = np.zeros((len(lanes), 4), np.uint32)
     for k, n in enumerate(numbers):
         if n < len(file):
@@ -180,7 +180,7 @@ def _joined(parts: Sequence[Array | None]) -> Array | None:
 
 
 def _alpha_mask(color: Array, samples: int) -> Array:
-    """Samples that alpha covers, bool [n, samples]: as many as its share, the first ones (inferred)."""
+    """Return the samples that alpha covers, bool [n, samples]: as many as its share, the first ones (inferred)."""
     alpha = np.clip(np.nan_to_num(np.ascontiguousarray(color).view(np.float32)[:, 3]), 0, 1)
     return np.arange(samples) < np.floor(alpha * samples + 0.5)[:, None]
 

@@ -63,7 +63,7 @@ Input = tuple[int, int] | Literal["vertex_id", "instance_id"] | tuple[Literal["v
 
 
 def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Array, instance: Array) -> Array:
-    """a[] of vertices, u32 [words, vertices]. Rows past the end of an array read its last one."""
+    """Return a[] of vertices, u32 [words, vertices]. Rows past the end of an array read its last one."""
     tables = [(a.words(), a.divisor) for a in attributes]
     out = np.zeros((len(inputs), len(vertex)), np.uint32)
     for k, what in enumerate(inputs):
@@ -85,7 +85,7 @@ def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Arra
 
 
 def packed_inputs(attributes: Sequence[Attribute], vertex_id: bool, instance_id: bool) -> list[Input]:
-    """a[] words as the hardware packs them: all components of all attributes, then the ids."""
+    """Return a[] words as the hardware packs them: all components of all attributes, then the ids."""
     out: list[Input] = []
     for k, a in enumerate(attributes):
         width = int(np.asarray(a.data).reshape(len(a.data), -1).shape[1])

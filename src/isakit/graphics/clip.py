@@ -31,7 +31,7 @@ class Triangles:
         return len(self.position)
 
     def part(self, chosen: Array) -> Triangles:
-        """Some of the triangles."""
+        """Select some of the triangles."""
         return Triangles(self.position[chosen], self.values[chosen], self.flat[chosen], self.number[chosen])
 
 
@@ -97,7 +97,7 @@ def _cut(position: Array, values: Array, distance: Array) -> list[tuple[Array, A
 
 
 def clipped_lines(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Triangles:
-    """The same for lines."""
+    """Clip lines as `clipped` does triangles."""
     with np.errstate(invalid="ignore", divide="ignore"):
         d = distances(t.position, t.values, half_z, depth_clamp, words)
         a, b = d[:, 0], d[:, 1]

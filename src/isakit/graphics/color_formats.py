@@ -68,7 +68,7 @@ class ColorFormat:
         return np.stack(self.stored_of([bits[:, k] for k in range(4)], store), axis=1)
 
     def stored_of(self, bits: Sequence[Array], store: str = "even") -> list[Array]:
-        """The stored numbers of pixels, an array for each, from the register bits u32 of R, G, B and A.
+        """Pack register bits u32 of R, G, B and A into the stored numbers of pixels, one array for each.
 
         This is the text that compiled code is traced from.
         """
@@ -90,7 +90,7 @@ class ColorFormat:
         return self.bits or (8 * np.dtype(self.dtype).itemsize,) * len(self.order)
 
     def _scaled(self, color: Sequence[Array], place: str, width: int, store: str) -> Array:
-        """A component 0 to 1, or -1 to 1, as an integer."""
+        """Scale a component of 0 to 1, or -1 to 1, to an integer."""
         top = (1 << width) - 1 if self.kind == "unorm" else (1 << width - 1) - 1
         if place == "x":
             return np.full(len(color[0]), top, np.int32)
@@ -102,7 +102,7 @@ class ColorFormat:
         return whole.astype(np.int32)
 
     def _integer(self, bits: Sequence[Array], place: str, width: int) -> Array:
-        """A raw number, limited to the width."""
+        """Limit a raw number to the width."""
         if place == "x":
             return np.zeros(len(bits[0]), np.int64)
         raw = bits["rgba".index(place)]
@@ -139,7 +139,7 @@ class ColorFormat:
 
     # --- loading ------------------------------------------------------------------------------------------------------
     def decoded(self, stored: Array) -> Array:
-        """Stored numbers [..., stored] as u32 register bits [..., 4]; absent components are 0, 0, 0, 1."""
+        """Decode stored numbers [..., stored] to u32 register bits [..., 4]; absent components are 0, 0, 0, 1."""
         flat = stored.reshape(-1, self.stored)
         parts = self.bits_of([flat[:, k] for k in range(self.stored)])
         return np.stack(parts, axis=1).reshape(*stored.shape[:-1], 4)
@@ -162,7 +162,7 @@ class ColorFormat:
         return out
 
     def _fraction(self, value: Array, k: int) -> Array:
-        """Stored component `k` as f32."""
+        """Return stored component `k` as f32."""
         width = self._widths[k]
         if self.kind == "float":
             return _from_small(value, width) if self.bits else value.astype(np.float32)
@@ -277,7 +277,7 @@ NAMED = {f.name: f for f in FORMATS}
 
 @cache
 def by_code(code: int) -> ColorFormat | None:
-    """The format with a hardware number."""
+    """Return the format with a hardware number, None if there is none."""
     if code in (0xFB, 0xFC):
         code = 0xF8
     if code in (0xFD, 0xFE):

@@ -117,7 +117,7 @@ def merge_question(
 
 
 def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputsKey, CompiledFunction, MergeKey] | None:
-    """The functions of the inputs and of the merger, with their questions; None where the array code does it."""
+    """Return the functions of the inputs and of the merger, with their keys; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
     if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
         return None

@@ -39,7 +39,7 @@ class InputsKey:
 
 
 def written(q: InputsKey) -> QuadFunction:
-    """The text of a function."""
+    """Write the text of a function."""
     f = QuadFunction()
     code, b = f.code, f.code.body
     x = f.lanes(f.quads("x"), (0, 1, 0, 1)).astype(np.float64) + 0.5
@@ -80,7 +80,7 @@ def written(q: InputsKey) -> QuadFunction:
 
 
 def inputs_function(q: InputsKey, target: Host, pixels: int | None = None) -> CompiledFunction | None:
-    """The function of a question; see `function_of`."""
+    """Return the function for a key; see `function_of`."""
     return function_of(q, lambda: written(q), target, pixels)
 
 

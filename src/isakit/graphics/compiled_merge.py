@@ -111,7 +111,7 @@ class _Merge:
 
     # --- where things are ---------------------------------------------------------------------------------------------
     def _state(self) -> Ref:
-        """The record of the warp of the group."""
+        """Return the record of the warp of the group."""
         b = self.b
         offset = b.mul(b.lshr(GROUP, 1), self.f.slot("state_bytes", I64))
         return b.offset(self.f.slot("states"), offset)
@@ -120,7 +120,7 @@ class _Merge:
         return self.b.and_(GROUP, 1)
 
     def _visible(self, state: Ref) -> Ref:
-        """The lanes of the group that are visible, i16; they are counted."""
+        """Count the lanes of the group that are visible, and return them, i16."""
         b = self.b
         at = b.add(b.shl(self._half(), 1), state_layout.VISIBLE)
         visible = b.load(I16, b.offset(state, at))
@@ -134,7 +134,7 @@ class _Merge:
         b.store(b.add(before, wide), COUNT)
 
     def _register(self, state: Ref, n: int) -> TracedArray:
-        """A register of the lanes; those that are not allocated read 0."""
+        """Return a register of the lanes; those that are not allocated read 0."""
         b, code = self.b, self.code
         if n >= self.q.registers:
             return code.constant(0, np.uint32)
@@ -209,12 +209,12 @@ class _Merge:
         return lanes
 
     def _side(self, k: int, names: tuple[str, str, str, str]) -> Any:
-        """A stencil side whose numbers are those of the job."""
+        """Return a stencil side whose numbers are those of the job."""
         numbers = {n: self.f.number(f"{n}{k}").astype(np.int32) for n in _OF_A_SIDE}
         return SimpleNamespace(**dict(zip(("func", "fail", "depth_fail", "passed"), names, strict=True)), **numbers)
 
     def _pixels(self, places: Ref, merge: ColorMerge, lanes: TracedArray) -> list[Array]:
-        """The stored numbers of pixels."""
+        """Load the stored numbers of pixels."""
         form = merge.form
         dtype, count, unsigned, bits, per = _packing(form)
         words = [self.code.loaded(self._word(places, k), dtype, lanes) for k in range(count)]
@@ -246,7 +246,7 @@ def _packing(form: ColorFormat) -> tuple[type[np.integer], int, type[np.integer]
 
 
 def merge_function(q: MergeKey, target: Host, pixels: int | None = None) -> CompiledFunction | None:
-    """The function of a question; see `function_of`.
+    """Return the function for a key; see `function_of`.
 
     It returns how many lanes were visible, times 2**32, and how many passed all tests.
     """

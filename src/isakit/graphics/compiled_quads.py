@@ -57,7 +57,7 @@ class JobSlots:
         self.address = self._numbers.ctypes.data
 
     def put(self, name: Name, value: int | float | Array) -> None:
-        """A number, or the address of an array; slots that the function does not have are left out."""
+        """Set a slot to a number, or to the address of an array; slots that the function does not have are left out."""
         k = self._at.get(name)
         if k is None:
             return
@@ -85,7 +85,7 @@ class QuadFunction:
         self._loaded: dict[Name, Ref] = {}
 
     def slot(self, name: Name, type: IrType = PTR) -> Ref:
-        """A number of the job."""
+        """Load a number of the job."""
         found = self._loaded.get(name)
         if found is None:
             head, key = self.head, f"%job_{len(self.slots)}_{type}"
@@ -95,20 +95,20 @@ class QuadFunction:
         return found
 
     def float(self, name: str, dtype: Any = np.float64) -> TracedArray:
-        """An f64 of the job in all lanes, as f64 or f32 (which it fits)."""
+        """Return an f64 of the job in all lanes, as f64 or f32 (which it fits)."""
         return self.code.scalar(self.slot(name, F64), np.float64).astype(dtype)
 
     def number(self, name: str) -> TracedArray:
-        """An integer of the job in all lanes."""
+        """Return an integer of the job in all lanes."""
         return self.code.scalar(self.slot(name, I64), np.int64)
 
     def quads(self, name: str) -> Ref:
-        """A number of each quad of the group, <4 x i64>: `x`, `y` or `primitive`."""
+        """Return a number of each quad of the group, <4 x i64>: `x`, `y` or `primitive`."""
         b = self.code.body
         return b.load(vector(GROUP_QUADS, I64), b.element(I64, self.slot(name), QUAD), 8)
 
     def lanes(self, four: Ref, added: Sequence[int] = (0, 0, 0, 0)) -> TracedArray:
-        """A number of quads for each of their lanes, i64, with something added in the lanes of a quad."""
+        """Return a number of quads for each of their lanes, i64, with something added in the lanes of a quad."""
         v = self.code.array(self.code.body.shuffle(four, [k // 4 for k in range(LANES)]), np.int64)
         return v if not any(added) else v + np.array([added[k % 4] for k in range(LANES)], np.int64)
 
@@ -140,7 +140,7 @@ class QuadFunction:
         return self.whole(name, b.lines, self.code.body.lines, end.lines)
 
     def whole(self, name: str, *bodies: list[str]) -> str:
-        """The module with a function of those lines."""
+        """Return the module with a function of those lines."""
         given, attributes = [JOB, FIRST, LAST, BEGIN], "nounwind alignstack(64)"
         self.module.add(define(f"@{name}", I64, given, *bodies, attributes=attributes, noalias=True))
         return f"{self.module}{METADATA}"
@@ -153,7 +153,7 @@ class CompiledFunction:
         self.run, self.slots, self._keep = run, tuple(slots), keep
 
     def job(self) -> JobSlots:
-        """A record for it, all zero."""
+        """Make a record for it, all zero."""
         return JobSlots(self.slots)
 
 
@@ -169,7 +169,7 @@ KIND = "pixels"
 
 
 def _in_child() -> None:
-    """A forked process does not have the thread that held the lock."""
+    """Make the lock anew in a forked process: the thread that held it is not there."""
     global _lock
     _lock = threading.Lock()
 
@@ -186,7 +186,7 @@ def _sources() -> str:
 def function_of(
     question: Any, write: Callable[[], QuadFunction], target: Host, pixels: int | None
 ) -> CompiledFunction | None:
-    """The function that answers a question (anything hashable whose `repr` tells all).
+    """Return the function for a key (anything hashable whose `repr` tells all).
 
     `write` makes its text, and raises NotImplementedError where that cannot be traced: then, and while a question has
     come for too few pixels, it is None. `pixels`: of the draw; None makes it in any case.

@@ -133,7 +133,7 @@ def rasterize(
 
 
 def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Quads:
-    """The quads of all triangles of a table; `largest` and `total` number of them that there may be."""
+    """Return the quads of all triangles of a table; `largest` and `total` bound their numbers."""
     count = table.shape[1]
     room = min(total, max(largest, _AT_ONCE))
     job = made.job()

@@ -49,7 +49,7 @@ class Framebuffer:
         return max(0, x), max(0, y), min(width, x + w), min(height, y + h)
 
     def viewport(self, state: DrawState) -> Viewport:
-        """The viewport of a draw; by default the whole target, where y points up in the picture."""
+        """Return the viewport of a draw; by default the whole target, where y points up in the picture."""
         if state.viewport is not None:
             return state.viewport
         w, h = self.width / 2, self.height / 2
@@ -77,11 +77,11 @@ class Framebuffer:
             self.depth_buffer.stencil[:] = stencil
 
     def image(self, target: int = 0) -> Array:
-        """A copy of a render target, [height, width, components], row 0 at window y 0."""
+        """Copy a render target: [height, width, components], row 0 at window y 0."""
         return self.targets[target].pixels.copy()
 
     def picture(self, target: int = 0) -> NDArray[np.uint8]:
-        """A render target as it is looked at: uint8 [height, width, 4], the upper row first.
+        """Return a render target as it is looked at: uint8 [height, width, 4], the upper row first.
 
         Floating point targets are clamped to 0 to 1; of integer targets the low eight bits are shown.
         """
@@ -97,7 +97,7 @@ class Framebuffer:
 
 
 def shown(t: RenderTarget) -> NDArray[np.uint8]:
-    """A target as uint8 [height, width, 4], row 0 first."""
+    """Return a target as uint8 [height, width, 4], row 0 first."""
     if t.format == "rgba8":
         return t.pixels
     if t.floating:

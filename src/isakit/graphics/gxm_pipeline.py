@@ -291,7 +291,7 @@ class ShaderPipeline(Framebuffer):
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
 
     def _there(self, x: Array, y: Array) -> Array:
-        """The colours of the first target at pixels, f32 [n, 4]; those beyond its edges are those at them."""
+        """Return the colours of the first target at pixels, f32 [n, 4]; beyond its edges those at the edge."""
         target = self.targets[0]
         return target.decoded(target.pixels[np.clip(y, 0, self.height - 1), np.clip(x, 0, self.width - 1)])
 
@@ -322,7 +322,7 @@ def _attribute(name: str, given: ArrayLike | Attribute) -> tuple[Array, int]:
 
 
 def _rows(values: Array, divisor: int, ids: Array, instance: Array) -> Array:
-    """The rows of vertices; a single row is for all, and rows of instances past the end are the last one."""
+    """Return the rows of vertices; a single row is for all, and rows of instances past the end are the last one."""
     row = ids if divisor == 0 else instance // divisor
     return values[np.minimum(row, len(values) - 1)]
 

@@ -42,7 +42,7 @@ class ShaderScene(SceneFile):
 
     # --- parts of a draw ----------------------------------------------------------------------------------------------
     def shader(self, draw: JsonObject, stage: Literal["VERT", "FRAG"]) -> Shader:
-        """A program of a draw. Raises FormatError, AsmError."""
+        """Load a program of a draw. Raises FormatError, AsmError."""
         codes: dict[str, JsonObject] = {chip_of(name): c for name, c in draw["code"].items()}
         code: JsonObject = codes.get(CHIP, {}).get(stage) or {}
         if ("asm" in code) == ("gxp" in code):
@@ -62,7 +62,7 @@ class ShaderScene(SceneFile):
         return read_gxp(write(program, "gxp"), None if path is None else str(path))
 
     def attribute(self, what: JsonObject) -> Attribute:
-        """An array, or a stream of vertices where it says its `format`."""
+        """Return an array, or a stream of vertices where the scene gives its `format`."""
         data: Any
         if "format" in what:
             held = self.array(what) if "data" in what else self.beside(str(what["file"])).read_bytes()
@@ -73,7 +73,7 @@ class ShaderScene(SceneFile):
         return Attribute(data, bool(what.get("normalized")), divisor=int(what.get("divisor", 0)))
 
     def texture(self, what: JsonObject) -> Texture:
-        """A texture from a file beside the scene, or from the arrays of its levels."""
+        """Load a texture from a file beside the scene, or from the arrays of its levels."""
         low, _, mip = str(what.get("min", what.get("mag", "nearest"))).partition("_mip_")
         mag = what.get("mag", low)
         if mag != low:
@@ -97,7 +97,7 @@ class ShaderScene(SceneFile):
 
     # --- drawing ------------------------------------------------------------------------------------------------------
     def pipeline(self, **options: Any) -> ShaderPipeline:
-        """Cleared targets for the scene; options are those of `ShaderPipeline`."""
+        """Return cleared targets for the scene; options are those of `ShaderPipeline`."""
         depth: Any = self.data.get("depth_format", "d24")
         out = ShaderPipeline(self.width, self.height, targets=self.formats("U8U8U8U8_ABGR"), depth=depth, **options)
         self.clear(out)
@@ -127,7 +127,7 @@ class ShaderScene(SceneFile):
         return CHIP
 
     def render(self, **options: Any) -> ShaderPipeline:
-        """The whole scene; options are those of `ShaderPipeline`."""
+        """Draw the whole scene; options are those of `ShaderPipeline`."""
         pipeline = self.pipeline(**options)
         for n in range(len(self.draws)):
             self.draw(pipeline, n)
@@ -135,7 +135,7 @@ class ShaderScene(SceneFile):
 
 
 def open_scene(path: str | Path) -> Scene | ShaderScene:
-    """A scene file of the kind that it is."""
+    """Open a scene file of either kind."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SceneWarning)  # the scene itself warns
         chips = SceneFile(path).chips

@@ -21,7 +21,7 @@ _DTYPES: dict[tuple[str, int], type[np.generic]] = {
 
 
 def target_format(name: str) -> ColorFormat:
-    """A format by its name as a render target (`rgba8`) or as a colour surface of GXM (`U5U6U5_RGB`, `F16F16_GR`).
+    """Return a format by its name as a render target (`rgba8`) or as a GXM surface (`U5U6U5_RGB`, `F16F16_GR`).
 
     The first order is taken where none is given. Raises LaunchError for others.
     """
@@ -45,7 +45,7 @@ def target_format(name: str) -> ColorFormat:
 
 
 def output_register(format: ColorFormat) -> str | None:
-    """The output register that a driver chooses for a target, as `usse_output` names them; None where none fits.
+    """Return the output register that a driver chooses for a target, as `usse_output` names them, or None.
 
     Formats of at most eight bits a component pass through bytes, 10-bit ones and small floats through f16.
     """

@@ -47,7 +47,7 @@ class RenderTarget:
         return self.color_format.encoded(np.ascontiguousarray(color, np.float32).view(np.uint32), choices.store)
 
     def decoded(self, stored: Array) -> Array:
-        """Stored pixels [..., components] as f32 [..., 4]."""
+        """Decode stored pixels [..., components] to f32 [..., 4]."""
         return self.color_format.decoded(stored).view(np.float32)
 
 

@@ -49,7 +49,7 @@ _COMPARE: dict[str, np.ufunc] = {
 
 
 def holds(func: str, a: Array, b: Any) -> Array:
-    """A comparison by name, as bool [n]."""
+    """Compare by the name of a relation; returns bool [n]."""
     if func in ("never", "always"):
         return np.full(len(a), func == "always")
     return _COMPARE[func](a, b)
@@ -179,7 +179,7 @@ class ColorMerge:
         old: Sequence[Array] | None,
         constant: Sequence[Array | float],
     ) -> list[Array]:
-        """The stored numbers of pixels after a fragment.
+        """Merge fragments with pixels and return the stored numbers.
 
         Args:
             bits: R, G, B and A as u32 register bits.

@@ -59,7 +59,7 @@ FragmentInput = PositionInput | VaryingInput | PointInput | PrimitiveInput
 
 
 def words_of(inputs: Sequence[FragmentInput]) -> int:
-    """The lowest number above all output words that inputs of fragments are made from."""
+    """Return the lowest number above all output words that inputs of fragments are made from."""
     found = [-1]
     for i in inputs:
         what = i.otherwise if isinstance(i, PointInput) else i
@@ -131,7 +131,7 @@ class Corners:
     _columns: dict[Column, Array] = field(default_factory=dict[Column, Array], init=False, repr=False)
 
     def column(self, name: Column) -> Array:
-        """A number of every primitive.
+        """Return a number of every primitive.
 
         `front` (u32, all ones or 0), `number`, `flat` with a word; `origin` with an axis, and `plane` with what is
         interpolated and 0, 1 or 2: the value at the origin, and its change per x and per y; `whole origin` and `whole`,
@@ -253,7 +253,7 @@ class Fragments:
         return self
 
     def part(self, start: int, stop: int) -> Fragments:
-        """The lanes from `start` to `stop`."""
+        """Select the lanes from `start` to `stop`."""
         out = Fragments.__new__(Fragments)
         out.inputs, out.corners, out.shown = self.inputs, self.corners, self.shown
         out.x, out.y, out.primitive = (a[start:stop] for a in (self.x, self.y, self.primitive))
@@ -273,13 +273,13 @@ class Fragments:
         return self._at(slice(None)).over(("over_w",))
 
     def perspective(self, o_word: int) -> Array:
-        """An output word of the stage before at all lanes, f32: interpolated with perspective and rounded once."""
+        """Interpolate an output word of the stage before at all lanes, f32: in perspective, and rounded once."""
         at = self._at(slice(None))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return (at.over(("perspective", o_word)) / at.over(("over_w",))).astype(np.float32)
 
     def value(self, what: PositionInput | PointInput) -> Array:
-        """A place at all lanes, f32."""
+        """Return a place at all lanes, f32."""
         return self._at(slice(None)).word([what], 0, False).view(np.float32)
 
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
@@ -324,7 +324,7 @@ class Interpolation:
         return self.over(("depth",)).astype(np.float32)
 
     def word(self, inputs: Sequence[FragmentInput], word: int, flat: bool) -> Array:
-        """A word of v[], u32."""
+        """Return a word of v[], u32."""
         if word == FACE_WORD:
             return self.of(("front",))
         if word >= len(inputs):

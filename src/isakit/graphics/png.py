@@ -14,7 +14,7 @@ _COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
 def png(pixels: Array) -> bytes:
-    """A PNG file of uint8 pixels [height, width, 1 to 4]; the first row is the upper one.
+    """Encode uint8 pixels [height, width, 1 to 4] as a PNG file; the first row is the upper one.
 
     Raises LaunchError for another type or shape.
     """

@@ -169,7 +169,7 @@ class Rasterizer:
         return out
 
     def _outline(self, v: Vertices, mode: str, side: bool, shift: Array) -> Drawn:
-        """The boundary edges of triangles as lines, or their corners as points."""
+        """Return the boundary edges of triangles as lines, or their corners as points."""
         which, corner = np.nonzero(v.edges)
         begin, end = v.primitives[which, corner], v.primitives[which, (corner + 1) % 3]
         facing = np.full(len(which), side)

@@ -130,7 +130,7 @@ def rasterize(
 
 
 def quads_of(e: Edges, bounds: Bounds) -> Quads:
-    """The quads of triangles inside `bounds`."""
+    """Return the quads of triangles inside `bounds`."""
     found = [
         _far_triangle(e.corners[k], e.numbers[k], e.inclusive[k], bounds, e.low[k], e.high[k])
         for k in np.flatnonzero(e.far & e.kept).tolist()
@@ -151,7 +151,7 @@ def _exact_area(q: Array) -> int:
 
 
 def _far_triangle(p: Array, number: int, inclusive: Array, bounds: Bounds, low: Array, high: Array) -> Quads:
-    """A triangle with corners so far away that its edge functions need Python's numbers."""
+    """Rasterize a triangle with corners so far away that its edge functions need Python's numbers."""
 
     def inside(some: Array, xs: Array, ys: Array) -> Array:
         out = np.ones((len(xs), ys.shape[1], xs.shape[1]), bool)

@@ -119,7 +119,7 @@ class Scene(SceneFile):
 
     # --- the rest -----------------------------------------------------------------------------------------------------
     def texture(self, what: JsonObject) -> tuple[Texture, Sampler]:
-        """A texture with its sampler."""
+        """Load a texture with its sampler."""
         form = str(what["format"])
         target = str(what["target"])
         levels = [self.array(level) for level in what["levels"]]
@@ -136,7 +136,7 @@ class Scene(SceneFile):
         return texture, sampler
 
     def pipeline(self, *, kind: type[P] = Pipeline, **options: Any) -> P:
-        """Cleared targets for the scene, in a pipeline of some kind."""
+        """Return cleared targets for the scene, in a pipeline of some kind."""
         out = kind(self.width, self.height, targets=options.pop("targets", None) or self.formats("rgba8"), **options)
         self.clear(out)
         return out
@@ -185,7 +185,7 @@ class Scene(SceneFile):
         return named[0] if named else "gt200"
 
     def render(self, chip: str | None = None, **options: Any) -> Pipeline:
-        """The whole scene, on a chip it has programs for; options are those of `Pipeline`."""
+        """Draw the whole scene, on a chip it has programs for; options are those of `Pipeline`."""
         pipeline = self.pipeline(**options)
         for n in range(len(self.draws)):
             self.draw(pipeline, n, chip or self.default_chip)

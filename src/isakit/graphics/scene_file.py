@@ -61,12 +61,12 @@ class SceneFile:
             raise self.wrong(f"is not a scene: {lacking(e)}") from None
 
     def wrong(self, reason: str) -> FormatError:
-        """An error that names the file."""
+        """Make an error that names the file."""
         return FormatError(str(self.path), 0, reason)
 
     # --- arrays and files ---------------------------------------------------------------------------------------------
     def beside(self, name: str) -> Path:
-        """A file of the scene; it must lie in the scene's folder."""
+        """Return a file of the scene; it must lie in the scene's folder."""
         path = (self.path.parent / name).resolve()
         if self.path.parent.resolve() not in path.parents:
             raise self.wrong(f"names a file outside its folder: {name!r}")
@@ -75,7 +75,7 @@ class SceneFile:
         return path
 
     def array(self, what: JsonObject) -> Array:
-        """An array given by file, dtype and shape, or by `data` in the JSON itself.
+        """Load an array given by file, dtype and shape, or by `data` in the JSON itself.
 
         Raises FormatError for an unknown type and for a file of another size.
         """
@@ -92,7 +92,7 @@ class SceneFile:
         return np.frombuffer(raw, kind).reshape(shape)
 
     def formats(self, usual: str) -> list[str]:
-        """Formats of the render targets."""
+        """Return the formats of the render targets."""
         return list(self.data.get("target_formats") or [usual] * int(self.data.get("render_targets", 1)))
 
     def clear(self, targets: Framebuffer) -> None:
@@ -135,5 +135,5 @@ def lacking(e: Exception) -> str:
 
 
 def chip_of(name: str) -> str:
-    """A chip by the compiler's number for it, or by name."""
+    """Return a chip by the compiler's number for it, or by name."""
     return _CHIPS.get(name, name)

@@ -66,7 +66,7 @@ _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 def problem(scene: Any) -> str | None:
-    """The first thing in a scene that no scene has, or None."""
+    """Return the first thing in a scene that no scene has, or None."""
     wrong = next((p.text for p in _problems(scene, SCENE, "the scene") if not p.unknown), None)
     if wrong is not None:
         return wrong

@@ -124,7 +124,7 @@ class Stage:
         return -(-self.lanes // 32)
 
     def masks(self) -> Array:
-        """The lanes of each warp that run, u32 [warps]."""
+        """Return the lanes of each warp that run, u32 [warps]."""
         active = _padded(self.active, self.lanes, 32 * self.warps)
         return np.packbits(active.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
 
@@ -196,11 +196,11 @@ class StageState(State):
         return out
 
     def discard(self, lanes: Lanes) -> None:
-        """The executing lanes become invisible."""
+        """Make the executing lanes invisible."""
         self.visible[lanes.numbers[lanes.mask]] = False
 
     def emit(self, lanes: Lanes) -> None:
-        """The contents of o[] become the next vertex of the executing lanes; o[] is cleared."""
+        """Take the contents of o[] as the next vertex of the executing lanes; o[] is cleared."""
         out, e = self.files["o"], self.emitted
         chosen = lanes.numbers[lanes.mask]
         fits = e.count[chosen] < e.limit
@@ -212,7 +212,7 @@ class StageState(State):
         out[:, chosen] = 0
 
     def restart(self, lanes: Lanes) -> None:
-        """The next vertex of the executing lanes begins a new strip."""
+        """Begin a new strip with the next vertex of the executing lanes."""
         chosen = lanes.numbers[lanes.mask]
         self.emitted.starts[self.emitted.count[chosen], chosen] = True
 
@@ -253,13 +253,13 @@ def _state(machine: MachineState) -> StageState:
 
 
 def answered(launch: Launch, answers: GraphicsChoices) -> Launch:
-    """The launch with the answers that its program can see."""
+    """Return the launch with the answers that its program can see."""
     wanted = _choices(launch.choices, answers.discarded, answers.vstride)
     return launch if wanted == launch.choices else replace(launch, choices=wanted)
 
 
 def at_sample(launch: Launch, answers: GraphicsChoices, sample: int) -> Launch:
-    """The same for one sample of the pixels: $sampleid reads its number."""
+    """Return the launch for one sample of the pixels: $sampleid reads its number."""
     launch = answered(launch, answers)
     return replace(launch, choices=_sampled(launch.choices, sample))
 

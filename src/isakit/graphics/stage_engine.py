@@ -128,7 +128,7 @@ class StageEngine:
     def prepared(
         self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices, eager: bool | None = None
     ) -> tuple[Launch, CompiledKernel] | None:
-        """The launch with the answers that its program sees, and its code.
+        """Return the launch with the answers that its program sees, and its code.
 
         None where the reference machine must run it, or does so sooner. `lanes`: of the draw; `eager`: make code
         whatever their number, by default as the engine was asked for.
@@ -163,7 +163,7 @@ class StageEngine:
     def _compiled(
         self, launch: Launch, stage: Stage, results: Iterable[int], eager: bool, borrow: bool
     ) -> StageRun | None:
-        """The run on compiled code; None where the reference machine must do it or does it sooner."""
+        """Run on compiled code; None where the reference machine must do it or does it sooner."""
         ready = self.prepared(launch, stage.lanes, results, stage.choices, eager)
         if ready is None:
             return None
@@ -203,7 +203,7 @@ def _maker() -> ThreadPoolExecutor:
 
 
 def _in_child() -> None:
-    """A forked process has neither the compiler thread nor the thread that held the lock."""
+    """Make the lock anew in a forked process, and drop what was being compiled: the threads are not there."""
     global _lock
     _lock = threading.Lock()
     _maker.cache_clear()
@@ -221,7 +221,7 @@ def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always
 
 
 def _ready(launch: Launch, run: int, tier: str, results: frozenset[tuple[str, int]]) -> Any:
-    """The kernel, if it has been made or is found at once; None for programs that few lanes run. Raises NotCompiled."""
+    """Return the kernel if it is ready or found at once; None for programs that few lanes run. Raises NotCompiled."""
     code = launch.code
     with _lock:
         lanes = _lanes[code] = _lanes.get(code, 0) + max(run, LEAST)

@@ -25,7 +25,7 @@ Kind = Literal["vertex", "geometry", "fragment"]
 
 @lru_cache(maxsize=1024)
 def _prepared(units: Decoder, words: tuple[int, ...], address: int, registers: int, drop_unallocated: bool) -> Code:
-    """The code of equal programs is prepared once."""
+    """Prepare code; that of equal programs is prepared once."""
     return Code(units, words, address, registers, drop_unallocated)
 
 
@@ -79,7 +79,7 @@ class StageProgram:
         samplers: Mapping[int, Sampler] | None = None,
         texturing: TextureChoices = DEFAULT_TEXTURING,
     ) -> Launch:
-        """The part of a run that does not depend on the inputs."""
+        """Return the part of a run that does not depend on the inputs."""
         return Launch(
             self.code,
             CHIPS[self.chip],
@@ -104,7 +104,7 @@ class StageProgram:
         samplers: Mapping[int, Sampler] | None = None,
         texturing: TextureChoices = DEFAULT_TEXTURING,
     ) -> StageMachine:
-        """A machine at the first instruction."""
+        """Return a machine at the first instruction."""
         return StageMachine(self.launch(textures, samplers, texturing), stage)
 
     def run(self, stage: Stage, engine: str = "reference", tier: str = "auto") -> StageState:

@@ -45,7 +45,7 @@ class Vertices:
         return self if chosen is None else self.part(slice(None), chosen)
 
     def part(self, some: Array | slice, corners: list[int] | None = None) -> Vertices:
-        """Some of the primitives."""
+        """Select some of the primitives."""
         chosen = self.primitives[some]
         return Vertices(
             self.words,
@@ -73,7 +73,7 @@ class Fetched:
 
     @staticmethod
     def of(order: Array, restart: int | None, instances: int) -> Fetched:
-        """The vertices of a draw in the order of its indices, of which `restart` is none."""
+        """Fetch the vertices of a draw in the order of its indices; `restart` is not one."""
         named = np.ones(len(order), bool) if restart is None else order != restart
         columns = np.zeros(len(order), np.int64)
         numbers, columns[named] = np.unique(order[named], return_inverse=True)

@@ -108,7 +108,7 @@ def question(
     op: str, sources: int, offsets: Sequence[int], cube: bool, quads: bool, wanted: int, texture: Texture,
     sampler: Sampler, choices: TextureChoices, derivative_inf: bool,
 ) -> TextureKey | None:  # fmt: skip
-    """The question of an instruction; None where only the array code answers."""
+    """Return the key of an instruction; None where only the array code answers."""
     sizes = texture.sizes
     texels = sum(w * h * d for w, h, d in sizes)
     if texels >= MOST_TEXELS or max(max(s) for s in sizes) > LONGEST or min(texture.view[0], texture.last_level) < 0:
@@ -210,11 +210,11 @@ class _Texture:
         return self._code.scalar(self._slot(name, I64), np.int64)
 
     def float(self, name: str) -> TracedArray:
-        """A number of the sampler."""
+        """Return a number of the sampler."""
         return self._code.scalar(self._slot(name, F64), np.float64)
 
     def border(self) -> list[TracedArray]:
-        """The colour outside."""
+        """Return the colour outside."""
         return [self._number(f"border{k}").astype(np.uint32) for k in range(4)]
 
     def planes(self, srgb: bool, srgb_bits: int | None = None, srgb_of: str = "results") -> list[Any]:
@@ -243,7 +243,7 @@ class _Sampler:
 
 
 def text_of(q: TextureKey, target: Host) -> str:
-    """The IR of `i32 @answer(ptr descriptor, ptr sources, ptr results, i32 lanes)`.
+    """Return the IR of `i32 @answer(ptr descriptor, ptr sources, ptr results, i32 lanes)`.
 
     Sources and results are rows of 32 words. The result tells whether some of the lanes are left to the array code.
     Raises NotModelled, as the unit does.
@@ -277,7 +277,7 @@ def text_of(q: TextureKey, target: Host) -> str:
 
 
 def _function(module: LlvmModule, head: list[str], lines: list[str], f: IrFunction) -> str:
-    """The loop over the halves of a warp around the text for one of them."""
+    """Return the loop over the halves of a warp around the text for one of them."""
     half, b, end = 4 * LANES, Builder(module, first=1_000_000), Builder(module, first=2_000_000)
     lanes = Ref("%lanes", I32)
     b.label("entry")
@@ -317,7 +317,7 @@ _lock = threading.Lock()
 
 
 def function_of(q: TextureKey, target: Host) -> int:
-    """The address of the function of a question; 0 where only the array code answers."""
+    """Return the address of the function for a key; 0 where only the array code answers."""
     key = q, target
     found = _made.get(key)
     if found is not None:

@@ -69,7 +69,7 @@ def _tame(v: Array) -> bool:
 
 
 def rounded(x: Fraction) -> np.float32:
-    """The f32 nearest to a rational number, ties to even."""
+    """Return the f32 nearest to a rational number, ties to even."""
     if not x:
         return np.float32(0)
     n, d = abs(x.numerator), x.denominator

@@ -86,7 +86,7 @@ _BLOCKS = {"UBC1": (4, 8), "UBC2": (4, 16), "UBC3": (4, 16), "UBC4": (4, 8), "UB
 
 
 def gxm_format(name: str | int) -> GxmFormat:
-    """A format by name (`U8U8U8U8_ABGR`, `DXT1`; the first order where none is given) or GXM number.
+    """Return a format by name (`U8U8U8U8_ABGR`, `DXT1`; the first order where none is given) or GXM number.
 
     Raises LaunchError for what does not exist, NotModelled for formats whose layout is not known.
     """
@@ -168,7 +168,7 @@ def decode_gxm(
     palette: Array | None = None,
     matrix: Literal["601", "709"] = "601",
 ) -> Array:
-    """The texels of a level: uint8 [height, width, 4] where all components have 8 bits, else f32; R, G, B, A.
+    """Decode a level: uint8 [height, width, 4] where all components have 8 bits, else f32; R, G, B, A.
 
     Args:
         data: the bytes of the level.
@@ -374,7 +374,7 @@ def _rgb(y: Array, u: Array, v: Array, matrix: str) -> Array:
 
 
 def _planes(f: GxmFormat, raw: Array, width: int, height: int, matrix: str) -> Array:
-    """A plane of luma, then chroma of half the size: one plane of pairs, or two planes."""
+    """Decode a plane of luma, then chroma of half the size: one plane of pairs, or two planes."""
     columns, rows = -(-width // 2), -(-height // 2)
     y = raw[: width * height].reshape(height, width)
     rest = raw[width * height :]

@@ -207,7 +207,7 @@ def not_modelled(tic: tuple[int, ...], tsc: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def pack(kind: str, values: Mapping[str, int]) -> tuple[int, ...]:
-    """The eight words of the given fields; missing ones are 0. Raises LaunchError for what does not fit."""
+    """Pack the given fields into the eight words; missing ones are 0. Raises LaunchError for what does not fit."""
     fields = {h.name: h.field for h in HEADERS[kind]}
     whole = values.get("unknown", 0)
     for name, value in values.items():

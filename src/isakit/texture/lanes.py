@@ -56,12 +56,12 @@ def doubtful(lanes: Callable[[], Any], value: Any) -> None:
 
 
 def filled(count: int, number: Any) -> Any:
-    """The same number in so many lanes."""
+    """Repeat a number in so many lanes."""
     return np.full(count, number) if isinstance(number, int | float | np.generic) else number
 
 
 def as_type(number: Any, dtype: Any) -> Any:
-    """A number or lanes as another type."""
+    """Convert a number or lanes to another type."""
     return number.astype(dtype) if hasattr(number, "astype") else np.asarray(number, dtype)
 
 
@@ -73,7 +73,7 @@ def of_quads(lanes: Any, k: int) -> Any:
 
 
 def to_lanes(quads: Any) -> Any:
-    """A number per quad for each of its lanes."""
+    """Repeat a number of each quad in its lanes."""
     return np.repeat(quads, 4) if known(quads) else quads
 
 

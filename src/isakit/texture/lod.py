@@ -44,7 +44,7 @@ def derivative_lod(texels: Sequence[Array], vectors: int, choices: TextureChoice
 
 
 def chosen_levels(lod: Array, mip: str, first: int, last: int, measured: bool = False) -> Levels:
-    """The levels of a clamped level of detail; `first` and `last` are what the texture offers.
+    """Return the levels of a clamped level of detail; `first` and `last` are what the texture offers.
 
     `measured`: it is a logarithm, which compiled code computes with another rounding error.
     """

@@ -45,7 +45,7 @@ def decode_pvrtc(data: bytes, width: int, height: int, two_bits: bool) -> Array:
 
 
 def colour_fields(half: Array, opaque: Array, first: bool) -> Array:
-    """A colour of every block as 5, 5, 5 and 4 bits [rows, columns, 4]; the first one's lowest bit is not its own."""
+    """Return a colour of every block as 5, 5, 5 and 4 bits [rows, columns, 4]; bit 0 of the first is not its own."""
 
     def field(low: int, width: int) -> Array:
         v = half >> low & (1 << width) - 1
@@ -59,7 +59,7 @@ def colour_fields(half: Array, opaque: Array, first: bool) -> Array:
 
 
 def enlarged(colour: Array, wide: int) -> Array:
-    """The colours of blocks drawn to texels, 0 to 255; a block's colour is that of the texel in its middle."""
+    """Enlarge the colours of blocks to texels, 0 to 255; a block's colour is that of the texel in its middle."""
     rows, columns = int(colour.shape[0]), int(colour.shape[1])
     y: Array = np.arange(4 * rows)[:, None] - 2
     x: Array = np.arange(wide * columns)[None, :] - wide // 2
@@ -84,7 +84,7 @@ def mixed_colours(a: Array, b: Array, weights: Array) -> Array:
 
 
 def four_bit_codes(bits: Array) -> Array:
-    """The two bits of every texel."""
+    """Return the two bits of every texel."""
     return spread(np.stack([bits >> 2 * k & 3 for k in range(16)], axis=-1), 4)
 
 

@@ -68,7 +68,7 @@ class Image:
 
     # --- texels -------------------------------------------------------------------------------------------------------
     def _key(self, source: int, result: int) -> int:
-        """A raw component (2 R .. 5 A) and, in the bits from 3 on, which of the border's colours stands for it."""
+        """Return a raw component (2 R .. 5 A) and, from bit 3 on, which of the border's colours stands for it."""
         return source | (result if self._by_result else source - RED) << 3
 
     def _component(self, key: int, at: Array, inside: Array | None) -> Array:
@@ -176,7 +176,7 @@ class Image:
 
     def _seamless(self, request: SampleRequest, faces: Array, u: Sequence[Array], n: Any,
                   level: Array) -> tuple[dict[int, list[Array]], list[Array], int]:  # fmt: skip
-        """`sums` of a linear filter that reads over the edges of cube faces; `faces` counts those of all cubes."""
+        """Return `sums` of a linear filter over the edges of cube faces; `faces` counts those of all cubes."""
         cube = faces // FACES * FACES if self.texture.layered else None
         face = faces if cube is None else faces - cube
         truncate = self.choices.weights == "truncate"

@@ -103,7 +103,7 @@ CODES = {f.name: f.code for f in LAYOUTS.values()}
 
 
 def layout(code: int) -> ComponentLayout:
-    """The layout of a code. Raises NotModelled for codes that are not known or not modelled."""
+    """Return the layout of a code. Raises NotModelled for codes that are not known or not modelled."""
     found = LAYOUTS.get(code)
     if found is None:
         raise NotModelled(f"texel format {code:#04x}", "no source says how its components lie, or it is not modelled")
@@ -190,7 +190,7 @@ TABLED = 16
 
 
 def format_named(name: str) -> Format:
-    """The format of a name like `rgba8`, `r32f`, `srgba8`. Raises LaunchError listing the names."""
+    """Return the format of a name like `rgba8`, `r32f`, `srgba8`. Raises LaunchError listing the names."""
     found = FORMATS.get(name)
     if found is None:
         raise LaunchError(f"no texel format {name!r}; there are: {', '.join(FORMATS)}")

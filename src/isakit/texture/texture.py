@@ -28,7 +28,7 @@ _NAMES = {1: "r", 2: "rg", 3: "rgba", 4: "rgba"}
 
 
 def _rows(raw: Array, count: int, nbytes: int, pitch: int) -> Array:
-    """A copy of `count` rows that begin every `pitch` bytes: uint8 [count, nbytes]. Raises LaunchError.
+    """Copy `count` rows that begin every `pitch` bytes: uint8 [count, nbytes]. Raises LaunchError.
 
     Sizes come from texture headers and captures, which say anything.
     """
@@ -134,7 +134,7 @@ class Texture:
         pitch: int | None = None,
         normalized: bool | None = None,
     ) -> Texture:
-        """A texture over memory that may change between launches.
+        """Make a texture over memory that may change between launches.
 
         Args:
             source: gives the bytes, a uint8 array, whenever a launch begins.
@@ -166,7 +166,7 @@ class Texture:
 
     @classmethod
     def from_words(cls, words: Sequence[int], data: bytes | Array) -> Texture:
-        """The texture that eight TIC words describe.
+        """Make the texture that eight TIC words describe.
 
         Args:
             words: the TIC. Only its address is not used.
@@ -325,7 +325,7 @@ class Texture:
 
 
 def _suggested(a: Array, target: Target, read: str) -> str:
-    """The format an array's type and components suggest."""
+    """Return the format an array's type and components suggest."""
     axes = AXES[target] + (1 if target in LAYERED else 0)
     count = 1 if a.ndim == axes else a.shape[-1] if a.ndim else 0
     suffix = {"u": "ui" if read == "element" else "", "i": "i" if read == "element" else "s", "f": "f"}

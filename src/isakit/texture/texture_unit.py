@@ -99,7 +99,7 @@ class TextureUnit:
         quads: bool = False,
         wanted: int = 15,
     ) -> list[Array]:
-        """The four components of every lane, as u32.
+        """Return the four components of every lane, as u32.
 
         Args:
             op: name of the instruction.
@@ -262,7 +262,7 @@ class TextureUnit:
         return [v.astype(np.uint32) for v in values]
 
     def _texquerylod(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
-        """The level of detail clamped to the levels there are, and unclamped, in fixed point."""
+        """Return the level of detail clamped to the levels there are, and unclamped, in fixed point."""
         _, _, texels = self._request(image, sources, asked)
         n = len(sources[0])
         lod = self._level(image, texels, n, asked.quads) + image.sampler.lod_bias
@@ -324,7 +324,7 @@ def _chosen(request: SampleRequest, here: Any, yes: Any, no: Any) -> list[Array]
 
 
 def _those(lanes: Any, here: Any) -> Any:
-    """Some of the lanes."""
+    """Select some of the lanes."""
     return lanes if lanes is None or here is None else lanes[here]
 
 

@@ -31,7 +31,7 @@ class Tap(NamedTuple):
 
 
 def tamed(u: Array, n: Array | int, mode: int) -> Array:
-    """A coordinate that wraps to the same texel but is small and finite; NaN becomes 0."""
+    """Return a coordinate that wraps to the same texel but is small and finite; NaN becomes 0."""
     finite = np.isfinite(u)
     if not everywhere(finite):
         ends: Array | float = 0.0 if mode in (REPEAT, MIRROR) else np.where(np.isnan(u), 0.0, u)
@@ -57,7 +57,7 @@ def wrapped(i: Array, n: Array | int, mode: int) -> tuple[Array, Array | None]:
 
 
 def moved(u: Array, mode: int, offset: int) -> tuple[Array, int]:
-    """A coordinate, and what is left to add to the index.
+    """Return a coordinate, and what is left to add to the index.
 
     Modes that clamp the coordinate do so when the offset has been added, as the others wrap then.
     """
@@ -65,7 +65,7 @@ def moved(u: Array, mode: int, offset: int) -> tuple[Array, int]:
 
 
 def nearest(u: Array, n: Array | int, mode: int, offset: int = 0) -> list[Tap]:
-    """The tap of a point sample."""
+    """Return the tap of a point sample."""
     u, offset = moved(u, mode, offset)
     i = np.floor(tamed(u, n, mode)).astype(np.int64)
     if mode in (CLAMP, MIRROR_CLAMP):  # the far end belongs to the last texel
@@ -81,7 +81,7 @@ def steps(u: Array, truncate: bool = False) -> tuple[Array, Array]:
 
 
 def linear(u: Array, n: Array | int, mode: int, offset: int = 0, truncate: bool = False) -> list[Tap]:
-    """The two taps of a linear filter; their weights add up to 256."""
+    """Return the two taps of a linear filter; their weights add up to 256."""
     u, offset = moved(u, mode, offset)
     i, a = steps(tamed(u, n, mode), truncate)
     i = i + offset

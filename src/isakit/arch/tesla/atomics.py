@@ -53,13 +53,13 @@ def atomic_add(old: Value, operand: Value) -> Value:
 
 @operation
 def atomic_exch(old: Value, operand: Value) -> Value:
-    """The operand replaces the old value."""
+    """Replace the old value by the operand."""
     return operand
 
 
 @operation
 def atomic_cas(old: Value, comparand: Value, new: Value) -> Value:
-    """The new value where the old one equals the comparand."""
+    """Store the new value where the old one equals the comparand."""
     return select(old == comparand, new, old)
 
 
@@ -99,25 +99,25 @@ def atomic_dec_signed_g80(old: Value, operand: Value) -> Value:
 
 @operation
 def atomic_max_unsigned(old: Value, operand: Value) -> Value:
-    """The larger unsigned number."""
+    """Keep the larger unsigned number."""
     return select(old.ult(operand), operand, old)
 
 
 @operation
 def atomic_min_unsigned(old: Value, operand: Value) -> Value:
-    """The smaller unsigned number."""
+    """Keep the smaller unsigned number."""
     return select(operand.ult(old), operand, old)
 
 
 @operation
 def atomic_max_signed(old: Value, operand: Value) -> Value:
-    """The larger signed number."""
+    """Keep the larger signed number."""
     return select(old.slt(operand), operand, old)
 
 
 @operation
 def atomic_min_signed(old: Value, operand: Value) -> Value:
-    """The smaller signed number."""
+    """Keep the smaller signed number."""
     return select(operand.slt(old), operand, old)
 
 

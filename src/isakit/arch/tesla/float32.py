@@ -200,7 +200,7 @@ def set_f32(cond, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
     see=_SEE,
 )
 def min_max_f32(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
-    """The smaller (min) or larger (max) of two f32 numbers; -0 counts as smaller than +0.
+    """Take the smaller (min) or larger (max) of two f32 numbers; -0 counts as smaller than +0.
 
     A NaN loses against a number; two NaNs give 0x7fffffff.
     """

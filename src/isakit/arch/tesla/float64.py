@@ -99,7 +99,7 @@ def mul_f64(rounding, dst, neg1, src1, src2, cdst=None):
     see=_SEE,
 )
 def min_max_f64(name, dst, neg1, abs1, src1, neg2, abs2, src2, cdst=None):
-    """The smaller (min) or larger (max) of two f64 numbers; -0 counts as smaller than +0.
+    """Take the smaller (min) or larger (max) of two f64 numbers; -0 counts as smaller than +0.
 
     A NaN loses against a number; of two NaNs SRC2 wins, without its modifiers.
     """

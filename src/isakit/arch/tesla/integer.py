@@ -143,7 +143,7 @@ def set_int(cond, ty, src1, src2, dst, cdst=None):
     see=[Ref("tesla", "5.2")],
 )
 def min_max_int(name, ty, src1, src2, dst, cdst=None):
-    """The smaller (min) or larger (max) of two integers."""
+    """Take the smaller (min) or larger (max) of two integers."""
     a, b = src1.read(), src2.read()
     less = a.slt(b) if ty[0] == "s" else a.ult(b)
     result = select(less, a, b) if name == "min" else select(less, b, a)

@@ -323,7 +323,7 @@ def texprep(live, dst, texture, sampler, src, fragment, deriv, cube):
     group="texture",
 )
 def texquerylod(live, dst, texture, sampler, src, fragment, deriv, cube):
-    """The level of detail that sampling would use, in fixed point: x clamped to the existing levels, y not."""
+    """Return the level of detail that sampling would use, in fixed point: x clamped to the existing levels, y not."""
     _query("texquerylod", live, dst, texture, sampler, src, fragment, deriv, cube)
 
 

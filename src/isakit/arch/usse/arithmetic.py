@@ -48,7 +48,7 @@ def using(rules: Rules) -> Generator[None]:
 
 @operation
 def f32_flushed(a: Value) -> Value:
-    """A denormal f32 becomes a zero of its sign."""
+    """Replace a denormal f32 by a zero of its sign."""
     return flush(a, F32)
 
 

@@ -133,5 +133,5 @@ def bitwise_inferred(name, op, ty, dst, src1, src2, rotate, invert):
     notes=["[004] has the name and nothing more; other decoders refuse it"],
 )
 def rlp(name, op, ty, dst, src1, src2, rotate, invert):
-    """An operation whose meaning is not known. It shares the layout of the bitwise operations."""
+    """Do what is not known. The operation shares the layout of the bitwise operations."""
     raise NotModelled(f"`{op}.{ty}`", "its meaning is not known")

@@ -312,5 +312,5 @@ def spec_1_5(name):
     group="control",
 )
 def spec(name, cat, op2):
-    """An instruction of the special group, by category and number, whose meaning is not known."""
+    """Do what is not known: an instruction of the special group, by category and number."""
     raise NotModelled(f"`spec {cat} {op2}`", "its meaning is not known")

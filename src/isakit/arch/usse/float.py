@@ -105,7 +105,7 @@ def vector(name, does, dst, src1, src2):
     ],
 )
 def derivative(name, does, dst, src1, src2):
-    """Derivative of SRC1 across the quad of pixels, in x (dsx) or y (dsy); SRC2 is not used."""
+    """Compute the derivative of SRC1 across the quad of pixels, in x (dsx) or y (dsy); SRC2 is not used."""
     dst.write({k: quad_derivative(src1.channel(k), does) for k in dst.written})
 
 

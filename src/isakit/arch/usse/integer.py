@@ -157,5 +157,5 @@ def i32mad2(name, dst, src0, src1, src2, neg1, neg2, step):
     notes=["none of its fields is known: all bits are kept as they are"],
 )
 def i8mad2(name):
-    """A second byte multiply-add whose fields are not known."""
+    """Multiply and add bytes in a second way, whose fields are not known."""
     raise NotModelled("`i8mad2`", "its fields are not known")

@@ -82,7 +82,7 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|bad_alloc|cannot allocate", re.IGNOR
 
 
 def _bound_kept(status: int, errors: str, bounds: Bounds) -> str:
-    """The bound that the system has ended a command by, in words, as far as its end shows it."""
+    """Return, in words, the bound by which the system has ended a command, as far as its end shows it."""
     if status == -getattr(signal, "SIGXFSZ", 0):
         return f"wrote more than {bounds.output >> 20} MB"
     if status == -getattr(signal, "SIGXCPU", 0):

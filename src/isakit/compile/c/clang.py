@@ -189,7 +189,7 @@ def compile_c(
     arch: int = 13,
     named: bool = False,
 ) -> str:
-    """The PTX of a CUDA C (`cuda`) or OpenCL C (`opencl`) file; the language follows from the name's ending.
+    """Compile a CUDA C (`cuda`) or OpenCL C (`opencl`) file to PTX; the language follows from the name's ending.
 
     `extra` are options for the compiler, as clang spells them; `arch`: the architecture a CUDA C text is for, 10 to 13.
     `named`: with marks where variables get values (`compile.debug_records`).

@@ -80,11 +80,11 @@ class _LogicalLines:
         return row + before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
     def shown(self, row: int) -> str:
-        """A line of the original."""
+        """Return a line of the original."""
         return self._rows[row - 1]
 
     def padded(self, text: str) -> str:
-        """A text with the lines of `text`, each at the line of the original it begins at."""
+        """Return a text with the lines of `text`, each at the line of the original it begins at."""
         out: list[str] = []
         owed, cuts, at = 0, iter([*self._cuts[1:], (len(self.text) + 1, 0)]), 0
         cut = next(cuts)[0]
@@ -98,7 +98,7 @@ class _LogicalLines:
 
 
 def _blank(text: str, tokens: re.Pattern[str]) -> str:
-    """A text with spaces for comments."""
+    """Return a text with spaces for comments."""
     return tokens.sub(lambda m: re.sub(r"[^\n]", " ", m[0]) if m["comment"] is not None else m[0], text)
 
 

@@ -266,7 +266,7 @@ def loop_depths(m: MFunction) -> dict[MBlock, int]:
 
 
 def allocate(m: MFunction, target: Target, limit: int = 0) -> None:
-    """Registers for everything. Raises OutOfRegistersError."""
+    """Give every virtual register a place. Raises OutOfRegistersError."""
     limit = limit or target.general.count
     for _ in range(ROUNDS):
         attempt = Allocation(m, target, limit)

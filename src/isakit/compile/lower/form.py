@@ -196,14 +196,14 @@ class MIns:
         return self.ops[to], self.ops[source]
 
     def defs(self) -> Iterator[OperandReg]:
-        """Registers written."""
+        """Yield the registers written."""
         for n in self.op.results:
             r = self.ops.get(n)
             if type(r) is OperandReg:
                 yield r
 
     def uses(self) -> Iterator[OperandReg]:
-        """Registers read."""
+        """Yield the registers read."""
         for n, r in self.ops.items():
             if type(r) is OperandReg:
                 if n not in self.op.results:
@@ -278,7 +278,7 @@ class MFunction:
         return MBlock(self.count - 1)
 
     def block(self, place: int | None = None) -> MBlock:
-        """A new block, at a place in the order or at the end."""
+        """Insert a new block at a place in the order, by default at the end, and return it."""
         b = self.made()
         self.blocks.insert(len(self.blocks) if place is None else place, b)
         return b
@@ -298,7 +298,7 @@ class MFunction:
                     s.preds.append(b)
 
     def dump(self) -> str:
-        """The function as text, for people."""
+        """Return the function as text, for people."""
         lines = [self.name]
         for b in self.blocks:
             lines.append(f"{b}: -> {b.succs} {b.cond or ''}")

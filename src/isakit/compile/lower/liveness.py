@@ -38,7 +38,7 @@ class BlockLiveness:
         self._solve()
 
     def units(self, r: OperandReg) -> range:
-        """The units of an operand."""
+        """Return the units of an operand."""
         start = self.first[r.v] + r.unit
         return range(start, start + r.count)
 

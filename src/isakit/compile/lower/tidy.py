@@ -38,7 +38,7 @@ def remove_empty_blocks(m: MFunction) -> None:
 
 
 def _append(m: MFunction, targets: set[MBlock]) -> None:
-    """A block whose only successor has no other predecessor is continued by it, wherever that one stands."""
+    """Merge each block into its only predecessor where it is that block's only successor, wherever it stands."""
     gone: set[MBlock] = set()
     for b in m.blocks:
         if b in gone:

@@ -113,7 +113,7 @@ class _Counter:
         return self.shift == shift if self.made is not None else held.get(self.head, 0) < HOISTED
 
     def register(self, shift: int, held: dict[Block, int]) -> IrValue:
-        """The address register that counts instead."""
+        """Return the address register that the access uses instead."""
         if self.made is None:
             self.shift = shift
             held[self.head] = held.get(self.head, 0) + 1

@@ -20,7 +20,7 @@ class _Masks:
         self.known: dict[IrValue, IrValue] = {}
 
     def of(self, p: IrValue, out: list[Ins], block: Block, loc: tuple[int, int, int]) -> IrValue:
-        """The mask of a predicate; made after its definition, where every use finds it."""
+        """Return the mask of a predicate, made right after its definition, where every use finds it."""
         if isinstance(p, Const):
             return Const(0xFFFF_FFFF if p.value & 1 else 0)
         got = self.known.get(p)
@@ -82,7 +82,7 @@ def lower_predicates(f: Function) -> None:
 
 
 def _selections_of_constants(f: Function) -> None:
-    """A constant or 0 is the mask of a comparison and that constant: the comparison makes the mask on the way."""
+    """Turn a choice between a constant and 0 under a comparison into the comparison's mask `and` the constant."""
     uses = count_uses(f)
     for b in f.blocks:
         for i in b.ins:

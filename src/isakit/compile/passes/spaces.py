@@ -95,7 +95,7 @@ def _take_tag(i: Ins) -> IrValue | None:
 
 
 def _possible(i: Ins, spaces: Spaces) -> Spaces:
-    """The spaces an access may go to. Raises SpaceError where it can go to none of them."""
+    """Return the spaces an access may go to. Raises SpaceError where there are none."""
     if i.op is not LD and "const" in spaces:
         spaces -= {"const"}
         if not spaces:
@@ -123,7 +123,7 @@ def _split(f: Function, several: dict[Ins, tuple[Spaces, IrValue]]) -> None:
 
 
 def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue) -> list[Block]:
-    """The blocks that stand for an access at the end of a block; the last one goes on as that block did."""
+    """Replace an access at the end of a block by a block for each space; return these, the last of which goes on."""
     after = f.make()
     after.term, after.loc, after.uniform = before.term, before.loc, before.uniform
     for s in after.succs:
@@ -160,7 +160,7 @@ def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue
 
 
 def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
-    """An access as its space has it: constants are loaded by `ldc`, and two words of shared memory one by one."""
+    """Return an access in the form its space has: constants by `ldc`, two words of shared memory one by one."""
     if not isinstance(i.attrs, Load | Store) or i.attrs.space not in ("const", "shared"):
         return [i]
     if i.op is LD and i.attrs.space == "const":
@@ -181,7 +181,7 @@ def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
 
 
 def _certain(spaces: Spaces, space: str = "generic") -> Spaces:
-    """The spaces, with a guess taken for what an access to `space` makes of it."""
+    """Return the spaces, with a guess replaced by the space that an access to `space` makes of it."""
     return spaces - GUESS | _UNKNOWN[space] if spaces & GUESS else spaces
 
 
@@ -208,12 +208,12 @@ class _PointerSpaces:
         return self._spaces.get(v, NONE)
 
     def reached(self, i: Ins) -> Spaces:
-        """The spaces an access may go to; none where nothing is known of its address."""
+        """Return the spaces an access may go to; none where nothing is known of its address."""
         space = _space(i)
         return _certain(self.of(i.args[0]), space) if space in _UNKNOWN else frozenset({space})
 
     def _stored(self) -> dict[str, list[tuple[Ins, Spaces]]]:
-        """The pointers that are stored in each space."""
+        """Return the pointers that are stored in each space."""
         out: dict[str, list[tuple[Ins, Spaces]]] = {}
         for i in self._accesses:
             if i.op is ST and (value := self.of(i.args[1])):
@@ -277,7 +277,7 @@ def _size(i: Ins) -> int:
 
 
 def _constant(v: IrValue, depth: int = 0) -> int | None:
-    """An address that is known; `or` adds where the bits are free, as LLVM has it."""
+    """Return an address that is known, else None; `or` adds where the bits are free, as LLVM has it."""
     if isinstance(v, Const):
         return v.value
     i = v.ins

@@ -121,7 +121,7 @@ def _simplified(i: Ins, replaced: dict[IrValue, IrValue], new: list[Ins]) -> boo
 
 
 def _straight_condition(b: Block) -> None:
-    """A branch on a negation is the opposite branch."""
+    """Turn a branch on a negation into the opposite branch."""
     while b.term[1].ins is not None and b.term[1].ins.op is PNOT:
         _, p, inverted, yes, no = b.term
         b.term = ("branch", p.ins.args[0], not inverted, yes, no)

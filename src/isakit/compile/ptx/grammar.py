@@ -256,7 +256,7 @@ def rows() -> dict[str, tuple[GrammarRow, ...]]:
 
 @lru_cache(4096)
 def match(opcode: str) -> Spelling | None:
-    """The spelling an opcode is, None if there is no such row."""
+    """Return the row of the grammar that an opcode is spelled by, None if there is none."""
     base, *words = opcode.split(".")
     for fill in (_fill, _fill_in_any_order):
         for row in rows().get(base, ()):

@@ -8,7 +8,7 @@ from isakit.compile.ptx.syntax import Number
 
 
 def integer(text: str) -> int:
-    """An integer literal, in 64 bits."""
+    """Parse an integer literal, in 64 bits."""
     text = text.rstrip("U")
     if text[:2] in ("0x", "0X"):
         return int(text, 16) & (1 << 64) - 1
@@ -27,7 +27,7 @@ def wrapped(value: int) -> int:
 
 
 def float_bits(number: Number, size: int) -> int:
-    """The bits of a literal as a float of `size` bytes."""
+    """Parse a literal as the bits of a float of `size` bytes."""
     if number.real == 8 * size:
         return int(number.value)
     if number.real in (32, 64):

@@ -54,12 +54,12 @@ class OperandReader:
 
     # --- tokens -----------------------------------------------------------------------------------------------------
     def fail(self, message: str, token: PtxToken | None = None, notes: tuple[str, ...] = ()) -> PtxSyntaxError:
-        """The error for a token, the next one by default; to be raised."""
+        """Make the error for a token, by default the next one; the caller raises it."""
         t = token or self.toks[self.k]
         return PtxSyntaxError(t.pos, message, len(t.text) or 1, notes)
 
     def take(self, kind: str, what: str = "") -> PtxToken:
-        """The next token, which has to be of a kind."""
+        """Take the next token, which has to be of a kind."""
         t = self.toks[self.k]
         if t.kind != kind:
             found = f"`{t.text}`" if t.text else "the end of the text"
@@ -83,7 +83,7 @@ class OperandReader:
         return ""
 
     def peek(self) -> str:
-        """The name of the directive that comes next, or nothing."""
+        """Return the name of the directive that comes next, the empty text if none does."""
         t = self.toks[self.k]
         return t.text[1:] if t.kind == "directive" else ""
 
@@ -92,7 +92,7 @@ class OperandReader:
                ("*", "/", "%"))  # fmt: skip
 
     def constant(self) -> int:
-        """An integer constant expression."""
+        """Read an integer constant expression."""
         value = self._binary(0)
         if self.has("?"):
             yes = self.constant()
@@ -190,7 +190,7 @@ class OperandReader:
         return self.count
 
     def name(self) -> Name:
-        """A name in an operand."""
+        """Read a name in an operand."""
         t = self.take("word", "a name")
         return Name(t.text, t.pos, self.lookup(t.text))
 

@@ -34,18 +34,18 @@ class PtxSource:
             at = text.find("\n", at + 1)
 
     def line(self, pos: int) -> int:
-        """The line of an offset, counted from 1."""
+        """Return the line of an offset, counted from 1."""
         return bisect_right(self._starts, pos)
 
     def start(self, line: int) -> int:
-        """The offset of the first character of a line that is no blank."""
+        """Return the offset of the first character of a line that is not a blank."""
         at = self._starts[max(0, min(line, len(self._starts)) - 1)]
         while at < len(self.text) and self.text[at] in " \t":
             at += 1
         return at
 
     def diagnostic(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> Diagnostic:
-        """A message about a place."""
+        """Return a message about a place."""
         found = self._in_origin(pos)
         if found is not None:
             line, column, source = found

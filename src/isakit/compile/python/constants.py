@@ -82,7 +82,7 @@ class ConstantFolding:
 
 
 def _plain(value: Number) -> Number:
-    """A number as itself, whatever class of it the surroundings define."""
+    """Return a number as a plain one, whatever class of it the surroundings define."""
     return int(value) if isinstance(value, int) else float(value)
 
 
@@ -120,7 +120,7 @@ def _applied(operation: Callable[..., Any], *values: Number) -> Number | None:
 
 
 def variables(function: ast.FunctionDef) -> set[str]:
-    """The names a function gives values to itself, parameters too."""
+    """Return the names a function assigns to, its parameters included."""
     own: set[str] = set()
     for node in ast.walk(function):
         match node:

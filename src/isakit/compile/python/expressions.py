@@ -190,7 +190,7 @@ class Expressions(Writer):
         return self.make(f"load {kind.llvm}, ptr addrspace({space}) {place}", kind)
 
     def element(self, node: ast.Subscript) -> tuple[str, Scalar, int]:
-        """The place of an element: (pointer, type, address space)."""
+        """Return the place of an element: (pointer, type, address space)."""
         array = self.value(node.value)
         if not isinstance(array.type, Pointer):
             self.fail(f"`{self.shown(node.value)}` is not an array", node.value)
@@ -403,7 +403,7 @@ class Expressions(Writer):
         return self.make(f"icmp ne i32 {v.text}, 0", boolean) if as_truth else v
 
     def truth(self, v: TypedValue) -> TypedValue:
-        """A value as a condition."""
+        """Convert a value to a condition."""
         if isinstance(v.type, Pointer):
             self.fail("an array is not a condition")
         if v.type is boolean:
@@ -413,7 +413,7 @@ class Expressions(Writer):
         return self.make(f"icmp ne {v.type.llvm} {v.text}, 0", boolean)
 
     def convert(self, v: TypedValue, to: Scalar) -> TypedValue:
-        """A value in another type."""
+        """Convert a value to another type."""
         if isinstance(v.type, Pointer):
             self.fail("a number was expected, not an array")
         if v.number is not None:

@@ -39,7 +39,7 @@ def _target() -> Any:
 
 
 def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
-    """The PTX of a module of LLVM IR; `named`: with marks where variables get values (`compile.debug_records`)."""
+    """Return the PTX of a module of LLVM IR; `named`: marks say where variables change (`compile.debug_records`)."""
     llvm = _library()
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
     module = llvm.parse_assembly(marked_shared(ir))

@@ -31,7 +31,7 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 
 
 def parsed(text: str, path: str, first: int = 1) -> ast.Module:
-    """The syntax tree of a text that begins at line `first` of its file. Raises CompileError.
+    """Parse a text that begins at line `first` of its file. Raises CompileError.
 
     What Python would warn of, as of numbers that later versions will not read, is no matter of a kernel.
     """
@@ -48,7 +48,7 @@ def parsed(text: str, path: str, first: int = 1) -> ast.Module:
 
 
 def _too_deep(text: str) -> int:
-    """The line up to which a text cannot be parsed because of what is nested in it."""
+    """Return the line up to which a text cannot be parsed because what it holds is nested too deeply."""
     lines = source_lines(text)
 
     def fails(count: int) -> bool:

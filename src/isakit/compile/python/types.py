@@ -104,7 +104,7 @@ GLOBAL, SHARED, CONSTANT, LOCAL = 1, 3, 4, 5
 
 
 def parameters(given: Iterable[tuple[str, Scalar | Pointer]]) -> list[Param]:
-    """The parameters of a kernel, each at the next offset that is a multiple of its size; addresses take 8 bytes.
+    """Lay out the parameters of a kernel, each at the next multiple of its size; addresses take 8 bytes.
 
     An array of known dimensions is followed by its shape, an i32 for each.
     """

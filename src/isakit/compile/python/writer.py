@@ -32,7 +32,7 @@ class FunctionSource:
 
 
 def function_source(function: Callable[..., Any]) -> FunctionSource:
-    """The source of a function and the constants it can see. Raises CompileError where there is none."""
+    """Return the source of a function and the constants it can see. Raises CompileError where there is none."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as e:
@@ -154,7 +154,7 @@ class Writer:
         return f"{stem}{self.count}"
 
     def line(self, text: str) -> None:
-        """An instruction, with the Python line it comes from."""
+        """Write an instruction, with the Python line it comes from."""
         if self.done:
             return
         number = self.line_of_call or self.source.first + getattr(self.at, "lineno", 1) - 1
@@ -162,7 +162,7 @@ class Writer:
         self.lines.append(f"  {text}, !dbg !{self.debug[number]}")
 
     def make(self, text: str, kind: Type) -> TypedValue:
-        """An instruction with a result."""
+        """Write an instruction and return its result."""
         name = "%" + self.new()
         self.line(f"{name} = {text}")
         return TypedValue(name, kind)
@@ -195,11 +195,11 @@ class Writer:
         self.done = True
 
     def declare(self, text: str) -> None:
-        """An external function."""
+        """Declare an external function."""
         self.declared.add(text)
 
     def slot(self, name: str, kind: Scalar) -> str:
-        """The place of a variable."""
+        """Return the place of a variable."""
         where = f"%v.{self.scope}{ir_name(name)}"
         self.slots[name] = where, kind
         self.entry[:0] = [f"  {where} = alloca {kind.llvm}", *self.record("declare", f"ptr {where}", name, kind)]
@@ -224,39 +224,39 @@ class Writer:
         return [f"    #dbg_{what}({value}, !{k + 1}, !DIExpression(), !{self.debug[self.source.first]})"]
 
     def known(self, node: ast.expr) -> int | float | None:
-        """The value of a constant expression of numbers, None if it is not one."""
+        """Return the value of a constant expression of numbers, None if it is not one."""
         try:
             return self.constants.fold(node)
         except NotFoldable as e:
             self.fail(str(e), e.node)
 
     def called(self, call: ast.Call) -> str:
-        """The name of what is called, without the module before it."""
+        """Return the name of what is called, without the module before it."""
         return name_of(call.func)
 
     def shown(self, node: ast.AST) -> str:
-        """An expression as it is written, the beginning of a long one."""
+        """Return an expression as it is written; of a long one only the beginning."""
         text = (ast.get_source_segment(self.source.text, node) or "").split("\n")[0]
         return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 def name_of(node: ast.expr) -> str:
-    """A name without the module before it; nothing for another expression."""
+    """Return a name without the module before it, the empty text for another expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def ir_name(name: str) -> str:
-    """A name of Python as LLVM may write it: other letters than those of ASCII by their number."""
+    """Return a name of Python as LLVM may write it: letters outside of ASCII by their number."""
     return "".join(c if c.isascii() else f"${ord(c):x}$" for c in name)
 
 
 def source_lines(text: str) -> list[str]:
-    """The lines of a text as Python's parser counts them: no other sign than these ends one."""
+    """Split a text into lines as Python's parser does: no other characters than these end one."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def float_text(value: float, double: bool = False) -> str:
-    """A constant as LLVM writes it: 64 bits, rounded to f32 first where it is one."""
+    """Return a constant as LLVM writes it: 64 bits, rounded to f32 first where that is its type."""
     if not double:
         try:
             value = struct.unpack("<f", struct.pack("<f", value))[0]

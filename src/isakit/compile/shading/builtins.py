@@ -63,5 +63,5 @@ CONSTANTS = {"gl_MaxDrawBuffers": 1, "gl_MaxVertexAttribs": 16, "gl_MaxTextureIm
 
 
 def built_ins(stage: str) -> dict[str, BuiltIn]:
-    """The variables of a stage by name."""
+    """Return the variables of a stage by name."""
     return (VERTEX if stage == "vertex" else FRAGMENT) | UNIFORMS

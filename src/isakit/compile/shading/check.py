@@ -104,7 +104,7 @@ class Check(ExpressionCheck):
         self.structs[d.name] = kind
 
     def variable(self, d: VariableSyntax, role: str) -> ShaderVariable:
-        """A variable of a declaration, with the type it says."""
+        """Check a declaration and return its variable with the type it names."""
         kind = self.type_of(d.type)
         if kind is VOID:
             raise ShadingError(d.pos, f"`{d.name}` has no type that holds a value", len(d.name))
@@ -117,7 +117,7 @@ class Check(ExpressionCheck):
         return v
 
     def outside(self, d: VariableSyntax) -> None:
-        """A variable outside of functions."""
+        """Check a variable outside of functions."""
         known = self.built_in.get(d.name) if self.language.product else None
         if known is not None:
             v = self.find(d.name)
@@ -179,7 +179,7 @@ class Check(ExpressionCheck):
             raise ShadingError(f.pos, "`main` takes nothing and gives nothing", len(f.name))
 
     def initial(self, v: ShaderVariable, d: VariableSyntax) -> Typed | None:
-        """The first value of a variable; that of a constant is what its name means."""
+        """Check the first value of a variable; a constant's name stands for it."""
         if d.initial is None:
             if "const" in v.qualifiers and v.role == "local":
                 raise ShadingError(d.pos, f"the constant `{d.name}` needs a value", len(d.name))
@@ -201,7 +201,7 @@ class Check(ExpressionCheck):
         return got
 
     def declare_function(self, d: FunctionSyntax) -> None:
-        """A function's name and types."""
+        """Declare a function by its name and types."""
         parameters = [self.variable(p, "local") for p in d.parameters]
         for p in parameters:
             if isinstance(p.type, ArrayType) and not p.type.count:
@@ -283,7 +283,7 @@ class Check(ExpressionCheck):
         return made
 
     def scoped(self, s: StatementSyntax) -> TypedStatement:
-        """A statement whose names end with it."""
+        """Check a statement whose names end with it."""
         self.scopes.append({})
         try:
             return self.statement(s)

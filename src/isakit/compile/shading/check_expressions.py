@@ -96,7 +96,7 @@ class ExpressionCheck:
 
     # --- names -------------------------------------------------------------------------------------------------------
     def find(self, name: str) -> ShaderVariable | None:
-        """The variable a name means here."""
+        """Return the variable a name means here."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
@@ -113,7 +113,7 @@ class ExpressionCheck:
         return v
 
     def type_of(self, t: TypeSyntax) -> Type:
-        """The type that is written somewhere. Raises ShadingError."""
+        """Return the type that is written. Raises ShadingError."""
         kind = t.type if t.type is not None else self.structs.get(t.name)
         if kind is None:
             raise ShadingError(t.pos, f"`{t.name[:40]}` is not a type", len(t.name))
@@ -127,7 +127,7 @@ class ExpressionCheck:
         return kind
 
     def count(self, size: Syntax) -> int:
-        """A constant whole number."""
+        """Check a constant whole number and return it."""
         v = self.of(size)
         if not isinstance(v, TypedConstant) or not v.numeric.is_scalar or v.numeric.base.kind not in ("int", "uint"):
             raise ShadingError(v.pos, "a constant whole number was expected")
@@ -135,32 +135,32 @@ class ExpressionCheck:
 
     # --- expressions -------------------------------------------------------------------------------------------------
     def of(self, s: Syntax) -> Typed:
-        """The checked expression. Raises ShadingError."""
+        """Check an expression. Raises ShadingError."""
         made: Typed = getattr(self, f"of_{type(s).__name__}")(s)
         return made
 
     def value(self, s: Syntax) -> Typed:
-        """An expression that has a value."""
+        """Check an expression that must have a value."""
         v = self.of(s)
         if v.type is VOID:
             raise ShadingError(v.pos, "this has no value")
         return v
 
     def number(self, s: Syntax) -> Typed:
-        """An expression of a scalar, vector or matrix."""
+        """Check an expression that must be a scalar, vector or matrix."""
         v = self.value(s)
         if not isinstance(v.type, Numeric):
             raise ShadingError(v.pos, f"a number was expected, not a value of type {self.language.say(v.type)}")
         return v
 
     def wanted(self, s: Syntax, to: Type, what: str) -> Typed:
-        """An expression where a type is needed."""
+        """Check an expression that must have a type."""
         if isinstance(s, BracesSyntax):
             return self.braces(s, to)
         return convert(self.value(s), to, self.language, what)
 
     def condition(self, s: Syntax) -> Typed:
-        """An expression that says yes or no."""
+        """Check an expression that must be a condition."""
         v = self.number(s)
         if v.type == T_BOOL:
             return v
@@ -224,7 +224,7 @@ class ExpressionCheck:
         return self.operation(s.op, self.value(s.a), self.value(s.b), s.pos)
 
     def operation(self, op: str, a: Typed, b: Typed, pos: int) -> Typed:
-        """An operator on two values."""
+        """Check an operator and its two values."""
         wrong = ShadingError(pos, f"there is no {self.language.say(a.type)} {op} {self.language.say(b.type)}", len(op))
         if op in ("==", "!=") and (not self.language.converts or not isinstance(a.type, Numeric)):
             return self.equality(op, a, b, pos, wrong)
@@ -345,7 +345,7 @@ class ExpressionCheck:
         return TypedComponents(s.pos, made, base, places)
 
     def places(self, kind: Numeric, s: MemberSyntax) -> tuple[int, ...]:
-        """The numbers of the components that a swizzle names."""
+        """Return the numbers of the components that a swizzle names."""
         name, width = s.name, len(s.name)
         if kind.is_matrix:
             found = _matrix_places(kind, name)
@@ -454,7 +454,7 @@ class ExpressionCheck:
         raise ShadingError(s.pos, f"there is no function `{s.name[:40]}`", len(s.name), notes)
 
     def call(self, f: TypedFunction, s: CallSyntax, values: list[Typed]) -> Typed:
-        """A call of a function of the text."""
+        """Check a call of a function of the text."""
         arguments: list[Typed] = []
         for p, syntax, v in zip(f.parameters, s.arguments, values, strict=True):
             if p.qualifiers & {"out", "inout"}:
@@ -490,7 +490,7 @@ class ExpressionCheck:
         return made
 
     def construct(self, kind: Numeric, parts: list[Typed], pos: int, width: int) -> Typed:
-        """A scalar, vector or matrix made of numbers."""
+        """Check a scalar, vector or matrix made of numbers."""
         first = parts[0].numeric
         if len(parts) == 1:
             one = rebased(parts[0], kind.base)
@@ -537,7 +537,7 @@ class ExpressionCheck:
         return TypedConvert(s.pos, kind, v, bits=True)
 
     def aggregate(self, kind: Type, items: list[Syntax], pos: int, width: int) -> Typed:
-        """An array or structure from its parts."""
+        """Check an array or structure made of its parts."""
         if isinstance(kind, ArrayType):
             wanted = [kind.of] * min(kind.count, LARGEST)
         elif isinstance(kind, StructType):
@@ -594,7 +594,7 @@ def _alike(a: Type, b: Type) -> bool:
 
 
 def _matrix_places(kind: Numeric, name: str) -> tuple[int, ...] | None:
-    """The components that `_m00_m12` or `_11_23` name, None for another name."""
+    """Return the components that `_m00_m12` or `_11_23` name, None for another name."""
     out: list[int] = []
     for part in name.split("_")[1:]:
         zero = part.startswith("m")

@@ -112,7 +112,7 @@ def _finished(front: Front, stage: str, language: str, path: str) -> ShaderBuild
 
 
 def _placed(d: Diagnostic, sources: ShaderSources, path: str) -> Diagnostic:
-    """A message of the back end, which knows a line, with that line; of the text at `path` where it names no other."""
+    """Put a message of the back end at its line; in the text at `path` where the line names no other."""
     return sources.at_line(d.line, d.message, d.notes, path if d.path == Diagnostic.path else d.path)
 
 

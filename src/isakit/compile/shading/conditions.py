@@ -33,7 +33,7 @@ class Condition:
         self.tokens, self.place, self.at, self.depth = tokens, place, 0, 0
 
     def value(self) -> int:
-        """The value of all the tokens. Raises ShadingError for what is no condition."""
+        """Evaluate all the tokens as a condition. Raises ShadingError for any other text."""
         if not self.tokens:
             raise ShadingError(self.place.pos, "this needs a condition", len(self.place.text))
         got = self._binary(1, True)

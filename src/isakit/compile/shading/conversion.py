@@ -26,7 +26,7 @@ SPREAD, CUT = 10, 20
 
 
 def rounded(value: float, base: Base) -> float:
-    """A number as a floating point type holds it."""
+    """Round a number to what a floating point type holds."""
     if base.bits == 16:
         try:
             return struct.unpack("<e", struct.pack("<e", value))[0]
@@ -39,7 +39,7 @@ def rounded(value: float, base: Base) -> float:
 
 
 def as_base(value: float, base: Base) -> int | float:
-    """A constant's component as another type has it: floats are cut to integers, integers wrap."""
+    """Convert a component of a constant: floats are cut to integers, integers wrap."""
     if base.kind == "bool":
         return int(value != 0)
     if base.kind == "float":
@@ -90,7 +90,7 @@ def cost(value: Typed, to: Type, language: Language) -> int:
 
 
 def convert(value: Typed, to: Type, language: Language, what: str = "this", width: int = 1) -> Typed:
-    """A value where a type is needed. Raises ShadingError where the language does not convert it."""
+    """Convert a value to a type. Raises ShadingError where the language does not."""
     if value.type == to:
         return value
     if cost(value, to, language) >= IMPOSSIBLE:
@@ -108,7 +108,7 @@ def _article(type: str) -> str:
 
 
 def rebased(value: Typed, base: Base) -> Typed:
-    """The same shape of other components."""
+    """Convert the components and keep the shape."""
     have = value.numeric
     if have.base == base:
         if isinstance(value, TypedConstant) and value.free:
@@ -122,13 +122,13 @@ def rebased(value: Typed, base: Base) -> Typed:
 
 
 def rebased_literal(value: Typed, base: Base) -> Typed:
-    """The same, of a literal that still takes the type beside it."""
+    """Convert the components of a literal that still takes the type beside it."""
     free = isinstance(value, TypedConstant) and value.free and value.numeric.base == base
     return value if free else rebased(value, base)
 
 
 def resized(value: Typed, to: Numeric) -> Typed:
-    """The same components in another shape: a scalar in every place, or the first ones of a longer vector."""
+    """Give components another shape: a scalar in every place, or the first ones of a longer vector."""
     have = value.numeric
     if (have.size, have.vectors) == (to.size, to.vectors):
         return value
@@ -146,7 +146,7 @@ def resized(value: Typed, to: Numeric) -> Typed:
 
 
 def common_base(values: Sequence[Typed]) -> Base:
-    """The base in which several numbers are computed: literals without a suffix take that of the others."""
+    """Return the base in which several numbers are computed: literals without a suffix take that of the others."""
     bound = [v.numeric.base for v in values if not (isinstance(v, TypedConstant) and v.free)]
     free = [v.numeric.base for v in values if isinstance(v, TypedConstant) and v.free]
     best = max(bound or free, key=lambda b: b.rank)
@@ -156,7 +156,7 @@ def common_base(values: Sequence[Typed]) -> Base:
 
 
 def computed(base: Base) -> Base:
-    """The base in which arithmetic happens: short integers and bools become int."""
+    """Return the base in which arithmetic happens: short integers and bools become int."""
     return INT if base.bits < 32 and base.kind != "float" else base
 
 
@@ -188,7 +188,7 @@ _FOLDS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def folded(op: str, a: Typed, b: Typed, to: Numeric, pos: int) -> TypedConstant | None:
-    """An operator on two constants of one shape, None if they are none or have no value. Raises ShadingError."""
+    """Fold an operator on two constants of one shape; None if they are not, or have no value. Raises ShadingError."""
     if not isinstance(a, TypedConstant) or not isinstance(b, TypedConstant) or a.numeric.is_matrix:
         return None
     try:
@@ -202,7 +202,7 @@ def folded(op: str, a: Typed, b: Typed, to: Numeric, pos: int) -> TypedConstant 
 
 
 def folded_unary(op: str, a: Typed, pos: int) -> TypedConstant | None:
-    """An operator on a constant, None if it is none."""
+    """Fold an operator on a constant; None if it is not one."""
     if not isinstance(a, TypedConstant):
         return None
     base = a.numeric.base
@@ -211,7 +211,7 @@ def folded_unary(op: str, a: Typed, pos: int) -> TypedConstant | None:
 
 
 def is_sampler(type: Type) -> bool:
-    """A sampler, or an array of them."""
+    """Return whether a type is a sampler, or an array of them."""
     while isinstance(type, ArrayType):
         type = type.of
     return isinstance(type, SamplerType)

@@ -56,7 +56,7 @@ def ir_base(base: Base) -> str:
 
 @lru_cache(4096)
 def kinds(type: Type) -> tuple[str, ...]:
-    """The kinds of the values that a value of a type is kept in."""
+    """Return the kinds of the values that a value of a type is kept in."""
     if isinstance(type, Numeric):
         of = ir_base(type.base)
         row = (of,) * type.size if of in "rp" else (vector(of, type.size),)
@@ -69,14 +69,14 @@ def kinds(type: Type) -> tuple[str, ...]:
 
 
 def float_const(value: float, of: str) -> Const:
-    """A constant of kind f32 or f16."""
+    """Return a constant of kind f32 or f16."""
     if of == "f16":
         return Const(int.from_bytes(struct.pack("<e", rounded(value, HALF)), "little"), of)
     return Const(int.from_bytes(struct.pack("<f", rounded(value, FLOAT)), "little"), of)
 
 
 def const_value(c: Const) -> float:
-    """The number of a constant of any kind; integers as signed ones."""
+    """Return the number of a constant of any kind; integers count as signed."""
     if c.kind == "f32":
         return struct.unpack("<f", c.value.to_bytes(4, "little"))[0]
     if c.kind == "f16":
@@ -89,7 +89,7 @@ def _compare(cond: str, a: float, b: float) -> bool:
 
 
 def _fold(op: AnyOp, a: float, b: float) -> float | None:
-    """A float operation on constants; None for one that is left to the chip. `b` is 0 where there is one argument."""
+    """Fold a float operation on constants; None for one that the chip computes. `b` is 0 for one argument."""
     if op is VADD:
         return a + b
     if op is VMUL:
@@ -147,11 +147,11 @@ class Emitter:
         return [self.part(v, k) for k in range(count(v.kind))]
 
     def spread(self, v: IrValue, n: int) -> IrValue:
-        """A scalar in `n` channels."""
+        """Repeat a scalar in `n` channels."""
         return v if n == 1 else self.join([v] * n) if isinstance(v, Const) else self.swizzle(v, "x" * n)
 
     def join(self, parts: Sequence[IrValue]) -> IrValue:
-        """The channels of all parts one after the other."""
+        """Join the channels of all parts, one after the other."""
         if len(parts) == 1:
             return parts[0]
         first = parts[0]
@@ -163,7 +163,7 @@ class Emitter:
         return self.b.op(JOIN, *parts)
 
     def constant(self, value: float, kind: str) -> IrValue:
-        """A number in every channel of a kind."""
+        """Return a constant with a number in every channel of a kind."""
         return self.spread(float_const(value, element(kind)), count(kind))
 
     # --- arithmetic --------------------------------------------------------------------------------------------------
@@ -174,13 +174,13 @@ class Emitter:
         return self.op(VADD, a, self.op(VNEG, b))
 
     def mul(self, a: IrValue, b: IrValue) -> IrValue:
-        """The product; 1 times something is that."""
+        """Multiply; 1 times something is that."""
         if same_number(a) == 1:
             return b
         return a if same_number(b) == 1 else self.op(VMUL, a, b)
 
     def rcp(self, v: IrValue) -> IrValue:
-        """The reciprocal; of what is the same in all channels it is computed once."""
+        """Compute the reciprocal; of what is the same in all channels only once."""
         n = count(v.kind)
         one = _repeated(v)
         if one is not None and n > 1:
@@ -218,7 +218,7 @@ class Emitter:
         return self.op(PNOT, a)
 
     def choose(self, p: IrValue, a: IrValue, b: IrValue) -> IrValue:
-        """The one value or the other."""
+        """Choose between two values."""
         if isinstance(p, Const):
             return a if p.value & 1 else b
         if a is b:
@@ -277,7 +277,7 @@ class Emitter:
 
     # --- conversions -------------------------------------------------------------------------------------------------
     def convert(self, values: Values, have: Base, want: Base) -> Values:
-        """The components of a scalar or vector with another base."""
+        """Convert the components of a scalar or vector to another base."""
         if have.kind == want.kind == "float":
             return [self.op(VCVT(ir_base(want)), v) if ir_base(have) != ir_base(want) else v for v in values]
         if have.kind == "float":
@@ -300,7 +300,7 @@ class Emitter:
         return [self.narrow(v, want) for v in values]
 
     def narrow(self, v: IrValue, want: Base) -> IrValue:
-        """An integer as a base holds it."""
+        """Wrap an integer to what a base holds."""
         if want.bits != 16:
             return v
         if want.kind == "int":
@@ -308,12 +308,12 @@ class Emitter:
         return self.op(AND, v, Const(0xFFFF))
 
     def as_f32(self, v: IrValue) -> IrValue:
-        """A float value in single precision."""
+        """Widen a float value to single precision."""
         return v if element(v.kind) == "f32" else self.op(VCVT("f32"), v)
 
 
 def same_number(v: IrValue) -> float | None:
-    """The number that all channels of a constant are; None for what is no constant, or one of several numbers."""
+    """Return the number in all channels of a constant; None for no constant, or one of several numbers."""
     parts = [v] if isinstance(v, Const) else v.ins.args if v.ins is not None and v.ins.op is JOIN else []
     first = parts[0] if parts else None
     if not isinstance(first, Const) or any(not isinstance(p, Const) or p.value != first.value for p in parts):
@@ -322,7 +322,7 @@ def same_number(v: IrValue) -> float | None:
 
 
 def _repeated(v: IrValue) -> str | None:
-    """The letter of the one channel that all channels of a value are copies of."""
+    """Return the letter of the channel that all channels of a value are copies of, None if there is none."""
     if v.ins is not None and v.ins.op is SWIZZLE:
         pattern = SWIZZLE.of(v.ins).pattern
         if pattern == pattern[0] * len(pattern) and pattern[0] not in CONSTANTS:
@@ -331,7 +331,7 @@ def _repeated(v: IrValue) -> str | None:
 
 
 def _one_source(parts: Sequence[IrValue]) -> tuple[IrValue, str] | None:
-    """The value and its channels that parts are, if they are all of one."""
+    """Return the value that all parts are channels of, and these channels; None if there are several."""
     source: IrValue | None = None
     out = ""
     for p in parts:
@@ -347,7 +347,7 @@ def _one_source(parts: Sequence[IrValue]) -> tuple[IrValue, str] | None:
 
 
 def _folded(what: PlainOp | Operation, given: list[Const]) -> Const | None:
-    """The result of an operation on constants, None where it is not computed here."""
+    """Fold an operation on constants; None where it is left to the chip."""
     op, attrs = operation(what)
     numbers = [const_value(c) for c in given]
     if any(isinstance(n, float) and not math.isfinite(n) for n in numbers) or not given:

@@ -118,7 +118,7 @@ class Program(Lowering):
                     self.taken.add(leaf.semantic.name)
 
     def _leaves(self, v: ShaderVariable, checked: bool = True) -> list[Leaf]:
-        """The scalars and vectors of an input or output, with the semantics that are written."""
+        """Flatten an input or output into scalars and vectors with the semantics that are written."""
         out: list[Leaf] = []
 
         def walk(name: str, kind: Type, text: str, at: int) -> int:
@@ -147,7 +147,7 @@ class Program(Lowering):
         return out
 
     def _named(self, leaf: Leaf, v: ShaderVariable) -> Semantic:
-        """The semantic of an input or output; one that is handed on and has none gets the next free one."""
+        """Return the semantic of an input or output; one that is handed on without a name gets the next free one."""
         if leaf.semantic is not None:
             return leaf.semantic
         if not self._interpolated(v):
@@ -290,7 +290,7 @@ class Program(Lowering):
 
 
 def _later(text: str, k: int) -> str:
-    """The semantic of a later element: its number is larger."""
+    """Return the semantic of a later element, whose number is larger."""
     if not text or not k:
         return text
     head = text.rstrip("0123456789")

@@ -65,17 +65,17 @@ def _defines(*names: str) -> Callable[[Expansion], Expansion]:
 
 
 def _one(f: Callable[[Emitter, IrValue], IrValue]) -> Expansion:
-    """An expansion of a float value."""
+    """Make an expansion of one float value."""
     return lambda e, a, call: [f(e, a[0][0])]
 
 
 def _two(f: Callable[[Emitter, IrValue, IrValue], IrValue]) -> Expansion:
-    """An expansion of two float values."""
+    """Make an expansion of two float values."""
     return lambda e, a, call: [f(e, a[0][0], a[1][0])]
 
 
 def _three(f: Callable[[Emitter, IrValue, IrValue, IrValue], IrValue]) -> Expansion:
-    """An expansion of three float values."""
+    """Make an expansion of three float values."""
     return lambda e, a, call: [f(e, a[0][0], a[1][0], a[2][0])]
 
 
@@ -170,7 +170,7 @@ def _rcp(e: Emitter, v: IrValue) -> IrValue:
 @_defines("sqrt")
 @_one
 def _sqrt(e: Emitter, v: IrValue) -> IrValue:
-    """The reciprocal of the reciprocal root: it is 0 for 0."""
+    """Compute the square root as the reciprocal of the reciprocal root, so that it is 0 for 0."""
     return e.rcp(e.op(VRSQ, v))
 
 
@@ -257,7 +257,7 @@ EXPANSIONS["tan"] = _one(lambda e, v: e.div(e.op(VSIN, v), e.op(VCOS, v)))
 
 
 def _polynomial(e: Emitter, x: IrValue, terms: Sequence[float]) -> IrValue:
-    """The value of a polynomial, its highest term first."""
+    """Compute a polynomial from its coefficients, the highest term first."""
     out = _number(e, terms[0], x)
     for t in terms[1:]:
         out = e.add(e.mul(out, x), _number(e, t, x))
@@ -265,7 +265,7 @@ def _polynomial(e: Emitter, x: IrValue, terms: Sequence[float]) -> IrValue:
 
 
 def _acos_of_magnitude(e: Emitter, x: IrValue) -> IrValue:
-    """The arc cosine between 0 and 1, to 7e-5: Abramowitz and Stegun 4.4.45."""
+    """Compute the arc cosine between 0 and 1, to 7e-5: Abramowitz and Stegun 4.4.45."""
     root = _sqrt_value(e, e.sub(_number(e, 1, x), x))
     return e.mul(root, _polynomial(e, x, (-0.0187293, 0.0742610, -0.2121144, 1.5707288)))
 
@@ -289,7 +289,7 @@ def _asin(e: Emitter, v: IrValue) -> IrValue:
 
 
 def _atan_of_part(e: Emitter, x: IrValue) -> IrValue:
-    """The arc tangent between 0 and 1, to 1e-5: Abramowitz and Stegun 4.4.49."""
+    """Compute the arc tangent between 0 and 1, to 1e-5: Abramowitz and Stegun 4.4.49."""
     square = e.mul(x, x)
     return e.mul(x, _polynomial(e, square, (0.0208351, -0.0851330, 0.1801410, -0.3302995, 0.9998660)))
 
@@ -439,7 +439,7 @@ def _fwidth(e: Emitter, v: IrValue) -> IrValue:
 
 # --- matrices: values are vectors, as the language indexes them -------------------------------------------------------
 def transposed(e: Emitter, rows: Values) -> Values:
-    """The vectors of the transposed matrix."""
+    """Return the vectors of the transposed matrix."""
     return [e.join([e.part(r, k) for r in rows]) for k in range(count(rows[0].kind))]
 
 
@@ -447,7 +447,7 @@ EXPANSIONS["transpose"] = lambda e, a, call: transposed(e, a[0])
 
 
 def combined(e: Emitter, v: IrValue, rows: Values) -> IrValue:
-    """The sum of vectors, each multiplied by a channel of `v`.
+    """Compute the sum of vectors, each multiplied by a channel of `v`.
 
     Those that are multiplied by 1 come first, as Sony's compiler has them: all others are then one operation each.
     """
@@ -462,13 +462,13 @@ def combined(e: Emitter, v: IrValue, rows: Values) -> IrValue:
 
 
 def dotted(e: Emitter, rows: Values, v: IrValue) -> IrValue:
-    """The dot products of vectors with `v`."""
+    """Compute the dot products of vectors with `v`."""
     return e.join([_dot(e, r, v) for r in rows])
 
 
 @_defines("mul")
 def _mul(e: Emitter, a: list[Values], call: Call) -> Values:
-    """The product of linear algebra; matrices are rows."""
+    """Compute the product of linear algebra; matrices are rows."""
     m, n = call.kinds
     if m.is_matrix and n.is_matrix:
         return [combined(e, row, a[1]) for row in a[0]]
@@ -508,7 +508,7 @@ def _determinant_of(e: Emitter, a: list[Values], call: Call) -> Values:
 
 @_defines("inverse")
 def _inverse(e: Emitter, a: list[Values], call: Call) -> Values:
-    """The adjugate over the determinant."""
+    """Compute the inverse as the adjugate over the determinant."""
     grid = [e.parts(r) for r in a[0]]
     n = len(grid)
     factors = [[_determinant(e, _minor(grid, r, c)) for c in range(n)] for r in range(n)]
@@ -579,7 +579,7 @@ def _bitsfloat(e: Emitter, a: list[Values], call: Call) -> Values:
 
 
 def half_bits(e: Emitter, v: IrValue) -> IrValue:
-    """The 16 bits of an f16, from those of the f32 it is: exact, for halves that are no numbers, too.
+    """Compute the 16 bits of an f16 from the f32 it is: exact, also for NaNs and infinities.
 
     Denormal halves are whole multiples of 2^-24. Exponents move by 112, and what is beyond them is infinite.
     """
@@ -596,7 +596,7 @@ def half_bits(e: Emitter, v: IrValue) -> IrValue:
 
 
 def half_of_bits(e: Emitter, bits: IrValue) -> IrValue:
-    """The f32 that the lower 16 bits of an integer are as an f16."""
+    """Compute the f32 that the lower 16 bits of an integer are as an f16."""
     sign = e.op(SHL, e.op(AND, bits, Const(0x8000)), Const(16))
     size = e.op(AND, bits, Const(0x7FFF))
     normal = e.op(ADD, e.op(SHL, size, Const(13)), Const(112 << 23))
@@ -662,7 +662,7 @@ def _with_level(lod: str) -> Expansion:
 
 
 def _with_level_in_w(lod: str) -> Expansion:
-    """The fourth component of the coordinate is the level."""
+    """Make an expansion that takes the level from the fourth component of the coordinate."""
 
     def expand(e: Emitter, a: list[Values], call: Call) -> Values:
         place = e.swizzle(a[0][0], "xyz" if call.texture == "cube" else "xy")

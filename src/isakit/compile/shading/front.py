@@ -36,7 +36,7 @@ class Front(NamedTuple):
 
 
 def language_of(path: str, text: str) -> str:
-    """The language of a file, by its ending; of other names by what the text says."""
+    """Return the language of a file: by its ending, else by what the text says."""
     ending = path[path.rfind(".") :].lower() if "." in path else ""
     if ending in _NAMES:
         return _NAMES[ending][1]
@@ -44,7 +44,7 @@ def language_of(path: str, text: str) -> str:
 
 
 def stage_of(path: str, text: str) -> str | None:
-    """The stage of a file, by its name or by what only one stage has; None if neither says it."""
+    """Return the stage of a file: by its name, or by what only one stage has; None if neither says it."""
     stem, dot, ending = path.rpartition(".")
     found = _NAMES.get(f".{ending.lower()}", ("", ""))[0] if dot else ""
     if found:

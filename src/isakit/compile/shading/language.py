@@ -48,7 +48,7 @@ class Language(NamedTuple):
     swizzles: tuple[str, ...]
 
     def say(self, type: Type) -> str:
-        """A type as an author writes it."""
+        """Return a type as an author writes it."""
         if isinstance(type, ArrayType):
             return f"{self.say(type.of)}[{type.count}]"
         if not self.product or not isinstance(type, Numeric | SamplerType):

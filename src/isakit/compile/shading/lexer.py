@@ -74,7 +74,7 @@ def tokens(file: SourceFile) -> list[Token]:
 
 
 def _line_end(text: str, at: int) -> int:
-    """The end of a comment that begins with two strokes; a line that ends in a backslash goes on."""
+    """Return the end of a comment that begins with two strokes; a backslash at the end of a line continues it."""
     while True:
         at = text.find("\n", at)
         if at < 0:
@@ -96,7 +96,7 @@ _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)([uU]?)", re.ASCII)
 
 
 def number(token: Token) -> LiteralNumber:
-    """The value of a number. Raises ShadingError for what is none, or too large."""
+    """Parse a number. Raises ShadingError for any other text, and for one that is too large."""
     text = token.text
     m = _INTEGER.fullmatch(text)
     if m:

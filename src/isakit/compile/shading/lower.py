@@ -295,7 +295,7 @@ class Lowering(ExpressionLowering):
         return result
 
     def _as(self, values: Values, a: Typed, p: ShaderVariable) -> Values:
-        """An argument's values as its parameter has them."""
+        """Convert an argument's values to its parameter's type."""
         if a.type == p.type or not isinstance(p.type, Numeric):
             return values
         return self.value(TypedConvert(a.pos, p.type, Lowered(a.pos, a.type, values)))
@@ -307,7 +307,7 @@ class Lowering(ExpressionLowering):
         return self.value(TypedConvert(target.pos, target.type, Lowered(target.pos, p.type, values)))
 
     def body(self, f: TypedFunction) -> Values:
-        """The statements of a function, up to its end; what it returns."""
+        """Emit the statements of a function up to its end; returns its result."""
         assert f.body is not None
         after = self.meeting()
         slots = [] if f.result is VOID else self.variable_slots(f.result)
@@ -366,7 +366,7 @@ def _only_discards(s: TypedStatement) -> bool:
 
 
 def _counter(step: Typed) -> ShaderVariable | None:
-    """The variable that a loop counts with."""
+    """Return the variable that a loop counts with, None where it has none."""
     target = step.target if isinstance(step, TypedStep | TypedAssign) else None
     return target.variable if isinstance(target, TypedName) else None
 

@@ -66,12 +66,12 @@ class ExpressionLowering(Variables):
         raise NotImplementedError
 
     def value(self, t: Typed) -> Values:
-        """The values of an expression."""
+        """Emit an expression and return its values."""
         made: Values = getattr(self, f"of_{type(t).__name__}")(t)
         return made
 
     def one(self, t: Typed) -> IrValue:
-        """The one value of a scalar, or of a vector of floats."""
+        """Emit an expression that is a scalar or a vector of floats, and return its one value."""
         return self.value(t)[0]
 
     # --- leaves ------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class ExpressionLowering(Variables):
 
     # --- parts -------------------------------------------------------------------------------------------------------
     def _path(self, t: Typed) -> tuple[ShaderVariable, int] | None:
-        """The variable that an expression is a part of, and the number of its first value, if no index is computed."""
+        """Return the variable an expression is part of and the number of its first value; None for a computed index."""
         at = 0
         while not isinstance(t, TypedName):
             if isinstance(t, TypedField):
@@ -140,7 +140,7 @@ class ExpressionLowering(Variables):
         return index.value
 
     def _stored(self, t: Typed) -> Values | None:
-        """A part of a variable that lies at a known place, None if it does not."""
+        """Return a part of a variable that lies at a known place, None if it does not."""
         path = self._path(t)
         if path is None:
             return None
@@ -187,14 +187,14 @@ class ExpressionLowering(Variables):
             )
 
     def _elements(self, kind: Type, values: Values) -> list[Values]:
-        """The values of each element of an array, vector of a matrix, component of a vector."""
+        """Return the values of each element of an array, vector of a matrix, or component of a vector."""
         if isinstance(kind, Numeric) and not kind.is_matrix:
             return [[v] for v in (self.parts(values[0]) if kind.is_float else values)]
         n = len(values) // max(1, _count(kind))
         return [values[k : k + n] for k in range(0, len(values), n)]
 
     def _indexed_uniform(self, t: TypedElement, index: IrValue) -> Values | None:
-        """An element of an array of uniforms by a computed index."""
+        """Load an element of an array of uniforms by a computed index."""
         path = self._path(t.base)
         if path is None or isinstance(index, Const):
             return None
@@ -248,7 +248,7 @@ class ExpressionLowering(Variables):
         return self.join(out)
 
     def swizzle_to(self, v: IrValue, n: int) -> IrValue:
-        """The first channels."""
+        """Return the first channels."""
         return v if count(v.kind) == n else self.swizzle(v, "xyzw"[:n])
 
     def of_TypedSpread(self, t: TypedSpread) -> Values:
@@ -282,7 +282,7 @@ class ExpressionLowering(Variables):
         return self.convert(values, have.base, want.base)
 
     def _bits(self, values: Values, have: Numeric, want: Numeric) -> Values:
-        """The bits of components as those of others."""
+        """Reinterpret the bits of components as those of another base."""
         scalars = self.parts(values[0]) if have.is_float else values
         if have.is_float:
             scalars = [self.op(BITS("r"), v) if have.base.bits == 32 else half_bits(self, v) for v in scalars]
@@ -313,7 +313,7 @@ class ExpressionLowering(Variables):
         return self.operated(t.op, a, b, t.a.numeric)
 
     def operated(self, op: str, a: Values, b: Values, kind: Numeric) -> Values:
-        """An operator on two values of a type."""
+        """Emit an operator on two values of a type."""
         if op in _COMPARISONS:
             if kind.is_float:
                 a, b = self.parts(a[0]), self.parts(b[0])
@@ -417,11 +417,11 @@ class ExpressionLowering(Variables):
         raise NotImplementedError
 
     def sampler(self, t: Typed) -> str:
-        """The name of a sampler in the interface."""
+        """Return the name of a sampler in the interface."""
         raise NotImplementedError
 
     def _turned(self, t: TypedIntrinsic) -> Values | None:
-        """A product with a matrix that is there by its columns: the sum takes the place of the dot products."""
+        """Multiply by a matrix that is there by its columns: a sum of columns instead of dot products."""
         a, b = t.arguments
         if a.numeric.is_matrix and not b.numeric.is_matrix:
             columns = self._columns(a)
@@ -432,7 +432,7 @@ class ExpressionLowering(Variables):
         return None
 
     def _columns(self, t: Typed) -> Values | None:
-        """The vectors of the transposed matrix, if they are at hand."""
+        """Return the vectors of the transposed matrix, None if they are not at hand."""
         if isinstance(t, TypedIntrinsic) and t.name == "transpose":
             return self.value(t.arguments[0])
         path = self._path(t)
@@ -473,7 +473,7 @@ class ExpressionLowering(Variables):
         return old if t.old else new
 
     def frozen(self, t: Typed) -> Typed:
-        """A target whose indices are computed."""
+        """Return a target whose indices have been computed."""
         if isinstance(t, TypedName):
             return t
         if isinstance(t, TypedElement):

@@ -25,7 +25,7 @@ class Fit:
 
 
 def _floats(values: Sequence[Typed], letters: str) -> Base:
-    """The base of the float parameters that have no base of their own: half where all are."""
+    """Return the base of float parameters without a base of their own: half where all arguments are."""
     found = [v for v, k in zip(values, letters, strict=True)
              if k in "FNfn234M" and isinstance(v.type, Numeric) and v.type.is_float]  # fmt: skip
     return common_base(found) if found else FLOAT
@@ -91,7 +91,7 @@ def _result(letter: str, letters: str, base: Base) -> Type:
 
 
 def intrinsic_call(name: str, values: list[Typed], language: Language, pos: int, table: str = "") -> Typed | None:
-    """A call of a function of the language, None if it has none of that name. Raises ShadingError.
+    """Check a call of a function of the language; None if it has none of that name. Raises ShadingError.
 
     `table`: the language whose functions are meant, if that is another one.
     """
@@ -146,7 +146,7 @@ def _matrices(op: str, values: list[Typed], pos: int, name: str, language: Langu
 
 
 def product(a: Typed, b: Typed, language: Language, pos: int, rows_first: bool) -> Typed | None:
-    """The product of linear algebra of two values, None where their sizes do not fit.
+    """Check the product of linear algebra of two values; None where their sizes do not fit.
 
     `rows_first`: the vectors of a matrix are its rows (Cg), and not its columns (GLSL): a matrix of one is the
     transpose of that of the other, so that the operands change places.
@@ -175,7 +175,7 @@ def product(a: Typed, b: Typed, language: Language, pos: int, rows_first: bool) 
 
 
 def chosen(known: list[TypedFunction], values: list[Typed], language: Language, pos: int) -> TypedFunction | None:
-    """The function of the text that a call means, None if none takes the arguments. Raises ShadingError."""
+    """Choose the function of the text that a call means; None if none takes the arguments. Raises ShadingError."""
     best: list[TypedFunction] = []
     lowest = IMPOSSIBLE
     for f in known:

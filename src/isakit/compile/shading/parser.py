@@ -76,7 +76,7 @@ class Parser:
         return self.token.kind in kinds
 
     def ahead(self, n: int = 1) -> Token:
-        """A later token."""
+        """Return a later token without taking it."""
         return self.tokens[min(self.at + n, len(self.tokens) - 1)]
 
     def take(self, kind: str) -> bool:
@@ -99,7 +99,7 @@ class Parser:
         raise ShadingError(t.pos, f"{wanted} was expected, not {found}", len(t.text))
 
     def name(self, what: str) -> Token:
-        """A name that the author chooses."""
+        """Read a name that the author chooses."""
         if not self.on("word") or self.token.text in _NO_NAMES:
             self.unexpected(what)
         return self.step()
@@ -226,7 +226,7 @@ class Parser:
         return TypeSyntax(name.pos, name.text, None)
 
     def fields(self) -> list[VariableSyntax]:
-        """The fields of a structure or a block."""
+        """Read the fields of a structure or a block."""
         out: list[VariableSyntax] = []
         self.expect("{")
         while not self.take("}"):
@@ -236,7 +236,7 @@ class Parser:
         return out
 
     def block_of(self, qualifiers: frozenset[str], layout: dict[str, int]) -> None:
-        """A block of uniforms, inputs or outputs: its fields are variables, or those of one that is a structure."""
+        """Read a block of uniforms, inputs or outputs: its fields become variables, or those of one structure."""
         block = self.step()
         fields = self.fields()
         if self.on("word"):
@@ -258,7 +258,7 @@ class Parser:
         return t.kind == "word" and (text in self.language.types or text in self.structs or text in self.aliases)
 
     def type_name(self) -> TypeSyntax:
-        """The name of a type, with the sizes of an array that stand behind it."""
+        """Read the name of a type, with the sizes of an array that stand behind it."""
         t = self.token
         if not self.is_type():
             if t.kind != "word" or t.text in _NO_NAMES:
@@ -281,7 +281,7 @@ class Parser:
         return self.sized(TypeSyntax(t.pos, text, self.language.types.get(text)))
 
     def sized(self, kind: TypeSyntax) -> TypeSyntax:
-        """A type with the sizes that follow."""
+        """Read a type with the sizes that follow."""
         sizes: list[Syntax | None] = []
         while self.on("["):
             self.step()
@@ -292,7 +292,7 @@ class Parser:
     def variables(
         self, qualifiers: frozenset[str], layout: dict[str, int], kind: TypeSyntax, name: Token
     ) -> list[VariableSyntax]:
-        """The variables of a declaration, of which the first name is read, up to the semicolon."""
+        """Read the variables of a declaration whose first name has been read, up to the semicolon."""
         out: list[VariableSyntax] = []
         while True:
             v = self.variable(qualifiers, layout, kind, name)
@@ -332,7 +332,7 @@ class Parser:
         return found
 
     def initial(self) -> Syntax:
-        """The value after `=`: an expression or values in braces."""
+        """Read the value after `=`: an expression or values in braces."""
         if not self.on("{"):
             return self.assignment()
         place = self.step()
@@ -347,7 +347,7 @@ class Parser:
         return BracesSyntax(place.pos, 1 + max((i.depth for i in items), default=0), items)
 
     def function(self, kind: TypeSyntax, name: Token) -> FunctionSyntax:
-        """A function after its name."""
+        """Read a function after its name."""
         parameters: list[VariableSyntax] = []
         self.expect("(")
         if self.token.text == "void" and self.ahead().kind == ")":
@@ -508,7 +508,7 @@ class Parser:
 
     # --- expressions -------------------------------------------------------------------------------------------------
     def expression(self) -> Syntax:
-        """An expression, commas and all."""
+        """Read an expression, commas and all."""
         a = self.assignment()
         while self.on(","):
             op = self.step()
@@ -517,7 +517,7 @@ class Parser:
         return a
 
     def assignment(self) -> Syntax:
-        """An expression without commas."""
+        """Read an expression without commas."""
         place = self.token
         self.deeper(place)
         a = self.binary(1)
@@ -597,7 +597,7 @@ class Parser:
             self.made(a)
 
     def primary(self) -> Syntax:
-        """A number, a name, a call, a constructor, or an expression in parentheses."""
+        """Read a number, a name, a call, a constructor, or an expression in parentheses."""
         t = self.token
         if t.kind == "number":
             self.step()
@@ -633,7 +633,7 @@ class Parser:
         return NameSyntax(t.pos, 1, t.text)
 
     def arguments(self) -> tuple[list[Syntax], int]:
-        """The arguments of a call, and how deeply they are nested with it."""
+        """Read the arguments of a call, and how deeply they are nested with it."""
         place = self.expect("(")
         self.deeper(place)
         out: list[Syntax] = []

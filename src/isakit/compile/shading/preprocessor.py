@@ -290,7 +290,7 @@ class Preprocessor:
         return t
 
     def _arguments(self, name: Token, macro: Macro, todo: list[Token]) -> dict[str, list[Token]] | None:
-        """The arguments of a macro by parameter; None where no parenthesis follows its name."""
+        """Return the arguments of a macro by parameter; None where no parenthesis follows its name."""
         assert macro.parameters is not None
         if not todo or todo[-1].kind != "(":
             return None
@@ -319,7 +319,7 @@ class Preprocessor:
     def _substituted(
         self, macro: Macro, given: dict[str, list[Token]], pos: int, hidden: frozenset[str]
     ) -> list[Token]:
-        """The text of a macro with its arguments; all its tokens stand where the macro was used."""
+        """Replace a macro by its text with the arguments; all its tokens stand where the macro was used."""
         out: list[Token] = []
         expanded: dict[str, list[Token]] = {}
         body = macro.body

@@ -39,7 +39,7 @@ _NUMBERED = frozenset(("COLOR", "TEXCOORD", "CLP"))
 
 
 def semantic(text: str, stage: str, role: str, pos: int) -> Semantic:
-    """The semantic that a text names. Raises ShadingError for one that there is not."""
+    """Parse a semantic. Raises ShadingError for one that does not exist."""
     m = _PARTS.fullmatch(text)
     if m is None:
         raise ShadingError(pos, f"there is no semantic `{text[:40]}`", len(text))
@@ -73,7 +73,7 @@ _OWN = re.compile(r"(?:v_)?(texcoord|color|fog|spritecoord|position)([0-9]?)(?:_
 
 
 def own_name(name: str) -> str:
-    """The semantic that a name says by itself: those that GLSL made from a program has. Nothing for other names."""
+    """Return the semantic that a name of generated GLSL says by itself, the empty text for other names."""
     m = _OWN.fullmatch(name)
     if m is None:
         return ""

@@ -61,7 +61,7 @@ class ShaderSources:
         return self.files[bisect_right(self.files, pos, key=lambda f: f.first) - 1]
 
     def line(self, pos: int) -> int:
-        """The number of the line a place is in, as `#line` counts."""
+        """Return the number of the line a place is in, as `#line` counts."""
         file = self._file(pos)
         row = bisect_right(file.starts, pos - file.first)
         said = self._said(file, pos)
@@ -72,15 +72,15 @@ class ShaderSources:
         return self.renumberings[k] if k >= 0 and self.renumberings[k].pos >= file.first else None
 
     def place(self, pos: int) -> tuple[int, int]:
-        """The line of a place, as `#line` counts, and the number of its file."""
+        """Return the line of a place, as `#line` counts, and the number of its file."""
         return self.line(pos), self.files.index(self._file(pos))
 
     def path(self, number: int) -> str:
-        """The name of a file by its number."""
+        """Return the name of a file by its number."""
         return self.files[number].path
 
     def at_line(self, line: int, message: str, notes: tuple[str, ...], path: str) -> Diagnostic:
-        """A message about a whole line of the text of a name."""
+        """Return a message about a whole line of the text of a name."""
         file = next((f for f in self.files if f.path == path), self.files[-1])
         start = file.starts[max(0, min(line, len(file.starts)) - 1)]
         end = file.text.find("\n", start)
@@ -97,7 +97,7 @@ class ShaderSources:
         self.renumberings.sort()
 
     def diagnostic(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> Diagnostic:
-        """A message about a place."""
+        """Return a message about a place."""
         file = self._file(pos)
         start = file.starts[bisect_right(file.starts, pos - file.first) - 1]
         end = file.text.find("\n", start)
@@ -118,6 +118,6 @@ class ShaderSources:
         self.warnings.append(self.diagnostic(pos, message, width))
 
     def failure(self, errors: list[ShadingError]) -> CompileError:
-        """The error that reports everything that is wrong, in the order of the text."""
+        """Make the error that reports everything that is wrong, in the order of the text."""
         found = sorted(errors, key=lambda e: e.pos)
         return CompileError([self.diagnostic(e.pos, e.message, e.width, e.notes) for e in found])

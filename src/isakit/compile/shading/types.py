@@ -79,7 +79,7 @@ class Numeric(Type):
         return Numeric(self.base, self.size) if self.vectors else Numeric(self.base)
 
     def of(self, base: Base) -> Numeric:
-        """The same shape of other components."""
+        """Return the same shape of other components."""
         return Numeric(base, self.size, self.vectors)
 
     def __str__(self) -> str:

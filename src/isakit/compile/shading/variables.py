@@ -34,7 +34,7 @@ class Variables(Emitter):
     """True while statements are lowered that are never reached."""
 
     def variable_slots(self, type: Type) -> list[int]:
-        """New variables of the form for a value of a type."""
+        """Make variables of the form for a value of a type."""
         first = len(self.function.kinds)
         self.function.kinds += kinds(type)
         return list(range(first, len(self.function.kinds)))
@@ -46,14 +46,14 @@ class Variables(Emitter):
         self.uniforms: dict[ShaderVariable, list[UniformSlot]] = {}
 
     def slots(self, v: ShaderVariable) -> list[int]:
-        """The variables of the form that a variable is kept in."""
+        """Return the variables of the form that a variable is kept in."""
         got = self.places.get(v)
         if got is None:
             got = self.places[v] = self.variable_slots(v.type)
         return got
 
     def get(self, n: int) -> IrValue:
-        """The value a variable of the form has here."""
+        """Return the value a variable of the form has here."""
         known = self.known.get(n)
         if known is not None:
             return known
@@ -77,7 +77,7 @@ class Variables(Emitter):
             self.put(n, v)
 
     def nothing(self, type: Type) -> Values:
-        """The value of what was never given one: 0."""
+        """Return the value of a variable that was never set: 0."""
         return [self.zero(k) for k in kinds(type)]
 
     def zero(self, kind: str) -> IrValue:
@@ -88,7 +88,7 @@ class Variables(Emitter):
 
     # --- control -----------------------------------------------------------------------------------------------------
     def meeting(self) -> Meeting:
-        """A block that several ways will lead to."""
+        """Make a block that several ways lead to."""
         return Meeting(self.function.make())
 
     def go(self, to: Meeting) -> None:

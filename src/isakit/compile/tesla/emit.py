@@ -45,7 +45,7 @@ class Pool:
         self._at: dict[int, int] = {}
 
     def place(self, literal: PooledLiteral) -> int:
-        """The offset of a literal, which is added if need be; half words lie in words that hold nothing else."""
+        """Return the offset of a literal, added if need be; half words share words with nothing else."""
         at = self._at.get(literal.value)
         if at is None:
             at = self._at[literal.value] = 4 * len(self.words)
@@ -91,7 +91,7 @@ class Emitter:
 
     # --- operands ---------------------------------------------------------------------------------------------------
     def register(self, r: OperandReg) -> Register:
-        """A register of the machine."""
+        """Return a register of the machine."""
         c = r.v.color
         assert c is not None, r
         if r.v.cls is not GENERAL:
@@ -101,7 +101,7 @@ class Emitter:
         return Register("r", c + r.unit, WIDTHS[r.count])
 
     def memory(self, p: MemoryReference) -> Memory:
-        """A place in memory."""
+        """Return a place in memory."""
         base = self.register(p.base) if p.base is not None else None
         if p.mode == "literal":
             return Memory("c1", None, self.pool.place(PooledLiteral(p.offset)))
@@ -115,7 +115,7 @@ class Emitter:
         return Memory(p.space, base, p.offset, None, p.after)
 
     def operand(self, o: Operand, literal: bool) -> BuildOperand:
-        """An operand as the records take it."""
+        """Return an operand as the records take it."""
         if type(o) is OperandReg:
             return self.register(o)
         if type(o) is MemoryReference:
@@ -156,7 +156,7 @@ class Emitter:
 
     # --- instructions -----------------------------------------------------------------------------------------------
     def build(self, i: MIns, at: int = 0, long: bool = False, tail: str = "") -> Instruction:
-        """The instruction, in its short form where it has one unless `long`."""
+        """Build the instruction, in its short form where it has one unless `long`."""
         row = _row(i)
         mnemonic: str = i.ops.get("name", row.mnemonic)
         literal = i.op is hw.MOV_IMMEDIATE or (i.literal and i.guard is None and "cdst" not in i.ops and not tail)
@@ -180,7 +180,7 @@ class Emitter:
         raise AssertionError
 
     def control(self, i: MIns, target: int, at: int) -> Instruction:
-        """A branch, or what else names a code address."""
+        """Build a branch, or another instruction that names a code address."""
         ops: dict[str, Any] = {"target": target}
         if i.guard is not None:
             ops["guard"] = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
@@ -257,7 +257,7 @@ class Emitter:
         return out
 
     def _nothing(self) -> int:
-        """A short instruction without an effect, which fills a place beside another one."""
+        """Return a short instruction without an effect, which fills the place beside another one."""
         first = Register("r", 0, 32)
         return self.isa.build("mov", ty="b32", dst=first, src1=first).word
 
@@ -382,7 +382,7 @@ _SETS: dict[str, Isa] = {}
 
 
 def instruction_set(variant: str) -> Isa:
-    """The instruction set, made once per variant: what it finds out about shapes of instructions is kept."""
+    """Return the instruction set, one object per variant so that its caches are kept."""
     got = _SETS.get(variant)
     if got is None:
         got = _SETS[variant] = isa("tesla", variant)

@@ -42,7 +42,7 @@ def pooled(i: MIns, immediates: bool = True) -> list[str]:
 
 
 def _frequent(m: MFunction) -> set[tuple[int, bool]]:
-    """The literals that are read most often, as many as instructions reach."""
+    """Return the literals that are read most often, as many as instructions reach."""
     counts: Counter[tuple[int, bool]] = Counter()
     for b in m.blocks:
         for i in b.ins:

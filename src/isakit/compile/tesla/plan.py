@@ -267,7 +267,7 @@ class FoldingPlan:
             self._take(i, second)
 
     def _fused_operands(self, i: Ins, at: Ins) -> None:
-        """A sum with a product: source 1 of the product from shared memory, and one constant."""
+        """Fold operands into a sum with a product: source 1 from shared memory, and one constant."""
         k, p = self.fused[i]
         half = p.op is MUL16
         swap = False

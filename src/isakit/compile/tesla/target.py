@@ -28,7 +28,7 @@ class TeslaTarget(Target):
         return [MIns(hw.SHL_A, {"adst": OperandReg(v), "src1": OperandReg(holder), "count": FixedNumber(0)}, loc)]
 
     def save(self, v: VReg, units: list[int], holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
-        """The same way back."""
+        """Return the instructions that store `units` of a register where it is spilled: in `holder` or local memory."""
         if holder is not None:
             return [MIns(hw.MOV_FROM, {"dst": OperandReg(holder), "src": OperandReg(v)}, loc)]
         return [MIns(hw.ST_L, {"ty": "b32", "dst": _spilled(at, k), "src": OperandReg(v, k)}, loc) for k in units]

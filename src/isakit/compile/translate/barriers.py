@@ -30,7 +30,7 @@ class Barriers(MemoryInstructions):
         raise self.refuse("`bar.arrive` came with sm_20: barriers of these chips only wait")
 
     def do_bar_popc(self, m: Mods, a: Args) -> None:
-        """The threads of the block for which a predicate holds: each writes a byte, and all add them up."""
+        """Count the threads of the block for which a predicate holds: each writes a byte, and all add them up."""
         *barrier, p = a[1:]
         number, op, at = self._barrier_number(tuple(barrier)), self.b.op, self._votes()
         vote = op(SEL, self.predicate(p), Const(1), Const(0))
@@ -62,7 +62,7 @@ class Barriers(MemoryInstructions):
         self.write_predicate(a[0], op(CMP(cond="e" if every else "lg", ty="u32"), word, Const(0)))
 
     def _barrier_number(self, a: Args) -> int:
-        """The barrier an instruction names."""
+        """Return the barrier an instruction names."""
         number = a[0]
         if not isinstance(number, Number):
             raise self.refuse("the number of a barrier must be a constant before sm_20", number)
@@ -84,11 +84,11 @@ class Barriers(MemoryInstructions):
         return at
 
     def _small_product(self, x: IrValue, y: IrValue) -> IrValue:
-        """A product of sizes of a block, which has at most 512 threads."""
+        """Return a product of sizes of a block, which has at most 512 threads."""
         return self.b.op(MUL16(s1=False, s2=False), x, y)
 
     def _votes_counted(self, at: int, count: IrValue) -> IrValue:
-        """The sum of the words that hold `count` bytes; four sums in one, of at most 128 each."""
+        """Return the sum of the words that hold `count` bytes; four sums in one, of at most 128 each."""
         total, k, end = self.fresh(), self.fresh(), self.fresh()
         b, loop, after = self.b, self.new_block(), self.new_block()
         self.put(total, Const(0))

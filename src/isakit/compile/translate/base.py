@@ -88,7 +88,7 @@ class Base:
 
     # --- errors -----------------------------------------------------------------------------------------------------
     def refuse(self, message: str, operand: Operand | None = None, notes: tuple[str, ...] = ()) -> Unsupported:
-        """The error that something is not supported, at an operand or at the instruction; to be raised."""
+        """Make the error that something is not supported, at an operand or at the instruction; the caller raises it."""
         assert self.at is not None
         pos = operand.pos if operand is not None else self.at.pos
         width = len(operand.text) if isinstance(operand, Name) else 1 if operand else len(self.at.opcode)
@@ -96,7 +96,7 @@ class Base:
 
     # --- variables --------------------------------------------------------------------------------------------------
     def variable(self, key: tuple[int, ...], kind: str) -> int:
-        """The number of a variable."""
+        """Return the number of a variable, new for a key that is new."""
         got = self.slots.get(key)
         if got is None:
             got = self.slots[key] = len(self.function.kinds)
@@ -106,12 +106,12 @@ class Base:
         return got
 
     def fresh(self, kind: str = "r") -> int:
-        """A new variable."""
+        """Make a new variable."""
         self.function.kinds.append(kind)
         return len(self.function.kinds) - 1
 
     def get(self, variable: int) -> IrValue:
-        """The value a variable has here."""
+        """Return the value a variable has here."""
         block = self.b.block
         got = block.env.get(variable)
         if got is None:
@@ -149,7 +149,7 @@ class Base:
         self.b.block.marks.append(Mark(line, name, type, values))
 
     def new_block(self) -> Block:
-        """A block that starts, and gets its place in the order of blocks, later."""
+        """Make a block that gets its place in the order later."""
         return self.function.make()
 
     def go(self, block: Block) -> None:
@@ -176,7 +176,7 @@ class Base:
 
     # --- operands ---------------------------------------------------------------------------------------------------
     def register(self, operand: Operand) -> PtxRegister:
-        """The register an operand names."""
+        """Return the register an operand names."""
         if isinstance(operand, Name):
             if isinstance(operand.what, PtxRegister):
                 return operand.what
@@ -184,7 +184,7 @@ class Base:
         raise self.refuse("a register was expected", operand)
 
     def predicate(self, operand: Operand) -> IrValue:
-        """A predicate."""
+        """Return a predicate."""
         if isinstance(operand, Inverted):
             return self.b.op(PNOT, self.predicate(operand.name))
         if isinstance(operand, Number):
@@ -195,7 +195,7 @@ class Base:
         return self.get(self.variable((r.index,), "p"))
 
     def word(self, operand: Operand, ty: str) -> IrValue:
-        """A value of up to 32 bits; its upper bits mean nothing where the type is narrower."""
+        """Return a value of up to 32 bits; its upper bits mean nothing where the type is narrower."""
         if isinstance(operand, Number):
             return Const(self.literal(operand, ty))
         if isinstance(operand, Name):
@@ -213,7 +213,7 @@ class Base:
         return Const(self.module.number_of(name.text)) if name.text in self.module.functions else None
 
     def _pointer_to(self, v: PtxVariable, name: Operand) -> Pair:
-        """The address of a variable as a number; one of constants goes where pointers to buffers go, too."""
+        """Return the address of a variable as a number; one of constants may go where pointers to buffers go."""
         address = self.address_of(v, name)
         if v.space != "const":
             return address, Const(0)
@@ -239,15 +239,15 @@ class Base:
         return self.get(self.variable((r.index,), "r"))
 
     def clean(self, operand: Operand, ty: str) -> IrValue:
-        """A value of up to 32 bits, extended to 32."""
+        """Return a value of up to 32 bits, extended to 32."""
         return self.extend(self.word(operand, ty), ty)
 
     def choose64(self, p: IrValue, a: Pair, b: Pair) -> Pair:
-        """A pair if a predicate holds, else another."""
+        """Return a pair if a predicate holds, else another."""
         return self.b.op(SEL, p, a[0], b[0]), self.b.op(SEL, p, a[1], b[1])
 
     def literal(self, n: Number, ty: str) -> int:
-        """The bits of a literal as a type of up to 32 bits."""
+        """Return the bits of a literal as a type of up to 32 bits."""
         if ty[0] == "f":
             size = 4 if ty == "f64" else SIZES[ty]
             return float_bits(n if n.real else Number(float(n.value), n.pos, -1), size)
@@ -256,7 +256,7 @@ class Base:
         return int(n.value) & 0xFFFF_FFFF
 
     def pair(self, operand: Operand, ty: str = "u64") -> Pair:
-        """A 64-bit integer."""
+        """Return a 64-bit integer."""
         if isinstance(operand, Number):
             if operand.real in (32, -1):
                 raise self.refuse("an integer was expected", operand)
@@ -287,7 +287,7 @@ class Base:
         raise self.refuse("a 64-bit register or a constant was expected", operand)
 
     def double(self, operand: Operand) -> IrValue:
-        """An f64."""
+        """Return an f64."""
         if isinstance(operand, Number):
             bits = float_bits(operand if operand.real else Number(float(operand.value), operand.pos, -1), 8)
             return self.b.op(PACK, *words64(bits))
@@ -299,7 +299,7 @@ class Base:
         raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
 
     def special(self, name: Name) -> IrValue:
-        """A special register."""
+        """Return a special register."""
         text, b = name.text, self.b
         if text in HEADER:
             return b.op(PARAM(offset=HEADER[text], mode="u16"))
@@ -336,7 +336,7 @@ class Base:
         raise self.refuse(f"`{text}` is not declared", name)
 
     def address_of(self, v: PtxVariable, name: Operand) -> IrValue:
-        """The address of a variable in its own space."""
+        """Return the address of a variable in its own space."""
         if v.space == "param":
             if (v.unique, v.pos) in self.kept:
                 return Const(self.kept[v.unique, v.pos])
@@ -353,12 +353,12 @@ class Base:
         return self.b.op(ADDRESS(name=got))
 
     def _textures(self) -> list[str]:
-        """The textures of the module; in a register each is its number, from 1 on."""
+        """Return the textures of the module; in a register each is its number, from 1 on."""
         return [v.unique for v in self.module.variables.values() if v.space == "tex" or v.type == "texref"]
 
     # --- results ----------------------------------------------------------------------------------------------------
     def extend(self, value: IrValue, ty: str) -> IrValue:
-        """A value of a type of up to 32 bits with clean upper bits."""
+        """Return a value of a type of up to 32 bits with clean upper bits."""
         extension = _EXTENSIONS.get(ty)
         return self.b.op(extension, value) if extension else value
 

@@ -51,7 +51,7 @@ class BitInstructions(Base):
             self.write(a[0], self.b.op(SAR if sign else SHR, self.clean(a[1], ty), n), ty)
 
     def shift_left(self, x: Pair, n: IrValue) -> Pair:
-        """A pair shifted left; from 64 places on nothing is left."""
+        """Shift a pair left; from 64 places on nothing is left."""
         op = self.b.op
         if isinstance(n, Const):
             v = n.value
@@ -64,7 +64,7 @@ class BitInstructions(Base):
         return op(SHL, x[0], n), op(OR, near, op(SHL, x[0], op(SUB, n, Const(32))))
 
     def shift_right(self, x: Pair, n: IrValue, sign: bool) -> Pair:
-        """A pair shifted right."""
+        """Shift a pair right."""
         op = self.b.op
         high = SAR if sign else SHR
         if isinstance(n, Const):
@@ -98,7 +98,7 @@ class BitInstructions(Base):
         self.write(a[0], total, "u32", loose=True)
 
     def count_bits(self, x: IrValue) -> IrValue:
-        """The number of bits that are set."""
+        """Count the bits that are set."""
         op = self.b.op
         x = op(SUB, x, op(AND, op(SHR, x, Const(1)), Const(0x5555_5555)))
         x = op(ADD, op(AND, x, Const(0x3333_3333)), op(AND, op(SHR, x, Const(2)), Const(0x3333_3333)))
@@ -107,7 +107,7 @@ class BitInstructions(Base):
         return op(AND, op(ADD, x, op(SHR, x, Const(16))), Const(0x3F))
 
     def leading(self, x: IrValue) -> IrValue:
-        """The number of zeros before the first bit that is set: smear it, count the rest."""
+        """Count the zeros before the first bit that is set: smear it, count the rest."""
         op = self.b.op
         for n in (1, 2, 4, 8, 16):
             x = op(OR, x, op(SHR, x, Const(n)))
@@ -120,13 +120,13 @@ class BitInstructions(Base):
         self.write(a[0], self.leading64(self.pair(a[1])), "u32", loose=True)
 
     def leading64(self, words: tuple[IrValue, ...]) -> IrValue:
-        """The number of zeros before the first bit of a pair that is set."""
+        """Count the zeros before the first bit of a pair that is set."""
         low, high = words
         none = self.b.op(CMP(cond="e", ty="u32"), high, Const(0))
         return self.b.op(SEL, none, self.b.op(ADD, self.leading(low), Const(32)), self.leading(high))
 
     def reversed(self, x: IrValue) -> IrValue:
-        """The bits in the opposite order."""
+        """Reverse the order of the bits."""
         op = self.b.op
         for n, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF)):
             up = op(SHL, op(AND, x, Const(mask)), Const(n))
@@ -159,7 +159,7 @@ class BitInstructions(Base):
                 self.b.op(AND, self.word(length, "u32"), Const(0xFF)))  # fmt: skip
 
     def _field_end(self, position: IrValue, length: IrValue, last: int) -> IrValue:
-        """The highest bit of a field that is in the register: those beyond it are copies of its sign."""
+        """Return the highest bit of a field that is in the register: those beyond it are copies of its sign."""
         end = self.b.op(SUB, self.b.op(ADD, position, length), Const(1))
         return self.b.op(MINU, end, Const(last))
 
@@ -197,11 +197,11 @@ class BitInstructions(Base):
         self.write_pair(a[0], (body[0], body[1]))
 
     def ones(self, n: IrValue) -> IrValue:
-        """That many low bits set."""
+        """Return a number with that many low bits set."""
         return self.b.op(NOT, self.b.op(SHL, Const(0xFFFF_FFFF), n))
 
     def ones64(self, n: IrValue) -> Pair:
-        """That many low bits of a pair set."""
+        """Return a pair with that many low bits set."""
         low, high = self.shift_left(words64(-1), n)
         return self.b.op(NOT, low), self.b.op(NOT, high)
 

@@ -60,20 +60,20 @@ class Exact(Base):
 
     # --- parts of floats --------------------------------------------------------------------------------------------
     def widened(self, x: IrValue) -> IrValue:
-        """An f32 as f64."""
+        """Convert an f32 to f64."""
         return self.b.op(CVT(to="f64", source="f32"), x, kinds="d")
 
     def narrowed(self, x: IrValue, rnd: str) -> IrValue:
-        """An f64 as f32, without denormals."""
+        """Convert an f64 to f32, without denormals."""
         v = self.b.op(CVT(to="f32", source="f64", rnd=rnd), x, kinds="r")
         return self.b.op(CVT(to="f32", source="f32", again=True), v, kinds="r")
 
     def flushed(self, x: IrValue) -> IrValue:
-        """An f32 without denormals."""
+        """Flush denormals of an f32."""
         return self.b.op(CVT(to="f32", source="f32"), x, kinds="r")
 
     def _mantissa(self, x: IrValue) -> IrValue:
-        """The sign and mantissa of an f32 with the exponent of 1."""
+        """Return the sign and mantissa of an f32 with the exponent of 1."""
         return self.b.op(OR, self.b.op(AND, x, Const(0x807F_FFFF)), Const(0x3F80_0000))
 
     def _normal(self, x: IrValue) -> IrValue:
@@ -89,7 +89,7 @@ class Exact(Base):
 
     # --- f32 --------------------------------------------------------------------------------------------------------
     def exact_quotient(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """A correctly rounded quotient of f32."""
+        """Compute a correctly rounded quotient of f32."""
         op = self.b.op
         x, y = self.flushed(x), self.flushed(y)
         exact = self._quotient_by_double(x, y, rnd) if self.chip.fp64 else self._quotient_in_integers(x, y, rnd)
@@ -101,7 +101,7 @@ class Exact(Base):
         return op(SEL, op(PAND, self._normal(ax), plain), exact, special)
 
     def _quotient_by_double(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """Rounded twice, which is once: a quotient of f32 that lies between two of them does not look like one in f64.
+        """Round twice, which is once: a quotient of f32 between two of them does not look like one in f64.
 
         The exponents go around the arithmetic, which never leaves its range.
         """
@@ -143,7 +143,7 @@ class Exact(Base):
         return self._rounded(q, op(SEL, large, Const(4), Const(3)), e, op(XOR, x, y), rnd)
 
     def _rounded(self, q: IrValue, drop: IrValue, e: IrValue, sign: IrValue, rnd: str) -> IrValue:
-        """The f32 of a number of 24 + `drop` digits, the last of which says whether more follow; `e` is its exponent.
+        """Round a number of 24 + `drop` digits to f32; the last digit says whether more follow, `e` is the exponent.
 
         One exponent below the normal ones a digit more is dropped: what rounds up to the smallest normal f32 does.
         """
@@ -172,7 +172,7 @@ class Exact(Base):
         return op(OR, op(SEL, gone, Const(0), v), op(AND, sign, Const(SIGN)))
 
     def exact_root(self, x: IrValue, rnd: str) -> IrValue:
-        """A correctly rounded square root of f32."""
+        """Compute a correctly rounded square root of f32."""
         op = self.b.op
         x = self.flushed(x)
         exact = self._root_by_double(x, rnd) if self.chip.fp64 else self._root_in_integers(x, rnd)
@@ -235,7 +235,7 @@ class Exact(Base):
 
     # --- f64 --------------------------------------------------------------------------------------------------------
     def _parts(self, v: IrValue) -> tuple[IrValue, IrValue]:
-        """The mantissa of an f64 as a number from 1 to 2 without sign, and its exponent; denormals count on below."""
+        """Return the mantissa of an f64 from 1 to 2 without sign, and its exponent, also of denormals."""
         op = self.b.op
         tiny = op(CMP(cond="e", ty="u32"), op(AND, op(WORD(i=1), v), Const(0x7FF0_0000)), Const(0))
         scaled = op(DMUL(rnd="rn"), v, self._one(0x3FF0_0000 + (SCALE64 << 20)))
@@ -252,7 +252,7 @@ class Exact(Base):
         return zero, op(CMP(cond="ge", ty="u32"), high, Const(0x7FF0_0000))
 
     def _directed(self, q: Pair, rest: IrValue, sign: IrValue, rnd: str) -> tuple[Pair, Pair, IrValue]:
-        """A correctly rounded magnitude rounded another way: (as asked for, downwards, 1 if inexact).
+        """Round a correctly rounded magnitude another way: (as asked for, downwards, 1 if inexact).
 
         `rest` is the exact remainder: negative where `q` is too large.
         """
@@ -270,7 +270,7 @@ class Exact(Base):
         return (op(SEL, p, ceiling[0], floor[0]), op(SEL, p, ceiling[1], floor[1])), floor, inexact
 
     def divide_double(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """A correctly rounded quotient of f64, denormals and all."""
+        """Compute a correctly rounded quotient of f64, denormals included."""
         op = self.b.op
         one = self._one()
         sign = op(XOR, op(WORD(i=1), x), op(WORD(i=1), y))
@@ -323,7 +323,7 @@ class Exact(Base):
     def _denormal(
         self, result: Pair, small: IrValue, floor: Pair, inexact: IrValue, shift: IrValue, sign: IrValue, rnd: str
     ) -> IrValue:
-        """The result, or where it is `small` its digits shifted down and rounded in a block of its own."""
+        """Return the result; where it is `small`, its digits shifted down and rounded in a block of its own."""
         b, op = self.b, self.b.op
         slots = [self.fresh() for _ in range(7)]
         for slot, v in zip(slots, (*result, *floor, inexact, shift, sign), strict=True):
@@ -357,7 +357,7 @@ class Exact(Base):
         return op(PACK, self.get(slots[0]), self.get(slots[1]))
 
     def root_double(self, x: IrValue, rnd: str) -> IrValue:
-        """A correctly rounded square root of f64."""
+        """Compute a correctly rounded square root of f64."""
         op = self.b.op
         m, half = self._even(x)
         r = self._refined_root(m, self._approximate_root(m), 3)
@@ -382,7 +382,7 @@ class Exact(Base):
             op(OR, op(AND, hx, Const(SIGN)), zero), Const(0)))  # fmt: skip
 
     def _even(self, x: IrValue) -> Pair:
-        """(the mantissa times 2 where the exponent is odd, half of the rest of the exponent)."""
+        """Return (the mantissa times 2 where the exponent is odd, half of the rest of the exponent)."""
         op = self.b.op
         m, e = self._parts(x)
         e = op(SUB, e, Const(1023))
@@ -394,7 +394,7 @@ class Exact(Base):
         return self.widened(self.b.op(RSQRT, self.b.op(CVT(to="f32", source="f64", rnd="rn"), m, kinds="r")))
 
     def _root_result(self, x: IrValue, low: IrValue, high: IrValue, limit: Callable[[IrValue], IrValue]) -> IrValue:
-        """The root where x is positive and finite; `limit` gives the upper word for zeros and infinity."""
+        """Return the root where x is positive and finite; `limit` gives the upper word for zeros and infinity."""
         op = self.b.op
         hx = op(WORD(i=1), x)
         zero, big = self._magnitude(x)

@@ -146,7 +146,7 @@ class Floats(Exact):
                                       "compute_13")  # fmt: skip
 
     def do_fma(self, m: Mods, a: Args) -> None:
-        """A fused product of f32 is computed in double precision and rounded once, to odd, on the way."""
+        """Compute a fused product of f32 in double precision, rounded to odd on the way, and round once."""
         if m["flt"] == "f64":
             self.do_mad_flt(m, a)
             return
@@ -233,7 +233,7 @@ class Floats(Exact):
         return False
 
     def _how(self, m: Mods) -> str:
-        """The rounding of an exact operation."""
+        """Return the rounding of an exact operation."""
         return m["approx"] if m.get("approx") in ROUNDINGS else "rn"
 
     def _finish(self, m: Mods, operand: Operand, v: IrValue) -> None:
@@ -344,12 +344,12 @@ class Floats(Exact):
         self.write(a[0], v, to, loose=True)
 
     def _other_sign(self, x: Pair, to: str) -> Pair:
-        """A 64-bit integer clamped to the range of the type with the other sign."""
+        """Clamp a 64-bit integer to the range of the type with the other sign."""
         high = self.b.op(CMP(cond="l", ty="s32"), x[1], Const(0))
         return self.choose64(high, words64(0) if to[0] == "u" else words64((1 << 63) - 1), x)
 
     def _clamp64(self, x: Pair, to: str, sign: bool) -> IrValue:
-        """A 64-bit integer clamped to the range of a type of up to 32 bits: first to 32 bits, then to the type."""
+        """Clamp a 64-bit integer to a type of up to 32 bits: first to 32 bits, then to the type."""
         op = self.b.op
         if not sign:
             word = op(SEL, op(CMP(cond="lg", ty="u32"), x[1], Const(0)), Const(0xFFFF_FFFF), x[0])
@@ -363,7 +363,7 @@ class Floats(Exact):
         return self.clamp(op(SEL, fits, x[0], end), to, True)
 
     def clamp(self, v: IrValue, to: str, sign: bool) -> IrValue:
-        """An integer clamped to the range of a type."""
+        """Clamp an integer to the range of a type."""
         op, bits = self.b.op, 8 * SIZES[to]
         if to[0] == "u":
             top = (1 << bits) - 1
@@ -427,7 +427,7 @@ class Floats(Exact):
             self.write(a[0], v, written)
 
     def _wide_to_float(self, source: str, rnd: str, a: Args) -> IrValue:
-        """A 64-bit integer as f32 on chips without 64-bit conversions: its top 32 bits, made odd if any bit is lost."""
+        """Convert a 64-bit integer to f32 without 64-bit conversions: its top 32 bits, odd if any bit is lost."""
         op = self.b.op
         if rnd not in ("rn", "rz"):
             raise self.refuse(f"conversions of 64-bit integers with .{rnd} need a chip with double precision")

@@ -113,7 +113,7 @@ class Translator(Integer, Floats, Barriers):
 
     # --- control ----------------------------------------------------------------------------------------------------
     def label(self, operand: Operand) -> Block:
-        """The block a label stands before."""
+        """Return the block a label stands before."""
         if isinstance(operand, Name):
             got = self.labels.get((self.frame, operand.text))
             if got is not None:
@@ -123,7 +123,7 @@ class Translator(Integer, Floats, Barriers):
         raise self.refuse("a label was expected", operand)
 
     def do_brx(self, m: Mods, a: Args) -> None:
-        """A table of branches: a chain of comparisons, since an address from memory sends all lanes to one place."""
+        """Branch by a table: a chain of comparisons, since an address from memory sends all lanes to one place."""
         if not isinstance(a[1], Name) or a[1].text not in self.entry.branch_targets:
             raise self.refuse("the name of a list of branch targets was expected", a[1])
         index = self.word(a[0], "u32")
@@ -172,7 +172,7 @@ class Translator(Integer, Floats, Barriers):
         self._inline(callee, name, given, results)
 
     def _call_through(self, pointer: Name, given: Args, results: Args) -> None:
-        """A call of whichever function a pointer means: its number is compared with that of each it may be."""
+        """Call whichever function a pointer means: its number is compared with that of each it may be."""
         shape = [_bytes_of(o) for o in (*given, *results)]
         possible = [
             f for f in taken_functions(self.module)
@@ -198,7 +198,7 @@ class Translator(Integer, Floats, Barriers):
         self.go(after)
 
     def _inline(self, callee: PtxFunction, name: Name, given: Args, results: Args) -> None:
-        """The statements of a function, with its parameters set to the arguments."""
+        """Translate the statements of a function, with its parameters set to the arguments."""
         if callee.name in self.calls:
             raise self.refuse(f"`{callee.name}` calls itself; these chips have no stack for that", name)
         self.inlined += 1
@@ -245,7 +245,7 @@ class Translator(Integer, Floats, Barriers):
                 self.store(Place(Const(at + 4 * k), 0, "local"), "b32", word)
 
     def _copy(self, p: PtxVariable, inner: int, operand: Operand, outer: int, into: bool) -> None:
-        """An argument into a parameter, or a result out of one."""
+        """Copy an argument into a parameter, or a result out of one."""
         if p.space == "reg":
             mine = Name(p.name, operand.pos, p.register)
             pair = (mine, operand) if into else (operand, mine)
@@ -397,13 +397,13 @@ def _type_name(p: PtxVariable) -> str:
 
 
 def _bytes_of(o: Operand) -> int:
-    """The size of an argument or result of a call."""
+    """Return the size of an argument or result of a call."""
     what = o.what if isinstance(o, Name) else None
     return what.size if isinstance(what, PtxVariable) else SIZES[what.type] if isinstance(what, PtxRegister) else 0
 
 
 def taken_functions(module: PtxModule) -> list[PtxFunction]:
-    """The functions whose address is taken, by a statement or in the content of a variable."""
+    """Return the functions whose address is taken, by a statement or in the content of a variable."""
     named: set[str] = set()
     for f in (*module.entries.values(), *module.functions.values()):
         for s in f.body:
@@ -452,7 +452,7 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
 
 
 def named_registers(entry: PtxFunction) -> dict[int, PtxRegister]:
-    """The registers that the statements of a function name, by their index."""
+    """Return the registers that the statements of a function name, by their index."""
     out: dict[int, PtxRegister] = {}
 
     def visit(o: object) -> None:
@@ -475,7 +475,7 @@ def named_registers(entry: PtxFunction) -> dict[int, PtxRegister]:
 def translate(
     module: PtxModule, entry: PtxFunction, chip: Chip, layout: VariableLayout, named: bool = False
 ) -> Function:
-    """A kernel as operations on variables; `named`: mark the values of its registers.
+    """Translate a kernel to operations on variables; `named`: mark the values of its registers.
 
     Raises PtxSyntaxError for what is wrong or not supported.
     """

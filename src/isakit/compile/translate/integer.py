@@ -55,7 +55,7 @@ class Integer(Division, BitInstructions):
     """Arithmetic, comparison and selection."""
 
     def binary(self, op: PlainOp, m: Mods, a: Args) -> None:
-        """An operation whose low bits depend on low bits only."""
+        """Translate an operation whose low bits depend on low bits only."""
         ty = m["int"]
         self.write(a[0], self.b.op(op, self.word(a[1], ty), self.word(a[2], ty)), ty)
 
@@ -171,7 +171,7 @@ class Integer(Division, BitInstructions):
             self.write(operand, product, ty[0] + "32" if part == "wide" else ty)
 
     def product(self, ty: str, part: str, a: Operand, b: Operand) -> IrValue | Pair:
-        """The part of a product that is asked for."""
+        """Return the part of a product that is asked for."""
         sign = ty[0] == "s"
         if ty in ("u16", "s16"):
             full = self.b.op(MUL16(s1=sign, s2=sign), self.word(a, ty), self.word(b, ty))
@@ -188,7 +188,7 @@ class Integer(Division, BitInstructions):
         return self.low64(x64, y64) if part == "lo" else self.high64(x64, y64, sign)
 
     def low64(self, x: Pair, y: Pair) -> Pair:
-        """The low 64 bits of a product."""
+        """Compute the low 64 bits of a product."""
         op = self.b.op
         for p, q in ((x, y), (y, x)):
             if isinstance(q[0], Const) and isinstance(q[1], Const):
@@ -199,7 +199,7 @@ class Integer(Division, BitInstructions):
         return op(MUL, x[0], y[0]), op(ADD, op(MULHU, x[0], y[0]), cross)
 
     def high64(self, x: Pair, y: Pair, sign: bool) -> Pair:
-        """The high 64 bits of a product."""
+        """Compute the high 64 bits of a product."""
         op, both = self.b.op, self.b.both
         middle, c1 = both(ADDX, op(MUL, x[0], y[1]), op(MULHU, x[0], y[0]))
         h1 = both(ADC, op(MULHU, x[0], y[1]), Const(0), c1)[0]
@@ -292,7 +292,7 @@ class Integer(Division, BitInstructions):
         self.write(a[0], v, ty)
 
     def compare(self, m: Mods, a: Operand, b: Operand) -> IrValue:
-        """The comparison of `setp` and `set`."""
+        """Compare as `setp` and `set` do."""
         ty, name = m["cmpt"], m["cmp"]
         cond = CONDITIONS[name]
         if ty == "f32" or (ty == "f64" and self.demoted):

@@ -68,7 +68,7 @@ class Place(NamedTuple):
     tag: IrValue | None = None
 
     def plus(self, more: int) -> Place:
-        """The place so many bytes further on."""
+        """Return the place so many bytes further on."""
         return self._replace(offset=self.offset + more)
 
 
@@ -333,7 +333,7 @@ class MemoryInstructions(Base):
 
     # --- addresses of spaces ----------------------------------------------------------------------------------------
     def do_cvta(self, m: Mods, a: Args) -> None:
-        """A generic address is the address in its space, and above it the number of the space if there is room."""
+        """Convert to a generic address: the address in its space, the number of the space above it if there is room."""
         wide, space = m["addr"] == "u64", m["ptr"]
         v = self.pair(a[1])[0] if wide else self.word(a[1], "u32")
         generic = v if m["to"] else self.b.emit(GENERIC(space=space), [v], "r").out
@@ -350,7 +350,7 @@ class MemoryInstructions(Base):
         self.write_predicate(a[0], op(CMP(cond="e", ty="u32"), tag, Const(TAGS[m["ptr"]])))
 
     def do_prefetch(self, m: Mods, a: Args) -> None:
-        """These chips cache no global memory: nothing to do."""
+        """Do nothing: these chips cache no global memory."""
 
     # --- atomics ----------------------------------------------------------------------------------------------------
     def do_atom(self, m: Mods, a: Args) -> None:
@@ -420,7 +420,7 @@ class MemoryInstructions(Base):
         return b(_ATOMIC[op], old, v)
 
     def _locked(self, base: IrValue, offset: int, change: Callable[[IrValue], IrValue]) -> IrValue:
-        """A word of shared memory changed under its lock: lanes that do not get the lock try again."""
+        """Change a word of shared memory under its lock: lanes that do not get the lock try again."""
         keep, result = self.fresh(), self.fresh()
         self.put(keep, base)
         loop, own, done = self.new_block(), self.new_block(), self.new_block()
@@ -444,7 +444,7 @@ class MemoryInstructions(Base):
         return self.get(result)
 
     def _swapped(self, base: IrValue, offset: int, space: str, change: Callable[[IrValue], IrValue]) -> IrValue:
-        """A word of global memory changed by compare and swap."""
+        """Change a word of global memory by compare and swap."""
         keep, seen = self.fresh(), self.fresh()
         b = self.b
         self.put(keep, base)
@@ -524,7 +524,7 @@ class MemoryInstructions(Base):
         return [self.get(variable) for variable in results]
 
     def _texture(self, address: Address) -> str:
-        """The name of the texture an address names."""
+        """Return the name of the texture an address names."""
         base = address.base
         if not isinstance(base, Name):
             raise self.refuse("the name of a texture was expected", address)
@@ -534,7 +534,7 @@ class MemoryInstructions(Base):
         return what.unique
 
     def _on_the_cube(self, direction: list[IrValue]) -> list[IrValue]:
-        """A direction scaled to the surface of the cube, which the texture unit expects. Source: [graphics] 2.4."""
+        """Scale a direction to the surface of the cube, as the texture unit expects. Source: [graphics] 2.4."""
         op = self.b.op
         x, y, z = (op(CVT(to="f32", source="f32", abs=True), v, kinds="r") for v in direction)
         scale = op(RCP, op(FMAX, op(FMAX, x, y), z))

@@ -96,11 +96,11 @@ class TracedArray(NDArrayOperatorsMixin):
         return NotImplemented if made is None else made(*args, **kwargs)
 
     def astype(self, dtype: DTypeLike) -> TracedArray:
-        """The numbers as another type."""
+        """Convert the numbers to another type."""
         return self.code.cast(self, np.dtype(dtype))
 
     def view(self, dtype: DTypeLike) -> TracedArray:
-        """The bits as another type of the same size."""
+        """Return the bits as another type of the same size."""
         to = np.dtype(dtype)
         if _TYPES[to] == _TYPES[self.dtype]:
             return TracedArray(self.code, self.text, to)
@@ -136,12 +136,12 @@ class Tracer:
     # --- pieces -----------------------------------------------------------------------------------------------------
     @staticmethod
     def element(dtype: DTypeLike) -> IrType:
-        """The LLVM type of a lane."""
+        """Return the LLVM type of a lane."""
         return _TYPES[np.dtype(dtype)]
 
     @staticmethod
     def type(dtype: DTypeLike) -> IrType:
-        """The LLVM type of lanes."""
+        """Return the LLVM type of lanes."""
         return vector(LANES, _TYPES[np.dtype(dtype)])
 
     def array(self, value: Ref, dtype: DTypeLike) -> TracedArray:
@@ -159,7 +159,7 @@ class Tracer:
         self.body.store(value.ref, p, value.dtype.itemsize)
 
     def value(self, instruction: str, dtype: DTypeLike) -> TracedArray:
-        """A new value. Equal instructions are one: the text of array code says much twice."""
+        """Write an instruction and return its value. Equal instructions are written once: array code repeats itself."""
         name = self._done.get(instruction)
         if name is None or " load " in instruction:
             name = self._done[instruction] = self.body(instruction)
@@ -170,7 +170,7 @@ class Tracer:
         self._done = {}
 
     def constant(self, number: Scalar, dtype: DTypeLike) -> TracedArray:
-        """The same number in all lanes."""
+        """Return the same number in all lanes."""
         dtype = np.dtype(dtype)
         out = TracedArray(self, f"splat ({_TYPES[dtype]} {_literal(number, dtype)})", dtype)
         if dtype == F64 and abs(number) <= LARGEST and float(np.float32(number)) == number:
@@ -178,7 +178,7 @@ class Tracer:
         return out
 
     def _narrowed(self, dtype: DTypeLike, *args: TracedArray) -> list[TracedArray] | None:
-        """The f32 lanes that all of them were widened from: half the work where no bit is lost."""
+        """Return the f32 lanes that all of them were widened from, None if any was not: half the work, no bit lost."""
         narrow = [a.narrow for a in args if a.narrow is not None]
         return narrow if dtype == F64 and len(narrow) == len(args) else None
 
@@ -195,7 +195,7 @@ class Tracer:
         return self.constant(a.ravel()[0].item(), wanted)
 
     def scalar(self, value: Ref, dtype: DTypeLike) -> TracedArray:
-        """A scalar of the function in all lanes."""
+        """Repeat a scalar of the function in all lanes."""
         lanes = self.type(dtype)
         if value.type is not lanes.element:
             raise TypeError(f"{value!r} as a number of {np.dtype(dtype)}")
@@ -205,13 +205,13 @@ class Tracer:
         return out
 
     def intrinsic(self, name: str, dtype: DTypeLike, *args: TracedArray) -> TracedArray:
-        """A call of an LLVM intrinsic on lanes of one type."""
+        """Call an LLVM intrinsic on lanes of one type."""
         vector = self.type(dtype)
         f = self.module.declare(f"llvm.{name}.{vector.suffix}", f"{vector} @({', '.join([vector.text] * len(args))})")
         return self.value(f"call {vector} {f}({', '.join(f'{vector} {a.text}' for a in args)})", dtype)
 
     def op(self, name: str, a: TracedArray, b: TracedArray, dtype: DTypeLike | None = None) -> TracedArray:
-        """An instruction with two operands of one type."""
+        """Write an instruction with two operands of one type."""
         out = self.value(f"{name} {self.type(a.dtype)} {a.text}, {b.text}", dtype or a.dtype)
         if name in _LOWER_FROM_LOWER and a.dtype == I64 and (a.low or b.low):
             out.low = lambda: self.op(name, self.cast(a, I32), self.cast(b, I32))
@@ -256,7 +256,7 @@ class Tracer:
         return [self.of(x, dtype) for x in inputs], dtype
 
     def ufunc(self, name: str, inputs: Sequence[Lanes]) -> TracedArray:
-        """A universal function of NumPy."""
+        """Apply a universal function of NumPy."""
         args, dtype = self._promoted(inputs)
         if name in ("remainder", "fmod", "right_shift", "divide") or name not in (*_FLOAT_OPS, *_INTEGER_OPS):
             special = getattr(self, f"_{name}", None)
@@ -403,7 +403,7 @@ class Tracer:
         return self.where(x == math.inf, math.inf, out)
 
     def weighted(self, values: Sequence[TracedArray], weights: Sequence[TracedArray], bits: int) -> TracedArray:
-        """The sum of values times integer weights over 2**bits, rounded once to f32, as its bits.
+        """Return the sum of values times integer weights over 2**bits, rounded once to f32, as its bits.
 
         A tap of weight 0 does not count, and a NaN is 0x7fffffff. Where f64 could have rounded the sum, and that could
         matter, the lane is marked.
@@ -429,7 +429,7 @@ class Tracer:
         return self.where(np.isnan(result), 0x7FFFFFFF, result.view(U32))
 
     def _in_integers(self, pairs: Sequence[tuple[TracedArray, TracedArray]], bits: int) -> TracedArray:
-        """The sum of multiples of 2**-fraction, below 2**64 of those."""
+        """Return the sum of multiples of 2**-fraction that stays below 2**64 of them."""
         assert self.fraction is not None
         total: TracedArray | None = None
         for v, w in pairs:
@@ -489,7 +489,7 @@ class Tracer:
         return self.value(f"shufflevector {vector} {a.text}, {vector} poison, <{LANES} x i32> <{index}>", a.dtype)
 
     def mark(self, lanes: TracedArray) -> None:
-        """The function cannot do what these lanes ask for."""
+        """Mark lanes whose result the function cannot compute."""
         b, cannot = self.body, pointer("%cannot")
         now = b.load(I16, cannot)
         b.store(b.or_(now, b.bitcast(lanes.ref, I16)), cannot)
@@ -524,7 +524,7 @@ class TracedTable:
 
 
 def _literal(number: Scalar, dtype: DType) -> str:
-    """A number as LLVM text."""
+    """Return a number as LLVM text."""
     if dtype.kind == "b":
         return "true" if number else "false"
     if dtype.kind == "f":

@@ -87,7 +87,7 @@ def write_message(pipe: IO[bytes], data: bytes) -> None:
 
 
 def read_message(pipe: IO[bytes]) -> bytes:
-    """The counterpart. Raises EOFError."""
+    """Read what `write_message` wrote. Raises EOFError."""
     head = pipe.read(8)
     data = pipe.read(int.from_bytes(head, "little")) if len(head) == 8 else b""
     if len(head) < 8 or len(data) < int.from_bytes(head, "little"):
@@ -110,7 +110,7 @@ def _at_end() -> None:
 
 
 def _in_child() -> None:
-    """A forked process has no part in its parent's."""
+    """Forget the parent's server in a forked process, which must not wait for it."""
     global _server
     old, _server = _server.process, _Server()
     if old is not None:

@@ -51,7 +51,7 @@ RARELY, MOSTLY, OFTEN = ", !prof !0", ", !prof !2", ", !prof !3"
 
 @cache
 def _indices(index: tuple[int, ...]) -> str:
-    """A mask of `shufflevector`."""
+    """Return a mask of `shufflevector`."""
     if not any(index):
         return f"<{len(index)} x i32> zeroinitializer"
     return f"<{len(index)} x i32> <" + ", ".join(f"i32 {k}" for k in index) + ">"
@@ -125,27 +125,27 @@ class Builder:
         return self._two("mul", x, y)
 
     def udiv(self, x: Operand, y: Operand) -> Ref:
-        """The quotient of numbers without sign."""
+        """Divide numbers without sign."""
         return self._two("udiv", x, y)
 
     def urem(self, x: Operand, y: Operand) -> Ref:
-        """The remainder of numbers without sign."""
+        """Return the remainder of numbers without sign."""
         return self._two("urem", x, y)
 
     def and_(self, x: Operand, y: Operand) -> Ref:
-        """The bits of both."""
+        """Return the bitwise and."""
         return self._two("and", x, y)
 
     def or_(self, x: Operand, y: Operand) -> Ref:
-        """The bits of either."""
+        """Return the bitwise or."""
         return self._two("or", x, y)
 
     def xor(self, x: Operand, y: Operand) -> Ref:
-        """The bits in which they differ."""
+        """Return the bitwise exclusive or."""
         return self._two("xor", x, y)
 
     def not_(self, x: Ref) -> Ref:
-        """The other bits."""
+        """Return the bitwise complement."""
         return self._two("xor", x, -1)
 
     def shl(self, x: Operand, y: Operand) -> Ref:
@@ -162,7 +162,7 @@ class Builder:
 
     # --- comparisons ------------------------------------------------------------------------------------------------
     def compare(self, relation: str, x: Ref, y: Operand) -> Ref:
-        """A comparison of whole numbers or addresses, by LLVM's name of the relation."""
+        """Compare whole numbers or addresses, by LLVM's name of the relation."""
         type = x.type
         return self._value(f"icmp {relation} {type.text} {x.text}, {_text(y, type)}", type.flags)
 
@@ -229,29 +229,29 @@ class Builder:
         return self._cast("zext", x, type)
 
     def sext(self, x: Ref, type: IrType) -> Ref:
-        """Copies of the sign in front."""
+        """Extend with copies of the sign."""
         if x.type.lanes != type.lanes or not 0 < x.type.width < type.width:
             raise IrTypeError(f"{x!r} cannot be extended to {type}")
         return self._cast("sext", x, type)
 
     def trunc(self, x: Ref, type: IrType) -> Ref:
-        """The lower bits."""
+        """Truncate to the lower bits."""
         if x.type.lanes != type.lanes or not 0 < type.width < x.type.width:
             raise IrTypeError(f"{x!r} cannot be cut to {type}")
         return self._cast("trunc", x, type)
 
     def bitcast(self, x: Ref, type: IrType) -> Ref:
-        """The same bits as another type."""
+        """Return the same bits as another type."""
         if _bits(x.type) != _bits(type):
             raise IrTypeError(f"{x!r} has not the size of {type}")
         return self._cast("bitcast", x, type)
 
     def to_pointer(self, x: Ref) -> Ref:
-        """A whole number as an address."""
+        """Convert a whole number to an address."""
         return self._cast("inttoptr", x, PTR)
 
     def to_number(self, p: Ref) -> Ref:
-        """An address as a whole number of 64 bits."""
+        """Convert an address to a whole number of 64 bits."""
         return self._cast("ptrtoint", _pointer(p), I64)
 
     # --- memory -----------------------------------------------------------------------------------------------------
@@ -270,11 +270,11 @@ class Builder:
         self.lines.append(f"{text}, align {align}" if align else text)
 
     def offset(self, p: Ref, nbytes: Operand) -> Ref:
-        """The address so many bytes behind another one; from a vector of offsets or of addresses, a vector of them."""
+        """Return the address so many bytes behind another; a vector of them from vectors of offsets or addresses."""
         return self.element(I8, p, nbytes)
 
     def element(self, type: IrType, p: Ref, index: Operand) -> Ref:
-        """The address of an element of a row that begins at an address."""
+        """Return the address of an element of a row that begins at an address."""
         text, result = f"getelementptr {type.text}, {p.type.text} {p.text}, ", p.type
         if isinstance(index, Ref):
             if not index.type.width:
@@ -285,7 +285,7 @@ class Builder:
         return self._value(f"{text}i64 {index}", result)
 
     def alloca(self, type: IrType, name: str = "", align: int = 0) -> Ref:
-        """A variable of the function; to be written at its beginning."""
+        """Allocate a variable of the function; to be written at its beginning."""
         made = self._value(f"alloca {type.text}" + (f", align {align}" if align else ""), PTR)
         return self.named(name, made) if name else made
 
@@ -311,28 +311,28 @@ class Builder:
         return self._value(f"extractelement {_vector(v).text} {v.text}, {_lane(lane)}", v.type.element)
 
     def insert(self, v: Ref, x: Ref, lane: Operand) -> Ref:
-        """A vector with something else in a lane."""
+        """Return a vector with something else in a lane."""
         element = _vector(v).element
         text = f"insertelement {v.type.text} {v.text}, {element.text} {_text(x, element)}, {_lane(lane)}"
         return self._value(text, v.type)
 
     def splat(self, x: Ref, type: IrType) -> Ref:
-        """The same number in all lanes of a vector."""
+        """Return the same number in all lanes of a vector."""
         return self.shuffle(self.insert(type.poison, x, 0), (0,) * type.lanes)
 
     def shuffle(self, x: Ref, index: Sequence[int], y: Ref | None = None) -> Ref:
-        """The lanes of a vector, or of two after each other, by number."""
+        """Return the lanes of a vector, or of two after each other, by number."""
         type = _vector(x)
         other = "poison" if y is None else _text(y, type)
         result = vector(len(index), type.element)
         return self._value(f"shufflevector {type.text} {x.text}, {type.text} {other}, {_indices(tuple(index))}", result)
 
     def part(self, s: Ref, k: int) -> Ref:
-        """A part of a structure."""
+        """Return a part of a structure."""
         return self._value(f"extractvalue {s.type.text} {s.text}, {k}", s.type.parts[k])
 
     def with_part(self, s: Ref, x: Operand, k: int) -> Ref:
-        """A structure with something else in a part."""
+        """Return a structure with something else in a part."""
         type = s.type.parts[k]
         return self._value(f"insertvalue {s.type.text} {s.text}, {type.text} {_text(x, type)}, {k}", s.type)
 
@@ -354,7 +354,7 @@ class Builder:
         return f"call {f.convention}{f.result.text} {f.name}({listed})"
 
     def intrinsic(self, name: str, x: Ref, *others: Operand) -> Ref:
-        """A function of LLVM on values of one type: `ctpop`, `umin`, `umax`."""
+        """Call a function of LLVM on values of one type: `ctpop`, `umin`, `umax`."""
         return self.call(self._intrinsic(name, x.type, x.type, *[x.type] * (1 + len(others))), x, *others)
 
     def reduce(self, name: str, v: Ref) -> Ref:
@@ -378,7 +378,7 @@ class Builder:
         self.perform(f, value, places, align, mask)
 
     def load_masked(self, type: IrType, p: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:
-        """A vector at an address, where the mask says so."""
+        """Load a vector at an address, where the mask says so."""
         return self.call(
             self._intrinsic("masked.load", type, type, PTR, I32, mask.type, type, more=PTR), p, align, mask, otherwise
         )
@@ -394,7 +394,7 @@ class Builder:
         return self.external(f"llvm.{name}.{suffix}", result, *parameters)
 
     def external(self, name: str, result: IrType, *parameters: IrType, convention: str = "") -> IrFunction:
-        """A function that is elsewhere, declared in the module."""
+        """Declare a function of another module, and return it."""
         return self.module.external(IrFunction("@" + name, result, parameters, convention))
 
     # --- where to go ------------------------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ class Builder:
         self.lines.append(name + ":")
 
     def fresh(self, prefix: str) -> str:
-        """A new name, of a block or of what has a % in front."""
+        """Return a new name, of a block or of a value with % in front."""
         self._count += 1
         return f"{prefix}{self._count}"
 
@@ -430,7 +430,7 @@ class Builder:
         self.lines.append("  unreachable")
 
     def phi(self, ways: Iterable[tuple[Ref, str]], name: str = "") -> Ref:
-        """The value that belongs to the block from which this one was entered."""
+        """Choose the value that belongs to the block from which this one was entered."""
         listed = [*ways]
         type = listed[0][0].type
         text = ", ".join([f"[ {_text(value, type)}, %{label} ]" for value, label in listed])
@@ -462,7 +462,7 @@ def define(
     name: str, result: IrType, parameters: Sequence[Ref], *bodies: Iterable[str], attributes: str = "nounwind",
     convention: str = "", noalias: Literal[True] | Collection[Ref] = (),
 ) -> str:  # fmt: skip
-    """The text of a function from the lines of its body. `noalias`: parameters that nothing else points to."""
+    """Return the text of a function from the lines of its body. `noalias`: parameters that nothing else points to."""
     listed = ", ".join(
         f"{p.type} {'noalias ' if p.type is PTR and (noalias is True or p in noalias) else ''}{p.text}"
         for p in parameters
@@ -472,7 +472,7 @@ def define(
 
 
 def _text(x: Operand, type: IrType) -> str:
-    """An operand that must have a type."""
+    """Return an operand that must have a type."""
     if isinstance(x, Ref):
         if x.type is not type:
             raise IrTypeError(f"{x!r} where {type} must be")

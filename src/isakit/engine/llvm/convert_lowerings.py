@@ -31,7 +31,7 @@ def _length(*elements: str) -> int:
 
 
 def _converted(low: ValueLowering, x: Ref, source: str, to: str, name: str, extra: str) -> Ref:
-    """An intrinsic on each piece: `extra` are its arguments after the first one, `V` in it a vector of results."""
+    """Call an intrinsic on each piece; `extra`: its arguments after the first one, `V` in it a vector of results."""
     n, length = low.module.lanes, _length(source, to)
     given, result = f"<{length} x {source}>", f"<{length} x {to}>"
     bits = low.splat(x)
@@ -52,7 +52,7 @@ def _masked(to: str, source: str, rounding: int) -> str:
 
 
 def _modified(low: ValueLowering, x: Ref, statics: Statics) -> Ref:
-    """A float with its modifiers, a NaN as well."""
+    """Apply the modifiers of a float, also to a NaN."""
     sign = 1 << (x.width - 1)
     if statics.get("absolute"):
         x = low.op("and", x, low.constant(sign - 1, x.width))
@@ -60,7 +60,7 @@ def _modified(low: ValueLowering, x: Ref, statics: Statics) -> Ref:
 
 
 def _compared(low: ValueLowering, test: str, x: Ref, y: Ref) -> Ref:
-    """A comparison of floats."""
+    """Compare floats."""
     ty = f"<{low.module.lanes} x {'float' if x.width == 32 else 'double'}>"
     f, g = (low.bitcast(low.splat(v), ty) for v in (x, y))
     return low.per_lane(low.body(f"fcmp {test} {ty} {f}, {g}"), 1)
@@ -73,7 +73,7 @@ def _at_least(low: ValueLowering, x: Ref, power: int) -> Ref:
 
 
 def _integer(low: ValueLowering, x: Ref, kind: str) -> tuple[Ref, str] | None:
-    """An integer as 32 or 64 bits, and whether these are signed."""
+    """Return an integer as 32 or 64 bits, and whether these are signed."""
     width = int(kind[1:])
     if width > 32 and x.width < 64:
         return None
@@ -115,7 +115,7 @@ _TO_INTEGER = {
 
 
 def _to_integer(low: ValueLowering, x: Ref, to: str, rounding: str) -> Ref:
-    """The nearest integer of a type to a float; what a NaN gives is not defined."""
+    """Convert a float to the nearest integer of a type; the result for a NaN is not defined."""
     source, width = ("float" if x.width == 32 else "double"), int(to[1:])
     target = f"i{width}"
     if to[0] == "u":  # below zero is zero: as floats, because the instruction takes it for too large
@@ -140,7 +140,7 @@ def _halves(low: ValueLowering, x: Ref) -> Ref:
 
 
 def _single(low: ValueLowering, x: Ref, statics: Statics) -> Ref:
-    """The f32 of an f16 or f32 source, with modifiers."""
+    """Return the f32 of an f16 or f32 source, with modifiers."""
     x = low.splat(x)
     return _modified(low, _halves(low, x) if statics["source"] == "f16" else low.resize(x, 32), statics)
 
@@ -186,7 +186,7 @@ def _f2f(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | Non
 
 
 def _integral(low: ValueLowering, x: Ref, rounding: str) -> Ref:
-    """Rounded to an integral value."""
+    """Round to an integral value."""
     element, name = ("float", "ps") if x.width == 32 else ("double", "pd")
     extra = f"i32 {PRECISION_MASKED | _MODES[rounding]}; V zeroinitializer; i{_length(element)} -1; i32 8"
     return _converted(low, x, element, element, f"llvm.x86.avx512.mask.rndscale.{name}.512", extra)

@@ -12,7 +12,7 @@ KEEP_BOTH = 0x1F80
 
 
 def switched(module: LlvmModule, name: str, inner: IrFunction, environment: int, of: str) -> str:
-    """The text of a function that calls another one in an environment, and then goes back to the one before.
+    """Return the text of a function that calls another one in an environment, and restores the one before.
 
     It is a function of its own, which LLVM must not inline: inside of one function LLVM moves operations of floating
     point across the switch. `of` is the name of the constant.
@@ -31,7 +31,7 @@ def switched(module: LlvmModule, name: str, inner: IrFunction, environment: int,
 
 
 def flushing(module: LlvmModule, name: str, inner: IrFunction) -> str:
-    """The text of a function that calls another one with denormals flushed."""
+    """Return the text of a function that calls another one with denormals flushed."""
     return switched(module, name, inner, FLUSH_BOTH, "flushing")
 
 

@@ -171,7 +171,7 @@ class _Test:
     bits: int
 
     def holds(self, low: ValueLowering) -> Ref:
-        """The lanes in which it is true."""
+        """Return the lanes in which it is true."""
         return _is_none(low, _bits_of(low, self.words, self.bits))
 
 
@@ -180,7 +180,7 @@ _AnyHolds = Callable[[ValueLowering, Sequence[_Test]], str]
 
 
 def _one_by_one(low: ValueLowering, tests: Sequence[_Test]) -> str:
-    """An instruction that gives flags for each register."""
+    """Return an instruction that gives flags for each register."""
     every = ""
     for t in tests:
         for p in pieces(low, _bits_of(low, t.words, t.bits).text, "i32", PIECE):
@@ -201,26 +201,26 @@ def _by_minimum(low: ValueLowering, tests: Sequence[_Test]) -> str:
 
 
 def _ordinary(low: ValueLowering, m: _Mad) -> tuple[_Test, _Test]:
-    """False where the product is in the range of f32, and the addend is neither zero nor infinite nor NaN."""
+    """Return two tests: false where the product is in range, and where the addend is not zero, infinite or NaN."""
     addend = low.op("add", m.c, low.constant(SMALLEST, 32))
     return _Test(m.shifted, EDGES), _Test(addend, EXPONENT & ~SMALLEST)
 
 
 def _of_any_operands(low: ValueLowering, m: _Mad) -> Ref:
-    """The sum with the product in the range of f32: it is rounded where the addend is zero. NaNs are any."""
+    """Return the sum with the product in the range of f32, rounded where the addend is zero. NaNs are any."""
     zero = _is_zero(low, m.c)
     product = low.select(zero, _avx512(low, "mul", m.a, m.b, "rn"), m.cut)
     return _avx512(low, "add", product, m.c, "rn")
 
 
 def _small(low: ValueLowering, c: Ref) -> _Test:
-    """False where the addend is zero, or so large that a product below the range does not change the sum."""
+    """Return a test: false where the addend is zero, or so large that a product below the range does not matter."""
     return _Test(low.op("sub", c, low.constant(SMALLEST, 32)), SMALL)
 
 
 def _sum_of_product(raw: bool, any_holds: _AnyHolds) -> Native:
     def mad(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
-        """The product is cut to 24 bits, except where the addend is zero: there it is rounded.
+        """Multiply and add: the product is cut to 24 bits, or rounded where the addend is zero.
 
         Three ways, each one for what the one before it does not cover. Two instructions and a test where no addend is a
         zero or NaN and no product at an edge of the range, infinite or NaN. A second multiplication, in lanes whose
@@ -265,7 +265,7 @@ CAREFUL_MAD = "careful f32_mad"
 
 
 def careful_mad(low: ValueLowering, public: str = "") -> str:
-    """The function for lanes of every kind, wherever their product is; by the name `public` for other modules."""
+    """Return the function for lanes of every kind, whatever their product; `public`: its name for other modules."""
 
     def make(name: str) -> str:
         inner = low.elsewhere()
@@ -297,7 +297,7 @@ after 48 is less than a quarter of the last place of every addend, so it does no
 
 
 def _of_any_product(low: ValueLowering, m: _Mad) -> Ref:
-    """The sum where products leave the range of f32: such lanes are added some binades away and moved back.
+    """Return the sum where products leave the range of f32: such lanes are added some binades away and moved back.
 
     Moving is exact, except that rounding to zero keeps a factor that another one of zero makes a zero from becoming
     infinite. A sum below the smallest number must be rounded on the grid of denormals, half of whose step is the last
@@ -353,7 +353,7 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Re
 
 
 def embedded_f32(cpu: str, raw: bool) -> dict[str, Native]:
-    """The lowerings for a processor; `raw`: results may be any NaN, for operations to which all of them are equal."""
+    """Return the lowerings for a processor; `raw`: results may be any NaN, for readers to which all are equal."""
     add, mul = _sum_and_product(raw)
     mad = _sum_of_product(raw, _by_minimum if cpu.startswith("znver") else _one_by_one)
     return {
@@ -370,7 +370,7 @@ def embedded_f32(cpu: str, raw: bool) -> dict[str, Native]:
 
 
 def _doubles(low: ValueLowering, a: Ref) -> str:
-    """The numbers as doubles, denormals as signed zeros."""
+    """Return the numbers as doubles, denormals as signed zeros."""
     n = low.module.lanes
     sign = low.op("and", a, low.constant(0x80000000, 32))
     flushed = low.splat(low.select(_is_zero(low, a), sign, a))
@@ -450,7 +450,7 @@ def _portable_mad(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> 
 
 
 def _mad_in_doubles(low: ValueLowering, a: Ref, b: Ref, c: Ref) -> Ref:
-    """a * b + c where no product leaves the range, whether the environment flushes denormals or not."""
+    """Compute a * b + c where no product leaves the range, whether the environment flushes denormals or not."""
     exact = _double_bits(low, _arithmetic(low, "fmul", _doubles(low, a), _doubles(low, b)))
     cut = _rounded(low, exact, "rz")
     with_cut = _double_bits(low, _arithmetic(low, "fadd", _as_double(low, cut), _doubles(low, c)))

@@ -44,7 +44,7 @@ def _bits(low: ValueLowering, doubles: str) -> Ref:
 
 
 def _hardware(low: ValueLowering, name: str, args: Sequence[Ref], rounding: str) -> list[str]:
-    """The results of the instructions with embedded rounding, eight lanes each."""
+    """Return the results of the instructions with embedded rounding, eight lanes each."""
     vector = f"<{PIECE} x double>"
     signature = ", ".join([vector] * len(args))
     f = low.module.declare(f"llvm.x86.avx512.{INTRINSICS[name]}", f"{vector} @({signature}, i32)")
@@ -56,7 +56,7 @@ def _hardware(low: ValueLowering, name: str, args: Sequence[Ref], rounding: str)
 
 
 def _with_nans(low: ValueLowering, name: str, args: Sequence[Ref], result: Ref) -> Ref:
-    """The result, NaNs chosen by the rule."""
+    """Replace NaNs in the result by the ones the rule chooses."""
     n = low.module.lanes
     bits = low.bitcast(result, f"<{n} x double>")
     unordered = low.per_lane(low.body(f"fcmp uno <{n} x double> {bits}, {bits}"), 1)
@@ -70,7 +70,7 @@ def _with_nans(low: ValueLowering, name: str, args: Sequence[Ref], result: Ref) 
 
 
 def _careful(low: ValueLowering, name: str, rounding: str) -> str:
-    """The function that repeats an operation in the default environment; operands and result in memory.
+    """Return the function that repeats an operation in the default environment; operands and result in memory.
 
     The environment is switched in a function of its own, and what it calls has an effect LLVM knows nothing of: else
     LLVM would move the arithmetic across the switch.

@@ -11,7 +11,7 @@ from isakit.engine.llvm.values import Native
 
 
 def float_lowerings(target: Host, *, raw: bool = False) -> dict[str, Native]:
-    """The lowerings for a target; `raw`: results may be any NaN of the host, for readers to which all are equal."""
+    """Return the lowerings for a target; `raw`: results may be any NaN, for readers to which all are equal."""
     if target.embedded:
         return {**embedded_f32(target.cpu, raw), **EMBEDDED_F64, **EMBEDDED_CONVERSIONS, **sfu_lowerings(target)}
     found = {**PORTABLE_F32, **PORTABLE_F64, **sfu_lowerings(target)}

@@ -20,7 +20,7 @@ _LESS, _EQUAL, _GREATER, _UNORDERED = 1, 2, 4, 8
 
 
 def ieee_natives(host: Host) -> dict[str, Native]:
-    """The lowerings a target has instructions for, by the name of the operation."""
+    """Return the lowerings a target has instructions for, by the name of the operation."""
     out: dict[str, Native] = {
         "ieee_add": _arithmetic("fadd"),
         "ieee_mul": _arithmetic("fmul"),
@@ -72,7 +72,7 @@ def _test(low: ValueLowering, relation: str, ty: str, a: str, b: str) -> Ref:
 
 
 def _canonical(low: ValueLowering, v: str) -> Ref:
-    """The bits of f32 numbers, with one NaN."""
+    """Return the bits of f32 numbers, with one NaN."""
     nan = _test(low, "uno", "float", v, v)
     return low.select(nan, low.constant(NAN32, 32), _bits(low, v, "float", 32))
 
@@ -91,7 +91,7 @@ def _widened(low: ValueLowering, v: str) -> str:
 
 
 def _number(low: ValueLowering, value: float, ty: str) -> str:
-    """A whole number in every lane."""
+    """Return a whole number in every lane."""
     return f"splat ({ty} {value:.1f})"
 
 

@@ -26,7 +26,7 @@ class LlvmModule:
         self._vectors: dict[int, IrType] = {}
 
     def vector(self, width: int) -> IrType:
-        """The type of a lane value of `width` bits."""
+        """Return the type of a lane value of `width` bits."""
         made = self._vectors.get(width)
         if made is None:
             made = self._vectors[width] = vector(self.lanes, integer(width))
@@ -50,7 +50,7 @@ class LlvmModule:
         return Ref("@" + name, PTR)
 
     def table(self, table: Table) -> str:
-        """The global that holds a constant table, as 32- or 64-bit entries."""
+        """Return the global that holds a constant table, as 32- or 64-bit entries."""
         name = self._tables.get(id(table))
         if name is None:
             name = self._tables[id(table)] = f"@table{len(self._tables)}_{table.name}"
@@ -63,7 +63,7 @@ class LlvmModule:
         return name
 
     def function(self, key: object, make: Callable[[str], str]) -> str:
-        """The function made for `key`, made on first use: `make(name)` returns its whole text."""
+        """Return the function for `key`, made on first use: `make(name)` returns its whole text."""
         if key in self.elsewhere:
             return self.declare(*self.elsewhere[key])
         name = self._named.get(key)
@@ -81,7 +81,7 @@ class LlvmModule:
 
 
 def signed_text(value: int, width: int) -> str:
-    """A constant as LLVM prints it."""
+    """Return a constant as LLVM prints it."""
     if width == 1:
         return "true" if value else "false"
     return str(value - (1 << width) if value >> (width - 1) else value)

@@ -35,7 +35,7 @@ class IrType:
     __repr__ = __str__
 
     def __call__(self, number: int) -> Ref:
-        """A constant, in all lanes of a vector. Raises IrTypeError where the number does not fit."""
+        """Return a constant, in all lanes of a vector. Raises IrTypeError where the number does not fit."""
         return Ref(self.literal(number), self)
 
     def literal(self, number: int) -> str:
@@ -65,7 +65,7 @@ class IrType:
 
 @cache
 def integer(width: int) -> IrType:
-    """The type of whole numbers of `width` bits."""
+    """Return the type of whole numbers of `width` bits."""
     made = IrType(f"i{width}", f"i{width}", width)
     if width != 1:
         made.flags = integer(1)
@@ -74,7 +74,7 @@ def integer(width: int) -> IrType:
 
 @cache
 def vector(lanes: int, element: IrType) -> IrType:
-    """The type of vectors."""
+    """Return the type of vectors."""
     made = IrType(f"<{lanes} x {element}>", f"v{lanes}{element.suffix}", element.width, lanes, element)
     if element.flags is not element:
         made.flags = vector(lanes, element.flags)
@@ -83,13 +83,13 @@ def vector(lanes: int, element: IrType) -> IrType:
 
 @cache
 def structure(*parts: IrType) -> IrType:
-    """The type of several values together."""
+    """Return the type of several values together."""
     return IrType(f"{{{', '.join(p.text for p in parts)}}}", "", parts=parts)
 
 
 @cache
 def array(count: int, element: IrType) -> IrType:
-    """The type of a row in memory."""
+    """Return the type of a row in memory."""
     return IrType(f"[{count} x {element}]", "")
 
 
@@ -159,12 +159,12 @@ class IrFunction(NamedTuple):
 
 
 def numbers(width: int, values: Iterable[int]) -> Ref:
-    """A constant vector."""
+    """Return a constant vector."""
     listed, element = [*values], integer(width)
     return Ref("<" + ", ".join(f"{element} {n}" for n in listed) + ">", vector(len(listed), element))
 
 
 @cache
 def pointer(name: str) -> Ref:
-    """An address by its name: a parameter of the function, a variable, a global."""
+    """Return an address by its name: a parameter of the function, a variable, a global."""
     return Ref(name, PTR)

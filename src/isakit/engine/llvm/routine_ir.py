@@ -58,11 +58,11 @@ class RecordStorage(Protocol):
     """Storage of a record: memory, and fields that are held in variables."""
 
     def pointer(self, body: Builder, within: RecordField) -> Ref:
-        """A pointer to a field."""
+        """Return a pointer to a field."""
         ...
 
     def whole(self, body: Builder) -> Ref:
-        """A pointer to the record, for functions that look at fields that are in memory."""
+        """Return a pointer to the record, for functions that look at fields that are in memory."""
         ...
 
 
@@ -305,7 +305,7 @@ class Lowering:
         return self.records[base].pointer(self.body, within)
 
     def _row(self, base: str, within: RecordField | None) -> Ref:
-        """The address of the first element."""
+        """Return the address of the first element."""
         if within is None:
             return self.rows[base]
         p = self._field(base, within)
@@ -340,7 +340,7 @@ class Lowering:
         return ValueLowering(self.body, self._leaf, {})
 
     def value(self, v: Value) -> Ref:
-        """A value as it is now."""
+        """Return a value as it is now."""
         return self._values().value(v)
 
     def _leaf(self, n: Value) -> Ref:
@@ -382,7 +382,7 @@ def emit(
 
 
 def expression(low: ValueLowering, routine: AnyRoutine, given: Mapping[str, Ref], **statics: Any) -> Ref:
-    """A routine that only computes something, on numbers or on one number per lane."""
+    """Emit a routine that only computes something, on numbers or on one number per lane."""
     statements = routine.code(**statics).statements
     result = statements[0]
     if len(statements) != 1 or not isinstance(result, Return) or result.value is None:
@@ -406,12 +406,12 @@ def result_type(code: RoutineCode) -> IrType:
 
 
 def _types(code: RoutineCode) -> list[IrType]:
-    """The types of its parameters."""
+    """Return the types of its parameters."""
     return [V32 if p.lanes else integer(p.width) if p.width else PTR for p in code.routine.parameters]
 
 
 def function_named(name: str, code: RoutineCode) -> IrFunction:
-    """The function of a routine, by its name with the @."""
+    """Return the function of a routine, by its name with the @."""
     return IrFunction(name, result_type(code), tuple(_types(code)))
 
 
@@ -438,7 +438,7 @@ def function(
     module: LlvmModule, code: RoutineCode, name: str, around: InlineSite,
     refuse: Callable[[Builder], None] | None = None,
 ) -> str:  # fmt: skip
-    """The text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
+    """Return the text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
 
     `refuse` ends a block where the routine raises; the function then returns a result and nothing else.
     """

@@ -27,13 +27,13 @@ _BYTES, _WORDS, _HALFWORDS = "<64 x i8>", "<16 x i32>", "<32 x i16>"
 
 
 def sfu_lowerings(target: Host) -> dict[str, Native]:
-    """The lowerings for a target."""
+    """Return the lowerings for a target."""
     fast = target.embedded and set(target.features.split(",")) >= NEEDED
     return {"truncated_square": _square if fast else _in_place}
 
 
 def _in_place(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
-    """The definition, without the call that it is long enough for."""
+    """Emit the definition, without the call that it is long enough for."""
     formals, result = expansion(truncated_square, (), (32,))
     given = {f.attr: a for f, a in zip(formals, args, strict=True)}
     return ValueLowering(low.body, lambda v: given[v.attr], low.natives).value(result)
@@ -48,7 +48,7 @@ def _square(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | 
 
 
 def _square_of(low: ValueLowering, number: str, upper: str) -> str:
-    """The square of one register's numbers."""
+    """Return the square of one register's numbers."""
     f = low.module.declare("llvm.x86.avx512.pmaddw.d.512", f"{_WORDS} @({_HALFWORDS}, {_HALFWORDS})")
     half = low.body(f"bitcast {_WORDS} {upper} to {_HALFWORDS}")
     total = low.body(f"call {_WORDS} {f}({_HALFWORDS} {half}, {_HALFWORDS} {half})")
@@ -76,7 +76,7 @@ def _constant(numbers: Sequence[int]) -> str:
 
 
 def _added(low: ValueLowering, total: str, unsigned: str, signed: str) -> str:
-    """The sum of the four products of bytes in each 32 bits, added to a total.
+    """Return the sum of the four products of bytes in each 32 bits, added to a total.
 
     LLVM 22 gives the instruction's arguments as bytes, and reads it as older ones wrote it.
     """

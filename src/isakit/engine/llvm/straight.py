@@ -57,7 +57,7 @@ class StraightLineInstruction:
 
 
 def bound(value: Value, number_of: Callable[[Hashable], int], done: dict[int, Value]) -> Value:
-    """A graph with numbers for its parameters, folded; `done` is shared by the graphs of one instruction."""
+    """Put numbers in the place of a graph's parameters and fold; `done` is shared by the graphs of one instruction."""
     for n in postorder(value, done):
         args = tuple(done[id(a)] for a in n.args)
         done[id(n)] = const(number_of(n.attr), n.width) if n.op == "param" else on(n, args)
@@ -91,7 +91,7 @@ class StraightLineCode:
         self._flags = 0
 
     def text(self) -> str:
-        """The module's IR."""
+        """Return the module's IR."""
         if self.masked:
             self._loads.append(f"  %mask8 = load <{LANES} x i8>, ptr %mask_p, align 1")
             self._loads.append(f"  %mask = icmp ne <{LANES} x i8> %mask8, zeroinitializer")
@@ -166,7 +166,7 @@ class StraightLineCode:
         return self._now[key]
 
     def _row(self, key: tuple[str, int]) -> str:
-        """The address of a register's first lane, computed before the loop."""
+        """Return the address of a register's first lane, computed before the loop."""
         name = f"%row_{key[0]}_{key[1]}"
         if key not in self._rows:
             self._rows.add(key)

@@ -81,7 +81,7 @@ def _limit_splitting() -> None:
 
 @cache
 def host(portable: bool = False) -> Host:
-    """This machine, or its portable code path (no embedded rounding, 256-bit vectors)."""
+    """Return this machine, or its portable code path (no embedded rounding, 256-bit vectors)."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     _limit_splitting()
@@ -184,15 +184,15 @@ class LoadedCode:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """The address of a function."""
+        """Return the address of a function."""
         return int(self._engine.get_function_address(name))
 
     def variable(self, name: str) -> int:
-        """The address of a global variable."""
+        """Return the address of a global variable."""
         return int(self._engine.get_global_value_address(name))
 
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-        """A ctypes function; calls release the GIL."""
+        """Return a ctypes function; calls release the GIL."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
 
 

@@ -62,20 +62,20 @@ class ValueLowering:
 
     # --- types and constants --------------------------------------------------------------------------
     def type(self, r: Ref) -> IrType:
-        """The LLVM type of a reference."""
+        """Return the LLVM type of a reference."""
         return r.type
 
     def per_lane(self, text: str, width: int) -> Ref:
-        """A number of each lane by its name."""
+        """Return a number of each lane by its name."""
         return Ref(text, self.module.vector(width))
 
     @staticmethod
     def constant(number: int, width: int) -> Ref:
-        """A uniform constant."""
+        """Return a uniform constant."""
         return _constant(number, width)
 
     def splat(self, r: Ref) -> Ref:
-        """The same number in every lane."""
+        """Return the same number in every lane."""
         if r.type.lanes:
             return r
         vector = self.module.vector(r.type.width)
@@ -92,14 +92,14 @@ class ValueLowering:
 
     # --- operations on references ---------------------------------------------------------------------
     def op(self, name: str, a: Ref, b: Ref) -> Ref:
-        """An instruction of LLVM on two numbers, by its name; a vector and a number for all lanes give a vector."""
+        """Write an instruction on two numbers, by its name; a vector and a number for all lanes give a vector."""
         if a.type is not b.type:
             a, b = self.same_kind(a, b)
         type = a.type
         return Ref(self.body(f"{name} {type.text} {a.text}, {b.text}"), type)
 
     def compare(self, relation: str, a: Ref, b: Ref) -> Ref:
-        """A comparison, by LLVM's name of the relation."""
+        """Compare, by LLVM's name of the relation."""
         a, b = self.same_kind(a, b)
         return self.body.compare(relation, a, b)
 
@@ -109,7 +109,7 @@ class ValueLowering:
         return self.body.select(c, a, b)
 
     def resize(self, r: Ref, width: int, *, signed: bool = False) -> Ref:
-        """Truncated or extended."""
+        """Truncate or extend."""
         type = r.type
         if width == type.width:
             return r
@@ -118,7 +118,7 @@ class ValueLowering:
         return Ref(self.body(f"{name} {type.text} {r.text} to {to.text}"), to)
 
     def bitcast(self, r: Ref, to: str) -> str:
-        """The same bits as another type."""
+        """Return the same bits as another type."""
         return self.body(f"bitcast {self.type(r)} {r.text} to {to}")
 
     def any(self, flags: Ref) -> Ref:
@@ -127,7 +127,7 @@ class ValueLowering:
         return b.ne(b.bitcast(self.splat(flags), integer(self.module.lanes)), 0)
 
     def call(self, function: str, args: Sequence[Ref], width: int, convention: str = "") -> Ref:
-        """A call of a function on lane vectors."""
+        """Call a function on lane vectors."""
         listed = ", ".join([f"{a.type.text} {a.text}" for a in args])
         vector = self.module.vector(width)
         return Ref(self.body(f"call {convention}{vector.text} {function}({listed})"), vector)
@@ -162,11 +162,11 @@ class ValueLowering:
         return self._done[id(n)]
 
     def _bit(self, n: Value) -> Ref | None:
-        """A single bit that `bit_leaf` has by itself."""
+        """Return a single bit that `bit_leaf` has by itself, None if it has not."""
         return self._bit_leaf(n.args[0], n.attr) if n.op == "extract" and n.width == 1 else None
 
     def fork(self) -> ValueLowering:
-        """A lowering for one branch: it knows what is lowered here, and what it lowers is not used elsewhere."""
+        """Return a lowering for one branch: it knows what is lowered here, and what it lowers is not used elsewhere."""
         other = ValueLowering(self.body, self._leaf, self.natives, self._bit_leaf)
         other._done = dict(self._done)
         other.habit = self.habit
@@ -174,7 +174,7 @@ class ValueLowering:
         return other
 
     def elsewhere(self) -> ValueLowering:
-        """A lowering into a new function body."""
+        """Return a lowering into a new function body."""
         return ValueLowering(Builder(self.module), self._leaf, self.natives)
 
     def define(self, node: Value, ref: Ref) -> None:
@@ -302,17 +302,17 @@ class ValueLowering:
         return native(self, [self._argument(a) for a in (*both.args[0].args, both.args[1])], dict(statics))
 
     def definition(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> str:
-        """The function that computes an operation by its integer definition, on lane vectors."""
+        """Return the function that computes an operation by its integer definition, on lane vectors."""
         return self._function(op, statics, widths, scalar=False)
 
     def one_lane(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> IrFunction:
-        """The function that computes an operation by its integer definition, on one lane."""
+        """Return the function that computes an operation by its integer definition, on one lane."""
         width = expansion(op, statics, widths)[1].width
         name = self._function(op, statics, widths, scalar=True)
         return IrFunction(name, integer(width), tuple(integer(w) for w in widths))
 
     def _function(self, op: Operation, statics: StaticKey, widths: tuple[int, ...], *, scalar: bool) -> str:
-        """The function of an operation, on vectors or on one lane."""
+        """Return the function of an operation, on vectors or on one lane."""
 
         def make(name: str) -> str:
             formals, result = expansion(op, statics, widths)

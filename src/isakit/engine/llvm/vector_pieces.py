@@ -14,7 +14,7 @@ def _indices(first: int, count: int) -> str:
 
 
 def pieces(low: ValueLowering, vector: str, element: str, length: int) -> list[str]:
-    """A vector of one `element` per lane as vectors of `length` elements."""
+    """Split a vector of one `element` per lane into vectors of `length` elements."""
     n = low.module.lanes
     ty = f"<{n} x {element}>"
     return [low.body(f"shufflevector {ty} {vector}, {ty} poison, {_indices(k, length)}") for k in range(0, n, length)]

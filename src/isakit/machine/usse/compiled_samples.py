@@ -37,7 +37,7 @@ class Samples:
         self.target = target
 
     def words_of(self, texture: Texture, coordinates: Sequence[Array], lod: Array | float, format: str) -> list[Array]:
-        """The registers of a sample, as `texture_samples.words_of` has them."""
+        """Return the registers of a sample, as `texture_samples.words_of` has them."""
         count = len(coordinates[0])
         function = self._function(texture, len(coordinates), format) if count >= FEW else None
         if function is None:
@@ -93,7 +93,7 @@ def _pointers(texture: Texture) -> Array:
 
 
 def _text(texture: Texture, axes: int, format: str) -> str:
-    """The IR of `sample(ptr tables, ptr coordinates, ptr levels, ptr words, ptr left, i64 count)`."""
+    """Return the IR of `sample(ptr tables, ptr coordinates, ptr levels, ptr words, ptr left, i64 count)`."""
     module = LlvmModule(LANES)
     code = Tracer(module)
     b, head = code.body, Builder(module, first=1_000_000)

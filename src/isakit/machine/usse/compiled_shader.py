@@ -68,7 +68,7 @@ class ShaderFacts:
     quads: bool
 
     def banks(self) -> dict[str, VectorBank]:
-        """The register files as the engine sees them."""
+        """Return the register files as the engine sees them."""
         return {n: VectorBank(rows, bits=n == "p", shared=self.shared and n == "sa") for n, rows in self.rows}
 
 
@@ -100,14 +100,14 @@ class CompiledRun:
         return [(k, s) for k, s in enumerate(self.steps) if s.status is not Status.KNOWN]
 
     def function(self, masked: bool, compile: bool) -> Function | None:
-        """The function for all lanes or for some; from memory, from disk or, if `compile`, made now."""
+        """Return the function for all lanes or for some: from memory, from disk or, if `compile`, made now."""
         found = self._functions.get(masked)
         if found is None:
             found = self._functions[masked] = _function(self, masked, compile)
         return found
 
     def key(self, masked: bool) -> str:
-        """Identifies the code on disk."""
+        """Return a key that identifies the code on disk."""
         view = self.steps[0].instruction.decoder.view
         words = " ".join(f"{s.word:x}" for s in self.steps)
         made_from = fingerprint("usse"), self.target.key, view.variant.name, view.program, words
@@ -135,12 +135,12 @@ def _function(stretch: CompiledRun, masked: bool, compile: bool) -> Function | N
 
 
 def _executing(low: ValueLowering, stands: Ref, predicate: Ref, inverted: bool) -> Ref:
-    """The lanes that execute an instruction."""
+    """Return the lanes that execute an instruction."""
     return expression(low, rules.executes, {"stands": stands, "predicate": predicate}, inverted=inverted)
 
 
 def _neighbour(low: ValueLowering, v: Value) -> Ref:
-    """The value of a neighbour in the quad."""
+    """Return the value of a neighbour in the quad."""
     attrs: dict[str, int] = dict(v.attr[1])
     value = low.splat(low.value(v.args[0]))
     return low.body.shuffle(value, [neighbour_of(j, attrs) for j in range(low.module.lanes)])
@@ -156,7 +156,7 @@ class CompiledRuns:
         self._pieces: dict[tuple[int, Increments, ShaderFacts], StraightLineInstruction | None] = {}
 
     def at(self, pc: int, increments: Increments, facts: ShaderFacts) -> CompiledRun | None:
-        """The stretch that begins with instruction `pc`."""
+        """Return the run that begins with instruction `pc`, None if there is none."""
         key = pc, increments, facts
         if key not in self._found:
             self._found[key] = self._find(pc, increments, facts)
@@ -245,7 +245,7 @@ def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> Stra
 
 
 def _writes(step: ShaderStep, i: int, increments: Increments, facts: ShaderFacts) -> Iterator[Write | None]:
-    """The writes of a repetition; None for anything else."""
+    """Yield the writes of a repetition; None for any other effect."""
     binding = step.binding(i, increments)
     done: dict[int, Value] = {}
     for e in _trace(step, binding.word).effects:
@@ -276,7 +276,7 @@ KEPT = 64
 
 
 def _in_child() -> None:
-    """A forked process does not have the thread that held the lock."""
+    """Make the lock anew in a forked process: the thread that held it is not there."""
     global _lock
     _lock = threading.Lock()
 
@@ -286,7 +286,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def stretches_of(code: ShaderCode, target: Host) -> CompiledRuns:
-    """The stretches of a program; equal programs share them."""
+    """Return the runs of a program; equal programs share them."""
     key = tuple(None if s is None else (s.form, s.word) for s in code.steps), code.rules, target
     with _lock:
         found = _known.pop(key, None) or CompiledRuns(code, target)

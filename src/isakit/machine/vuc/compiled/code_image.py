@@ -51,13 +51,13 @@ class CodeImage:
         )
 
     def number(self, word: int | None) -> int:
-        """The number of a word in the table."""
+        """Return the number of a word in the table."""
         return 0 if word is None else self._numbers.get(word, 0)
 
 
 @lru_cache(maxsize=16)
 def image_of(words: tuple[int, ...], traits: CoreConfig) -> CodeImage:
-    """The image for these words; the same one for the same words and traits."""
+    """Return the image for these words; the same one for the same words and traits."""
     return CodeImage(words, traits)
 
 
@@ -65,7 +65,7 @@ on_change(image_of.cache_clear)
 
 
 def program(ops: Mapping[int, CoreOp], traits: CoreConfig) -> str:
-    """The module: `void @run(state, data, table, limit)`."""
+    """Return the module: `void @run(state, data, table, limit)`."""
     module = LlvmModule(1)
     b, variables, entry = Builder(module), Builder(module), Builder(module)
     state, data, table, limit = STATE, DATA, pointer("%t"), Ref("%limit", I64)

@@ -107,7 +107,7 @@ class Driver:
         return "limit"
 
     def _rest(self, limit: int, stops: Container[int]) -> str:
-        """Some cycles on the reference core, because compiled code was of no use."""
+        """Run some cycles on the reference core, because compiled code was of no use."""
         core = self.core
         begin = core.cycle
         self._cells.lend(core.dmem)
@@ -171,7 +171,7 @@ class Driver:
             self.rest = self._penalty
 
     def _room(self, limit: int) -> int:
-        """The cycle up to which compiled code may go: events, side effects and the watchdog are not for it."""
+        """Return the cycle up to which compiled code may go: events, side effects and the watchdog are not for it."""
         core = self.core
         limit = min(limit, core.cycle + core.watch_at - core.issued - 1)
         for e in core.queue[: core.count]:

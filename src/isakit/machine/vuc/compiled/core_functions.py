@@ -38,7 +38,7 @@ def _never(low: Lowering, given: CallArguments) -> Ref:
 
 
 def _leave(low: Lowering, given: CallArguments) -> None:
-    """The reference core does the cycle, and tells of it."""
+    """Leave the cycle to the reference core, which tells of it."""
     low.around.raising(None)
 
 
@@ -89,7 +89,7 @@ class Functions:
         self.module = module
 
     def symbol(self, code: RoutineCode) -> str:
-        """The name of the function of a shared rule."""
+        """Return the name of the function of a shared rule."""
         around = InlineSite(_fails, _fails, self.symbol, SPECIALS)
         key = "rule", code.routine.name, code.key
         return self.module.function(key, lambda name: function(self.module, code, name, around))
@@ -111,7 +111,7 @@ def _fails(*_: object) -> NoReturn:
 
 
 def core_at(state: Ref) -> InMemory:
-    """The core in `run`: in memory but for what is kept in variables."""
+    """Return the core in `run`: in memory but for what is kept in variables."""
     return InMemory(state, {name: pointer(f"%{name}_at") for name in (*CLOCK, "target")})
 
 

@@ -65,7 +65,7 @@ def _absent(e: Effect) -> bool:
 
 
 def effects_of(trace: Trace) -> list[Effect]:
-    """The effects without those whose condition is never true."""
+    """Return the effects without those whose condition is never true."""
     return [e for e in trace.effects if not _absent(e)]
 
 
@@ -133,7 +133,7 @@ class WordWriter:
         self.given: dict[str, Any] = {"options": traits.answers, "vp2": traits.variant == "vp2"}
 
     def emit(self, label: str) -> None:
-        """The block and what hangs on it; ends at `%next` with kept and own set, or at `%exit`."""
+        """Write the block and what hangs on it; ends at `%next` with kept and own set, or at `%exit`."""
         b, op = self.b, self.op
         b.label(label)
         self._rule(cycle.begin)
@@ -175,7 +175,7 @@ class WordWriter:
 
     # --- values ---------------------------------------------------------------------------------------
     def _place(self, file: str, number: int) -> tuple[Ref, IrType]:
-        """The address of a register, and the type of what is there."""
+        """Return the address of a register, and the type of what is there."""
         f = LAYOUT[_FIELDS[file]]
         return self.b.offset(self.core.address, f.offset + number * f.width // 8), integer(f.width)
 
@@ -195,7 +195,7 @@ class WordWriter:
         return self._register(v.attr, n)
 
     def _address(self, v: Value) -> Ref:
-        """The address of a cell; beyond D[] the reference core takes over."""
+        """Return the address of a cell; beyond D[] the reference core takes over."""
         wide = self.values.resize(self.values.value(v), 64)
         self._require(self.b.ult(wide, D_CELLS))
         return self.b.element(I16, DATA, wide)
@@ -236,7 +236,7 @@ class WordWriter:
         return self.values.resize(got, 16)
 
     def _value(self, e: Effect) -> Ref:
-        """The value an effect writes."""
+        """Return the value an effect writes."""
         return self.values.value(e.args[-1]) if e.args else _NO_VALUE
 
     def _when(self, e: Effect) -> Ref | None:

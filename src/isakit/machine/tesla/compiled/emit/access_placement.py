@@ -45,7 +45,7 @@ class OffsetAnalysis:
 
     # --- where a space is -----------------------------------------------------------------------------------
     def _own(self, space: str) -> tuple[Ref, Ref]:
-        """(base pointer, limit i32) of s[], l[] or c[]."""
+        """Return (base pointer, limit i32) of s[], l[] or c[]."""
         c = self.code
         if space == "s":
             return c.slot("shared", PTR), c.slot("shared_limit", I32)
@@ -77,7 +77,7 @@ class OffsetAnalysis:
         return b.ne(b.bitcast(hit, I32), 0)
 
     def _without(self, lanes: Ref, flags: Ref, low: ValueLowering) -> Ref:
-        """The lanes whose flag is not set."""
+        """Return the lanes whose flag is not set."""
         return self.code.both(lanes, low.op("xor", low.splat(flags), low.constant(1, 1)))
 
     def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: Ref) -> Placed:
@@ -186,7 +186,7 @@ class OffsetAnalysis:
         return at, lanes
 
     def _in_buffers(self, step: Step, site: Ref, vector: Ref, size: int, lanes: Ref, low: ValueLowering) -> Placed:
-        """Accesses that hit a buffer: `in_buffers` of the rules, which `check_global` is where all hit the last one."""
+        """Find the buffers that accesses hit: `in_buffers` of the rules; `check_global` where all hit the last one."""
         c, b = self.code, self.code.body
         f, bits = c.shared("check_global"), c.as_bits(lanes)
         bad = b.call(f, CONTEXT, site, vector, size, bits)
@@ -223,14 +223,14 @@ class OffsetAnalysis:
         return b.and_(inside, b.eq(b.and_(first, size - 1), 0))
 
     def _signed(self, space: str, offsets: Ref, low: ValueLowering) -> tuple[Ref, Ref]:
-        """Base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""
+        """Return base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""
         if space[0] != "g":
             return self._base(space), offsets
         middle = self.code.body.offset(self._base(space), 1 << 31)
         return middle, low.op("xor", offsets, low.constant(0x80000000, 32))
 
     def _load_words(self, space: str, offsets: Ref, low: ValueLowering, lanes: Ref) -> Ref:
-        """A word per lane, wherever it is."""
+        """Load a word per lane, wherever it is."""
         c = self.code
         base, at = self._signed(space, offsets, low)
         f, bits = c.shared("load_words"), c.as_bits(lanes)

@@ -45,7 +45,7 @@ ALWAYS: tuple[AnyRoutine, ...] = (accesses.in_buffers,)
 
 
 def code_of(routine: AnyRoutine, choices: Choices) -> RoutineCode:
-    """A routine for compiled code, whose warps run until they wait."""
+    """Return a routine for compiled code, whose warps run until they wait."""
     known = {"choices": choices, "in_turns": False}
     return routine.code(**{n: known[n] for n in routine.statics})
 
@@ -65,7 +65,7 @@ on_change(control_key.cache_clear)
 
 
 def symbol(name: str, target: Host, choices: Choices) -> str:
-    """The name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
+    """Return the name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
     kind = "embedded" if target.embedded else "portable"
     if any(r.name == name for r in ALWAYS):
         return f"isakit_{name}_{kind}"
@@ -78,7 +78,7 @@ def names(target: Host, choices: Choices) -> list[str]:
 
 
 def shared_function(code: RoutineCode, target: Host, choices: Choices) -> IrFunction:
-    """The function of a shared routine."""
+    """Return the function of a shared routine."""
     return function_named("@" + symbol(code.routine.name, target, choices), code)
 
 

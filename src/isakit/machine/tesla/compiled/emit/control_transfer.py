@@ -138,7 +138,7 @@ class Transfers:
 
     # --- joins ----------------------------------------------------------------------------------------------
     def join(self, step: Step) -> None:
-        """The `join` tail, before the instruction: pop until the join is complete or another path is found."""
+        """Write the `join` tail before the instruction: pop until the join is complete or another path is found."""
         b = self.code.body
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
         assert done is not None
@@ -148,7 +148,7 @@ class Transfers:
         self._joined(step)
 
     def _join_after(self, step: Step) -> None:
-        """The `join` tail after the instruction; nothing of it may stop."""
+        """Write the `join` tail after the instruction; nothing in it may stop."""
         c, b = self.code, self.code.body
         c.settle()
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
@@ -238,7 +238,7 @@ class Transfers:
         self.rule(step, stack.call, given, {stack.jump: jump}, limited=bool(e.get("lim")))
 
     def _push(self, step: Step, routine: AnyRoutine) -> None:
-        """A routine that pushes an entry and leaves pc and lanes alone."""
+        """Write a routine that pushes an entry and leaves pc and lanes alone."""
         assert step.target is not None
         self.rule(step, routine, {"target": self._address(step.target)})
         self.code.stay(step.op.following)
@@ -359,11 +359,11 @@ class KernelTransfers(Transfers):
         return size
 
     def _address(self, pc: int) -> Ref:
-        """An address, as an argument of a routine."""
+        """Return an address as an argument of a routine."""
         return I32(pc)
 
     def _pc_of(self, r: Ref) -> int:
-        """The other way."""
+        """Return the pc of an address that `_address` made."""
         return int(r.text)
 
     def _joined(self, step: Step) -> None:
@@ -401,7 +401,7 @@ class KernelTransfers(Transfers):
 
     # --- blocks that all share ------------------------------------------------------------------------------
     def unwinding(self, name: str = "unwind") -> None:
-        """The block `name` unwinds the stack, and goes to `dispatch` or `finished`."""
+        """Write the block `name`, which unwinds the stack and goes to `dispatch` or `finished`."""
         c, b = self.code, self.code.body
         b.label(name)
         self.rule(None, stack.unwind, odd="odd")

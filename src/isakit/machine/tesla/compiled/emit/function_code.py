@@ -36,7 +36,7 @@ _STEPS = numbers(32, (4 * (j % 16) for j in range(32)))
 
 
 def shape_of(place: Place) -> tuple[IrType, int]:
-    """The type of the lanes of a register, and how many variables it has: a $c register has one for each flag."""
+    """Return the type of the lanes of a register, and how many variables it has: a $c register one for each flag."""
     return (V1, 4) if place[0] == "c" else (V32, 1)
 
 
@@ -60,7 +60,7 @@ class LaunchFacts:
 
     @classmethod
     def of(cls, launch: Launch, results: frozenset[Place] = frozenset()) -> LaunchFacts:
-        """The facts of a launch."""
+        """Return the facts of a launch."""
         return cls(
             launch.code.registers,
             launch.flags,
@@ -119,11 +119,11 @@ class FunctionCode:
         return self.body.offset(STATE, offset)
 
     def number_of_warp(self) -> Ref:
-        """The number of the warp in its block, i32."""
+        """Return the number of the warp in its block, i32."""
         return self.body.load(I32, self.state_pointer(state_layout.NUMBER))
 
     def slot(self, name: str, type: IrType = I64) -> Ref:
-        """A value of the context, loaded at the start of the function."""
+        """Return a value of the context, loaded at the start of the function."""
         key = f"%ctx_{name}_{type}"
         found = self._slots.get(key)
         if found is None:
@@ -170,24 +170,24 @@ class FunctionCode:
         return self.body.offset(self.slot("sites", PTR), 8 * (self.sites - 1))
 
     def scratch(self, name: str, type: IrType) -> Ref:
-        """A variable for one use, or for several that do not overlap."""
+        """Return a variable for one use, or for several that do not overlap."""
         b = self._scratch
         if not any(line.startswith(f"  {name} = ") for line in b.lines):
             b.alloca(type, name, align=64)
         return pointer(name)
 
     def variable(self, place: Place, part: int = 0) -> Ref:
-        """The variable of a register, or of one flag of a $c register."""
+        """Return the variable of a register, or of one flag of a $c register."""
         file, n = place
         return pointer(f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}")
 
     def number_variable(self, place: Place, part: int = 0) -> Ref:
-        """The variable of a register, or of one flag, while it is one number for all lanes."""
+        """Return the variable of a register, or of one flag, while it is one number for all lanes."""
         file, n = place
         return pointer(f"%{file}{n}f{part}u" if file == "c" else f"%{file}{n}u")
 
     def load32(self, name: str) -> Ref:
-        """The value of an i32 variable."""
+        """Load an i32 variable."""
         return self.body.load(I32, pointer("%" + name))
 
     def store32(self, value: Ref | int, name: str) -> None:
@@ -195,7 +195,7 @@ class FunctionCode:
         self.body.store(value if isinstance(value, Ref) else I32(value), pointer("%" + name))
 
     def as_mask(self, m32: Ref) -> Ref:
-        """An i32 mask as lane bools."""
+        """Convert an i32 mask to lane bools."""
         return TRUE if m32 == ALL else self.body.bitcast(m32, V1)
 
     def as_bits(self, mask: Ref) -> Ref:
@@ -207,7 +207,7 @@ class FunctionCode:
         return self.body.zext(self.body.intrinsic("ctpop", self.load32("mask")), I64)
 
     def both(self, a: Ref, b: Ref) -> Ref:
-        """a and b, of lane bools."""
+        """Return `a` and `b`, of lane bools."""
         return b if a == TRUE else a if b == TRUE else self.body.and_(a, b)
 
     # --- registers kept as one number ------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class FunctionCode:
                 b.store(v, self.variable(place, part))
 
     def lanes_of(self, place: Place) -> list[Ref]:
-        """The lanes of a register, or of its four flags."""
+        """Return the lanes of a register, or of its four flags."""
         b, (type, parts) = self.body, shape_of(place)
         if place not in self.uniform:
             return [b.load(type, self.variable(place, part)) for part in range(parts)]
@@ -227,16 +227,16 @@ class FunctionCode:
 
     # --- functions all kernels share ------------------------------------------------------------------------
     def routine_symbol(self, code: RoutineCode) -> str:
-        """The function of a shared routine, declared."""
+        """Declare the function of a shared routine and return its name."""
         return declared(self.module, code, self.host, self.choices)
 
     def lock_words(self, low: ValueLowering, address: Ref) -> Ref:
-        """The words of s[] that the lanes lock, counted from 1."""
+        """Return the words of s[] that the lanes lock, counted from 1."""
         word = low.op("lshr", low.splat(low.resize(address, 32)), low.constant(2, 32))
         return low.op("add", word, low.constant(1, 32))
 
     def shared(self, name: str) -> IrFunction:
-        """A function of `memory_ir`."""
+        """Return a function of `memory_ir`."""
         return declared_in(self.module, name, self.host)
 
     # --- tags of $a registers -------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ class FunctionCode:
 
     @abstractmethod
     def unit_of(self, step: Step) -> Ref:
-        """The position of an instruction in the code, in units of four bytes, as i64."""
+        """Return the position of an instruction in the code, in units of four bytes, as i64."""
 
     @abstractmethod
     def in_loop(self, step: Step) -> bool:

@@ -43,7 +43,7 @@ class GlobalRows(OwnAccess):
     """A way without gathers and scatters for the usual shapes of an access, and the general one after it."""
 
     def _alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
-        """The words of g[] at one address for all lanes, all of them active; where nothing is there the warp stops."""
+        """Load the words of g[] at one address for all lanes, all active; where nothing is there the warp stops."""
         return self._loaded(space, self._placed_alike(step, space, address, size, low), size, low)
 
     def _placed_alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> Placed:
@@ -102,7 +102,7 @@ class GlobalRows(OwnAccess):
         return b.load(I32, site, 8), b.load(I32, b.offset(site, 4), 4)
 
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, apart: int | None) -> list[Ref]:
-        """The words of g[] for an access of `size` bytes per lane, all lanes active.
+        """Load the words of g[] for an access of `size` bytes per lane, all lanes active.
 
         `apart`: what lies between the addresses of two lanes, if it is known.
         """
@@ -126,7 +126,7 @@ class GlobalRows(OwnAccess):
         return [b.phi([(each[k], label) for each, label in ways]) for k in range(words)]
 
     def _near_words(self, rows: _Rows, size: int) -> list[Ref]:
-        """The words at a pointer, all of them in the buffer."""
+        """Load the words at a pointer, all of them in the buffer."""
         b, words = self.code.body, max(size // 4, 1)
         if rows.apart == 0:
             return [b.splat(b.load(I32, rows.pointer, 4), V32)]
@@ -181,7 +181,7 @@ class GlobalRows(OwnAccess):
         return [found], near
 
     def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
-        """The words where the lanes do not access neighbours in the buffer that was accessed last."""
+        """Load the words where the lanes do not access neighbours in the buffer that was accessed last."""
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
         got = self._loaded(space, placed, size, low)
         if placed.lanes == TRUE:

@@ -245,5 +245,5 @@ class InstructionCode(FunctionCode):
 
 
 def _pieces(v: Value) -> list[Value]:
-    """A value as values of at most 64 bits."""
+    """Split a value into values of at most 64 bits."""
     return [v] if v.width <= 64 else [v.bits(k, 64) for k in range(0, v.width, 64)]

@@ -50,14 +50,14 @@ T = TypeVar("T")
 
 
 def _memory_module(target: Host) -> str:
-    """The functions of memory that every kernel shares."""
+    """Return the functions of memory that every kernel shares."""
     module = LlvmModule(32)
     add_support(module, target)
     return str(module) + METADATA
 
 
 def _control_module(target: Host, choices: Choices) -> str:
-    """The loop, the driver, and the functions of control that every kernel shares."""
+    """Return the loop, the driver, and the functions of control that every kernel shares."""
     module = LlvmModule(32)
     HandlerCode(module, target, Step(Op(0, 0), 0, None), choices).joining("join")
     add_functions(module, target, choices, (*SHARED, *INTERPRETER))
@@ -201,7 +201,7 @@ class Handlers:
 
 @cache
 def handlers_of(target: Host) -> Handlers:
-    """The handlers of a target in this process, which kernels call as long as it runs."""
+    """Return the handlers of a target in this process, which kernels call as long as it runs."""
     return Handlers(target)
 
 
@@ -223,7 +223,7 @@ _libraries: dict[tuple[Host, str], Library] = {}
 
 
 def library(target: Host, choices: Choices) -> Library:
-    """The library for a target and choices in this process."""
+    """Return the library for a target and choices in this process."""
     key = target, control_key(choices)
     if key not in _libraries:
         _libraries[key] = Library(target, choices)
@@ -277,7 +277,7 @@ def key_of(step: Step, view: View, choices: Choices) -> str:
 
 
 def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
-    """The handlers a kernel needs, by address."""
+    """Return the handlers a kernel needs, by address."""
     view = code.decoder.view
     return {
         s.pc: key_of(s, view, choices)
@@ -319,7 +319,7 @@ class InterpreterProgram:
 
     @classmethod
     def kept(cls, content: bytes, target: Host, choices: Choices) -> InterpreterProgram | None:
-        """The program of a `content`; None where handlers it needs have gone."""
+        """Return the program of a `content`; None where handlers it needs have gone."""
         data = zlib.decompress(content)
         start = 4 + int.from_bytes(data[:4], "little")
         head = json.loads(data[4:start])
@@ -332,7 +332,7 @@ class InterpreterProgram:
 
     @classmethod
     def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> InterpreterProgram:
-        """The program of a kernel; handlers that are not there yet are compiled."""
+        """Make the program of a kernel; handlers that are missing are compiled."""
         lib = library(target, choices)
         first_joins = choices.join == "before"
         steps = [s for s in flow.steps.values() if s.trace is not None and (s.sampled or not s.served)]

@@ -62,7 +62,7 @@ Expression = Sequence[Any]
 
 
 def expression(v: Value) -> Expression:
-    """A uniform value as plain data."""
+    """Write a uniform value as plain data."""
     if v.op == "const":
         return ["const", v.attr, v.width]
     if v.op == "param":
@@ -91,7 +91,7 @@ class RecordSlots:
     sites: int
 
     def fill(self, word: int, registers: int) -> list[int]:
-        """The values for an instruction word; places of registers are offsets in the state of a warp."""
+        """Return the values for an instruction word; places of registers are offsets in the state of a warp."""
         out: list[int] = []
         for what, e in self.values:
             n = number_of(e, word)
@@ -176,7 +176,7 @@ class HandlerCode(InstructionCode):
         self._entries = Builder(self.module)
 
     def number(self, offset: int, type: IrType = I32) -> Ref:
-        """A number of the record, loaded at the start of the function."""
+        """Return a number of the record, loaded at the start of the function."""
         found = self._loaded.get(offset)
         if found is None:
             b, name = self._entries, f"%u{offset}_{type}"
@@ -185,7 +185,7 @@ class HandlerCode(InstructionCode):
         return found
 
     def _value(self, what: str, v: Value) -> Ref:
-        """A value of the record, as i64."""
+        """Return a value of the record, as i64."""
         e = expression(v)
         key = f"{what} {e}"
         k = self._positions.get(key)
@@ -202,11 +202,11 @@ class HandlerCode(InstructionCode):
 
     # --- what differs from a compiled kernel ----------------------------------------------------------------
     def goto(self, pc: int) -> None:
-        """The interpreter looks at the mask itself."""
+        """Leave the mask to the interpreter, which looks at it itself."""
         self.body.jump(f"F{pc}")
 
     def stop_label(self) -> str:
-        """The block that leaves the instruction to the reference machine, or to the host."""
+        """Return the block that leaves the instruction to the reference machine, or to the host."""
         return "served" if self.step.sampled else "stopped"
 
     def unit_of(self, step: Step) -> Ref:
@@ -220,11 +220,11 @@ class HandlerCode(InstructionCode):
         return True
 
     def bound(self, space: str) -> bool:
-        """A space that a launch does not have has size 0."""
+        """Return true: a space that a launch does not have has size 0."""
         return True
 
     def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
-        """Base and size come from the context, and whether there are rows."""
+        """Return device addresses and the lanes outside; base, size and rows come from the context."""
         b = self.body
 
         def number(name: str) -> Ref:
@@ -255,7 +255,7 @@ class HandlerCode(InstructionCode):
         return low.op("or", low.compare("ugt", address, last), none)
 
     def site(self) -> Ref:
-        """The record says where the sites of an instruction begin."""
+        """Return the cell of the next global access; the record says where those of an instruction begin."""
         b = self.body
         p = b.offset(self.slot("sites", PTR), b.zext(self.number(SITE), I64))
         self.sites += 1
@@ -329,7 +329,7 @@ class HandlerTransfers(Transfers):
     """Control transfers of one instruction on the state in memory."""
 
     def _address(self, pc: int) -> Ref:
-        """An address of the record."""
+        """Return an address of the record."""
         c = self.code
         assert isinstance(c, HandlerCode)
         return c.number(_WHERE[pc])
@@ -351,7 +351,7 @@ class HandlerTransfers(Transfers):
         b.ret(I32(JUMP))
 
     def _backward(self, step: Step, target: int) -> None:
-        """The loop around the instructions looks at interrupts and the budget."""
+        """Leave interrupts and the budget to the loop around the instructions."""
 
     def _joined(self, step: Step) -> None:
         self.code.body.ret(I32(COMPLETE))

@@ -7,7 +7,7 @@ from isakit.engine.llvm.builder import I16, numbers
 
 
 def multiples(step: int) -> Ref:
-    """The vector 0, step, 2 * step ..., one element per lane."""
+    """Return the vector 0, step, 2 * step ..., one element per lane."""
     return numbers(32, (step * j for j in range(32)))
 
 

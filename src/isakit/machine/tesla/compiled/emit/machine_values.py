@@ -64,7 +64,7 @@ class MachineValues:
         return self._quad_of(low, v, low.splat(low.resize(low.value(selector), 32)))
 
     def _quad_of(self, low: ValueLowering, v: Value, selector: Ref) -> Ref:
-        """The value of the lane of the quad that each lane selects."""
+        """Return the value of the lane of the quad that each lane selects."""
         value = low.splat(low.value(v.args[0]))
         wanted = low.op("and", selector, low.constant(3, 32))
         out: Ref | None = None
@@ -103,7 +103,7 @@ class MachineValues:
         return b.bitcast(got, V1)
 
     def _interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
-        """A row of the inputs that were evaluated before: `varyings` points to a table of them."""
+        """Load a row of the inputs that were evaluated before: `varyings` points to a table of them."""
         b, table = self.code.body, self.code.slot("varyings", PTR)
         address = low.resize(low.value(v.args[0]), 32)
         if not address.uniform:  # $a0, which is 0 in all lanes

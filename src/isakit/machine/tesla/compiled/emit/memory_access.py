@@ -28,7 +28,7 @@ class KernelAccesses(GlobalRows):
     """Memory instructions of one kernel."""
 
     def load(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref, some: bool) -> None:
-        """A load effect; defines its result node."""
+        """Write a load effect, and define its result node."""
         assert e.result is not None
         size, node = int(e.get("size")), plan.effects.get(id(e.result))
         where = plan.canonical(e.args[0])
@@ -78,7 +78,7 @@ class KernelAccesses(GlobalRows):
         b.store(b.select(lanes, value, b.load(V32, p, 4)) if some else value, p, 4)
 
     def store(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref, some: bool) -> None:
-        """A store effect; where lanes hit the same place the highest lane wins."""
+        """Write a store effect; where lanes hit the same place the highest lane wins."""
         size = int(e.get("size"))
         if e.name[0] in "cap":
             raise NotCompiled("a store to a space that cannot be written")

@@ -35,7 +35,7 @@ MAD = f"{V32} @({V32}, {V32}, {V32})"
 
 
 def in_buffers(target: Host) -> str:
-    """The name of the function that looks for the buffers of addresses."""
+    """Return the name of the function that looks for the buffers of addresses."""
     return routine_symbol(accesses.in_buffers.name, target, DEFAULT)
 
 
@@ -48,7 +48,7 @@ def names(target: Host) -> list[str]:
 
 
 def kernel_module(target: Host) -> LlvmModule:
-    """A module that finds functions here."""
+    """Return a module that finds functions here."""
     module = LlvmModule(32)
     if target.embedded:
         module.elsewhere[CAREFUL_MAD] = symbol("careful_mad", target), target.convention + MAD
@@ -56,18 +56,18 @@ def kernel_module(target: Host) -> LlvmModule:
 
 
 def function_named(name: str, target: Host) -> IrFunction:
-    """A function of `SIGNATURES`."""
+    """Return a function of `SIGNATURES`."""
     result, *parameters = SIGNATURES[name]
     return IrFunction("@" + symbol(name, target), result, tuple(parameters), target.convention)
 
 
 def declared_in(module: LlvmModule, name: str, target: Host) -> IrFunction:
-    """A function of `SIGNATURES`, declared in the module of a kernel."""
+    """Declare a function of `SIGNATURES` in the module of a kernel."""
     return module.external(function_named(name, target))
 
 
 def symbol(name: str, target: Host) -> str:
-    """The name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
+    """Return the name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
     return f"isakit_{name}_{'embedded' if target.embedded else 'portable'}"
 
 
@@ -106,7 +106,7 @@ class _Support:
 
     @staticmethod
     def given(*types: IrType) -> list[Ref]:
-        """The parameters of a function."""
+        """Return the parameters of a function."""
         return [Ref(f"%p{k}", t) for k, t in enumerate(types)]
 
 
@@ -149,7 +149,7 @@ def _check_own(b: Builder, support: _Support) -> None:
 
 
 def nothing(v: Value) -> Ref:
-    """The leaves of values that have none."""
+    """Return the leaves of values that have none."""
     raise AssertionError(v.op)
 
 

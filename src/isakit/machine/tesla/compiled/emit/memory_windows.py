@@ -16,12 +16,12 @@ SIZE, LINE, HALF = 256, 64, vector(16, I32)
 
 
 def half_of(b: Builder, lanes: Ref, first: int) -> Ref:
-    """The elements of 16 lanes."""
+    """Return the elements of 16 lanes."""
     return b.shuffle(lanes, range(first, first + 16))
 
 
 def halves_joined(b: Builder, halves: list[Ref]) -> Ref:
-    """A vector for all lanes."""
+    """Join two halves to a vector for all lanes."""
     return b.shuffle(halves[0], range(32), halves[1])
 
 
@@ -49,7 +49,7 @@ def in_windows(b: Builder, addresses: Ref, buffer: tuple[Ref, Ref]) -> tuple[Ref
 
 
 def permuted(b: Builder, start: Ref, offsets: Ref) -> Ref:
-    """The words of a half at offsets into its window."""
+    """Return the words of a half at offsets into its window."""
     permute = b.external("llvm.x86.avx512.vpermi2var.d.512", HALF, HALF, HALF, HALF)
     places = [b.offset(start, k) for k in range(0, SIZE, LINE)]
     lines = [b.load(HALF, place, 4) for place in places]
@@ -59,7 +59,7 @@ def permuted(b: Builder, start: Ref, offsets: Ref) -> Ref:
 
 
 def load_from_windows(b: Builder, memory: Ref, addresses: Ref, buffer: tuple[Ref, Ref], beyond: str) -> Ref:
-    """The words of all lanes; goes to the label `beyond` where they are not in windows of the buffer."""
+    """Load the words of all lanes; goes to the label `beyond` where they are not in windows of the buffer."""
     good, halves = in_windows(b, addresses, buffer)
     inside = b.fresh("windows")
     b.branch(good, inside, beyond)
@@ -69,7 +69,7 @@ def load_from_windows(b: Builder, memory: Ref, addresses: Ref, buffer: tuple[Ref
 
 
 def near_loads(b: Builder, f: IrFunction) -> str:
-    """The function `load_near`: words of all lanes, and whether they are there.
+    """Return the function `load_near`: words of all lanes, and whether they are there.
 
     A site has start and length of the buffer that was hit last.
     """

@@ -75,7 +75,7 @@ class OwnAccess(OffsetAccess):
         return far, done
 
     def _load_own(self, step: Step, space: str, relative: tuple[int, int], lanes: Ref) -> Ref:
-        """A word per lane at $aN plus an offset, whatever lanes are active."""
+        """Load a word per lane at $aN plus an offset, whatever lanes are active."""
         c, b = self.code, self.code.body
         base, limit = self._own(space)
         a = b.load(V32, c.variable(("a", relative[0])))
@@ -84,7 +84,7 @@ class OwnAccess(OffsetAccess):
         return b.part(both, 0)
 
     def _by_tag(self, step: Step, space: str, relative: tuple[int, int], where: Value, low: ValueLowering) -> Ref:
-        """A word per lane at $aN plus an offset, all lanes active."""
+        """Load a word per lane at $aN plus an offset, all lanes active."""
         b = self.code.body
         if relative[0] in self.code.certain:
             return self._words_by_tag(step, space, relative, low)
@@ -147,7 +147,7 @@ class OwnAccess(OffsetAccess):
     def _store_relative(
         self, step: Step, relative: tuple[int, int], where: Value, word: Ref, low: ValueLowering
     ) -> None:
-        """A word per lane at $aN plus an offset of s[]."""
+        """Store a word per lane at $aN plus an offset of s[]."""
         b = self.code.body
         if relative[0] in self.code.certain:
             self._store_by_tag(step, relative, word, low)
@@ -186,7 +186,7 @@ class OwnAccess(OffsetAccess):
 
     @staticmethod
     def _descending(b: Builder, words: Ref) -> Ref:
-        """The words of the lanes in reverse order."""
+        """Return the words of the lanes in reverse order."""
         return b.shuffle(words, range(31, -1, -1))
 
     def _falling(self, space: str, at: Ref, buffer: tuple[Ref, Ref] | None, low: ValueLowering) -> tuple[Ref, str]:

@@ -17,7 +17,7 @@ class OffsetAccess(OffsetAnalysis):
     def _load_placed(
         self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: Ref
     ) -> list[Ref]:
-        """The words at addresses that nothing is known of; 0 where an access does not count."""
+        """Load the words at addresses that nothing is known of; 0 where an access does not count."""
         placed = self._place(step, space, address, size, low, lanes)
         got = self._loaded_row(space, placed, size, low) if placed.row else self._loaded(space, placed, size, low)
         if placed.lanes == lanes:
@@ -26,7 +26,7 @@ class OffsetAccess(OffsetAnalysis):
         return [low.select(nothing, low.constant(0, g.width), g) for g in got]
 
     def _loaded(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
-        """The words (or the byte, the halfword) at the offsets."""
+        """Load the words (or the byte, the halfword) at the offsets."""
         b, offsets, lanes = self.code.body, placed.offsets, placed.lanes
         if offsets.uniform:
             out: list[Ref] = []
@@ -43,7 +43,7 @@ class OffsetAccess(OffsetAnalysis):
         return [self._load_words(space, place, low, lanes) for place in places]
 
     def _part(self, word: Ref, offsets: Ref, size: int, low: ValueLowering) -> Ref:
-        """The byte or halfword of a word."""
+        """Return the byte or halfword of a word."""
         return low.op("and", low.op("lshr", word, self._bit(offsets, low)), low.constant((1 << 8 * size) - 1, 32))
 
     @staticmethod
@@ -57,7 +57,7 @@ class OffsetAccess(OffsetAnalysis):
         return self._scalar_pointer(space, low.op("add", at, low.constant(k * placed.step, 32)))
 
     def _loaded_row(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
-        """The words (or the byte, the halfword) of rows."""
+        """Load the words (or the byte, the halfword) of rows."""
         b = self.code.body
         pointers = [self._local_row(space, placed, k, low) for k in range(max(size // 4, 1))]
         words = [b.load(V32, p, 4) for p in pointers]
@@ -98,7 +98,7 @@ class OffsetAccess(OffsetAnalysis):
         self._each_lane(lanes, one)
 
     def _each_lane(self, lanes: Ref, action: Callable[[Ref], None]) -> None:
-        """A loop over the lanes marked, in ascending order."""
+        """Write a loop over the lanes marked, in ascending order."""
         b, bits = self.code.body, self.code.as_bits(lanes)
         ahead, loop, inside, tail, done = (b.fresh(x) for x in ("ahead", "loop", "inside", "tail", "done"))
         lane, following = b.fresh("%i"), Ref(b.fresh("%n"), I32)

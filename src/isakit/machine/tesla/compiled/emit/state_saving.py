@@ -119,7 +119,7 @@ class StateSaving:
             b.store(b.load(I64, pointer("%" + name)), self.code.state_pointer(offset))
 
     def needed(self, pc: int) -> list[Place]:
-        """Registers that some lane may still read from an instruction on, active or not."""
+        """Return the registers that some lane may still read from an instruction on, active or not."""
         if self.all_parked:
             return self.places
         read = self.code.flow.live[pc] | self.code.flow.parked(pc)
@@ -138,7 +138,7 @@ class StateSaving:
             self.finish(status)
 
     def end(self) -> None:
-        """The warp has finished; `blocks.next_block` wants its lanes and its stack as they were when it began."""
+        """End the warp: `blocks.next_block` wants its lanes and its stack as they were when it began."""
         if self.chained and not self.code.flow.results:
             self._save_counts()
         else:
@@ -166,7 +166,7 @@ class StateSaving:
         self._point = RestartPoint(pc, uncounted, len(self.code.body.lines), frozenset(self.code.uniform), status)
 
     def stop_label(self) -> str:
-        """The block that leaves with the state of the checkpoint."""
+        """Return the block that leaves with the state of the checkpoint."""
         point, b = self._point, self.code.body
         if not point.label:
             point.label = b.fresh("stop")

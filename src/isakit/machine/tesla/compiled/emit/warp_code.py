@@ -68,7 +68,7 @@ class WarpCode(InstructionCode):
 
     # --- the function ---------------------------------------------------------------------------------------
     def generate(self) -> str:
-        """The whole module text, without the driver."""
+        """Return the whole module text, without the driver."""
         b = self.body
         leaders = [pc for pc in self.flow.order if pc in self._leaders]
         for version in ("F", "M"):
@@ -169,7 +169,7 @@ class WarpCode(InstructionCode):
             b.store(I64(0), pointer("%" + name))
 
     def _further_warps(self) -> None:
-        """A warp has finished: those after it that have not begun have their turns as well, and those of next blocks.
+        """Run the warps behind one that has finished and that have not begun, and those of next blocks.
 
         They would have them from `rules.blocks.run_blocks`, in the same order, each of them to its end: no warp of such
         a kernel waits for another one, and with no budget nothing has to be counted in between. A bound that need not
