@@ -24,7 +24,7 @@ from isakit.processes import TemporaryFolder
 
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
 SECONDS = 120.0
-"""How long a compiler may take."""
+"""Seconds that a compiler may take."""
 _KIND = "libraries"
 
 

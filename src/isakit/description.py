@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isakit.line_table import LineTable
 
 PARAM_BASE = 0x10
-"""Where user parameters start in the shared memory of a Tesla block. Source: [tesla] 10."""
+"""Byte offset of user parameters in the shared memory of a Tesla block. Source: [tesla] 10."""
 
 MAX_SPACE = 1 << 32
 """Every memory space of the three machines has 32-bit addresses, so no declared size may exceed this."""

@@ -22,7 +22,7 @@ _FILE_DIRECTIVES = {
     "tesla": ("isakit.asm.module_directives", "MODULE_DIRECTIVES"),
     "usse": ("isakit.formats.gxp_text", "GXP_DIRECTIVES"),
 }
-"""Where the directives of file formats are, by instruction set; formats stand above this module."""
+"""Modules and names of the directives of file formats, by instruction set; formats stand above this module."""
 
 _HEX_WORD = re.compile(r"(?:0[xX])?([0-9a-fA-F]{6,16})")
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 MARK = b"isakit object "
-"""What objects of every version begin with. Files of the cache's folder without it are not the cache's."""
+"""The first bytes of objects of every version. Files of the cache's folder without it are not the cache's."""
 MAGIC = MARK + b"2\n"
 HEADER_BYTES = len(MAGIC) + 8 + 32
 DEFAULT_LIMIT = 512 << 20

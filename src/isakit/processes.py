@@ -21,7 +21,7 @@ from pathlib import Path
 from isakit.reap import DISMISSED
 
 PREFIX = "isakit-tmp-"
-"""What names of temporary folders begin with."""
+"""The start of the names of temporary folders."""
 FRESH_SECONDS = 60.0
 """A folder younger than this may not have been locked yet."""
 MARK = "ISAKIT_OWNER"

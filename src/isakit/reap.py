@@ -15,7 +15,7 @@ import time
 
 DISMISSED = b"dismissed"
 SECONDS = 5.0
-"""How long processes that start others meanwhile are hunted."""
+"""Seconds for which processes that start others meanwhile are hunted."""
 
 
 def main() -> None:

@@ -140,11 +140,11 @@ _IOCTL, _CLONE, _PRLIMIT, _CLONE3 = (16, 29), (56, 220), (302, 261), 435
 _NAMESPACES = 0x7E020000
 """Flags of `clone` that make namespaces, in which a process has an administrator's rights."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
-"""What puts letters into a terminal as if its user had typed them."""
+"""Requests that put letters into a terminal as if its user had typed them."""
 _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOWED, _REFUSED, _UNKNOWN, _KILLED = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000  # EPERM, ENOSYS
 _FIRST, _SECOND = 16, 24
-"""Where the lower halves of a call's arguments are."""
+"""Byte offsets of the lower halves of a call's arguments."""
 _OLD_NUMBERS = 0x40000000
 """Calls of x86-64 have other numbers from here on."""
 

@@ -20,11 +20,11 @@ _STYLES = {
     EdgeKind.RETURN: 'color="#208040", style=dotted, constraint=false',
 }
 _SECONDS = 60.0
-"""How long Graphviz may take over a picture."""
+"""Seconds that Graphviz may take over a picture."""
 
 
 Note = Callable[[Instruction], Sequence[str]]
-"""What else is said of an instruction."""
+"""Further lines about an instruction."""
 
 
 def text(flow: ControlFlow, note: Note | None = None) -> str:

@@ -52,7 +52,7 @@ KEYS: dict[str, tuple[str, Callable[[Instruction], list[str]]]] = {
     "valid": ("yes or no", lambda i: ["yes" if i.error is None else "no"]),
     "error": ("the name of the decode error", lambda i: [i.error] if i.error is not None else []),
 }  # fmt: skip
-"""What conditions can ask for: what it is, and the texts of an instruction that the value is compared with."""
+"""Keys of conditions: their meaning, and the texts of an instruction that the value is compared with."""
 
 
 class Pattern:

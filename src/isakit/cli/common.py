@@ -19,7 +19,7 @@ BAD_INPUT, USAGE, NO = 1, 2, 3
 something was found, two things differ). An interrupt ends with 130."""
 
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-"""What a text in UTF-16 begins with."""
+"""The byte order marks at the start of a text in UTF-16."""
 
 Options = dict[str, Any]
 """The options of a command by name, as click passes them."""

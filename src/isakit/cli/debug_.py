@@ -37,7 +37,7 @@ class CommandReply:
 
 OUTPUT = Output("debug", 1, lambda: CommandReply)
 _CHANGED = re.compile(r"\*\$?[\w:]+=\S+|^\*.*")
-"""What panes mark as changed."""
+"""Values that panes mark as changed."""
 
 
 def _place(context: click.Context, option: click.Parameter, value: str | None) -> int | str | None:

@@ -86,7 +86,7 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: Optio
 
 _OF_A_LAUNCH = ("isa_name", "variant", "kernel", "grid", "block", "specs", "chip", "textures", "registers", "shared",
                 "local")  # fmt: skip
-"""What a captured launch says itself."""
+"""Options that a captured launch answers itself."""
 
 
 def _captured(path: str, number: int | None, options: Options) -> Prepared:

@@ -59,10 +59,10 @@ PASSES: tuple[Callable[[Function], None], ...] = (
     eliminate_dead_code,
     split_critical_edges,
 )
-"""What is done to a function before instructions are selected, in this order; each pass says what holds after it."""
+"""The passes before instructions are selected, in this order; each says what holds after it."""
 
 CHECK_EVERY_PASS = False
-"""Whether the form is verified after every pass and not after the last one only; tests want to know which was it."""
+"""True to verify the form after every pass instead of after the last: tests want to know which pass broke it."""
 
 Watch = Callable[[str, str], None]
 """Called with the name of a pass and the function after it as text."""

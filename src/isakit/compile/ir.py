@@ -18,7 +18,7 @@ Attrs = tuple[Any, ...]
 """The attributes of an operation: the record that its row names."""
 
 Loc = tuple[int, int, int]
-"""Where an instruction comes from: line of the PTX text, file number and line of its `.loc` (0, 0 without one)."""
+"""Origin of an instruction: line of the PTX text, file number and line of its `.loc` (0, 0 without one)."""
 
 NOWHERE: Loc = (0, 0, 0)
 

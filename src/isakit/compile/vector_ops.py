@@ -23,7 +23,7 @@ Typed = Callable[[Kinds, Any], Kinds]
 ELEMENTS = ("f32", "f16")
 CHANNELS = "xyzw"
 CONSTANTS = {"0": 0.0, "1": 1.0, "2": 2.0, "h": 0.5}
-"""What a letter of a swizzle stands for that names no channel."""
+"""The constants that letters of a swizzle stand for."""
 CONDITIONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ONE = {"f32": 0x3F80_0000, "f16": 0x3C00, "r": 1}
 
@@ -278,7 +278,7 @@ SWIZZLE = _row("swizzle", 1, _swizzle, SAME, NONE, Pattern)
 JOIN = _row("join", -1, _join, SAME, NONE, NoAttributes)
 """The elements of all arguments one after the other."""
 VCMP = _row("vcmp", 2, _compare, SAME, NONE, Condition)
-"""Whether the difference of two scalars compares with 0; a NaN is not equal to it, and the rest is the target's."""
+"""A comparison of the difference of two scalars with 0; a NaN is not equal to it, and the rest is the target's."""
 VCSEL = _row("vcsel", 3, _choose_by_zero, SAME, NONE, Condition)
 """In each channel the second argument where the first one compares with 0, else the third; of NaN as for `vcmp`."""
 VSEL = _row("vsel", 3, _choose, SAME, NONE, NoAttributes)
@@ -296,7 +296,7 @@ UNIFORM_LOAD = _row("uniform_load", -1, _named, SAME, NONE, UniformName)
 """The same, with or without an index, of a uniform that lies in memory."""
 SAMPLE = _row("sample", -1, _sampled, NEVER, NONE, Sampling)
 FACING = _row("facing", 0, lambda kinds, attrs: ("p",), NEVER, NONE, NoAttributes)
-"""Whether the triangle is seen from its back."""
+"""True where the triangle is seen from its back."""
 OUTPUT = _row("output", 1, _written, None, STAYS, OutputName)
 """Write an output; of fewer elements than it has, its first ones."""
 DISCARD = _row("discard", 1, _condition, None, STAYS, NoAttributes)

@@ -37,7 +37,7 @@ _PACKED_STEP = 1 << 12
 
 READ_ERRORS = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, KeyError, IndexError, AttributeError,
                zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, FormatError)  # fmt: skip
-"""What the libraries that read archives raise for damaged ones."""
+"""The exceptions of the libraries that read archives, for damaged ones."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from isakit.runtime.usse_layout import fragment_inputs
 Inputs = dict[str, Any]
 _SPECIAL = (0.0, 1.0, -1.0, 0.5, 2.0, 1 / 255)
 _SWITCHES = (0.0, 1.0, 2.0, 3.0, 4.0, -1.0, 0.5)
-"""What uniforms often are that choose between parts of a program."""
+"""Common values of uniforms that choose between parts of a program."""
 ROUNDS = 24
 """Sets of random uniforms that are tried, the later ones with fewer invocations."""
 _LATER = 128

@@ -170,7 +170,7 @@ class Execution(ABC):
         """Go back to a saved state, which was taken at a position."""
 
     tells_touches: bool = True
-    """Whether `touched` knows."""
+    """True if `touched` finds the accesses of a step."""
 
     def touched(
         self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None

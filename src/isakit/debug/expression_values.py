@@ -35,7 +35,7 @@ from isakit.sem.fp.ieee import float_to_int, ieee_add, ieee_compare, ieee_conver
 from isakit.sem.value import Value, const, param, select, signed
 
 _LESS, _EQUAL, _GREATER, _UNORDERED = 1, 2, 4, 8
-"""What `ieee_compare` says."""
+"""Results of `ieee_compare`."""
 _REAL = {"==": _EQUAL, "!=": _LESS | _GREATER | _UNORDERED, "<": _LESS, "<=": _LESS | _EQUAL, ">": _GREATER,
          ">=": _GREATER | _EQUAL}  # fmt: skip
 _HOST: dict[str, Callable[[float, float], float]] = {

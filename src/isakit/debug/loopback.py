@@ -20,9 +20,9 @@ from isakit.processes import Reaper
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
-"""How long a client may leave what it is sent unread before it counts as gone."""
+"""Seconds that a client may leave its data unread before it counts as gone."""
 _GRACE = 1.0
-"""How long a new client waits for one that is about to be gone."""
+"""Seconds that a new client waits for one that is about to leave."""
 
 
 class _SocketFile(socket.socket):

@@ -53,7 +53,7 @@ class Profile:
     counters: dict[str, int]
     occupancies: list[Occupancy]
     source: LineTable | None = None
-    """Where the instructions come from."""
+    """The lines that the instructions come from."""
     blocks: list[BlockCounts] = field(default_factory=list[BlockCounts])
     """The counts by basic block."""
 

@@ -24,7 +24,7 @@ _FUNCTIONS = """
     roundEven texture textureGrad textureLod textureProj textureProjGrad textureProjLod trunc uintBitsToFloat unorm16
     unorm8 unpackHalf unpackHalf2x16
 """
-"""What printed expressions call: a variable of such a name would hide it."""
+"""Functions that printed expressions call: a variable of such a name would hide one."""
 _RESERVED = {*_KEYWORDS.split(), *_FUNCTIONS.split(), "color_out"}
 _SHAPES = re.compile(
     r"gl_\w*|GL_\w*|[biud]?vec[2-4]|d?mat[2-4](x[2-4])?|[iu]?image\w+"  # words of the language

@@ -35,7 +35,7 @@ _BUILT_IN_INPUTS = {
     "gl_InstanceID": "uint(gl_InstanceID)",
     "gl_FrontFacing": "uint(!gl_FrontFacing)",
 }
-"""What is in a register, in terms of the variable that GLSL has for it."""
+"""The content of a register, in terms of GLSL's variable for it."""
 
 
 class Printer:

@@ -25,7 +25,7 @@ _MOST_WAYS = 4
 """Different ways to compute the flags that are written out; the rest is counted."""
 
 _MOST_UNKNOWN = 12
-"""What is not modelled is listed up to so many."""
+"""The most things listed as not modelled."""
 
 
 def flags_and_faults(isa: InstructionSet, record: Record, linked: bool) -> Iterator[str]:

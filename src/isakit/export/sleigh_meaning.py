@@ -27,7 +27,7 @@ MOST_BITS = 10
 """Bits that select what an instruction does, or where an operand stands, up to which all cases are written."""
 _SPLIT_BITS = 3
 _UNBOUND = (IsakitError, LookupError, ValueError, TypeError, AttributeError, AssertionError, StopIteration)
-"""What binding an operand to bits that are not an instruction may raise."""
+"""Exceptions of binding an operand to bits that are not an instruction."""
 _FLOW = {"branch": "goto", "bra": "goto", "call": "call", "return": "return", "ret": "return"}
 
 

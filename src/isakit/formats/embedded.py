@@ -31,7 +31,7 @@ _TEXT_BODY = re.compile(rb"[\t\n\r\x20-\x7e]*")
 _VALUES = rb"\s*+(?:[\w.]++\s*+=\s*+[^\s{}=]++\s*+)*+"
 _BEFORE_ANY = re.compile(_VALUES + rb"[A-Za-z_]\w*+\s*+")
 _BEFORE_KNOWN = re.compile(_VALUES + rb"(?:architecture|abiversion|modname|code|consts|reloc|sampler)\s*+")
-"""What stands in front of a block of a text cubin: values by name, and the name of the block."""
+"""The text in front of a block of a text cubin: values by name, and the name of the block."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]{0,3}")
 # An unterminated comment ends with the text: searching on from each of many would take quadratic time.
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)

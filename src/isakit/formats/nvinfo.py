@@ -40,7 +40,7 @@ NOTES = {
     IMAGE_SIZE: Layout("u32 symbol, size[3];"),
     KPARAM_INFO: Layout("u32 unknown;  u16 index, offset;  u32 pointee:12, bank:5, shared:1, size:14;"),
 }
-"""What stands in the records of an attribute. A parameter lies in shared memory, bank 31 is none."""
+"""Layouts of the records, by attribute. A parameter lies in shared memory, bank 31 is none."""
 
 
 def parse_records(data: bytes, path: str | None = None, offset: int = 0) -> list[InfoRecord]:

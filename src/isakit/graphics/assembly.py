@@ -59,7 +59,7 @@ class Attribute:
 
 
 Input = tuple[int, int] | Literal["vertex_id", "instance_id"] | tuple[Literal["vertex_id"], int]
-"""What a word of a[] holds: (attribute, component), or a number of the machine; with what is added to it."""
+"""Content of a word of a[]: (attribute, component), or a number of the machine with an addend."""
 
 
 def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Array, instance: Array) -> Array:

@@ -38,7 +38,7 @@ GROUP_QUADS = LANES // 4
 JOB, GROUP, QUAD = pointer("%job"), Ref("%group", I64), Ref("%quad", I64)
 """In the text of a group: the record, the number of the group, and that of its first quad."""
 COUNT = pointer("%count_v")
-"""What the function counts, i64."""
+"""The variable with the function's count, i64."""
 FIRST, LAST, BEGIN = (Ref(f"%{name}", I64) for name in ("first", "last", "begin"))
 Name = str | tuple[Any, ...]
 """Of a slot."""

@@ -19,7 +19,7 @@ from isakit.graphics.raster import SUBPIXEL, Bounds, Quads, Setup, covers, edges
 
 _EDGES = tuple(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3))
 _COLUMNS = ("number", "x0", "y0", "x1", "y1", *_EDGES)
-"""What the loop knows of a triangle: rows of a table of i64, triangles side by side."""
+"""The facts of a triangle that the loop reads: rows of a table of i64, triangles side by side."""
 _SEEN = pointer("%seen_v")
 """Pixels of the quads' rows in which something was covered so far, i16."""
 _AT_ONCE = 1 << 16

@@ -19,7 +19,7 @@ from isakit.graphics.draw_state import Blend, DrawState, GraphicsChoices, Stenci
 DepthFormat = Literal["d16", "d24", "d32f"]
 DEPTH_MAX = {"d16": (1 << 16) - 1, "d24": (1 << 24) - 1}
 NAN = 0x7FFF_FFFF
-"""What blending stores for any NaN: which one the hardware makes is not known."""
+"""The bits that blending stores for any NaN; which NaN the hardware makes is not known."""
 
 
 # --- tests ------------------------------------------------------------------------------------------------------------

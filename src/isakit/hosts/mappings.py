@@ -6,7 +6,7 @@ import gc
 import mmap
 
 _GENERATIONS = (0, 1, 2, 2)
-"""What is collected, one after the other: looking through all objects of a large process takes a second."""
+"""Generations to collect, one after the other: looking through all objects of a large process takes a second."""
 
 
 def close_mapping(pages: mmap.mmap) -> None:

@@ -14,7 +14,7 @@ from isakit.errors import FormatError
 
 _DAMAGED = (ValueError, EOFError, SyntaxError, TokenError, TypeError, LookupError, OverflowError, RecursionError,
             NotImplementedError, BadZipFile)  # fmt: skip
-"""What NumPy raises for a damaged file: its header is read as a Python literal, an archive as a zip file."""
+"""Exceptions of NumPy for a damaged file: its header is read as a Python literal, an archive as a zip file."""
 
 
 def load_array(path: str | PathLike[str]) -> Array:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from isakit.machine.usse.compiled_shader import CompiledRuns
 
 Inputs = list[tuple[str, int, Array]]
-"""What is in registers before a program: file, first register, words [invocations, registers]."""
+"""Registers before a program: file, first register, words [invocations, registers]."""
 CHUNK = 16384
 """Invocations that run together: their registers fit the processor's cache."""
 

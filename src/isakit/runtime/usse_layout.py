@@ -30,7 +30,7 @@ from isakit.formats.gxp import (
 )
 
 SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
-"""What 1.0 is in the integer formats of results."""
+"""The integer that stands for 1.0 in formats of results."""
 
 SHARED_REGISTERS = 256
 """Registers sa0 and following."""
@@ -103,7 +103,7 @@ class ShaderInput:
 
 
 _COORDINATES: dict[int, tuple[int, int | None]] = {1: (2, None), 2: (4, 3), 3: (3, 2)}
-"""What texels are fetched at, by code (xy, xyw, xyz): the components that are needed, and the divisor."""
+"""Coordinates of texels, by code (xy, xyw, xyz): the components that are needed, and the divisor."""
 _TEXELS = {0: "native", 2: "f16", 3: "f32"}
 _INPUT_TYPES = {0: "f32", 1: "c10", 2: "f16"}
 

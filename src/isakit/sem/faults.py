@@ -15,7 +15,7 @@ from isakit.sem.trace import Trace
 from isakit.spec.record import Form
 
 Raised = Callable[[Form, int, Trace], bool]
-"""Whether the instruction a word stands for can raise a fault."""
+"""A test whether the instruction of a word can raise a fault."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from isakit.sem import trace
 from isakit.sem.value import Value
 
 Per = Literal["lane", "quad", "warp", "machine"]
-"""Which lanes see the same answer, or what an action is done to."""
+"""The lanes that see the same answer, or that an action is done to."""
 Handler = TypeVar("Handler")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 
 NEAR = 2.0**30
-"""Where `except_far` ends in code that is made."""
+"""The limit of `except_far` in code that is made."""
 
 
 def known(lanes: Any) -> TypeGuard[Array]:

@@ -28,7 +28,7 @@ _PALETTE = (
     ("PA PB RA RB", "PA PB RA RB", "PA SB RA QB", "SA SB QA QB"),
     ("PA PB RA RB", "PA SB RA RB", "SA SB RA RB", "SA SB RA QB"),
 )
-"""What the two bits of a texel choose, by its place in the square between the middles; the dashes are mixed."""
+"""Colours that the two bits of a texel choose, by its place in the square between the middles; the dashes are mixed."""
 
 
 def _choice(code: int, name: str) -> int:

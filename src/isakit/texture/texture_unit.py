@@ -295,7 +295,7 @@ class TextureUnit:
         "texsize": _texsize,
         "texquerylod": _texquerylod,
     }
-    """What the unit does for an instruction of a name; `texprep` needs no image."""
+    """Operations of the unit, by name of the instruction; `texprep` needs no image."""
 
 
 def _at_least(count: int, sources: Sequence[Array], what: str) -> None:

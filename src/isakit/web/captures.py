@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isakit.hosts.drm.replay import Replay
 
 GL = b"isakit gl capture"
-"""How captures of GL programs begin."""
+"""The first bytes of captures of GL programs."""
 _PART = re.compile(r"capture\.json|libraries\.txt|launches/\d{1,8}\.json|blobs/[0-9a-f]{32}")
 
 

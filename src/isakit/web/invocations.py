@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isakit.debug import Session
 
 PLACE = "place"
-"""What is asked for to see the instructions that invocations stand at."""
+"""The request for the instructions that invocations stand at."""
 _ROW = 64
 """Invocations in a row where the inputs are not an image."""
 

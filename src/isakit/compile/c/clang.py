@@ -37,8 +37,8 @@ _CPU = ("-Xclang", "-target-cpu", "-Xclang", "sm_20", "-Xclang", "-target-featur
 CUDA = ("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_20", "-fdeclspec",
         "-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx60", "-Xclang",
         "-target-sdk-version=5.0", "-gline-directives-only", "-fgpu-flush-denormals-to-zero")  # fmt: skip
-"""What makes PTX of CUDA C. sm_20 is the oldest target that LLVM has; what it can do and the chips cannot, the back end
-puts together or refuses. With 5.0, the launches of host code are those of its time."""
+"""Options that make PTX of CUDA C. sm_20 is the oldest target that LLVM has; what it can do and the chips cannot, the
+back end puts together or refuses. With 5.0, the launches of host code are those of its time."""
 OPENCL = ("-x", "cl", "--target=nvptx64-nvidia-nvcl", "-Xclang", "-target-cpu", "-Xclang", "sm_20", "-cl-std=CL1.2",
           "-cl-no-stdinc", "-gline-directives-only")  # fmt: skip
 STANDARD = "gnu++11"
@@ -138,7 +138,7 @@ def _wheel_folder() -> Path:
 
 
 ZIG_TARGET = "x86_64-linux-gnu.2.17"
-"""What programs are linked for with nothing but the wheel: they run wherever there is a glibc as new as 2.17."""
+"""The target that the wheel links programs for by itself: they run wherever there is a glibc as new as 2.17."""
 
 
 @cache

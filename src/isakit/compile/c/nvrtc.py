@@ -24,7 +24,7 @@ from isakit.sandbox import python_files
 OPTIONS = ("-fmad=false", "--generate-line-info", "-default-device")
 """Without contraction, since the chips have no fused product of f32."""
 PLACES = ("cuda_nvrtc/lib/libnvrtc.so.*", "cu[0-9]*/lib/libnvrtc.so.*")
-"""Where the wheels up to CUDA 12, and those after it, keep the library."""
+"""Paths of the library in the wheels up to CUDA 12, and in those after it."""
 _MESSAGE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error:?(?: #[\w-]+:)? (.*)$")
 
 

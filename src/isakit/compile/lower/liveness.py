@@ -82,7 +82,7 @@ class BlockLiveness:
                     u.update(self.units(r))
             use[b], kill[b] = u, k
         self._across = sorted(set[int]().union(*use.values()))
-        """What some block needs from others: the only units bit sets know."""
+        """The units that some block needs from others; bit sets know no others."""
         bit = {u: n for n, u in enumerate(self._across)}
         graph = FlowGraph(self.m.blocks, lambda b: b.succs)
         gives = [bits(bit[u] for u in use[b]) for b in graph.nodes]

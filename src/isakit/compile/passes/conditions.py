@@ -12,7 +12,7 @@ from isakit.compile.passes.values import count_uses
 from isakit.compile.simplify import inverted, tells_zero
 
 _ON_MASKS = {PAND: AND, POR: OR, PXOR: XOR, PNOT: NOT}
-"""What predicates are computed with, and the same on masks."""
+"""Operations on predicates, and the same on masks."""
 
 
 class _Masks:

@@ -89,7 +89,7 @@ def _region(backwards: list[Ins], live: dict[Hashable, int], needs: RegisterNeed
             if j is not None and j in readers:
                 readers[j] += 1
     since: dict[Hashable, int] = {}
-    """When something became live: chains are followed before others are begun."""
+    """The step at which a value became live: chains are followed before others are begun."""
     ready = {i for i in backwards if not readers[i]}
     out: list[Ins] = []
 

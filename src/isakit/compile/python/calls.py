@@ -23,10 +23,10 @@ from isakit.compile.python.writer import (
 )
 
 _DEEPEST, _MOST_CALLS = 16, 2000
-"""How deeply functions may call each other, and how many calls a kernel may have in it."""
+"""The deepest nesting of calls, and the most calls in a kernel."""
 _OF_A_FUNCTION = ("source", "constants", "slots", "arrays", "views", "params", "exits", "calling", "scope", "returning",
                   "at", "line_of_call")  # fmt: skip
-"""What belongs to the function whose statements are being written."""
+"""Attributes of the function whose statements are being written, exchanged at a call."""
 _OWN = {"sync", "syncthreads", "grid", "gridsize"}
 _OF_DOUBLES = {"_horner", "_bits", "_high", "_join", "_upper", "_zeros"}
 _VOTES: dict[str, tuple[str, Scalar]] = {

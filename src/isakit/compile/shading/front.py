@@ -23,7 +23,7 @@ STAGES = ("vertex", "fragment")
 _NAMES = {".vert": ("vertex", "glsl"), ".frag": ("fragment", "glsl"), ".glsl": ("", "glsl"), ".cg": ("", "cg"),
           ".hlsl": ("", "cg"), ".vs": ("vertex", "glsl"), ".fs": ("fragment", "glsl")}  # fmt: skip
 ENDINGS = tuple(_NAMES)
-"""How the names of files with shaders end."""
+"""Endings of the names of shader files."""
 _TAIL = re.compile(r"(?:^|[._-])(?:v|vs|vp|vert|vertex)$|(?:^|[._-])(f|fs|fp|ps|frag|fragment|pixel)$", re.I)
 
 

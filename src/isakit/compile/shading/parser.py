@@ -37,7 +37,7 @@ from isakit.compile.shading.syntax import (
 )
 
 DEEPEST = 120
-"""How many expressions, or statements, may be nested in each other."""
+"""The deepest nesting of expressions, or of statements."""
 
 _LEVELS = {
     "||": 1, "^^": 2, "&&": 3, "|": 4, "^": 5, "&": 6, "==": 7, "!=": 7, "<": 8, ">": 8, "<=": 8, ">=": 8,

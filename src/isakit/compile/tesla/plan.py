@@ -323,4 +323,4 @@ _WIDTHS: dict[Folds, Callable[[Ins, str], bool]] = {
     Folds.FIRST_HALF: lambda i, mode: mode != "b32",
     Folds.CONVERTED: lambda i, mode: mode == "b32" and CVT.of(i).source in ("f32", "u32", "s32"),
 }
-"""Whether an operation of one operand can read it from shared memory as it lies there."""
+"""Tests whether an operation of one operand can read it from shared memory as it lies there."""

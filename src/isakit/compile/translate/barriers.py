@@ -12,7 +12,7 @@ Args = tuple[Operand, ...]
 
 MOST_THREADS = 512
 VOTES = PtxVariable("shared", "%votes", "u8", MOST_THREADS + 4, 4, unique="%votes")
-"""Where the threads of a block put their votes: a byte each, and zeros up to the end of the last word."""
+"""The votes of the threads of a block: a byte each, and zeros up to the end of the last word."""
 
 
 def reduces(s: PtxStatement) -> bool:

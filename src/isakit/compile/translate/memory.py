@@ -53,7 +53,7 @@ COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3, "cube": 3}
 """Elements of the vector of coordinates that count; arrays have the layer in front."""
 _ATOMIC = {"add": ADD, "and": AND, "or": OR, "xor": XOR, "mins": MINS, "minu": MINU, "maxs": MAXS, "maxu": MAXU}
 SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
-"""What `texsize` answers, by the component it is in."""
+"""The component of the answer of `texsize`, by the size that is asked for."""
 
 
 class Place(NamedTuple):
@@ -251,7 +251,7 @@ class MemoryInstructions(Base):
         return self.extend(op(SHR, w, Const(at % 4 * 8)), ty)
 
     frame = 0
-    """Which inlined call is being translated; 0 for the kernel itself."""
+    """The number of the inlined call that is being translated; 0 for the kernel itself."""
 
     def _store_param(self, ty: str, items: tuple[Operand, ...], operand: Operand) -> None:
         v, offset = self._param(operand)

@@ -62,7 +62,7 @@ EARLY: tuple[Pass, ...] = (
     eliminate_common_subexpressions,
     eliminate_dead_code,
 )
-"""What is done to a function first, in this order."""
+"""The first passes, in this order."""
 LATE: tuple[Pass, ...] = (
     extend_dot_products,
     fuse_products,
@@ -73,7 +73,7 @@ LATE: tuple[Pass, ...] = (
     eliminate_dead_code,
     split_critical_edges,
 )
-"""What is done after what depends on uniforms alone has left, in this order."""
+"""The passes after the code that depends on uniforms alone has been split off, in this order."""
 
 
 def _given(v: IrValue) -> tuple[str, int] | None:
@@ -112,7 +112,7 @@ REMEDIES: tuple[Pass, ...] = (
     compute_again(SAMPLE, near=12),
     compute_again(SAMPLE, near=3),
 )
-"""What is done to a program that needs more registers than there are, one after the other."""
+"""The passes for a program that needs more registers than there are, tried one after the other."""
 ROUNDS = 40
 PATIENCE = (1 << 30, 16, 4, 0)
 """For how many operations a copy of an operand may wait for its next reader, until everything finds a register."""

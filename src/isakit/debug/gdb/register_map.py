@@ -27,7 +27,7 @@ _FIRST = {"code": 0, "s": 1, "l": 2, "c": 0x10, "g": 0x20, "memory": 1, "D": 1, 
           "VP": 5, "host": 6}  # fmt: skip
 """The number of a memory; those with a number in their name (`c4`, `g14`) count on from it."""
 STACK, STACK_SIZE = 0x3F << SHIFT, 1 << 16
-"""Where gdb finds return addresses, and the bytes there."""
+"""The address at which gdb finds return addresses, and the bytes there."""
 _GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", *(f"r{n}" for n in range(8, 16)), "rip")
 _SHORT = ("eflags", "cs", "ss", "ds", "es", "fs", "gs")
 _STACK = tuple(f"st{n}" for n in range(8))

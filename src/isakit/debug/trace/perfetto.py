@@ -16,7 +16,7 @@ from isakit.debug.trace.recorder import Steps, TracedStep
 from isakit.errors import IsakitError
 
 NANOSECONDS = 1000
-"""What a step takes in the trace."""
+"""Nanoseconds of a step in the trace."""
 _PACKET = 1
 _TIMESTAMP, _SEQUENCE, _EVENT, _FLAGS, _DESCRIPTOR = 8, 10, 11, 13, 60
 _TYPE, _TRACK, _CATEGORY, _NAME, _VALUE = 9, 11, 22, 23, 30

@@ -46,7 +46,7 @@ from isakit.engine.llvm.ir_types import (
 )  # fmt: skip
 
 RARELY, MOSTLY, OFTEN = ", !prof !0", ", !prof !2", ", !prof !3"
-"""How often the first way of a branch is taken, see `ir_text.METADATA`."""
+"""Weights of the first way of a branch, see `ir_text.METADATA`."""
 
 
 @cache

@@ -104,7 +104,7 @@ def _sum_and_product(raw: bool) -> tuple[Native, Native]:
 
 
 SMALLER, LARGER = 4, 5
-"""What `vrangeps` shall give, with the sign it has."""
+"""Modes of `vrangeps`: the smaller or larger number, with the sign it has."""
 
 
 def _extreme(which: int, raw: bool) -> Native:
@@ -176,7 +176,7 @@ class _Test:
 
 
 _AnyHolds = Callable[[ValueLowering, Sequence[_Test]], str]
-"""Whether one of some tests is true in one of the lanes, as i1."""
+"""Combines tests: true if one of them is true in one of the lanes, as i1."""
 
 
 def _one_by_one(low: ValueLowering, tests: Sequence[_Test]) -> str:

@@ -97,4 +97,4 @@ METADATA = "\n".join(
         "",
     ]
 )
-"""What ends a module whose branches say that the first way is hardly ever taken (`!0`), almost always, or often."""
+"""The end of a module with branch weights: the first way is hardly ever taken (`!0`), almost always, or often."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from isakit.sem.value import mask, signed
 
 BUFFER = "__isakit_printed"
-"""How the name of the variable begins or ends; compilers may decorate it."""
+"""The start or end of the variable's name, which compilers may decorate."""
 _PRINT, _ASSERTION = 1, 2
 _FLOAT, _DOUBLE = 2, 3
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\*|\d*)(?:\.(\*|-?\d*))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")

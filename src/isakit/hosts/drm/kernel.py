@@ -21,7 +21,7 @@ from isakit.hosts.drm.surface import Surface
 
 VRAM, GART = 2, 4
 MEMORY_BYTES = 512 << 20
-"""What the card says it has of each kind."""
+"""Bytes of each kind of memory that the card reports."""
 AVAILABLE = 400 << 20
 MOST_CHANNELS = 64
 MOST_ROWS, MOST_STRIDE = 8192, 1 << 17

@@ -26,7 +26,7 @@ JOIN_SECONDS = 1.0
 """Seconds that what has been told to end may take, all of it together."""
 WATCH_SECONDS = 0.25
 GREETING_SECONDS = 10.0
-"""How long a connection may be open before it says what it wants."""
+"""Seconds that a connection may stay open without a request."""
 MOST_CONNECTIONS = 256
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.launch import Launch
 
 STATUS = READY, WAITING, FINISHED = "ready", "waiting", "finished"
-"""What the values of `rules.state.Status` that the reference machine has are called."""
+"""Names of the values of `rules.state.Status` that the reference machine has."""
 
 
 class Warp:

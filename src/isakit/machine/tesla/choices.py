@@ -69,7 +69,7 @@ class Choices(Settings):
     discarded = "run"
     vstride = 0x20
     sample = 0
-    """What graphics stages may answer otherwise: see `StageChoices`."""
+    """Default of an answer that graphics stages may change: see `StageChoices`."""
 
     @property
     def call_limit(self) -> int:

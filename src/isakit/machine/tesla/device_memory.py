@@ -29,7 +29,7 @@ HUGE = 1 << 22
 """Memory of so many bytes asks for huge pages."""
 
 Writable = bytearray | memoryview | mmap.mmap | Array
-"""What may hold a device's memory."""
+"""Objects that may hold a device's memory."""
 
 _VIEWS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 

@@ -17,8 +17,8 @@ Rounding = Literal["rn", "rm", "rp", "rz"]
 """Nearest even, towards minus infinity, towards plus infinity, towards zero."""
 
 Tiny = Literal["gradual", "flush"]
-"""What happens below the smallest normal number: denormals, or rounding as if the exponent had no lower end and then a
-zero of the same sign."""
+"""Treatment of numbers below the smallest normal one: denormals, or rounding as if the exponent had no lower end and
+then a zero of the same sign."""
 
 
 @dataclass(frozen=True)

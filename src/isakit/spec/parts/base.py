@@ -29,7 +29,7 @@ class Binder(Protocol):
 
 
 Meaning = Callable[[int, Binder], Any]
-"""What a semantics function gets for an operand of a word: a number, a location, a record of both."""
+"""Binds an operand of a word for a semantics function: to a number, a location, or a record of both."""
 
 
 class TokenStream(Protocol):

@@ -10,11 +10,11 @@ from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import by_number
 
 BY_KIND, ON_HOST, ON_DEVICE, IN_ARRAY, IN_SYMBOL, VALUE = range(6)
-"""What a side is; the same numbers as `enum place` of the library."""
+"""Kinds of sides; the same numbers as `enum place` of the library."""
 _TIGHT = (1 << 64) - 1
 
 Side = tuple[int, int, int, int, int, int, int]
-"""What, address or handle, x in bytes, y, z, pitch in bytes, rows of a slice."""
+"""One end of a copy: kind, address or handle, x in bytes, y, z, pitch in bytes, rows of a slice."""
 Extent = tuple[int, int, int]
 
 

@@ -20,7 +20,7 @@ Place = tuple[str, int]
 """A register: file and number."""
 
 HOST, LOWERED = False, True
-"""Where what is asked for is done: by the host for the warps that ask (`launch.host_assist`), or in compiled code."""
+"""The server of a request: the host for the warps that ask (`launch.host_assist`), or in compiled code."""
 SAMPLED = "tex", "texel", "visible"
 """Values that compiled code takes from the texture unit's functions, as far as there are some for the launch."""
 CONTROLS = covered(

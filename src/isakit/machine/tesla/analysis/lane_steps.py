@@ -39,7 +39,7 @@ class RegisterSteps(NamedTuple):
 
 
 Known = dict[int, RegisterSteps]
-"""What is known of registers, by number."""
+"""Facts about registers, by number."""
 
 
 @dataclass(frozen=True)
@@ -295,4 +295,4 @@ RULES: dict[str, Rule] = {
     "shl": _Evaluation.shl,
     "zext": _Evaluation.zext,
 }
-"""What is known of operations; the lower bits of sums and products hang on the lower bits of their arguments only."""
+"""Rules for operations; the lower bits of sums and products hang on the lower bits of their arguments only."""

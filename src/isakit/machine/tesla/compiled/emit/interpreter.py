@@ -287,7 +287,7 @@ def keys_of(code: Code, flow: Flow, choices: Choices) -> dict[int, str]:
 
 
 _STOP, _JOIN, _SERVE, _FIRST = range(4)
-"""What a record calls, by number; from `_FIRST` on the two functions of each handler."""
+"""Numbers of the functions that a record calls; from `_FIRST` on two for each handler."""
 
 
 class InterpreterProgram:

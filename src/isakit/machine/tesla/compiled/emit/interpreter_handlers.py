@@ -44,7 +44,7 @@ _CONTROLS = {
 }
 
 NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in StepOutcome)
-"""What functions return."""
+"""Results of the functions."""
 INSTRUCTION = layout_of(InstructionEntry)
 RECORD, VALUES = INSTRUCTION.size, INSTRUCTION.at("values")
 PC, FOLLOWING, TARGET, SITE, RACES = (INSTRUCTION.at(n) for n in ("pc", "following", "target", "site", "races"))
