@@ -16,7 +16,7 @@ from isakit.machine.targets import target_of as target
 from isakit.machine.vuc.core import CoreMachine as Machine
 from isakit.machine.vuc.mbring_packets import (
     MotionVector,
-    Weight,
+    PredictionWeight,
     coded_packet,
     coefficients_packet,
     end_packet,
@@ -52,8 +52,8 @@ __all__ = [
     "Machine",
     "MotionVector",
     "Options",
+    "PredictionWeight",
     "Stop",
-    "Weight",
     "coded_packet",
     "coefficients_packet",
     "end_packet",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.analysis.control_flow import ControlFlow, control_flow
-from isakit.analysis.values import Access, Known, Loaded, LoadedPlusOffset, Values
+from isakit.analysis.values import Access, KnownValue, Loaded, LoadedPlusOffset, Values
 from isakit.description import Kernel, Module
 
 _LAUNCH = {
@@ -43,7 +43,7 @@ class KernelNames:
             return name[1:]
         return f"*{name}" if name else ""
 
-    def known(self, value: Known) -> str:
+    def known(self, value: KnownValue) -> str:
         """Return a name for a value, empty if there is none."""
         if isinstance(value, Loaded):
             return self._pointed(value)

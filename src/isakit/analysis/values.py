@@ -1,4 +1,4 @@
-"""Known values of registers, as far as the code tells: numbers, and addresses from a parameter or a constant.
+"""KnownValue values of registers, as far as the code tells: numbers, and addresses from a parameter or a constant.
 
 Works on the traced meaning of the instructions, so it knows no instruction set. What is loaded from a place with a
 known address is `Loaded`; adding something to that is a `LoadedPlusOffset`, whose offset may be unknown.
@@ -39,16 +39,16 @@ class LoadedPlusOffset:
     offset: int | None
 
 
-Known = int | Loaded | LoadedPlusOffset | None
+KnownValue = int | Loaded | LoadedPlusOffset | None
 
-Steps = Generator["Steps", Known, Known]
+Steps = Generator["Steps", KnownValue, KnownValue]
 """A computation that yields those whose results it needs: values are followed far without recursion."""
 
 
-def _run(computation: Steps) -> Known:
+def _run(computation: Steps) -> KnownValue:
     """Return the result of a computation."""
     waiting = [computation]
-    result: Known = None
+    result: KnownValue = None
     while waiting:
         try:
             waiting.append(waiting[-1].send(result))
@@ -65,7 +65,7 @@ class Access:
 
     kind: str
     space: str
-    at: Known
+    at: KnownValue
     size: int
 
 
@@ -79,10 +79,10 @@ class Values:
         self, flow: ControlFlow, content: Callable[[str, int, int], int | None] = lambda space, address, size: None
     ) -> None:
         self.flow, self.chains, self.content = flow, Chains(flow), content
-        self._known: dict[tuple[int, RegisterId], Known] = {}
+        self._known: dict[tuple[int, RegisterId], KnownValue] = {}
         self._instructions = {i.address: i for b in flow.blocks for i in b.instructions}
 
-    def before(self, address: int, place: RegisterId) -> Known:
+    def before(self, address: int, place: RegisterId) -> KnownValue:
         """Return the value of a register before the instruction at an address if all ways to it agree; else None."""
         return _run(self._before(address, place, 0))
 
@@ -95,7 +95,7 @@ class Values:
             effects = trace_of(i.form, i.word).effects
         except IsakitError:
             return []
-        memo: dict[int, Known] = {}
+        memo: dict[int, KnownValue] = {}
         return [
             Access(e.kind, e.name, _run(self._value(e.args[0], i, memo, 0)), int(e.get("size", 0)))
             for e in effects
@@ -109,7 +109,7 @@ class Values:
         if depth > _DEEPEST:
             return None
         self._known[key] = None  # what a loop says of itself is nothing
-        found: set[Known] = set()
+        found: set[KnownValue] = set()
         for d in self.chains.definitions(address, place):
             found.add((yield self._written(d, place, depth)))
         value = self._known[key] = found.pop() if len(found) == 1 else None
@@ -125,8 +125,8 @@ class Values:
             effects = trace_of(i.form, i.word).effects
         except IsakitError:
             return None
-        memo: dict[int, Known] = {}
-        found: list[Known] = []
+        memo: dict[int, KnownValue] = {}
+        found: list[KnownValue] = []
         for e in effects:
             if e.kind == "write" and e.name == place[0]:
                 index = yield self._value(e.args[0], i, memo, depth)
@@ -138,19 +138,19 @@ class Values:
                     return None
         return found[-1] if found else None
 
-    def _value(self, value: Value, i: Instruction, memo: dict[int, Known], depth: int) -> Steps:
+    def _value(self, value: Value, i: Instruction, memo: dict[int, KnownValue], depth: int) -> Steps:
         if id(value) in memo:
             return memo[id(value)]
         found = memo[id(value)] = yield self._compute(value, i, memo, depth)
         return found
 
-    def _compute(self, value: Value, i: Instruction, memo: dict[int, Known], depth: int) -> Steps:
+    def _compute(self, value: Value, i: Instruction, memo: dict[int, KnownValue], depth: int) -> Steps:
         op, attr = value.op, value.attr
         if op == "const":
             return int(attr)
         if op == "param":
             return attr.get(i.word) if isinstance(attr, Field) else None
-        args: list[Known] = []
+        args: list[KnownValue] = []
         for a in value.args:
             args.append((yield self._value(a, i, memo, depth)))
         if op == "read":
@@ -169,7 +169,7 @@ class Values:
             return meaning(value.width, [a.width for a in value.args], attr, numbers)
         return _sum(op, attr, args, value)
 
-    def _read(self, file: str, index: Known, width: int, i: Instruction, depth: int) -> Steps:
+    def _read(self, file: str, index: KnownValue, width: int, i: Instruction, depth: int) -> Steps:
         known = i.decoder.isa.registers.get(file)
         if not isinstance(index, int) or known is None or width != known.width:
             return None
@@ -178,7 +178,7 @@ class Values:
         return (yield self._before(i.address, (file, index), depth + 1))
 
 
-def _sum(op: str, attr: object, args: list[Known], value: Value) -> Known:
+def _sum(op: str, attr: object, args: list[KnownValue], value: Value) -> KnownValue:
     """Return a pointer if something is added to one, or only its width changes."""
     if op == "zext" or (op == "extract" and attr == 0 and value.width >= 32):
         return args[0]

@@ -27,7 +27,7 @@ IDLE = {
 }  # fmt: skip
 
 
-class Words:
+class CommandLine:
     """The options and files that a command line names."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
@@ -70,7 +70,7 @@ def command(words: tuple[str, ...]) -> None:
         context = click.get_current_context()
         echo(f"{context.get_help()}\n\nOptions:\n{listing()}", nl=False)
         return
-    asked = Words(words)
+    asked = CommandLine(words)
     if len(asked.files) != 1:
         raise click.UsageError(f"one source file is compiled, not {len(asked.files)}")
     profile, output = asked.last("-profile"), asked.last("-o")

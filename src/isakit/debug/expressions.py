@@ -183,7 +183,7 @@ class _Parser:
         if self._next() in ("-", "~", "!", "+"):
             operator = self._next()
             self.k += 1
-            with _deeper(self):
+            with _nesting_limit(self):
                 operand = self._unary()
             if operator == "-" and isinstance(operand, NumberTerm):
                 return NumberTerm(-operand.value)
@@ -195,7 +195,7 @@ class _Parser:
             raise self._error("the expression ends too early")
         kind, text, at = self.tokens[self.k]
         self.k += 1
-        with _deeper(self):
+        with _nesting_limit(self):
             if kind == "number":
                 return NumberTerm(self._number(text, at))
             if text == "(":
@@ -246,7 +246,7 @@ class _Parser:
         return name
 
 
-class _deeper:  # noqa: N801 - used like a function
+class _nesting_limit:  # noqa: N801 - used like a function
     def __init__(self, parser: _Parser) -> None:
         self.parser = parser
 

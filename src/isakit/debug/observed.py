@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.address_spaces import AddressSpace, Placed
+from isakit.machine.tesla.address_spaces import AddressSpace, ResolvedAccess
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.kernel_code import Op
@@ -30,7 +30,7 @@ class ObservedMachine(Machine):
         """Observe that a gang has executed an instruction."""
 
     def accessed(self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None,
-                 placed: Placed) -> None:  # fmt: skip
+                 placed: ResolvedAccess) -> None:  # fmt: skip
         """Observe an access of lanes (`chosen` of them, None for all) to a space; `placed`: its addresses."""
 
     def refused(self, space: str, address: Array, lanes: Lanes) -> bool:
@@ -79,7 +79,7 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._space, name)
 
-    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> ResolvedAccess:
         """See `AddressSpace`."""
         placed = self._space.place(address, size, lanes, chosen)
         self._machine.accessed(self._name, address, size, lanes, chosen, placed)

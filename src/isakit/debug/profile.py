@@ -30,7 +30,7 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.line_table import LineTable
-from isakit.machine.tesla.address_spaces import Placed
+from isakit.machine.tesla.address_spaces import ResolvedAccess
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
@@ -241,7 +241,7 @@ class _ProfiledMachine(ObservedMachine):
             line.divergent += int(np.count_nonzero(taken & stay))
 
     def accessed(self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None,
-                 placed: Placed) -> None:  # fmt: skip
+                 placed: ResolvedAccess) -> None:  # fmt: skip
         """Count what the access costs, half-warp by half-warp."""
         assert self.op is not None
         line = self._line(self.op)

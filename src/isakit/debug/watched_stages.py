@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from isakit.graphics.stage import Stage, StageRun
 from isakit.graphics.stage_engine import StageEngine
@@ -17,7 +16,7 @@ class WatchedStages(StageEngine):
         self._inner, self._seen = inner, seen
         self.name, self.watchdog = inner.name, inner.watchdog
 
-    def prepared(self, *_: Any, **__: Any) -> None:
+    def prepared(self, *_: object, **__: object) -> None:
         """Watch every run: draws go batch by batch through `run`."""
 
     def run(

@@ -33,16 +33,16 @@ class Bytes:
             at += count or 1
         packing = Struct(text)
         made: dict[str, Any] = {"pack": packing.pack_into}
-        lines = [f"def put(thing, buffer, offset=0):\n    pack(buffer, offset, {', '.join(given)})"]
+        lines = [f"def pack(thing, buffer, offset=0):\n    pack(buffer, offset, {', '.join(given)})"]
         lines += ["def fill(thing, v):", *(f"    {line}" for line in taken)]
         exec("\n".join(lines), made)
         self.size = layout.size
         self.numbers: Callable[..., tuple[int, ...]] = packing.unpack_from
         """`numbers(buffer, offset=0)`: what is in a buffer, in the order of the fields."""
-        self.put: Callable[..., None] = made["put"]
-        """`put(thing, buffer, offset=0)`: the fields of an object into a buffer."""
+        self.pack: Callable[..., None] = made["pack"]
+        """`pack(thing, buffer, offset=0)`: the fields of an object into a buffer."""
         self._fill: Callable[[Any, tuple[int, ...]], None] = made["fill"]
 
-    def take(self, thing: Any, buffer: Any, offset: int = 0) -> None:
+    def unpack(self, thing: Any, buffer: Any, offset: int = 0) -> None:
         """Copy the fields from a buffer into an object; lists keep their identity."""
         self._fill(thing, self.numbers(buffer, offset))

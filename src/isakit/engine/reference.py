@@ -258,7 +258,7 @@ def evaluate(values: Sequence[Value], bindings: Mapping[Any, Any] | None = None,
     count = len(arrays[0]) if arrays else 0
 
     def prepared(v: Any, width: int) -> Any:
-        return as_width(v, width, dtype_of(width), count) if isinstance(v, np.ndarray) else int(v)
+        return int(v) if isinstance(v, int) else as_width(v, width, dtype_of(width), count)
 
     widths = w.widths
     return function(

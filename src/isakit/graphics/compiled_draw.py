@@ -163,13 +163,13 @@ class _Batches:
         table = np.full(4 * VARYING_WORDS, address_of(rows[count]), np.int64)
         self.inputs, self.merger = work.inputs.job(), work.merger.job()
         for k in range(count):
-            self.inputs.put(f"row{k}", rows[k])
+            self.inputs.set_slot(f"row{k}", rows[k])
         for k, (word, flat) in enumerate(words):
             for centroid in (0, 1):
                 table[word + VARYING_WORDS * (flat + 2 * centroid)] = address_of(rows[k])
         if work.question.reads_depth:
-            self.merger.put("z", rows[len(words)])
-        self.merger.put("state_bytes", d.kernel.state_bytes)
+            self.merger.set_slot("z", rows[len(words)])
+        self.merger.set_slot("state_bytes", d.kernel.state_bytes)
         like = Stage(self.lanes, varyings=_Later(work, 0, 0), choices=d.choices)
         self.launch = StageLaunch(d.launch, d.kernel, like, no_memory(), room, table)
 
@@ -181,11 +181,11 @@ class _Batches:
         put_columns(self.merger, work.merger.slots, d.corners)
         put_state(self.merger, work.question, d.state, d.targets, d.depth)
         low, high = sorted(d.depth_range)
-        self.merger.put("low", float(np.float32(low)))
-        self.merger.put("high", float(np.float32(high)))
+        self.merger.set_slot("low", float(np.float32(low)))
+        self.merger.set_slot("high", float(np.float32(high)))
         for name, value in zip(("x", "y", "primitive"), work.places, strict=True):
-            self.merger.put(name, value)
-            self.inputs.put(name, value)
+            self.merger.set_slot(name, value)
+            self.inputs.set_slot(name, value)
 
     def shade(self, start: int, stop: int) -> StageMachine | None:
         """Run the program; None if the records have what it leaves, else the reference machine that did it."""
@@ -197,7 +197,7 @@ class _Batches:
         later = _Later(work, start, stop)
         stage = Stage(stop - start, varyings=later, visible=covered, choices=d.choices)
         launch.begin(d.launch, stage)
-        self.merger.put("states", launch.states.raw)
+        self.merger.set_slot("states", launch.states.raw)
         watchdog = work.engine.watchdog
         if watchdog is not None:
             launch.bound_by(watchdog)

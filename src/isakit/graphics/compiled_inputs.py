@@ -89,7 +89,7 @@ def put_columns(job: JobSlots, slots: Sequence[Name], corners: Corners) -> None:
     columns = [name for name in slots if isinstance(name, tuple)]
     corners.make_planes(columns)
     for name in columns:
-        job.put(name, corners.column(name))
+        job.set_slot(name, corners.column(name))
 
 
 __all__ = ["InputsKey", "inputs_function", "put_columns"]

@@ -37,6 +37,10 @@ _WORDS = {1: (np.uint8, 1), 2: (np.uint16, 1), 4: (np.uint32, 1), 8: (np.int64, 
 _OF_A_SIDE = ("ref", "read_mask", "write_mask")
 
 
+StencilNames = tuple[str, str, str, str]
+"""A stencil side by names: comparison, and the operations on failure, on depth failure and on success."""
+
+
 @dataclass(frozen=True)
 class MergeKey:
     """Properties that are built into a function.
@@ -56,7 +60,7 @@ class MergeKey:
     depth: str | None
     depth_write: bool
     alpha: str | None
-    stencil: tuple[tuple[str, str, str, str], tuple[str, str, str, str]] | None
+    stencil: tuple[StencilNames, StencilNames] | None
 
     @property
     def reads_depth(self) -> bool:
@@ -265,24 +269,27 @@ def put_state(
 ) -> None:
     """Fill the slots of a job that are the same for all batches of a draw."""
     for k, target in enumerate(targets):
-        job.put(f"target{k}", target.pixels)
-        job.put(f"target{k}_row", target.pixels.strides[0])
+        job.set_slot(f"target{k}", target.pixels)
+        job.set_slot(f"target{k}_row", target.pixels.strides[0])
     if depth is not None:
         for name, image in (("depth", depth.depth), ("stencil", depth.stencil)):
-            job.put(name, image)
-            job.put(f"{name}_row", image.strides[0])
+            job.set_slot(name, image)
+            job.set_slot(f"{name}_row", image.strides[0])
     for c, value in enumerate(state.blend_constant):
-        job.put(f"constant{c}", float(value))
+        job.set_slot(f"constant{c}", float(value))
     if state.alpha_test is not None:
-        job.put("alpha", float(np.float32(state.alpha_test[1])))
+        job.set_slot("alpha", float(np.float32(state.alpha_test[1])))
     for k, side in enumerate(state.stencil or ()):
         for name in _OF_A_SIDE:
-            job.put(f"{name}{k}", int(getattr(side, name)))
+            job.set_slot(f"{name}{k}", int(getattr(side, name)))
 
 
-def stencil_names(sides: tuple[Stencil, Stencil] | None) -> tuple[tuple[str, str, str, str], ...] | None:
+def stencil_names(sides: tuple[Stencil, Stencil] | None) -> tuple[StencilNames, StencilNames] | None:
     """Return the properties of a stencil test that are built in."""
-    return None if sides is None else tuple((s.func, s.fail, s.depth_fail, s.passed) for s in sides)
+    if sides is None:
+        return None
+    front, back = ((s.func, s.fail, s.depth_fail, s.passed) for s in sides)
+    return front, back
 
 
 __all__ = ["MergeKey", "fits", "merge_function", "put_state", "stencil_names"]

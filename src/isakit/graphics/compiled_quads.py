@@ -56,7 +56,7 @@ class JobSlots:
         self._kept: dict[Name, Array] = {}
         self.address = self._numbers.ctypes.data
 
-    def put(self, name: Name, value: int | float | Array) -> None:
+    def set_slot(self, name: Name, value: int | float | Array) -> None:
         """Set a slot to a number, or to the address of an array; slots that the function does not have are left out."""
         k = self._at.get(name)
         if k is None:

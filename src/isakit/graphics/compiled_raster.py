@@ -137,18 +137,18 @@ def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Q
     count = table.shape[1]
     room = min(total, max(largest, _AT_ONCE))
     job = made.job()
-    job.put("table", table)
-    job.put("triangles", count)
-    job.put("room", room)
+    job.set_slot("table", table)
+    job.set_slot("triangles", count)
+    job.set_slot("room", room)
     used = np.zeros(1, np.int64)
-    job.put("used", used)
+    job.set_slot("used", used)
     parts: list[Quads] = []
     begin = 0
     while begin < count:
         x, y, p = (np.empty(room + GROUP_QUADS, np.int64) for _ in range(3))
         covered = np.empty((room + GROUP_QUADS, 4), np.uint8)
         for name, value in zip(("x", "y", "p", "covered"), (x, y, p, covered), strict=True):
-            job.put(name, value)
+            job.set_slot(name, value)
         begin = made.run(job.address, begin, count, 0)
         n = int(used[0])
         parts.append(Quads(x[:n], y[:n], covered[:n].view(bool), p[:n]))

@@ -177,7 +177,7 @@ class ShaderPipeline(Framebuffer):
     def _count(self, instructions: int) -> None:
         """Shaders have executed so many instructions. Raises BudgetExceeded where they are more than was left."""
         if self._budget is not None:
-            self._budget.use(instructions, 0)
+            self._budget.charge(instructions, 0)
 
     # --- vertices -----------------------------------------------------------------------------------------------------
     def _vertices(

@@ -73,7 +73,7 @@ class StageEngine:
     def count(self, launch: Launch, instructions: int) -> None:
         """Warps have executed so many instructions. Raises BudgetExceeded where they are more than was left."""
         if self.watchdog is not None:
-            self.watchdog.use(instructions, launch.entry)
+            self.watchdog.charge(instructions, launch.entry)
 
     def _run(self, launch: Launch, stage: Stage, results: Iterable[int] | None, borrow: bool) -> StageRun:
         wanted = range(launch.code.registers) if results is None else results

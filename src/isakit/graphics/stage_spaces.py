@@ -6,7 +6,7 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.machine.tesla.address_spaces import OUT_OF_RANGE, Placed, SpaceAccesses
+from isakit.machine.tesla.address_spaces import OUT_OF_RANGE, ResolvedAccess, SpaceAccesses
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.device_memory import FlatMemory
 
@@ -23,7 +23,7 @@ class RowSpace(SpaceAccesses):
         self.memory = FlatMemory(4 * words * lanes)
         self.rows: Array = self.memory.bytes[: 4 * words * lanes].view(np.uint32).reshape(words, lanes)
 
-    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> ResolvedAccess:
         """See `Space`."""
         where = lanes, chosen
         address = self.aligned(address, size, where)

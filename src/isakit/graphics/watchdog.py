@@ -31,7 +31,7 @@ class Watchdog:
             return self.reference * min(warps, MOST_WARPS)
         return self.compiled * min(max(warps, LEAST_WARPS), MOST_WARPS)
 
-    def use(self, instructions: int, pc: int) -> None:
+    def charge(self, instructions: int, pc: int) -> None:
         """Nothing: every run is bounded for itself."""
 
 
@@ -53,7 +53,7 @@ class Budget:
         """Instructions that the warps of a run may execute together."""
         return self.left if self.watchdog is None else min(self.left, self.watchdog.allowed(warps, reference))
 
-    def use(self, instructions: int, pc: int) -> None:
+    def charge(self, instructions: int, pc: int) -> None:
         """So many have been executed by the program at `pc`. Raises BudgetExceeded where they were not left."""
         with self._lock:
             self.left = max(self.left - instructions, -1)

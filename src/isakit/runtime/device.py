@@ -31,7 +31,7 @@ from isakit.runtime.module import LoadedModule, described
 if TYPE_CHECKING:
     from isakit.texture import Sampler, Texture
 
-Place = Buffer | int
+BufferOrAddress = Buffer | int
 """A buffer, or a 32-bit device address."""
 
 
@@ -63,7 +63,7 @@ class Device(LaunchDevice):
         """Allocate zeroed memory, at `address` if one is given. Raises LaunchError when there is no room."""
         return Buffer(self.memory, self.memory.alloc(int(nbytes), address), int(nbytes))
 
-    def free(self, where: Place) -> None:
+    def free(self, where: BufferOrAddress) -> None:
         """Give back an allocation, by its buffer or address. Raises LaunchError for an address where none starts."""
         if isinstance(where, Buffer):
             where.free()
@@ -85,25 +85,25 @@ class Device(LaunchDevice):
             )
         return Buffer(self.memory, address, size, owned=False)
 
-    def write(self, where: Place, data: Array | bytes | bytearray | memoryview, offset: int = 0) -> None:
+    def write(self, where: BufferOrAddress, data: Array | bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Copy an array (in C order) or bytes to a buffer or device address, from byte `offset` on.
 
         Raises LaunchError where they do not fit, for a freed buffer and for one of another device.
         """
         self._at(where, offset).write(data, 0 if isinstance(where, int) else offset)
 
-    def read(self, where: Place, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> Array:
+    def read(self, where: BufferOrAddress, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> Array:
         """Return a copy of what a buffer or device address holds from byte `offset` on.
 
         Raises LaunchError as `write`.
         """
         return self._at(where, offset).read(dtype, shape, 0 if isinstance(where, int) else offset)
 
-    def view(self, where: Place, nbytes: int | None = None, offset: int = 0) -> NDArray[np.uint8]:
+    def view(self, where: BufferOrAddress, nbytes: int | None = None, offset: int = 0) -> NDArray[np.uint8]:
         """Return the bytes of a buffer or at a device address, not copied: see `Buffer.view`."""
         return self._at(where, offset).view(0 if isinstance(where, int) else offset, nbytes)
 
-    def copy(self, to: Place, source: Place, nbytes: int | None = None) -> None:
+    def copy(self, to: BufferOrAddress, source: BufferOrAddress, nbytes: int | None = None) -> None:
         """Copy within the device, between buffers or device addresses; the ranges may overlap.
 
         Left out, `nbytes` is the size of the source buffer, or what is left of the allocation at its address. Raises
@@ -113,7 +113,7 @@ class Device(LaunchDevice):
             content = self.view(source, nbytes)
             self.view(to, len(content))[:] = content
 
-    def _at(self, where: Place, offset: int = 0) -> Buffer:
+    def _at(self, where: BufferOrAddress, offset: int = 0) -> Buffer:
         if isinstance(where, Buffer):
             if where.memory is not self.memory:
                 raise LaunchError(f"{where} is not a live buffer of this device")

@@ -103,12 +103,12 @@ class RequestGuard:
         return None
 
 
-def _deeper(value: Any, levels: int) -> bool:
+def _nested_deeper(value: Any, levels: int) -> bool:
     """Return whether lists and objects are nested in a value on more levels than these."""
     if not isinstance(value, dict | list):
         return False
     inner = cast("JsonObject", value).values() if isinstance(value, dict) else cast("list[Any]", value)
-    return not levels or any(_deeper(v, levels - 1) for v in inner)
+    return not levels or any(_nested_deeper(v, levels - 1) for v in inner)
 
 
 def make_app(
@@ -181,7 +181,7 @@ def make_app(
             return JSONResponse({"error": "this is not JSON", "kind": "request"}, 400)
         if not isinstance(fields, dict) or len(cast("JsonObject", fields)) > _MOST_FIELDS:
             return JSONResponse({"error": "a request is an object", "kind": "request"}, 400)
-        if _deeper(cast("JsonObject", fields), _DEEPEST):
+        if _nested_deeper(cast("JsonObject", fields), _DEEPEST):
             return JSONResponse({"error": "a request is not nested so deeply", "kind": "request"}, 400)
         return JSONResponse(await tabs.ask(tab, request.path_params["verb"], cast("JsonObject", fields)))
 

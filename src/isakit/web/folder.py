@@ -25,17 +25,17 @@ class Folder:
         """Remove it with all it holds."""
         self._made.cleanup()
 
-    def put(self, name: str, data: bytes) -> Path:
+    def store(self, name: str, data: bytes) -> Path:
         """Keep a file. Raises IsakitError for a name that is a path, or when the folder would be too full."""
-        return self._put(self.path / checked(name), data)
+        return self._store(self.path / checked(name), data)
 
-    def put_part(self, folder: str, file: str, data: bytes) -> Path:
+    def store_part(self, folder: str, file: str, data: bytes) -> Path:
         """Keep a file of a capture; `folder` and `file` are those of `captures.part`, which has checked them."""
         path = self.path / folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        return self._put(path, data)
+        return self._store(path, data)
 
-    def _put(self, path: Path, data: bytes) -> Path:
+    def _store(self, path: Path, data: bytes) -> Path:
         """Write a file. What the folder holds is counted once, and then kept up to date by what is written here."""
         if self._held is None:
             self._held = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())

@@ -80,7 +80,7 @@ class Workbench:
     def open(self, asked: RequestFields) -> JsonObject:
         """Open a dropped file: its programs, or its text; arrays and scenes are kept in the folder."""
         name, data = checked(asked.text("name")), asked.data("data")
-        self._folder.put(name, data)
+        self._folder.store(name, data)
         if asked.text("role", "") == "part":  # of a scene
             return {"kind": "part", "files": self._folder.names()}
         if data.startswith(captures.GL):
@@ -110,7 +110,7 @@ class Workbench:
     def part(self, asked: RequestFields) -> JsonObject:
         """Store a file of a capture by its path in the folder of the capture; `capture` opens it when all are here."""
         folder, file = captures.part(asked.text("name"), asked.text("path"))
-        self._folder.put_part(folder, file, asked.data("data"))
+        self._folder.store_part(folder, file, asked.data("data"))
         return {}
 
     def capture(self, asked: RequestFields) -> JsonObject:
@@ -143,7 +143,7 @@ class Workbench:
             raise IsakitError(e.format_message()) from None
         out = io.BytesIO()
         np.save(out, value, allow_pickle=False)
-        self._folder.put(checked(asked.text("name")), out.getvalue())
+        self._folder.store(checked(asked.text("name")), out.getvalue())
         return {"files": self._folder.names()}
 
     def assemble(self, asked: RequestFields) -> JsonObject:
@@ -162,7 +162,7 @@ class Workbench:
             else:
                 module, ptx, errors = compiled(text, language, variant)
                 wrong = [diagnostic_data(d) for d in errors]
-                self._folder.put("editor.cubin", write_elf_cubin(module))
+                self._folder.store("editor.cubin", write_elf_cubin(module))
                 units = self._units.add_module(TEXT, [module], "editor.cubin", language)
         except AsmError as e:
             self._units.drop(TEXT)
@@ -187,7 +187,7 @@ class Workbench:
         stored = units[0].stored
         if stored:
             kept = name + stored[stored.rfind(".") :]
-            self._folder.put(kept, (self._folder.path / stored).read_bytes())
+            self._folder.store(kept, (self._folder.path / stored).read_bytes())
             stored = kept
         return {"units": [u.as_json() for u in self._units.keep(TEXT, name, stored)]}
 
@@ -203,7 +203,7 @@ class Workbench:
             name, data = "editor.gxp", write(program, "gxp")
         else:
             return ""
-        self._folder.put(name, data)
+        self._folder.store(name, data)
         return name
 
     def grammar(self, asked: RequestFields) -> JsonObject:
@@ -294,7 +294,7 @@ class Workbench:
         for name, text in asked.fields("files").items():
             if not isinstance(text, str):
                 raise IsakitError(f"{name} is not text")
-            self._folder.put(checked(name), text.encode())
+            self._folder.store(checked(name), text.encode())
         return drawn(checked(asked.text("name")))
 
     def pixel(self, asked: RequestFields) -> JsonObject:

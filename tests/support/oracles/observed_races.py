@@ -13,7 +13,7 @@ from isakit.debug.observed import ObservedMachine
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import MachineFault
-from isakit.machine.tesla.address_spaces import Placed
+from isakit.machine.tesla.address_spaces import ResolvedAccess
 from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.racing_accesses import RacingAccesses, literals_of
 from isakit.machine.tesla.gang import Gang
@@ -49,7 +49,7 @@ class _Recording(ObservedMachine):
                 self._intervals[w.number] += 1
 
     def accessed(
-        self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: Placed
+        self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: ResolvedAccess
     ) -> None:
         if name not in ("s", "g14") or self.op is None:
             return

@@ -42,10 +42,10 @@ def test_ordinary_arguments_pass(spec):
 def test_a_folder_takes_no_more_than_it_may():
     folder = Folder(10)
     try:
-        folder.put("a", b"123456")
+        folder.store("a", b"123456")
         with pytest.raises(IsakitError, match="together"):
-            folder.put("b", b"12345")
-        folder.put("a", b"1234567890")  # in place of the old one
+            folder.store("b", b"12345")
+        folder.store("a", b"1234567890")  # in place of the old one
         assert folder.names() == ["a"]
     finally:
         folder.close()

@@ -74,7 +74,7 @@ class Base:
         self.entry: PtxFunction = entry
         self.function = Function(entry.name)
         self.b = IrBuilder(self.function, self.function.block())
-        self.slots: dict[tuple[int, ...], int] = {}
+        self.slots: dict[tuple[int | str, ...], int] = {}
         self.kept: dict[tuple[str, int], int] = {}
         """Parameters of inlined functions (unique name, place) that lie in local memory, and where."""
         self.at: PtxStatement | None = None
@@ -95,13 +95,13 @@ class Base:
         return Unsupported(pos, message, width, notes)
 
     # --- variables --------------------------------------------------------------------------------------------------
-    def variable(self, key: tuple[int, ...], kind: str) -> int:
+    def variable(self, key: tuple[int | str, ...], kind: str) -> int:
         """Return the number of a variable, new for a key that is new."""
         got = self.slots.get(key)
         if got is None:
             got = self.slots[key] = len(self.function.kinds)
             self.function.kinds.append(kind)
-            if key[0] in self.registers:
+            if isinstance(key[0], int) and key[0] in self.registers:
                 self.named[got] = self.registers[key[0]]
         return got
 

@@ -15,7 +15,7 @@ from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import MachineFault
-from isakit.machine.tesla.address_spaces import LinearWindow, Placed
+from isakit.machine.tesla.address_spaces import LinearWindow, ResolvedAccess
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
@@ -171,7 +171,7 @@ class SanitizedMachine(ObservedMachine):
 
     # --- accesses -----------------------------------------------------------------------------------------------------
     def accessed(
-        self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: Placed
+        self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None, placed: ResolvedAccess
     ) -> None:
         """Check an access of lanes to a space; `placed`: its addresses."""
         numbers = lanes.numbers if chosen is None else lanes.numbers[chosen]

@@ -143,7 +143,7 @@ class Lowering:
         self._several = {n for n in sets if sets.count(n) > 1 or n in given}
 
     # --- arguments --------------------------------------------------------------------------------------------------
-    def give(self, name: str, what: Ref | RecordStorage) -> None:
+    def bind(self, name: str, what: Ref | RecordStorage) -> None:
         """Set a parameter: a number, a vector of one for each lane, a record, or the address of a record or a row."""
         p = next(p for p in self.code.routine.parameters if p.name == name)
         if not isinstance(what, Ref):
@@ -288,7 +288,7 @@ class Lowering:
     def _inline(self, s: CallStatement, code: RoutineCode) -> tuple[bool, Ref | None]:
         inner = Lowering(self.body, code, self.around)
         for p, a in zip(code.routine.parameters, s.arguments, strict=True):
-            inner.give(p.name, self._argument(a))
+            inner.bind(p.name, self._argument(a))
         return inner.run()
 
     def _call(self, s: CallStatement, code: RoutineCode) -> tuple[bool, Ref | None]:
@@ -377,7 +377,7 @@ def emit(
         return True, call(body, around, code, [x if isinstance(x, Ref) else x.whole(body) for x in wanted])
     low = Lowering(body, code, around)
     for name, what in given.items():
-        low.give(name, what)
+        low.bind(name, what)
     return low.run()
 
 
@@ -461,7 +461,7 @@ def function(
     low = Lowering(b, code, InlineSite(raising, variable, around.symbol, around.specials))
     given = [Ref(f"%{p.name}", t) for p, t in zip(code.routine.parameters, _types(code), strict=True)]
     for p, one in zip(code.routine.parameters, given, strict=True):
-        low.give(p.name, one)
+        low.bind(p.name, one)
     falls, got = low.run()
     if falls:
         if not pair:

@@ -9,8 +9,9 @@ the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from isakit.engine.llvm.builder import Builder, Ref
 from isakit.engine.llvm.ir_text import LlvmModule
@@ -56,7 +57,7 @@ class StraightLineInstruction:
     guard: tuple[str, int, bool] | None = None
 
 
-def bound(value: Value, number_of: Callable[[Hashable], int], done: dict[int, Value]) -> Value:
+def bound(value: Value, number_of: Callable[[Any], int], done: dict[int, Value]) -> Value:
     """Put numbers in the place of a graph's parameters and fold; `done` is shared by the graphs of one instruction."""
     for n in postorder(value, done):
         args = tuple(done[id(a)] for a in n.args)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from isakit.errors import DefinitionError, IsakitError
 from isakit.hosts.cuda.table import ApiFunction, by_number, functions
 from isakit.sem.value import mask, signed
 
-Handler = Callable[..., object]
+Handler = Callable[..., Any]
 _handlers: dict[str, Handler] = {}
 
 

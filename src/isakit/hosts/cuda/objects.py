@@ -178,7 +178,7 @@ class CudaFunction:
     shared: int = 0
     params: bytearray = field(default_factory=bytearray)
     prepared: dict[Shape, tuple[LoadedKernel, MachineLaunch]] = field(
-        default_factory=dict[Shape, tuple[LoadedKernel, MachineLaunch]]
+        default_factory=dict[Shape, "tuple[LoadedKernel, MachineLaunch]"]
     )
 
     def kernel(self) -> LoadedKernel:

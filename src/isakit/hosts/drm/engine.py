@@ -163,10 +163,10 @@ class Engine:
                 self.report.fault(f"{self.table.name}: a packet runs past the last method")
                 return
             if word in self._bound or self.state[word] != value or word in self._missing:
-                self.put(word, value)
+                self.write_register(word, value)
             word += increment
 
-    def put(self, word: int, value: int) -> None:
+    def write_register(self, word: int, value: int) -> None:
         """Write one register, and do what it does."""
         if self.state[word] != value:
             self.state[word] = value

@@ -54,7 +54,7 @@ class Report:
         with self._lock:
             self.counts[what] += n
 
-    def spent(self, what: str, seconds: float) -> None:
+    def add_seconds(self, what: str, seconds: float) -> None:
         """Add to the time that went into something."""
         with self._lock:
             self.seconds[what] = self.seconds.get(what, 0.0) + seconds

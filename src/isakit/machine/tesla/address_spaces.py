@@ -33,7 +33,7 @@ READ_ONLY = "READ_ONLY_SPACE"
 NO_SPACE = "UNBOUND_SPACE"
 
 
-Placed = tuple[FlatMemory, Array, Array | None]
+ResolvedAccess = tuple[FlatMemory, Array, Array | None]
 
 
 class AccessFault(IsakitError):
@@ -52,7 +52,7 @@ class AddressSpace(Protocol):
 
     writable: bool
 
-    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> ResolvedAccess:
         """Return (memory, byte offsets, good) for the address of each accessing lane.
 
         The accessing lanes are all selected lanes, or those at the positions `chosen` of the selection. `good` is None,
@@ -109,7 +109,7 @@ class OwnSpace(SpaceAccesses):
         super().__init__(name, choices)
         self.memory, self.limit, self.bases, self.writable = memory, limit, bases, writable
 
-    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> ResolvedAccess:
         """See `AddressSpace`."""
         where = lanes, chosen
         address = self.aligned(address, size, where)
@@ -210,7 +210,7 @@ class GlobalSpace(SpaceAccesses):
         super().__init__(name, choices)
         self.device, self.window = device, window
 
-    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> Placed:
+    def place(self, address: Array, size: int, lanes: Lanes, chosen: Array | None) -> ResolvedAccess:
         """See `AddressSpace`."""
         where = lanes, chosen
         address = self.aligned(address, size, where)

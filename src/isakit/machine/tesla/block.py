@@ -99,8 +99,9 @@ class Warp:
         out += f"<tr><td></td>{''.join(f'<td>{m}</td>' for m in marks)}</tr>"
         for file, rows in self._state.files.items():
             mine = rows[:, self.lanes]
-            for n in mine.any(axis=1).nonzero()[0].tolist():
-                out += f"<tr><td>${file}{n}</td>{''.join(f'<td>{v:x}</td>' for v in mine[n].tolist())}</tr>"
+            for n, row in enumerate(mine):
+                if row.any():
+                    out += f"<tr><td>${file}{n}</td>{''.join(f'<td>{v:x}</td>' for v in row.tolist())}</tr>"
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{out}</table>"
 
 

@@ -133,7 +133,7 @@ class Ready:
         """Return true if a running gang is still the one to run: no other gang is behind it or beside it."""
         return not self._groups or (gang.pc < min(self._groups) and not self.overdue())
 
-    def take(self) -> Gang:
+    def pop(self) -> Gang:
         """Remove and return the next gang."""
         self._by_warp = None
         pc = min(self._since, key=self._since.__getitem__) if self.overdue() else min(self._groups)

@@ -123,7 +123,7 @@ class Machine(MachineState):
         passing = {int(n) for g in self.ready.gangs if g.pc in stops for n in g.numbers}
         try:
             while not self.idle():
-                gang = self._running = self.ready.take()
+                gang = self._running = self.ready.pop()
                 while gang is not None:
                     if gang.pc in stops and not passing.issuperset(gang.numbers.tolist()):
                         return False

@@ -88,9 +88,9 @@ class Stack(WarpState):
     def entries(self, entries: Iterable[tuple[int, int, int]]) -> None:
         self.depth = 0
         for kind, pc, mask in entries:
-            self.put(kind, pc, mask)
+            self.add_entry(kind, pc, mask)
 
-    def put(self, kind: int, pc: int, mask: int) -> None:
+    def add_entry(self, kind: int, pc: int, mask: int) -> None:
         """Add an entry, whatever the rules say."""
         e = self.stack[self.depth]
         e.kind, e.pc, e.mask = int(kind), pc, mask

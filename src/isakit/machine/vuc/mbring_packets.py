@@ -73,7 +73,7 @@ def coded_packet(mask: int, vp2: bool) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Weight:
+class PredictionWeight:
     """Explicit weighted prediction by one reference picture, as in a slice header's pred_weight_table.
 
     Weights and offsets are signed 8-bit numbers: `luma` is (weight, offset) and `chroma` that of Cb and of Cr; None
@@ -85,7 +85,12 @@ class Weight:
 
 
 def weights_packet(
-    luma_log2: int, chroma_log2: int, list0: Sequence[Weight], list1: Sequence[Weight] = (), *, vp2: bool
+    luma_log2: int,
+    chroma_log2: int,
+    list0: Sequence[PredictionWeight],
+    list1: Sequence[PredictionWeight] = (),
+    *,
+    vp2: bool,
 ) -> list[int]:
     """Return the packet of a slice's prediction weights, before its first macroblock.
 

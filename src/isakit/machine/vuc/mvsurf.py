@@ -112,7 +112,7 @@ class SurfaceSource:
         """True if there is a pair to read."""
         return bool(self.left_x and self.left_y)
 
-    def take(self) -> list[int]:
+    def next_pair(self) -> list[int]:
         """Return the cells of the next pair; advances the position."""
         at = self.offset + 2 * RECORD * self.pair
         words = [self.memory.word(at + 4 * i) for i in range(32)]

@@ -138,7 +138,7 @@ class Units:
 
     def _finish_mvsread(self) -> None:
         self.core.mvs_in_busy = False
-        self.core.mvs_in.cells = self.core.mvs_in.take()
+        self.core.mvs_in.cells = self.core.mvs_in.next_pair()
         self.core.mvs_in.done = True
 
     def do_mvswrite(self, args: tuple[int, ...], attrs: Attributes) -> None:

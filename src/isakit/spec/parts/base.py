@@ -10,7 +10,7 @@ from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 
 ILLEGAL = "ILLEGAL_OPCODE"
-Facts = Mapping[str, Any]
+StaticFacts = Mapping[str, Any]
 """Static facts of an operand by name, which the typed operand tells besides its text."""
 NUMBER_START = "0"
 """Stands for whatever a number may begin with, which is anything but `$`."""

@@ -23,11 +23,11 @@ from isakit.spec.parts.base import (
     Binder,
     Bitless,
     Context,
-    Facts,
     Meaning,
     OfField,
     Part,
     Row,
+    StaticFacts,
     needs_set,
     union,
 )
@@ -191,7 +191,7 @@ class Reg(OfField):
     first: int = 0
     numbers: Mapping[int, int] = member(default_factory=dict[int, int])
     special: bool = False
-    told: Callable[[int], Facts] | None = None
+    told: Callable[[int], StaticFacts] | None = None
     hint: str | None = None
     mark: str = ""
     cell: bool = False
@@ -556,12 +556,12 @@ class Template(Part):
     spelling: str
     kind: type[Operand]
     holes: Mapping[str, Part]
-    facts: Facts = member(default_factory=dict[str, object])
-    hints: Facts | Callable[[int], Facts] = member(default_factory=dict[str, object])
+    facts: StaticFacts = member(default_factory=dict[str, object])
+    hints: StaticFacts | Callable[[int], StaticFacts] = member(default_factory=dict[str, object])
     make: Callable[..., Any] | None = None
     hint: str = ""
     meanings: Mapping[str, str] = member(default_factory=dict[str, str])
-    fits: Callable[[object], bool] | None = None
+    fits: Callable[[Any], bool] | None = None
 
     @cached_property
     def items(self) -> list[tuple[str, str, Part | None]]:
@@ -598,10 +598,10 @@ def template(
     make: Callable[..., Any] | None = None,
     *,
     hint: str = "",
-    facts: Facts | None = None,
-    hints: Facts | Callable[[int], Facts] | None = None,
+    facts: StaticFacts | None = None,
+    hints: StaticFacts | Callable[[int], StaticFacts] | None = None,
     meanings: Mapping[str, str] | None = None,
-    fits: Callable[[object], bool] | None = None,
+    fits: Callable[[Any], bool] | None = None,
     **holes: Part | Field,
 ) -> Template:
     """Return an operand by how it is written: one line from which text, reading, bits and the typed operand follow.

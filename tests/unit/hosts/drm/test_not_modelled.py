@@ -24,7 +24,7 @@ from support.runners.gl_redraw import Redraw
 def written(engine: Engine, word: int, value: int) -> list[str]:
     """What is counted when a value is written."""
     engine.report.unsupported.clear()
-    engine.put(word, value)
+    engine.write_register(word, value)
     return list(engine.report.unsupported)
 
 

@@ -11,7 +11,7 @@ from isakit.machine.vuc.mbring import Ring
 from isakit.vuc import (
     Core,
     MotionVector,
-    Weight,
+    PredictionWeight,
     coded_packet,
     coefficients_packet,
     end_packet,
@@ -36,7 +36,7 @@ def parsed(words: list[int], vp2: bool, mpeg: bool = False) -> list[Input]:
 
 @pytest.mark.parametrize("vp2", [False, True])
 def test_weights_are_where_a_program_reads_them(vp2: bool) -> None:
-    words = weights_packet(5, 4, [Weight((-3, 7), ((1, -2), (3, -4)))], [Weight()], vp2=vp2)
+    words = weights_packet(5, 4, [PredictionWeight((-3, 7), ((1, -2), (3, -4)))], [PredictionWeight()], vp2=vp2)
     words += header_packet(address=0, x=0, y=0, skip=True)
     core = Core("vp2" if vp2 else "vp3")
     core.load("sleep\nmbiread\nnop\nnop\nnop\nnop\nnop\nend: bra #end\nnop")
@@ -88,8 +88,8 @@ def test_mpeg_macroblocks_are_read_back() -> None:
     "make",
     [
         lambda: weights_packet(8, 0, [], vp2=True),
-        lambda: weights_packet(1, 0, [Weight((128, 0))], vp2=True),
-        lambda: weights_packet(1, 0, [Weight()] * 33, vp2=True),
+        lambda: weights_packet(1, 0, [PredictionWeight((128, 0))], vp2=True),
+        lambda: weights_packet(1, 0, [PredictionWeight()] * 33, vp2=True),
         lambda: coefficients_packet([[40000]], vp2=False),
         lambda: samples_packet([0] * 383, vp2=False),
         lambda: samples_packet([256] * 384, vp2=False),

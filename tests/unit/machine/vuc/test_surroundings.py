@@ -79,7 +79,7 @@ def test_mvsread_positions(parm: int, want: list[int]) -> None:
     seen = []
     while core.mvs_in.has_next:
         seen.append(core.mvs_in.pair)
-        core.mvs_in.take()
+        core.mvs_in.next_pair()
     assert seen == want
 
 

@@ -196,7 +196,7 @@ class ComputeEngine(Engine):
             most = watchdog.allowed(run.warps * run.blocks, engine_of(execute) == "reference")
             stats = execute(run, self.device(), most)
         self.report.count("instructions", stats.instructions)
-        self.report.spent("kernels", time.perf_counter() - started)
+        self.report.add_seconds("kernels", time.perf_counter() - started)
 
 
 __all__ = ["ComputeEngine"]

@@ -102,12 +102,12 @@ class Drawing:
         self.programs = Programs(engine.memory, engine.chip)
         self.images = images.Images(engine.memory, engine.chip.class_3d == G80)
         self.opened = OpenImages()
-        self.pipeline: Pipeline = self.use(Pipeline)
+        self.pipeline: Pipeline = self.switch_pipeline(Pipeline)
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
         self.on_draw: OnDraw | None = None
 
-    def use(self, kind: type[P]) -> P:
+    def switch_pipeline(self, kind: type[P]) -> P:
         """Draw with a pipeline of some kind from now on."""
         s = self.engine.settings
         made = kind(

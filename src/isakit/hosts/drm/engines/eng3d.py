@@ -339,7 +339,7 @@ class Engine3D(State3D):
         except NotModelled as e:
             self.report.missing(str(e))
         finally:
-            self.report.spent("drawing", time.perf_counter() - started)
+            self.report.add_seconds("drawing", time.perf_counter() - started)
 
     @action("VERTEX_BEGIN_D3D", "VERTEX_END_D3D", "CLIPID_FILL", "VTX_ATTR_DEFINE")
     def not_there(self, word: Word, index: int) -> None:

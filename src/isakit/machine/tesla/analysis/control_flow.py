@@ -9,7 +9,7 @@ from isakit.machine.tesla.analysis.kernel_steps import (
     CONTROLS,
     HOST,
     NotCompiled,
-    Place,
+    RegisterKey,
     Sample,
     Step,
     StepMeaning,
@@ -40,7 +40,7 @@ class Flow:
     """
 
     def __init__(
-        self, code: Code, entry: int, results: frozenset[Place] = frozenset(), choices: Choices = DEFAULT
+        self, code: Code, entry: int, results: frozenset[RegisterKey] = frozenset(), choices: Choices = DEFAULT
     ) -> None:
         self.code, self.entry, self.results, self.choices = code, entry, results, choices
         self.steps: dict[int, Step] = {}
@@ -185,7 +185,7 @@ class Flow:
         return self._liveness.waiting
 
     @property
-    def live(self) -> dict[int, frozenset[Place]]:
+    def live(self) -> dict[int, frozenset[RegisterKey]]:
         """Registers that may still be read, before each instruction, for any lane.
 
         Where compiled code stops and the reference machine goes on, any of them may be read.
@@ -196,22 +196,22 @@ class Flow:
         """Return where a lane may go on after an instruction, by itself or because the stack says so."""
         return [*s.successors, *(self.waiting[s.pc] | s.parks if s.transfers else ())]
 
-    def parked(self, pc: int) -> frozenset[Place]:
+    def parked(self, pc: int) -> frozenset[RegisterKey]:
         """Return the registers that lanes waiting on the stack while `pc` is executed may still read."""
         waiting = self.waiting[pc]
         known = self._parked.get(waiting)
         if known is None:
-            known = self._parked[waiting] = frozenset[Place]().union(*(self.live[r] for r in waiting))
+            known = self._parked[waiting] = frozenset[RegisterKey]().union(*(self.live[r] for r in waiting))
         return known
 
     @cached_property
-    def _parked(self) -> dict[frozenset[int], frozenset[Place]]:
+    def _parked(self) -> dict[frozenset[int], frozenset[RegisterKey]]:
         return {}
 
     @cached_property
-    def places(self) -> set[Place]:
+    def places(self) -> set[RegisterKey]:
         """Every register the kernel names."""
-        out: set[Place] = set()
+        out: set[RegisterKey] = set()
         for s in self.steps.values():
             out |= s.reads | s.writes
         return out

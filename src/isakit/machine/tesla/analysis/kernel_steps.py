@@ -16,7 +16,7 @@ from isakit.sem.value import INTEGER_MEANING, Value, postorder, uniform_number
 from isakit.spec.parts import static_word
 from isakit.spec.record import Form
 
-Place = tuple[str, int]
+RegisterKey = tuple[str, int]
 """A register: file and number."""
 
 HOST, LOWERED = False, True
@@ -73,8 +73,8 @@ class Step:
     leaves: bool = False
     target: int | None = None
     parks: frozenset[int] = frozenset()
-    reads: set[Place] = field(default_factory=set[Place])
-    writes: set[Place] = field(default_factory=set[Place])
+    reads: set[RegisterKey] = field(default_factory=set[RegisterKey])
+    writes: set[RegisterKey] = field(default_factory=set[RegisterKey])
     successors: list[int] = field(default_factory=list[int])
 
     @property

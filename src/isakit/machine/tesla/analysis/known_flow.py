@@ -10,7 +10,7 @@ from functools import lru_cache
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.json_text import JsonObject
 from isakit.machine.tesla.analysis.control_flow import Flow
-from isakit.machine.tesla.analysis.kernel_steps import Place, Sample
+from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Sample
 from isakit.machine.tesla.analysis.racing_accesses import WarpOrder, literals_of, warp_order
 from isakit.machine.tesla.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.choices import Choices
@@ -52,13 +52,13 @@ class KnownFlow:
 
 
 @lru_cache(maxsize=256)
-def flow_of(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> Flow:
+def flow_of(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> Flow:
     """Return the control flow of a kernel. Raises NotCompiled."""
     return Flow(code, entry, results, choices)
 
 
 @lru_cache(maxsize=256)
-def flow_key(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> str:
+def flow_key(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> str:
     """Return stands for everything a flow depends on."""
     view = code.decoder.view
     parts = (
@@ -69,7 +69,7 @@ def flow_key(code: Code, entry: int, results: frozenset[Place], choices: Choices
 
 
 @lru_cache(maxsize=256)
-def known_flow(code: Code, entry: int, results: frozenset[Place], choices: Choices) -> KnownFlow:
+def known_flow(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> KnownFlow:
     """Return the facts of a kernel's flow, from disk if they are known. Raises NotCompiled."""
     key = flow_key(code, entry, results, choices) if len(code.units) >= KEPT_FROM else ""
     data = read_object(_KIND, key) if key else None
@@ -90,7 +90,7 @@ def known_order(launch: Launch) -> WarpOrder:
     code, choices = launch.code, launch.choices
     if launch.warps == 1 or len(code.units) < KEPT_FROM:
         return warp_order(launch)
-    parts = flow_key(code, launch.entry, frozenset[Place](), choices), launch.block, literals_of(launch)
+    parts = flow_key(code, launch.entry, frozenset[RegisterKey](), choices), launch.block, literals_of(launch)
     key = hashlib.sha256(repr(parts).encode()).hexdigest()
     data = read_object(_ORDERS, key)
     if data is not None:
@@ -103,9 +103,11 @@ def known_order(launch: Launch) -> WarpOrder:
 
 def has_loops(launch: Launch) -> bool:
     """Return true if the kernel jumps back somewhere. Raises NotCompiled."""
-    return known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).has_loops
+    return known_flow(launch.code, launch.entry, frozenset[RegisterKey](), launch.choices).has_loops
 
 
 def may_wait_for_blocks(launch: Launch) -> bool:
     """Return true if a block may spin until another one has written memory. Raises NotCompiled."""
-    return launch.blocks > 1 and bool(known_flow(launch.code, launch.entry, frozenset[Place](), launch.choices).spins)
+    return launch.blocks > 1 and bool(
+        known_flow(launch.code, launch.entry, frozenset[RegisterKey](), launch.choices).spins
+    )

@@ -38,7 +38,7 @@ class RegisterSteps(NamedTuple):
     half: Affine | None
 
 
-Known = dict[int, RegisterSteps]
+KnownSteps = dict[int, RegisterSteps]
 """Facts about registers, by number."""
 
 
@@ -46,7 +46,7 @@ Known = dict[int, RegisterSteps]
 class KnownOnEntry:
     """The facts that hold on all ways to a block that were seen so far; None: none was seen."""
 
-    known: Known | None
+    known: KnownSteps | None
 
     def __or__(self, other: KnownOnEntry) -> KnownOnEntry:
         if self.known is None or other.known is None:
@@ -87,11 +87,11 @@ class LaneSteps:
             return KnownOnEntry(known)
 
         found = solve(blocks.graph, transfer, [start.get(pc, KnownOnEntry(None)) for pc in blocks.graph.nodes])
-        self.at: dict[int, Known] = {
+        self.at: dict[int, KnownSteps] = {
             pc: x.known for pc, x in zip(blocks.graph.nodes, found, strict=True) if x.known is not None
         }
 
-    def after(self, step: Step, before: Known) -> Known:
+    def after(self, step: Step, before: KnownSteps) -> KnownSteps:
         """Return the facts after an instruction."""
         out = {n: r for n, r in before.items() if ("r", n) not in step.writes}
         if step.trace is None or step.conditional or step.op.dropped:
@@ -104,18 +104,18 @@ class LaneSteps:
                     out[n] = found
         return out
 
-    def step_of(self, step: Step, value: Value, known: Known) -> int | None:
+    def step_of(self, step: Step, value: Value, known: KnownSteps) -> int | None:
         """Return by how much a 32-bit value differs between lanes, as a signed number; None: not known."""
         found = self.affine(step, value, 32, known) if value.width >= 32 else None
         return None if found is None else signed(found.step, 32)
 
-    def affine(self, step: Step, value: Value, bits: int, known: Known) -> Affine | None:
+    def affine(self, step: Step, value: Value, bits: int, known: KnownSteps) -> Affine | None:
         """Return the facts of the lower bits of a value, at most its width."""
         return _Evaluation(step.word, known, self.registers).of(value, bits)
 
 
-def _common(a: Known, b: Known) -> Known:
-    out: Known = {}
+def _common(a: KnownSteps, b: KnownSteps) -> KnownSteps:
+    out: KnownSteps = {}
     for n in a.keys() & b.keys():
         found = RegisterSteps(_either(a[n].whole, b[n].whole, 32), _either(a[n].half, b[n].half, 16))
         if any(found):
@@ -135,7 +135,7 @@ class _Evaluation:
     """Values of one instruction."""
 
     word: int
-    known: Known
+    known: KnownSteps
     registers: int
 
     def __post_init__(self) -> None:

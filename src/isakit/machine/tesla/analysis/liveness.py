@@ -14,7 +14,7 @@ from isakit.flow.blocks import basic_blocks
 from isakit.flow.dataflow import solve
 from isakit.flow.graph import FlowGraph
 from isakit.flow.liveness import live_sets, uses_and_kills
-from isakit.machine.tesla.analysis.kernel_steps import Place, Step
+from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 
 
 class StepBlocks:
@@ -46,8 +46,8 @@ class KernelLiveness:
         self,
         blocks: StepBlocks,
         resumable: set[int],
-        places: set[Place],
-        results: frozenset[Place],
+        places: set[RegisterKey],
+        results: frozenset[RegisterKey],
         *,
         inactive_lanes_are_seen: bool,
     ) -> None:
@@ -87,7 +87,7 @@ class KernelLiveness:
             if waiting == before:
                 return waiting
 
-    def _live(self, behind: list[int]) -> dict[int, frozenset[Place]]:
+    def _live(self, behind: list[int]) -> dict[int, frozenset[RegisterKey]]:
         """Return the live registers; `behind` are the addresses at which lanes may wait when a block has ended.
 
         The lanes that the stack may tell to go on are nodes of their own, one for each set of addresses: blocks that
@@ -120,10 +120,10 @@ class KernelLiveness:
         leaving = live_sets(graph, [uses for uses, _ in summaries], [kills for _, kills in summaries]).leaving
 
         @cache
-        def decode(bits: int) -> frozenset[Place]:
+        def decode(bits: int) -> frozenset[RegisterKey]:
             return frozenset(places.of(bits))
 
-        out: dict[int, frozenset[Place]] = {}
+        out: dict[int, frozenset[RegisterKey]] = {}
         for live, body in zip(leaving, bodies, strict=True):
             for s in reversed(body):
                 uses, kills = of[s.pc]

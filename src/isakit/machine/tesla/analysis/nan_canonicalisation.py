@@ -17,7 +17,7 @@ from isakit.flow.dataflow import Transfer, gen_kill, solve
 from isakit.flow.graph import FlowGraph
 from isakit.flow.liveness import live_sets
 from isakit.machine.tesla.analysis.control_flow import Flow
-from isakit.machine.tesla.analysis.kernel_steps import Place, Step
+from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value, postorder, uniform_number
 
@@ -42,8 +42,8 @@ class NanTracking:
 
     def __init__(self, flow: Flow, registers: int) -> None:
         self.flow, self.registers = flow, registers
-        self.raw: set[tuple[int, Place]] = set()
-        self.dirty: dict[int, set[Place]] = {pc: set() for pc in flow.order}
+        self.raw: set[tuple[int, RegisterKey]] = set()
+        self.dirty: dict[int, set[RegisterKey]] = {pc: set() for pc in flow.order}
         possible = [s for s in flow.steps.values() if s.trace is not None and _raw_result(s.trace) is not None]
         if not possible or flow.has_quads or flow.has_quadon:
             return
@@ -51,12 +51,12 @@ class NanTracking:
             [flow.entry, *flow.order], lambda pc: [n for n in flow.after(flow.steps[pc]) if n in flow.steps]
         )
         self._steps = [flow.steps[pc] for pc in self._graph.nodes]
-        self._places = BitNumbers[Place]()
+        self._places = BitNumbers[RegisterKey]()
         self._live = [self._places.mask(flow.live[s.pc]) for s in self._steps]
         self._overwritten = [0 if s.conditional else self._places.mask(_overwritten(s)) for s in self._steps]
         self._bits, self._bits_behind = self._places_of_bits()
         self._bits_anywhere = self._also_waiting(self._bits)
-        never: set[Place] = set()
+        never: set[RegisterKey] = set()
         while True:
             self._decide(possible, self._looked_at(), never)
             self._spread()
@@ -106,7 +106,7 @@ class NanTracking:
             ends.append(looked)
         return live_sets(self._graph, reads, self._overwritten, ends).leaving
 
-    def _decide(self, possible: list[Step], looked_at: list[int], never: set[Place]) -> None:
+    def _decide(self, possible: list[Step], looked_at: list[int], never: set[RegisterKey]) -> None:
         self.raw = set()
         for s in possible:
             assert s.trace is not None
@@ -133,7 +133,7 @@ class NanTracking:
                 resumed[addresses] |= places[self._graph.number[pc]]
         return [x | resumed[addresses] for x, addresses in zip(places, waiting, strict=True)]
 
-    def _conflicts(self) -> set[Place]:
+    def _conflicts(self) -> set[RegisterKey]:
         """Return the places that may be raw in some lanes while others hold bits: they could not be saved."""
         out = all_dirty = all_bits = 0
         for n, s in enumerate(self._steps):
@@ -145,12 +145,12 @@ class NanTracking:
         return set(self._places.of(out | all_dirty & all_bits))
 
     @property
-    def dirty_anywhere(self) -> set[Place]:
+    def dirty_anywhere(self) -> set[RegisterKey]:
         """Places that may be raw where waiting lanes go on."""
-        return set[Place]().union(*(self.dirty[pc] for pc in self.flow.resumable if pc in self.flow.steps))
+        return set[RegisterKey]().union(*(self.dirty[pc] for pc in self.flow.resumable if pc in self.flow.steps))
 
 
-def _overwritten(s: Step) -> set[Place]:
+def _overwritten(s: Step) -> set[RegisterKey]:
     """Return places written in all executing lanes."""
     if s.trace is None:
         return set()
@@ -181,7 +181,7 @@ def _canonical_result(e: Effect, word: int) -> bool:
     return False
 
 
-def _bit_reads(s: Step) -> set[Place]:
+def _bit_reads(s: Step) -> set[RegisterKey]:
     """Return the registers whose bits the instruction looks at."""
     if s.trace is None:
         return set(s.reads)

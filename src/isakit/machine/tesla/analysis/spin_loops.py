@@ -7,7 +7,7 @@ every round is like the one before until memory (or `$clock`) has changed.
 from __future__ import annotations
 
 from isakit.machine.tesla.analysis.control_flow import Flow
-from isakit.machine.tesla.analysis.kernel_steps import Place, Step
+from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 
 LONGEST = 64
 """Instructions of the longest loop that is looked at."""
@@ -31,8 +31,8 @@ def spin_loops(flow: Flow, spaces: str = "g") -> list[tuple[int, int]]:
 def _spins(steps: list[Step], spaces: str) -> bool:
     """Return true if these instructions read memory that others write, and take nothing along."""
     reads = False
-    before: set[Place] = set()  # registers read before they are written
-    written: set[Place] = set()
+    before: set[RegisterKey] = set()  # registers read before they are written
+    written: set[RegisterKey] = set()
     for s in steps:
         if s.trace is None or s.control in ("bar", "call", "bra_indirect"):
             return False

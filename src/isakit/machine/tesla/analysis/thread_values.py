@@ -18,7 +18,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.machine.tesla.analysis.control_flow import Flow
-from isakit.machine.tesla.analysis.kernel_steps import Place, Step
+from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value, mask, uniform_number
 
@@ -69,7 +69,7 @@ class Interval(NamedTuple):
         return self.low is self.high or bool(np.all(self.low == self.high))
 
 
-Known = dict[Place, Interval]
+KnownIntervals = dict[RegisterKey, Interval]
 
 
 def number(n: int) -> Interval:
@@ -87,7 +87,7 @@ class Reached:
     """A node as threads come to it: which of them may, and what they have."""
 
     runs: Array
-    known: Known
+    known: KnownIntervals
     visits: int = 0
 
 
@@ -144,7 +144,7 @@ class ThreadValues:
     def _solve(self) -> None:
         flow = self.flow
         met = self._met()
-        begin: Known = {place: number(0) for place in flow.places}
+        begin: KnownIntervals = {place: number(0) for place in flow.places}
         begin["r", 0] = self.first
         self.reached = {self.entry: Reached(np.ones(len(self.threads), bool), begin)}
         self.successors = {}
@@ -158,7 +158,7 @@ class ThreadValues:
                     if self._comes_to(n, runs, known) and n not in todo:
                         todo.append(n)
 
-    def _comes_to(self, node: Node, runs: Array, known: Known) -> bool:
+    def _comes_to(self, node: Node, runs: Array, known: KnownIntervals) -> bool:
         """Note one more way to a node; returns whether that is news. Raises Unstructured."""
         known = {p: v._replace(alike=False) if p in self._meeting.get(node, ()) else v for p, v in known.items()}
         before = self.reached.get(node)
@@ -170,7 +170,7 @@ class ThreadValues:
         before.visits += 1
         patient = before.visits < PATIENCE
         news = bool((runs & ~before.runs).any())
-        out: Known = {}
+        out: KnownIntervals = {}
         for place in before.known.keys() & known.keys():
             a, b = before.known[place], known[place]
             if a is b:
@@ -193,7 +193,7 @@ class ThreadValues:
         before.known, before.runs = out, before.runs | runs
         return news
 
-    def _ways(self, node: Node) -> Iterable[tuple[Node, Array, Known]]:
+    def _ways(self, node: Node) -> Iterable[tuple[Node, Array, KnownIntervals]]:
         """Yield the nodes that threads go to after a node, with the threads and the known values."""
         (pc, tokens), here, step = node, self.reached[node], self.flow.steps[node[0]]
         if step.trace is None:
@@ -277,9 +277,9 @@ class ThreadValues:
             todo += self.successors.get(node, ())
         return frozenset(out)
 
-    def _met(self) -> dict[Node, set[Place]]:
+    def _met(self) -> dict[Node, set[RegisterKey]]:
         """Return for each node where lanes meet again: registers of which they may have different values."""
-        out: dict[Node, set[Place]] = {}
+        out: dict[Node, set[RegisterKey]] = {}
         for inside in self.diverged.values():
             written = {p for pc, _ in inside for p in self.flow.steps[pc].writes}
             for node in inside:
@@ -289,10 +289,10 @@ class ThreadValues:
         return out
 
     # --- values -------------------------------------------------------------------------------------------------------
-    def _values(self, step: Step, known: Known) -> _Values:
+    def _values(self, step: Step, known: KnownIntervals) -> _Values:
         return _Values(self, step.word, known)
 
-    def _after(self, step: Step, here: Reached) -> tuple[Known, Interval | None]:
+    def _after(self, step: Step, here: Reached) -> tuple[KnownIntervals, Interval | None]:
         """Return the values after an instruction, and that of its condition (None: it always holds)."""
         values = self._values(step, here.known)
         holds = None if step.guard is None else values.of(step.guard) or anything(1, False)
@@ -385,7 +385,7 @@ def _common_step(a: Interval, b: Interval, both: Array) -> int:
 class _Values:
     """The values of one instruction."""
 
-    def __init__(self, whole: ThreadValues, word: int, known: Known) -> None:
+    def __init__(self, whole: ThreadValues, word: int, known: KnownIntervals) -> None:
         self.whole, self.word, self.known = whole, word, known
         self._found: dict[int, Interval | None] = {}
 

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from isakit.flow.bits import BitNumbers
 from isakit.flow.dataflow import solve
 from isakit.machine.tesla.analysis.control_flow import Flow
-from isakit.machine.tesla.analysis.kernel_steps import Place, Step
+from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 from isakit.sem.trace import Trace
 
 
@@ -38,17 +38,17 @@ class UniformRegisters:
         start = [places.all if pc in unknown else places.all & ~known for pc in blocks.graph.nodes]
 
         @cache
-        def uniform(bits: int) -> frozenset[Place]:
+        def uniform(bits: int) -> frozenset[RegisterKey]:
             return frozenset(places.of(bits))
 
-        self.at: dict[int, frozenset[Place]] = {}
+        self.at: dict[int, frozenset[RegisterKey]] = {}
         for differing, body in zip(solve(blocks.graph, transfer, start), blocks.steps, strict=True):
             for s in body:
                 self.at[s.pc] = uniform(known & ~differing)
                 differing = after(s.pc, differing)
 
 
-def makes_uniform(s: Step, before: Set[Place]) -> bool:
+def makes_uniform(s: Step, before: Set[RegisterKey]) -> bool:
     """Return true if everything an instruction writes is uniform, given what is uniform before it."""
     return may_make_uniform(s) and s.reads - {("a", 0)} <= before
 

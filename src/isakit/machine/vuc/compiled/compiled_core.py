@@ -219,25 +219,25 @@ class Driver:
         count, due = core.count, core.due
         core.count, core.due = len(mine), mine[-1].visible if mine else NEVER
         core.stat = core.sr.stat()
-        _CORE_IN.put(core, state)
+        _CORE_IN.pack(core, state)
         core.count, core.due = count, due
-        _MACROBLOCK.put(core.mb, state, _MB)
+        _MACROBLOCK.pack(core.mb, state, _MB)
         self._macroblock = _MACROBLOCK.numbers(state, _MB)
         for at, e in enumerate(mine):
-            _ENTRY.put(e, state, _QUEUE + at * _ENTRY.size)
+            _ENTRY.pack(e, state, _QUEUE + at * _ENTRY.size)
         self._cells.to_memory(core.dmem)
 
     def _leave(self) -> None:
         """Copy the state back."""
         core, state = self.core, self._state
         before = core.cycle
-        _CORE.take(core, state)
+        _CORE.unpack(core, state)
         if core.cycle == before:
             core.count = len(self._objects) + len(self._others)
             core.due = core.queue[core.count - 1].visible if core.count else NEVER  # the others count, too
             return
         if _MACROBLOCK.numbers(state, _MB) != self._macroblock:
-            _MACROBLOCK.take(core.mb, state, _MB)
+            _MACROBLOCK.unpack(core.mb, state, _MB)
         self._cells.ran()
         mine: list[QueueEntry] = []
         for at in range(core.count):

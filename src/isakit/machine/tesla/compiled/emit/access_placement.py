@@ -23,7 +23,7 @@ ROWS = ("a", "p", "o")
 
 
 @dataclass(frozen=True)
-class Placed:
+class LaneOffsets:
     """Offsets of accesses from the pointer of the space, and the lanes (bools) whose access counts.
 
     `nothing`: an i1 for all lanes that says that none counts. `row`: a uniform offset is that of a row with a word for
@@ -80,12 +80,12 @@ class OffsetAnalysis:
         """Return the lanes whose flag is not set."""
         return self.code.both(lanes, low.op("xor", low.splat(flags), low.constant(1, 1)))
 
-    def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: Ref) -> Placed:
+    def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: Ref) -> LaneOffsets:
         """Check the accesses; returns where they are (at a safe place for a uniform address that is not good)."""
         c = self.code
         if not c.bound(space):
             self._check(step, low.constant(1, 1), lanes)
-            return Placed(low.constant(0, 32), lanes)
+            return LaneOffsets(low.constant(0, 32), lanes)
         if space[0] == "g":
             return self._global(step, space, low.splat(address), size, low, lanes)
         address = self._aligned(address, size, low)
@@ -102,11 +102,11 @@ class OffsetAnalysis:
             c.stop(step, c.body.call(f, limit, address, size, bits))
         if space == "l":
             place = self._local_place(address, limit, low)
-            return Placed(place, lanes, nothing, place.uniform, state_layout.LOCAL_ROW)
+            return LaneOffsets(place, lanes, nothing, place.uniform, state_layout.LOCAL_ROW)
         if space in ROWS:
             word, byte = low.op("lshr", address, low.constant(2, 32)), low.op("and", address, low.constant(3, 32))
             address = low.op("add", self._item_row(word, low), byte)
-        return Placed(address, lanes, nothing)
+        return LaneOffsets(address, lanes, nothing)
 
     def _local_place(self, address: Ref, limit: Ref, low: ValueLowering) -> Ref:
         """Return the offset of an address of l[], see `state_layout`; for one of all lanes that of lane 0."""
@@ -161,7 +161,7 @@ class OffsetAnalysis:
         self._check(step, bad, lanes)
         return (address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)), None
 
-    def _global(self, step: Step, space: str, vector: Ref, size: int, low: ValueLowering, lanes: Ref) -> Placed:
+    def _global(self, step: Step, space: str, vector: Ref, size: int, low: ValueLowering, lanes: Ref) -> LaneOffsets:
         """Device addresses of g[] accesses that hit a buffer."""
         vector = self._even(step, vector, size, lanes, low)
         vector, lanes = self._windowed(step, space, vector, low, lanes)
@@ -185,14 +185,14 @@ class OffsetAnalysis:
             lanes = self._without(lanes, outside, low)
         return at, lanes
 
-    def _in_buffers(self, step: Step, site: Ref, vector: Ref, size: int, lanes: Ref, low: ValueLowering) -> Placed:
+    def _in_buffers(self, step: Step, site: Ref, vector: Ref, size: int, lanes: Ref, low: ValueLowering) -> LaneOffsets:
         """Find the buffers that accesses hit: `in_buffers` of the rules; `check_global` where all hit the last one."""
         c, b = self.code, self.code.body
         f, bits = c.shared("check_global"), c.as_bits(lanes)
         bad = b.call(f, CONTEXT, site, vector, size, bits)
         if c.choices.out_of_range == "fault":
             c.stop(step, bad)
-            return Placed(vector, lanes)
+            return LaneOffsets(vector, lanes)
         some, on = b.fresh("missed"), b.fresh("looked")
         kept = c.scratch(b.fresh("%kept"), I32)
         b.store(bits, kept)
@@ -205,7 +205,7 @@ class OffsetAnalysis:
         b.jump(on)
         b.label(on)
         left = b.bitcast(b.load(I32, kept), V1)
-        return Placed(low.select(left, vector, low.constant(0, 32)), left)
+        return LaneOffsets(low.select(left, vector, low.constant(0, 32)), left)
 
     def _base(self, space: str) -> Ref:
         return self.code.slot("memory", PTR) if space[0] == "g" else self._own(space)[0]

@@ -16,9 +16,9 @@ from isakit.engine.llvm.builder import I1, I32, I64, MOSTLY, PTR, RARELY, IrFunc
 from isakit.engine.llvm.float_lowerings import float_lowerings
 from isakit.engine.llvm.routine_ir import expression
 from isakit.machine.tesla.address_spaces import PitchWindow, Window
-from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.control_flow import Flow, RegisterKey, Step
 from isakit.machine.tesla.analysis.known_flow import known_order
-from isakit.machine.tesla.analysis.lane_steps import Known, LaneSteps, has_thread_numbers_in_rows
+from isakit.machine.tesla.analysis.lane_steps import KnownSteps, LaneSteps, has_thread_numbers_in_rows
 from isakit.machine.tesla.analysis.racing_accesses import NOT_SEEN, WarpOrder
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
@@ -35,7 +35,7 @@ UNREACHABLE = 1 << 30
 _STEPS = numbers(32, (4 * (j % 16) for j in range(32)))
 
 
-def shape_of(place: Place) -> tuple[IrType, int]:
+def shape_of(place: RegisterKey) -> tuple[IrType, int]:
     """Return the type of the lanes of a register, and how many variables it has: a $c register one for each flag."""
     return (V1, 4) if place[0] == "c" else (V32, 1)
 
@@ -54,12 +54,12 @@ class LaunchFacts:
     banks: frozenset[int]
     has_local: bool
     choices: Choices
-    results: frozenset[Place] = frozenset()
+    results: frozenset[RegisterKey] = frozenset()
     consecutive: bool = False
     order: WarpOrder = NOT_SEEN
 
     @classmethod
-    def of(cls, launch: Launch, results: frozenset[Place] = frozenset()) -> LaunchFacts:
+    def of(cls, launch: Launch, results: frozenset[RegisterKey] = frozenset()) -> LaunchFacts:
         """Return the facts of a launch."""
         return cls(
             launch.code.registers,
@@ -104,9 +104,9 @@ class FunctionCode:
         self.sites = 0
         self.halves = {}
         self.certain: set[int] = set()
-        self.uniform: set[Place] = set()
+        self.uniform: set[RegisterKey] = set()
         self.decided: Ref | None = None
-        self.steps_known: Known = {}
+        self.steps_known: KnownSteps = {}
 
     def _prologue(self) -> None:
         """Forget what the beginning of the function has: variables, and values of the context."""
@@ -176,12 +176,12 @@ class FunctionCode:
             b.alloca(type, name, align=64)
         return pointer(name)
 
-    def variable(self, place: Place, part: int = 0) -> Ref:
+    def variable(self, place: RegisterKey, part: int = 0) -> Ref:
         """Return the variable of a register, or of one flag of a $c register."""
         file, n = place
         return pointer(f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}")
 
-    def number_variable(self, place: Place, part: int = 0) -> Ref:
+    def number_variable(self, place: RegisterKey, part: int = 0) -> Ref:
         """Return the variable of a register, or of one flag, while it is one number for all lanes."""
         file, n = place
         return pointer(f"%{file}{n}f{part}u" if file == "c" else f"%{file}{n}u")
@@ -211,14 +211,14 @@ class FunctionCode:
         return b if a == TRUE else a if b == TRUE else self.body.and_(a, b)
 
     # --- registers kept as one number ------------------------------------------------------------------------
-    def settle(self, places: set[Place] | None = None) -> None:
+    def settle(self, places: set[RegisterKey] | None = None) -> None:
         """Write registers kept as one number to their lanes, for code that wants vectors (all of them by default)."""
         b = self.body
         for place in sorted(self.uniform if places is None else places):
             for part, v in enumerate(self.lanes_of(place)):
                 b.store(v, self.variable(place, part))
 
-    def lanes_of(self, place: Place) -> list[Ref]:
+    def lanes_of(self, place: RegisterKey) -> list[Ref]:
         """Return the lanes of a register, or of its four flags."""
         b, (type, parts) = self.body, shape_of(place)
         if place not in self.uniform:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, MOSTLY, integer, vector
 from isakit.machine.tesla.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import Placed
+from isakit.machine.tesla.compiled.emit.access_placement import LaneOffsets
 from isakit.machine.tesla.compiled.emit.lane_vectors import all_equal, multiples
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.emit.own_access import OwnAccess
@@ -46,7 +46,7 @@ class GlobalRows(OwnAccess):
         """Load the words of g[] at one address for all lanes, all active; where nothing is there the warp stops."""
         return self._loaded(space, self._placed_alike(step, space, address, size, low), size, low)
 
-    def _placed_alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> Placed:
+    def _placed_alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> LaneOffsets:
         """Place an access of all lanes to g[] at one address; where nothing is there the warp stops."""
         c, b = self.code, self.code.body
         address = self._even(step, address, size, TRUE, low)
@@ -59,7 +59,7 @@ class GlobalRows(OwnAccess):
         self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
         b.jump(done)
         b.label(done)
-        return Placed(at, lanes)
+        return LaneOffsets(at, lanes)
 
     def _rows(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Host, LlvmModule, Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32
-from isakit.machine.tesla.analysis.control_flow import Place, Step
+from isakit.machine.tesla.analysis.control_flow import RegisterKey, Step
 from isakit.machine.tesla.analysis.nan_canonicalisation import NanTracking
 from isakit.machine.tesla.analysis.uniform_registers import UniformRegisters, has_calls, makes_uniform
 from isakit.machine.tesla.compiled.emit.control_transfer import Transfers
@@ -39,7 +39,7 @@ class InstructionCode(FunctionCode):
     uniform_at: UniformRegisters | None = None
     lazy: NanTracking | None = None
     races: Mapping[int, int] = {}
-    alike_places: frozenset[Place] = frozenset()
+    alike_places: frozenset[RegisterKey] = frozenset()
     habit: Ref | None = None
 
     def _begin(self, module: LlvmModule, host: Host) -> None:
@@ -51,7 +51,7 @@ class InstructionCode(FunctionCode):
         """See `FunctionCode`."""
         return self.transfer.rule(step, routine, given)
 
-    def is_parked(self, step: Step, place: Place) -> bool:
+    def is_parked(self, step: Step, place: RegisterKey) -> bool:
         """Return true if lanes that do not execute the instruction may still read the place."""
         return True
 

@@ -10,7 +10,7 @@ from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I32, I64, PTR, integer
 from isakit.machine.tesla.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit.access_placement import Placed
+from isakit.machine.tesla.compiled.emit.access_placement import LaneOffsets
 from isakit.machine.tesla.compiled.emit.global_rows import GlobalRows
 from isakit.machine.tesla.compiled.emit.memory_atomics import (
     NEUTRAL,
@@ -143,7 +143,7 @@ class KernelAccesses(GlobalRows):
         if node is not None:
             low.define(node, b.load(vector, olds, 64))
 
-    def _update(self, space: str, placed: Placed, update: Update, olds: Ref, low: ValueLowering) -> None:
+    def _update(self, space: str, placed: LaneOffsets, update: Update, olds: Ref, low: ValueLowering) -> None:
         """Read-modify-write of words that may be anywhere."""
         b, bits, done = self.code.body, update.operands[0].width, self.code.body.fresh("updated")
         offsets, size, element = low.splat(placed.offsets), bits // 8, integer(bits)

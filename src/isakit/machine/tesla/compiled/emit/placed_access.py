@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, integer
 from isakit.machine.tesla.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import OffsetAnalysis, Placed
+from isakit.machine.tesla.compiled.emit.access_placement import LaneOffsets, OffsetAnalysis
 from isakit.machine.tesla.compiled.state_layout import V32
 
 
@@ -25,7 +25,7 @@ class OffsetAccess(OffsetAnalysis):
         nothing = placed.nothing or low.op("xor", placed.lanes, low.constant(1, 1))
         return [low.select(nothing, low.constant(0, g.width), g) for g in got]
 
-    def _loaded(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
+    def _loaded(self, space: str, placed: LaneOffsets, size: int, low: ValueLowering) -> list[Ref]:
         """Load the words (or the byte, the halfword) at the offsets."""
         b, offsets, lanes = self.code.body, placed.offsets, placed.lanes
         if offsets.uniform:
@@ -51,12 +51,12 @@ class OffsetAccess(OffsetAnalysis):
         """Return the bit of its word at which the byte or halfword at an offset begins."""
         return low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
 
-    def _local_row(self, space: str, placed: Placed, k: int, low: ValueLowering) -> Ref:
+    def _local_row(self, space: str, placed: LaneOffsets, k: int, low: ValueLowering) -> Ref:
         """Pointer to the row of word `k` of all lanes."""
         at = low.op("and", placed.offsets, low.constant(~3, 32))
         return self._scalar_pointer(space, low.op("add", at, low.constant(k * placed.step, 32)))
 
-    def _loaded_row(self, space: str, placed: Placed, size: int, low: ValueLowering) -> list[Ref]:
+    def _loaded_row(self, space: str, placed: LaneOffsets, size: int, low: ValueLowering) -> list[Ref]:
         """Load the words (or the byte, the halfword) of rows."""
         b = self.code.body
         pointers = [self._local_row(space, placed, k, low) for k in range(max(size // 4, 1))]
@@ -64,7 +64,7 @@ class OffsetAccess(OffsetAnalysis):
         return words if size >= 4 else [self._part(words[0], placed.offsets, size, low)]
 
     def _store_local_row(
-        self, space: str, placed: Placed, words: Sequence[Ref], size: int, low: ValueLowering, some: bool
+        self, space: str, placed: LaneOffsets, words: Sequence[Ref], size: int, low: ValueLowering, some: bool
     ) -> None:
         """Store words (or a byte, a halfword) into rows."""
         b = self.code.body
@@ -80,7 +80,7 @@ class OffsetAccess(OffsetAnalysis):
                 word = low.select(placed.lanes, word, old) if some else word
             b.store(word, p, 4)
 
-    def _store_each(self, space: str, placed: Placed, words: Sequence[Ref], low: ValueLowering) -> None:
+    def _store_each(self, space: str, placed: LaneOffsets, words: Sequence[Ref], low: ValueLowering) -> None:
         """Words of each lane, wherever they are."""
         offsets = low.splat(placed.offsets)
         for k, word in enumerate(words):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from isakit.engine.llvm import Ref
 from isakit.engine.llvm.builder import F32, I32, I64, pointer, vector
-from isakit.machine.tesla.analysis.control_flow import Place
+from isakit.machine.tesla.analysis.control_flow import RegisterKey
 from isakit.machine.tesla.analysis.nan_canonicalisation import NanTracking
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.function_code import FunctionCode
@@ -25,11 +25,11 @@ class RestartPoint:
     pc: int
     uncounted: int
     line: int
-    uniform: frozenset[Place]
+    uniform: frozenset[RegisterKey]
     status: int
     label: str = ""
     pending: Ref = field(default_factory=lambda: I32(0))
-    values: dict[Place, list[Ref]] = field(default_factory=dict[Place, list[Ref]])
+    values: dict[RegisterKey, list[Ref]] = field(default_factory=dict[RegisterKey, list[Ref]])
 
 
 FIRST_STATE = pointer("%first_warp")
@@ -43,8 +43,8 @@ class StateSaving:
     `InstructionEntry.races` of accesses, by address. `chained`: the function goes on with the warps after.
     """
 
-    def __init__(self, code: FunctionCode, places: list[Place], lazy: NanTracking | None, races: Mapping[int, int],
-                 all_parked: bool, chained: bool) -> None:  # fmt: skip
+    def __init__(self, code: FunctionCode, places: list[RegisterKey], lazy: NanTracking | None,
+                 races: Mapping[int, int], all_parked: bool, chained: bool) -> None:  # fmt: skip
         self.code, self.places, self.races, self.all_parked, self.chained = code, places, races, all_parked, chained
         self._lazy = lazy
         self.stops: list[RestartPoint] = []
@@ -60,7 +60,7 @@ class StateSaving:
         )
 
     # --- state in memory ------------------------------------------------------------------------------------
-    def restore(self, place: Place) -> None:
+    def restore(self, place: RegisterKey) -> None:
         b, (file, n) = self.code.body, place
         if file == "c":
             for bit in range(4):
@@ -73,10 +73,10 @@ class StateSaving:
         if file == "a":
             self.code.tag(n, v)
 
-    def _save_place(self, place: Place) -> None:
+    def _save_place(self, place: RegisterKey) -> None:
         self._save_values(place, self.code.lanes_of(place))
 
-    def _save_values(self, place: Place, values: list[Ref]) -> None:
+    def _save_values(self, place: RegisterKey, values: list[Ref]) -> None:
         """Write a register to memory: its lanes, or the four flags."""
         b, (file, n) = self.code.body, place
         if file == "c":
@@ -86,7 +86,7 @@ class StateSaving:
         offset = state_layout.register(n) if file == "r" else state_layout.address(n)
         b.store(values[0], self.code.state_pointer(offset), 4)
 
-    def canonical(self, places: Iterable[Place]) -> None:
+    def canonical(self, places: Iterable[RegisterKey]) -> None:
         """Make registers that may hold NaNs of the host hold the one NaN."""
         b = self.code.body
         for place in sorted(places):
@@ -96,13 +96,13 @@ class StateSaving:
         b = self.code.body
         return b.select(b.is_nan(b.bitcast(v, vector(32, F32))), V32(0x7FFFFFFF), v)
 
-    def dirty(self, pc: int | None) -> set[Place]:
+    def dirty(self, pc: int | None) -> set[RegisterKey]:
         """Places that may hold NaNs of the host before an instruction; None: where waiting lanes go on."""
         if self._lazy is None:
             return set()
         return self._lazy.dirty_anywhere if pc is None else self._lazy.dirty[pc]
 
-    def save(self, pc: Ref, places: Iterable[Place]) -> None:
+    def save(self, pc: Ref, places: Iterable[RegisterKey]) -> None:
         """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on."""
         b = self.code.body
         for place in sorted(places):
@@ -118,7 +118,7 @@ class StateSaving:
         for name, offset in (("issued", state_layout.ISSUED), ("threads", state_layout.THREADS)):
             b.store(b.load(I64, pointer("%" + name)), self.code.state_pointer(offset))
 
-    def needed(self, pc: int) -> list[Place]:
+    def needed(self, pc: int) -> list[RegisterKey]:
         """Return the registers that some lane may still read from an instruction on, active or not."""
         if self.all_parked:
             return self.places

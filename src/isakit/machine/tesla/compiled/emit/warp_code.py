@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from isakit.engine.llvm import Builder, Host, Ref
 from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, define, pointer, vector
-from isakit.machine.tesla.analysis.control_flow import Flow, Place, Step
+from isakit.machine.tesla.analysis.control_flow import Flow, RegisterKey, Step
 from isakit.machine.tesla.analysis.lane_steps import LaneSteps
 from isakit.machine.tesla.analysis.nan_canonicalisation import NanTracking
 from isakit.machine.tesla.analysis.uniform_registers import UniformRegisters
@@ -54,7 +54,7 @@ class WarpCode(InstructionCode):
         """See `FunctionCode`."""
         return self.saving.stop_label()
 
-    def is_parked(self, step: Step, place: Place) -> bool:
+    def is_parked(self, step: Step, place: RegisterKey) -> bool:
         """See `InstructionCode`."""
         return self.saving.all_parked or place in self.flow.parked(step.pc)
 
@@ -223,7 +223,7 @@ class WarpCode(InstructionCode):
         b.label("unknown")
         b.ret(I32(state_layout.STOPPED))
 
-    def _as_numbers(self, pc: int, places: Iterable[Place]) -> None:
+    def _as_numbers(self, pc: int, places: Iterable[RegisterKey]) -> None:
         """Keep registers as one number that the block at an address expects so; only its version for all lanes does."""
         b, uniform = self.body, self._uniform.at[pc]
         for place in places:

@@ -17,7 +17,7 @@ from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.lean import cached_property
-from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Place
+from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, RegisterKey
 from isakit.machine.tesla.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.function_code import LaunchFacts
@@ -253,14 +253,14 @@ def _kernel(code: Code, entry: int, facts: LaunchFacts, target: Host, tier: str)
 on_change(_kernel.cache_clear)
 
 
-def at_hand(launch: Launch, results: frozenset[Place] = frozenset()) -> bool:
+def at_hand(launch: Launch, results: frozenset[RegisterKey] = frozenset()) -> bool:
     """Return whether the interpreter has all it needs for a kernel without compiling. Raises NotCompiled."""
     flow = flow_of(launch.code, launch.entry, results, launch.choices)
     return handlers_of(host()).has(keys_of(launch.code, flow, launch.choices).values())
 
 
 def kernel_of(
-    launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[Place] = frozenset()
+    launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[RegisterKey] = frozenset()
 ) -> CompiledKernel:
     """The kernel of a launch, made once; `results`: registers live on exit. Raises NotCompiled."""
     reason = supported(launch)

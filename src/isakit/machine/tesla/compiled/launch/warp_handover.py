@@ -13,7 +13,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.address_spaces import OwnSpace
-from isakit.machine.tesla.analysis.control_flow import Place
+from isakit.machine.tesla.analysis.control_flow import RegisterKey
 from isakit.machine.tesla.block import FINISHED, READY, WAITING, Warp
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.launch.worker_context import aligned
@@ -66,7 +66,7 @@ class WarpStates:
         return self.words[k, base : base + state_layout.STACK_ENTRIES * size].reshape(-1, size)
 
     # --- registers ------------------------------------------------------------------------------------------
-    def to_files(self, files: Any, places: Iterable[Place], warps: Array | slice) -> None:
+    def to_files(self, files: Any, places: Iterable[RegisterKey], warps: Array | slice) -> None:
         """Copy registers of some warps into register files whose lane axis begins with the first warp here."""
         for name, n in places:
             if n >= len(files[name]):
@@ -81,7 +81,7 @@ class WarpStates:
                 start = (state_layout.register(n) if name == "r" else state_layout.address(n)) // 4
                 rows[warps] = self.words[warps, start : start + 32]
 
-    def from_files(self, files: Any, places: Iterable[Place], warps: Array | slice) -> None:
+    def from_files(self, files: Any, places: Iterable[RegisterKey], warps: Array | slice) -> None:
         """The other way."""
         for name, n in places:
             if n >= len(files[name]):
@@ -142,7 +142,7 @@ class BlockOfRecords(BlockState):
         self._arrivals[:] = [(self.barriers[n].count, self.barriers[n].target) for n in range(len(self._arrivals))]
 
 
-def every_place(registers: int) -> list[Place]:
+def every_place(registers: int) -> list[RegisterKey]:
     """All registers of a thread."""
     return [*(("r", n) for n in range(registers)), *(("a", n) for n in range(8)), *(("c", n) for n in range(4))]
 
@@ -212,7 +212,7 @@ def _control_to_machine(states: WarpStates, w: Warp) -> None:
     performed = status in (state_layout.SERVED, state_layout.JOINED) and control.choices.join == "before"
     if performed and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.
-        control.put(Kind.JOINAT, control.pc, control.active)
+        control.add_entry(Kind.JOINAT, control.pc, control.active)
     if status == state_layout.FINISHED:
         control.active = 0
         if w.status != FINISHED:
