@@ -596,7 +596,7 @@ class VertexOutput:
 
 
 def texcoord_code(outputs2: int, k: int) -> int:
-    """The code of texture coordinate `k`; 0: there is none."""
+    """Return the code of texture coordinate `k`; 0: there is none."""
     return outputs2 >> 3 * k & 7
 
 
@@ -621,10 +621,10 @@ def vertex_outputs(outputs1: int, outputs2: int) -> list[VertexOutput]:
 
 
 def output_words(outputs1: int, outputs2: int) -> int:
-    """Registers that the results of a vertex program take."""
+    """Return the number of registers that the results of a vertex program take."""
     return sum(o.components for o in vertex_outputs(outputs1, outputs2))
 
 
 def stored_output_words(outputs1: int) -> int:
-    """The same number as the file itself has it."""
+    """Return the same number as the file itself has it."""
     return outputs1 >> 24 & 0xFF

@@ -239,7 +239,7 @@ class Calls(Expressions):
         self.fail(f"`{self.shown(node.func)}` cannot be called in a kernel", node)
 
     def of_chip(self, name: str, x: TypedValue) -> TypedValue:
-        """A function of the chip's own of a float; `exp` and `log` are those for the base 2 times a number."""
+        """Call the chip's own function of a float; `exp` and `log` are those for the base 2 times a number."""
         base = {"exp": "exp2", "log": "log2"}.get(name, name)
         f = f"@llvm.nvvm.{self._MATH[base]}"
         self.declare(f"declare float {f}(float)")
@@ -250,7 +250,7 @@ class Calls(Expressions):
         return self.make(f"fmul float {y.text}, {factor}", f32) if name == "log" else y
 
     def intrinsic(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
-        """A function of LLVM's of numbers of one type, which is f64 where one of them is a double, else f32."""
+        """Call LLVM's function of numbers of one type, which is f64 where one of them is a double, else f32."""
         if any(isinstance(v.type, Pointer) for v in values):
             self.fail("a number was expected", node)
         kind = f64 if any(v.type is f64 for v in values) else f32
