@@ -128,7 +128,7 @@ class CudaKernel:
         return lambda *args: self._launch((grid, block), args)  # type: ignore[reportUnknownLambdaType]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: object = None, sharedmem: int = 0) -> Callable[..., None]:
-        """Return what launches it with at least so many threads, in one dimension."""
+        """Return a function that launches it with at least so many threads, in one dimension."""
         block = tpb or 128
         return self[-(-ntasks // block), block]
 

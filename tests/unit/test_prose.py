@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -27,11 +28,16 @@ def nodes(room: str) -> list[tuple[str, ast.AST]]:
 
 
 def docstrings(room: str) -> Iterator[tuple[str, str]]:
+    """Docstrings of modules, classes and functions, and the texts behind names that are given a value."""
     for name, n in nodes(room):
-        if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
-            text := ast.get_docstring(n)
-        ):
-            yield f"{name}:{n.body[0].lineno}", text
+        if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if text := ast.get_docstring(n):
+                yield f"{name}:{n.body[0].lineno}", text
+            for value, behind in pairwise(n.body):
+                if isinstance(value, ast.Assign | ast.AnnAssign) and isinstance(behind, ast.Expr):
+                    said = behind.value
+                    if isinstance(said, ast.Constant) and isinstance(said.value, str):
+                        yield f"{name}:{behind.lineno}", said.value
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -236,7 +236,7 @@ def dead_code(flow: ControlFlow, chains: Chains | None = None) -> list[int]:
     ]
 
     def needs(of: tuple[bool, int]) -> Iterator[tuple[bool, int]]:
-        """Yield what an instruction reads, and what may be the value read and where it is written."""
+        """Yield the values an instruction reads; of a value its inputs, and the instruction that writes it."""
         is_value, at = of
         if not is_value:
             yield from ((True, v) for v in ssa.used.get(at, ()))

@@ -257,7 +257,7 @@ class _Resolver:
             self.source.error(statement.place(token), miss.message, *notes)
 
     def _no_label(self, parsed: Parsed) -> Miss | None:
-        """Return what is wrong with a `#name` that names nothing; None where there is none."""
+        """Return the mistake of a `#name` that names nothing; None where there is none."""
         for k, token in enumerate(parsed.tokens):
             m = _REFERENCE.fullmatch(token.text)
             if m is not None:

@@ -120,7 +120,7 @@ def data_lines(data: bytes) -> Iterator[str]:
 
 
 def omitted(module: Module) -> list[str]:
-    """Return what a text says that it does not carry, see `OMITTED`."""
+    """Return the parts that a text says it leaves out, see `OMITTED`."""
     return [str(o) for o in _list(module, OMITTED)]
 
 

@@ -108,7 +108,7 @@ def _format_of(output: str) -> str:
 
 
 def cost_lines(shader: Shader, path: str) -> str:
-    """Return what a shader costs as text."""
+    """Return the cost of a shader as text."""
     from isakit.compile.usse.cost import cost_of
 
     c = cost_of(shader)

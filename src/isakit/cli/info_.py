@@ -224,7 +224,7 @@ def _capture(path: Path, as_json: bool) -> None:
 
 
 def _complaints(m: Module) -> list[str]:
-    """Return what a strict loader says of a shader. Raises IsakitError for other files."""
+    """Return the complaints of a strict loader about a shader. Raises IsakitError for other files."""
     from isakit.formats import Shader
 
     if not isinstance(m, Shader):
@@ -333,7 +333,7 @@ def _samplers(samplers: Iterable[TextureSlot]) -> list[TextureUse]:
 
 
 def _attributes(records: list[InfoRecord]) -> list[FileAttribute]:
-    """Return what the compiler noted besides registers, memory, parameters and textures."""
+    """Return the compiler's notes besides registers, memory, parameters and textures."""
     from isakit.formats.nvinfo import ATTRIBUTES
 
     return [FileAttribute(r.attribute, ATTRIBUTES.get(r.attribute, f"{r.attribute:#x}"), r.data) for r in records]

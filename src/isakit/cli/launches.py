@@ -125,7 +125,7 @@ def captured_launch(capture: Capture, number: int, **options: Any) -> Prepared:
 
 
 def _assembled(source: Module | Program) -> Program | None:
-    """Return what was assembled from a text, which has labels and lines; None for another source."""
+    """Return the program assembled from a text, with labels and lines; None for another source."""
     from isakit.asm import Program
 
     return source if isinstance(source, Program) else None

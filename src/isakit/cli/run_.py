@@ -214,7 +214,7 @@ def load_source(
     kernel: str | None,
     named: bool = False,
 ) -> Module | Program:
-    """Return the program in a file's content: see `run`; `named`: with the places of its variables.
+    """Load the program in a file's content, as `run` does; `named`: with the places of its variables.
 
     Raises IsakitError.
     """

@@ -102,7 +102,7 @@ def _no_error(word: int) -> None:
 
 
 def _fold_literals(pieces: list[str]) -> list[str]:
-    """Adjacent string literals joined."""
+    """Join adjacent string literals."""
     out: list[str] = []
     for p in pieces:
         if out and p[0] in "'\"" and out[-1][0] in "'\"":

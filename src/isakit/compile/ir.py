@@ -265,7 +265,7 @@ class Function:
         return b
 
     def instructions(self) -> Iterator[Ins]:
-        """All instructions, phis first in every block."""
+        """Yield all instructions, phis first in every block."""
         for b in self.blocks:
             yield from b.phis
             yield from b.ins

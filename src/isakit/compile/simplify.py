@@ -102,7 +102,7 @@ def simplify(op: AnyOp, args: Args, attrs: Attrs) -> Better | None:
 
 
 def _commuted(op: AnyOp, args: Args, values: Values, attrs: Attrs) -> Better | None:
-    """Constants stand second."""
+    """Put constants second."""
     return (Operation(op, attrs), [args[1], args[0]]) if values[0] is not None and values[1] is None else None
 
 
@@ -139,7 +139,7 @@ def _mul(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _narrow_product(args: list[IrValue]) -> Better | None:
-    """Factors that are known to be narrow: one instruction does it, and takes a sum with it."""
+    """Mark factors that are known to be narrow: one instruction does it, and takes a sum with it."""
     known = upper_bits(args[0]) & upper_bits(args[1])
     if known >> 16 == 0xFFFF:
         return MUL16(s1=False, s2=False), args
@@ -227,7 +227,7 @@ def memory_type(i: Ins) -> str:
 
 
 def upper_bits(v: IrValue) -> int:
-    """Bits that are known to be zero."""
+    """Return bits that are known to be zero."""
     if isinstance(v, Const):
         return ~v.value & 0xFFFF_FFFF
     i = v.ins
@@ -402,7 +402,7 @@ def _float_product(op: AnyOp, args: Args, values: Values, attrs: FloatProduct | 
 
 @simplifies(FMIN, FMAX, RCP, RSQRT, LG2, SIN, COS, EX2)
 def _float_function(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
-    """Minima, maxima and functions flush their sources: a conversion that only does that says nothing new."""
+    """Drop a conversion that only flushes the sources of minima, maxima and functions, which flush anyway."""
     new = [_absorbed(a, False) for a in args]
     if any(v is not a and not n for (v, n), a in zip(new, args, strict=True)):
         return Operation(op, attrs), [v if not n else a for (v, n), a in zip(new, args, strict=True)]

@@ -98,7 +98,7 @@ class _Kernel:
         self._kernel.bind(0, picture, Sampler(mag="linear", min="linear"))
 
     def counters(self, grid: int, block: int | tuple[int, ...], *args: Any, capability: str = "1.0") -> dict[str, int]:
-        """Return what `isakit profile` counts."""
+        """Return the counters of `isakit profile`."""
         from isakit.debug.profile import profile
 
         machine = self.device.machine(self._kernel, grid, block, list(args))

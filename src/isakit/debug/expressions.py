@@ -103,7 +103,7 @@ class ThreadFacts(Protocol):
         ...
 
     def memory(self, space: str, address: int, size: int) -> bytes:
-        """Bytes of a memory space."""
+        """Return bytes of a memory space."""
         ...
 
 

@@ -315,7 +315,7 @@ class Session(SessionView):
             self.focus = self.execution.lanes(following)[0]
 
     def _one(self) -> Stop | None:
-        """One instruction, with the watchpoints looked at."""
+        """Execute one instruction, with the watchpoints looked at."""
         here = self.execution.following
         looked_at = [p for p, b in self._points() if b.kind != "breakpoint"]
         met = self.execution.met(looked_at, here) if looked_at and here is not None else []

@@ -154,7 +154,7 @@ class Examination(NamedTuple):
 
 
 def examination(text: str) -> Examination | None:
-    """Return what the letters of `x/4xw` say; None for a plain number of bytes. Raises LaunchError."""
+    """Parse the letters of `x/4xw`; None for a plain number of bytes. Raises LaunchError."""
     m = _FORMAT.fullmatch(text)
     if m is None or (m[2] and m[4]):
         raise LaunchError(f"`x/{text}`: give a number, then x, d, u, f or i, and b, h, w or g for the size")

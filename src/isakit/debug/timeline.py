@@ -138,7 +138,7 @@ class Timeline:
 
     # --- going ---
     def step(self) -> int | None:
-        """One instruction; returns a thread of the group that executed it."""
+        """Execute one instruction; returns a thread of the group that did."""
         thread = self.execution.step()
         self._catch_up()
         self._frontier = max(self._frontier, self.moment)

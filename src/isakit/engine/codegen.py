@@ -105,7 +105,7 @@ class FunctionWriter:
 
     @contextmanager
     def branch(self, condition: str) -> Generator[None]:
-        """Statements under an `if`; variables they introduce are unknown afterwards."""
+        """Check the statements under an `if`; variables they introduce are unknown afterwards."""
         self.line(f"if {bare(condition)}:")
         before = self._text.copy(), self._lane_text.copy()
         self.indent += 1

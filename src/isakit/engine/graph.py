@@ -213,7 +213,7 @@ def _fold_select(n: Value) -> Value:
 
 
 def _fold_chains(n: Value) -> Value:
-    """Extensions of extensions, comparisons of complements, a + ~b + 1, x & x."""
+    """Simplify extensions of extensions, comparisons of complements, a + ~b + 1, x & x."""
     args = n.args
     if n.op == "zext" and args[0].op == "zext":
         return args[0].args[0].zext(n.width)
@@ -238,7 +238,7 @@ _LOW_BITS_ONLY = {"add", "sub", "mul", "and", "or", "xor", "not"}
 
 
 def _narrow(n: Value) -> Value:
-    """Low bits of a wide result need only the low bits of its operands."""
+    """Narrow an operation whose low bits alone are wanted to the low bits of its operands."""
     if n.op == "extract" and n.args[0].op in _LOW_BITS_ONLY:
         inner, top = n.args[0], n.attr + n.width
         width = 32 if top <= 32 else 64
@@ -249,7 +249,7 @@ def _narrow(n: Value) -> Value:
 
 
 def _bits_of_pieces(n: Value) -> Value:
-    """Bits across the seam of a concat, or of an extension, from the pieces that hold them."""
+    """Return bits across the seam of a concat, or of an extension, from the pieces that hold them."""
     if n.op != "extract":
         return n
     inner, low, high = n.args[0], n.attr, n.attr + n.width

@@ -165,7 +165,7 @@ class NumpyLowering:
         return f"(({a} ^ {top}) < ({b} ^ {top}))"
 
     def _select(self, n: Value, c: str, a: str, b: str) -> str:
-        """Lane by lane; a uniform condition never gets here."""
+        """Choose lane by lane; a uniform condition never gets here."""
         return f"where({c}, {a}, {b})"
 
     # --- widths -----------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def table_array(entries: Sequence[int], dtype: DType) -> Array:
 
 
 def joined(pair: tuple[Array, Array] | Array, half: int) -> Array:
-    """Half 0 (low) or 1 (high) of a 16-byte result: a (low, high) pair of uint64 arrays, or one object array."""
+    """Return half 0 (low) or 1 (high) of a 16-byte result: (low, high) uint64 arrays, or one object array."""
     if isinstance(pair, tuple):
         return pair[half]
     return ((pair >> (64 * half)) & 0xFFFF_FFFF_FFFF_FFFF).astype(u64)
@@ -97,7 +97,7 @@ def put_lanes(file: Array, index: Array, lanes: Lanes, active: Array | None, val
 
 
 def both(active: Array | None, condition: Array) -> Array:
-    """Lanes that execute and fulfil the condition."""
+    """Return lanes that execute and fulfil the condition."""
     return condition if active is None else active & condition
 
 
@@ -115,19 +115,19 @@ def _bit_length(a: Array) -> Array:
 
 
 def clz_u32(a: Array, width: Array) -> Array:
-    """Leading zero bits of numbers below 2**width, width <= 32."""
+    """Count the leading zero bits of numbers below 2**width, width <= 32."""
     return width - _bit_length(a).view(u32)
 
 
 def clz_u64(a: Array, width: Array) -> Array:
-    """Leading zero bits of numbers below 2**width, 32 < width <= 64."""
+    """Count the leading zero bits of numbers below 2**width, 32 < width <= 64."""
     high = (a >> 32).astype(u32)
     length = np.where(high != 0, _bit_length(high) + np.int32(32), _bit_length(a.astype(u32)))
     return width - length.astype(u64)
 
 
 def clz_obj(a: Array, width: Array) -> Array:
-    """Leading zero bits of Python ints below 2**width."""
+    """Count the leading zero bits of Python ints below 2**width."""
     return width - _object_bit_length(a)
 
 

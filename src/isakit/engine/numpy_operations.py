@@ -87,7 +87,7 @@ def _two_sum(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _truncated_to_f32(p: Array) -> Array:
-    """f64 to f32 towards zero; numbers too large become the largest, infinity stays, below 2**-126 is not flushed."""
+    """Convert f64 to f32 towards zero; too large becomes the largest, infinity stays, below 2**-126 is not flushed."""
     r = (p.view(u64) & _KEEP_24).view(f64).astype(f32)
     huge = (np.abs(p) > _LARGEST) & (np.abs(p) != _INF)
     if np.count_nonzero(huge):

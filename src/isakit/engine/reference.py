@@ -224,12 +224,12 @@ class _TraceWriter:
 
 
 def _as_int(text: str, n: Value) -> str:
-    """1-bit values may be bools in generated code; machines see ints."""
+    """Wrap a 1-bit value, which may be a bool in generated code, as the int that machines see."""
     return f"int({bare(text)})" if n.width == 1 and n.op != "const" else bare(text)
 
 
 def evaluate(values: Sequence[Value], bindings: Mapping[Any, Any] | None = None, style: Style = "numpy") -> list[Any]:
-    """Values of pure graphs.
+    """Evaluate pure graphs.
 
     `bindings` gives ints or arrays for parameters (by the field or name of the param) and, by the node itself, for any
     other node (a read, a load). NumPy style: arrays of one shape [lanes] make lane values; a result that depends on

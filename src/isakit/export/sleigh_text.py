@@ -269,7 +269,7 @@ class Tables(Constructors):
     # --- flags ------------------------------------------------------------------------------------------------------
 
     def flag(self, node: Node, yes: Atoms, no: Atoms | None) -> Atoms:
-        """Return what is printed for a set flag and for a clear one; `no` None: such words are not instructions."""
+        """Return the texts of a set flag and of a clear one; `no` None: such words are not instructions."""
         if isinstance(node, Mask):
             chosen = yes if node.value else no
             if chosen is None:

@@ -416,7 +416,7 @@ class Model:
         return NO
 
     def readable(self, part: Part, other: Part) -> Node:
-        """Return the test whether another part reads the text that a part has."""
+        """Return a test: does another part read the text that this part prints?"""
         if part is other:
             return YES
         key = (id(part), id(other))

@@ -27,7 +27,7 @@ Transfer = Callable[[int, T], T]
 
 
 def solve(graph: FlowGraph[N], transfer: Transfer[T], start: Sequence[T], *, backward: bool = False) -> list[T]:
-    """Return what holds where control enters each node (backward: where it leaves), by number: the least solution.
+    """Return the facts where control enters each node (backward: where it leaves), by number: the least solution.
 
     Values join by `|`. `start` is what is known to hold there besides what comes along edges. Nodes are visited in
     reverse postorder (backward in postorder), again only when what comes to them has changed. Every value must stay

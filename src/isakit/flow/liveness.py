@@ -19,7 +19,7 @@ class LiveSets(NamedTuple):
 
 
 def live_sets(graph: FlowGraph[N], uses: Sequence[int], kills: Sequence[int], ends: Sequence[int] = ()) -> LiveSets:
-    """Return what is live around each node.
+    """Return the variables that are live around each node.
 
     Args:
         graph: the nodes and their numbers.
@@ -33,7 +33,7 @@ def live_sets(graph: FlowGraph[N], uses: Sequence[int], kills: Sequence[int], en
 
 
 def uses_and_kills(steps: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Return what a block reads before it overwrites it, and what it overwrites; those of its steps come last first."""
+    """Return the variables a block reads before it overwrites them, and those it overwrites; `steps`: last first."""
     used = killed = 0
     for uses, kills in steps:
         used = used & ~kills | uses

@@ -69,7 +69,7 @@ class _Symbol:
 
 
 def write_elf_cubin(module: Module, elfclass: int | None = None) -> bytes:
-    """Bytes of an ELF cubin, 64-bit unless the module came from a 32-bit file or `elfclass` is 32.
+    """Write an ELF cubin, 64-bit unless the module came from a 32-bit file or `elfclass` is 32.
 
     Variables without a section get a place in `.nv.global` or `.nv.global.init`. Reading the result gives a module
     with the same kernels, constants, variables, relocations and textures.

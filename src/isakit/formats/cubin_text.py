@@ -59,11 +59,11 @@ class TextBlock:
     end: int = field(default=0, compare=False)
 
     def get(self, key: str, default: str | None = None) -> str | None:
-        """Value of the first pair with that key."""
+        """Return the value of the first pair with that key."""
         return next((i.value for i in self.items if isinstance(i, Pair) and i.key == key), default)
 
     def blocks(self, name: str | None = None) -> Iterator[TextBlock]:
-        """Child blocks, all of them or those of one name."""
+        """Yield child blocks, all of them or those of one name."""
         return (i for i in self.items if isinstance(i, TextBlock) and name in (None, i.name))
 
 
@@ -122,7 +122,7 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> TextBlock
 
 
 def write_tree(root: TextBlock) -> str:
-    """Text of a tree; parsing it gives an equal tree."""
+    """Return text of a tree; parsing it gives an equal tree."""
     out: list[str] = []
     _write_items(root, "", out)
     return "".join(out)

@@ -37,7 +37,7 @@ def load_image(source: Source, *, isa: str = "", variant: str = "", path: str | 
 
 
 def load_images(source: Source, *, isa: str = "", variant: str = "", path: str | None = None) -> list[Module]:
-    """All programs in a file, at least one; arguments and errors as for `load_image`.
+    """Load all programs in a file, at least one; arguments and errors as for `load_image`.
 
     In a host file programs that cannot be read are left out as long as one can; `find_embedded` reports them.
     """

@@ -96,7 +96,7 @@ class ElfImage:
     relocations: dict[int, tuple[ElfRelocation, ...]]
 
     def section(self, name: str) -> ElfSection | None:
-        """First section of that name."""
+        """Return the first section of that name."""
         return next((s for s in self.sections if s.name == name), None)
 
     def file_offset(self, address: int) -> int | None:
@@ -136,7 +136,7 @@ def elf_machine(data: bytes, start: int = 0) -> int | None:
 
 
 def elf_extent(data: bytes, start: int = 0, path: str | None = None) -> int:
-    """Length in bytes of the ELF file that starts at `start` inside a larger one. Raises FormatError."""
+    """Return length in bytes of the ELF file that starts at `start` inside a larger one. Raises FormatError."""
     h = _Header(data, start, path)
     room = len(data) - start
     end = h.ehsize
@@ -168,7 +168,7 @@ def read_elf(data: bytes, path: str | None = None, offset: int = 0) -> ElfImage:
 
 
 def _raw_sections(data: bytes, header: _Header, start: int = 0) -> list[tuple[int, int, int]]:
-    """(type, offset, size) of every section by its header; `elf_extent` checks that they lie inside the file."""
+    """Return (type, offset, size) of every section by its header; `elf_extent` checks that they lie inside the file."""
     layout = SECTIONS[header.elfclass]
     rows = (layout.unpack_from(data, start + header.shoff + i * layout.size) for i in range(header.shnum))
     return [(kind, at, size) for _, kind, _, _, at, size, *_ in rows]

@@ -67,7 +67,7 @@ class Found:
 
 
 def find_embedded(data: bytes, path: str | None = None) -> list[Found]:
-    """All device programs in `data`, in order of their place. Takes time linear in its length; never raises."""
+    """Find all device programs in `data`, in order of their place. Takes time linear in its length; never raises."""
     names, packed = _fat_binaries(data, path)
     found = [*packed]
     for finder in (_elf_cubins, _text_cubins, _gxps, _ptx_texts):
@@ -222,7 +222,7 @@ def _host(data: bytes) -> ElfImage | None:
 
 
 def c_arrays(text: str) -> Iterator[tuple[int, bytes]]:
-    """Offset and bytes of every array initialiser in a C source, and of a text that is nothing but numbers.
+    """Yield offset and bytes of every array initialiser in a C source, and of a text that is nothing but numbers.
 
     Elements of more than 8 bits are taken as little-endian words of the smallest size that holds them all.
     """
@@ -238,7 +238,7 @@ def c_arrays(text: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _array_bytes(body: str) -> bytes:
-    """Bytes of a comma-separated list of numbers; nothing when it contains anything else."""
+    """Return bytes of a comma-separated list of numbers; nothing when it contains anything else."""
     matches = [_NUMBER.fullmatch(t) for t in body.replace(",", " ").split()]
     numbers = [m[1] for m in matches if m]
     if not numbers or len(numbers) != len(matches):
@@ -250,7 +250,7 @@ def _array_bytes(body: str) -> bytes:
 
 
 def c_strings(text: str) -> Iterator[tuple[int, bytes]]:
-    """Offset and content of every string literal in a C source; adjacent literals count as one."""
+    """Yield offset and content of every string literal in a C source; adjacent literals count as one."""
     start = end = 0
     parts: list[str] = []
     for match in _STRING.finditer(text):

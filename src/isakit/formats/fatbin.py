@@ -95,7 +95,7 @@ class FatEntry:
 
 
 def parse_fatbin(data: bytes, start: int = 0, path: str | None = None) -> tuple[list[FatEntry], int]:
-    """Entries of the container at `start`, and its length in bytes.
+    """Return entries of the container at `start`, and its length in bytes.
 
     Raises FormatError when it does not fit the data.
     """
@@ -127,7 +127,7 @@ def parse_fatbin(data: bytes, start: int = 0, path: str | None = None) -> tuple[
 def parse_old_fatbin(
     data: bytes, start: int, resolve: Callable[[int], int | None], path: str | None = None, *, wide: bool = True
 ) -> tuple[str, list[FatEntry]]:
-    """Identification (usually the source file name) and entries of an old fat binary structure.
+    """Return identification (usually the source file name) and entries of an old fat binary structure.
 
     `resolve` turns an address of the host program into an offset in `data`; `wide` is for hosts with 64-bit pointers
     and longs. Raises FormatError when a pointer leads nowhere.

@@ -45,7 +45,7 @@ T = TypeVar("T", int, str)
 UNITS = 16
 """Texture units, each with an entry in the query information."""
 NATIVE, F32, F16 = 0, 1, 2
-"""What a sample arrives as, in the query information and in the record of a sampler."""
+"""Formats of a sample, in the query information and in the record of a sampler."""
 
 Derived = dict[str, Any]
 
@@ -131,9 +131,9 @@ def _doubled(part: Part | None, word: int) -> bool:
 SOURCES = (*(f"texcoord{k}" for k in range(10)), "color0", "color1", "fog", "position", "spritecoord")
 SPRITE = SOURCES.index("spritecoord")
 """The place inside a point: a bit of its own says so, beside any number of a source; here that of texcoord0."""
-"""What can be interpolated, by number."""
+"""Sources of interpolation, by number."""
 COORDINATES = ("kind0", "xy", "xyw", "xyz")
-"""How a texel that is fetched before the program finds its coordinate; xyw and xyz divide by the last component, or are
+"""Coordinates of a texel that is fetched before the program; xyw and xyz divide by the last component, or are
 the direction of a cube map."""
 _TYPES = ("f32", "c10", "f16")
 _TEXELS = {"native": 0, "f16": 2, "f32": 3}

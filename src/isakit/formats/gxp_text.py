@@ -185,7 +185,7 @@ class Pattern(Kind):
     value: Callable[[re.Match[str]], Any] = lambda m: m[0]
     text: Callable[[Any], str] = str
     several: bool = False
-    """Whether the value is a dictionary of fields."""
+    """True if the value is a dictionary of fields."""
 
     def begins(self, a: Arguments) -> bool:
         return re.fullmatch(self.pattern, a.text) is not None

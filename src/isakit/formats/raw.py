@@ -33,7 +33,7 @@ def write_raw(module: Module, kernel: str | None = None) -> bytes:
 
 
 def parse_hex(text: str, path: str | None = None, *, word_size: int = 4) -> list[int]:
-    """Words of a hexadecimal text, separated by blanks or commas, with or without 0x.
+    """Parse words of a hexadecimal text, separated by blanks or commas, with or without 0x.
 
     Comments start with `//`, `#` or `;`, or are enclosed in `/* */`. Two 32-bit words may be written as one of 16
     digits, the first word in front, as old versions of cuobjdump do; of a listing of theirs, with the words in comments
@@ -101,7 +101,7 @@ def read_hex(
 
 
 def write_hex(words: Sequence[int], *, word_size: int = 4, per_line: int = 4) -> str:
-    """Words as text, `per_line` in a line; `read_hex` gives them back."""
+    """Write words as text, `per_line` in a line; `read_hex` gives them back."""
     cells = [f"0x{w:0{2 * word_size}x}" for w in words]
     lines = (" ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line))
     return "".join(f"{line}\n" for line in lines)

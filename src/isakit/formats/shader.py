@@ -49,7 +49,7 @@ class Shader(Module):
         return list(gxp_lines(self.file, self.primary, self.secondary))
 
     def complaints(self) -> list[str]:
-        """Return what a strict loader says of the file, in one line each; nothing if all fits together."""
+        """Return the complaints of a strict loader, in one line each; none if all fits together."""
         from isakit.formats.gxp_rules import complaints  # few readers of shaders want it
 
         return complaints(self.file, self.primary, self.secondary)

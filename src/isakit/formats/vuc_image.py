@@ -67,7 +67,7 @@ _LEAST_VP2 = 8
 
 
 def recognise_vuc(data: bytes) -> tuple[str, int] | None:
-    """(variant, length of the D[] tail) of microcode that says so by its shape, None for other data.
+    """Return (variant, length of the D[] tail) of microcode that says so by its shape, None for other data.
 
     VP3 and VP4 images begin with words that every known firmware has; which of the two it is cannot be seen unless it
     divides (`ldivu` exists on VP4 only), so vp3 is answered. Their tail is the known length (`TAILS`) before which
@@ -90,7 +90,7 @@ def recognise_vuc(data: bytes) -> tuple[str, int] | None:
 
 
 def _tail(words: list[int], size: int) -> int:
-    """Length of the D[] content: from the first word that is no instruction on, in a known length; else 0."""
+    """Return length of the D[] content: from the first word that is no instruction on, in a known length; else 0."""
     first = next((k for k, w in enumerate(words) if w >> 30), None)
     if first is None:
         return 0
@@ -104,7 +104,7 @@ def _tail(words: list[int], size: int) -> int:
 
 
 def pack_vuc(image: VucImage) -> bytes:
-    """Bytes of an image; the inverse of `parse_vuc`. Raises FormatError for a word that is too wide."""
+    """Pack an image; the inverse of `parse_vuc`. Raises FormatError for a word that is too wide."""
     return pack_words(image.words, image.variant) + image.data + bytes(image.padding)
 
 
@@ -118,14 +118,14 @@ def replaced(image: VucImage, words: Sequence[int]) -> VucImage:
 
 
 def pack_words(words: Sequence[int], variant: str) -> bytes:
-    """Bytes of instruction words in the file layout of a variant. Raises FormatError for a word that is too wide."""
+    """Pack instruction words in the file layout of a variant. Raises FormatError for a word that is too wide."""
     unit = _unit(variant, None)
     _check_width(words, variant, None)
     return b"".join(w.to_bytes(unit, "little") for w in words)
 
 
 def _unit(variant: str, path: str | None) -> int:
-    """Bytes of an instruction in a file. Raises FormatError for an unknown variant."""
+    """Return bytes of an instruction in a file. Raises FormatError for an unknown variant."""
     if variant not in VARIANTS:
         raise FormatError(path, 0, f"variant {variant!r} is none of {', '.join(VARIANTS)}")
     return 8 if variant == "vp2" else 4

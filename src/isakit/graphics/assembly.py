@@ -38,7 +38,7 @@ class Attribute:
             raise LaunchError(f"an attribute goes on after {self.divisor} instances")
 
     def words(self) -> Array:
-        """u32 [rows, 4]; missing components are 0, 0, 0, 1. Raises LaunchError for another shape."""
+        """Return u32 [rows, 4]; missing components are 0, 0, 0, 1. Raises LaunchError for another shape."""
         a = np.asarray(self.data)
         a = a.reshape(len(a), -1)
         if a.shape[1] > 4 or a.dtype.kind not in "fiu":
@@ -117,7 +117,7 @@ class Primitives:
 def assemble(
     mode: str, order: Array, restart: int | None, last: bool = True, quads: Literal["second", "first"] = "second"
 ) -> Primitives:
-    """Primitives of a list of vertices.
+    """Return primitives of a list of vertices.
 
     Odd triangles of a strip have their first two vertices swapped, which keeps the winding; quads and polygons become
     triangles, quads by the diagonal that `quads` names (see GraphicsChoices). `restart` ends a strip, fan or list when
@@ -148,7 +148,7 @@ def assemble(
 
 
 def _run(mode: str, run: Array, last: bool, from_first: bool) -> tuple[Array, Array, Array] | None:
-    """(corners, provoking, edges) of the vertices between two restarts."""
+    """Return (corners, provoking, edges) of the vertices between two restarts."""
     n = len(run)
 
     def made(corners: Array, provoking: Array, edges: Array | bool = True) -> tuple[Array, Array, Array]:
@@ -205,7 +205,7 @@ def _run(mode: str, run: Array, last: bool, from_first: bool) -> tuple[Array, Ar
 
 
 def _halves(q: Array, provoking: Array, from_first: bool) -> tuple[Array, Array, Array]:
-    """Quads [n, 4] as two triangles each, cut between their second and fourth vertex or from the first to the third."""
+    """Split quads [n, 4] into two triangles each, cut between their second and fourth vertex, or first and third."""
     c = q[:, [0, 1, 2, 0, 2, 3] if from_first else [0, 1, 3, 1, 2, 3]].reshape(-1, 3)
     inner = [[True, True, False], [False, True, True]] if from_first else [[True, False, True], [True, True, False]]
     edges = np.tile(np.array(inner), (len(q), 1))

@@ -39,7 +39,7 @@ _TINY = 2.0**-100
 
 
 def distances(position: Array, values: Array, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Array:
-    """Distances from all planes, [..., planes]; negative ones are outside. `words` are user distances in `values`."""
+    """Return distances from all planes, [..., planes]; negative is outside. `words`: user distances in `values`."""
     z, w = position[..., 2], position[..., 3]
     planes = [] if depth_clamp else [z if half_z else z + w, w - z]
     planes.append(w - _TINY)
@@ -70,7 +70,7 @@ def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] 
 
 
 def _cut(position: Array, values: Array, distance: Array) -> list[tuple[Array, Array]]:
-    """One triangle against all planes: a fan of what is left."""
+    """Clip one triangle at all planes: a fan of what is left."""
     points = list(zip(position, values, distance, strict=True))
     for plane in range(distance.shape[1]):
         if (distance[:, plane] >= 0).all():

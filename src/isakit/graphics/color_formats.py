@@ -82,7 +82,7 @@ class ColorFormat:
         return self._joined([self._scaled(color, place, width, store) for place, width in self._places()])
 
     def _places(self) -> list[tuple[str, int]]:
-        """Component and width of the stored numbers, or of the parts of a packed word."""
+        """Return component and width of the stored numbers, or of the parts of a packed word."""
         return list(zip(self.order, self._widths, strict=True))
 
     @property
@@ -176,7 +176,7 @@ class ColorFormat:
         return whole.astype(np.float32)
 
     def _parts(self, stored: Sequence[Array]) -> list[tuple[str, Array]]:
-        """(component, numbers) in order."""
+        """Return (component, numbers) in order."""
         if not self.bits:
             return list(zip(self.order, stored, strict=True))
         out: list[tuple[str, Array]] = []
@@ -199,19 +199,19 @@ class ColorFormat:
 
 
 def _quiet(value: Array) -> Array:
-    """f32 whose NaNs are quiet: how they come out of a conversion differs from host to host."""
+    """Quiet the NaNs of f32: how they come out of a conversion differs from host to host."""
     bits = value.view(np.uint32)
     return np.where(np.isnan(value), bits | np.uint32(1 << 22), bits).view(np.float32)
 
 
 def from_srgb(encoded: Array) -> Array:
-    """f32 0 to 1 decoded."""
+    """Decode f32 0 to 1."""
     x = encoded.astype(np.float64)
     return np.where(x <= 0.04045, x / 12.92, np.power((x + 0.055) / 1.055, 2.4)).astype(np.float32)
 
 
 def small_float(value: Array, width: int) -> Array:
-    """f32 as 5 bits of exponent and `width` - 5 of mantissa without a sign, rounded towards zero like f16 truncated."""
+    """Encode f32 as 5 bits of exponent and `width` - 5 of mantissa without a sign, rounded towards zero."""
     mantissa = width - 5
     with np.errstate(over="ignore", invalid="ignore"):
         clean = np.where(np.isnan(value), np.float32(0), np.maximum(value, np.float32(0))).astype(np.float64)

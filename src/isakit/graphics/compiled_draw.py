@@ -245,7 +245,7 @@ class _Work:
         self._failed = False
 
     def fragments(self) -> Fragments:
-        """Arrays of the inputs of all fragments."""
+        """Return arrays of the inputs of all fragments."""
         with self._turn:
             return self.drawing.fragments()
 
@@ -319,7 +319,7 @@ class _Work:
 
 @lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads stay for the next draw, with their memory. A batch waits only for batches that run already."""
+    """Return the threads, which stay for the next draw. A batch waits only for batches that run already."""
     return ThreadPoolExecutor(threads, thread_name_prefix="isakit-fragments")
 
 

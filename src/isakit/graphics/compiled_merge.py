@@ -77,7 +77,7 @@ class _Merge:
         self._registers: dict[int, TracedArray] = {}
 
     def written(self) -> QuadFunction:
-        """All of it."""
+        """Write all of it."""
         q, f, b, code = self.q, self.f, self.b, self.code
         x4, y4 = f.quads("x"), f.quads("y")
         state = self._state()
@@ -146,7 +146,7 @@ class _Merge:
         return code.load(np.uint32, b.offset(state, at))
 
     def _depth(self) -> Any:
-        """Depth as it is stored, or anything where it is not looked at."""
+        """Return depth as it is stored, or anything where it is not looked at."""
         q, code, b = self.q, self.code, self.b
         if q.depth is None or q.depth_format is None:
             return code.constant(0, np.int64)
@@ -165,7 +165,7 @@ class _Merge:
         return b.ne(b.or_(found[0], found[1]), 0)
 
     def _places(self, what: str, x: TracedArray, y: TracedArray, nbytes: int) -> Ref:
-        """Addresses of pixels of an image with rows `what_row` bytes apart."""
+        """Return addresses of pixels of an image with rows `what_row` bytes apart."""
         offset = y * self.f.number(f"{what}_row") + x * nbytes
         return self.b.offset(self.f.slot(what), offset.ref)
 

@@ -219,7 +219,7 @@ def function_of(
 
 
 def _compile(write: Callable[[], QuadFunction], target: Host) -> bytes:
-    """Names of slots in a line, then machine code; nothing after the line where there is none."""
+    """Return names of slots in a line, then machine code; nothing after the line where there is none."""
     try:
         made = write()
         text = made.text("run")

@@ -30,7 +30,7 @@ class _Loop(QuadFunction):
     """The text of the function: `first` and `last` are triangles, it returns the one before which it stopped."""
 
     def text(self, name: str) -> str:
-        """See `QuadFunction`; the text of a group is one of a row of quads."""
+        """Write the body for one group, which is a row of quads; see `QuadFunction`."""
         code, b = self.code, self.code.body
         table, count, outs = self.slot("table"), self.slot("triangles", I64), [self.slot(n) for n in "xyp"]
         covered, room, used = self.slot("covered"), self.slot("room", I64), self.slot("used")

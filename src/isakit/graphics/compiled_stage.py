@@ -121,7 +121,7 @@ class StageLaunch(ServedWarps):
         self.context.set_slot("textures", table.addresses)
 
     def _table(self) -> Array:
-        """Addresses of the rows of v[]; words that are not named share one of zeros."""
+        """Return addresses of the rows of v[]; words that are not named share one of zeros."""
         table = np.full(4 * VARYING_WORDS, address_of(self._nothing), np.int64)
         varyings = self.state.stage.varyings
         everyone = Lanes.span(0, self.state.lane_count)
@@ -154,7 +154,7 @@ class StageLaunch(ServedWarps):
             raise BudgetExceeded("TIMEOUT", pc, warp=warp, detail="the allowed number of instructions is used up")
 
     def stage_run(self) -> StageRun:
-        """Return what a run that has ended leaves, in the state."""
+        """Read the results of a finished run from the state."""
         state, states = self.state, self.states
         state.visible[: 32 * self.per_block] = lanes_of(states.column(state_layout.VISIBLE)).ravel()
         states.to_files(state.files, self.kernel.flow.results, slice(0, self.per_block))

@@ -153,7 +153,7 @@ class ShaderPipeline(Framebuffer):
         uniforms: Mapping[str, ArrayLike],
         textures: Mapping[str, Texture | ArrayLike],
     ) -> tuple[BoundShader, BoundShader]:
-        """Both shaders with their share of uniforms and textures."""
+        """Return both shaders with their share of uniforms and textures."""
         shaders = vertex, fragment
         names = {c: [{p.name for p in s.parameters if p.category == c} for s in shaders] for c in (UNIFORM, SAMPLER)}
         for given, category, what in ((uniforms, UNIFORM, "uniform"), (textures, SAMPLER, "sampler")):
@@ -200,7 +200,7 @@ class ShaderPipeline(Framebuffer):
         if fetched.count > MAX_VERTICES:
             raise LaunchError(f"a draw of {fetched.count} vertices; {MAX_VERTICES} are allowed")
         if rows and len(numbers) and not 0 <= numbers[0] <= numbers[-1] < min(rows):
-            raise LaunchError(f"vertex {numbers[-1]} of a draw; the attributes have {min(rows)} rows")
+            raise LaunchError(f"the draw reads vertex {numbers[-1]}; its attributes have {min(rows)} rows")
         ids, instance = fetched.ids, fetched.instance
         given = {name: _rows(values, divisor, ids, instance) for name, (values, divisor) in arrays.items()}
         gxp = shader.gxp
@@ -296,7 +296,7 @@ class ShaderPipeline(Framebuffer):
         return target.decoded(target.pixels[np.clip(y, 0, self.height - 1), np.clip(x, 0, self.width - 1)])
 
     def _colors(self, shader: BoundShader, colors: Array) -> Array:
-        """Colours as the output register hands them on, f32 [n, 4]."""
+        """Return colours as the output register hands them on, f32 [n, 4]."""
         out = np.zeros((len(colors), 4), np.float32)
         out[:, 3] = 1
         name = None if shader.gxp.flags & NATIVE_COLOR else output_register(self.targets[0].color_format)
@@ -308,7 +308,7 @@ class ShaderPipeline(Framebuffer):
 
 
 def _attribute(name: str, given: ArrayLike | Attribute) -> tuple[Array, int]:
-    """Values [vertices, components] and divisor of an attribute."""
+    """Return values [vertices, components] and divisor of an attribute."""
     data, divisor = (given.data, given.divisor) if isinstance(given, Attribute) else (given, 0)
     a: Array = np.asarray(data)
     if a.dtype == np.float64:

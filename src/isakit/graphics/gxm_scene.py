@@ -89,7 +89,7 @@ class ShaderScene(SceneFile):
         return found
 
     def uniforms(self, draw: JsonObject) -> dict[str, Array]:
-        """Values by name."""
+        """Return values by name."""
         return {
             name: self.array(cast("JsonObject", v)) if isinstance(v, Mapping) else np.array(v)
             for name, v in draw.get("uniforms", {}).items()
@@ -104,7 +104,7 @@ class ShaderScene(SceneFile):
         return out
 
     def draw(self, pipeline: ShaderPipeline, number: int, chip: str = CHIP) -> DrawStats:
-        """One draw of the scene. `chip` can only be the one there is."""
+        """Draw one draw of the scene. `chip` can only be the one there is."""
         d = self.draws[number]
         if chip != CHIP:
             raise self.wrong(f"has no programs for {chip}; there are: {', '.join(self.chips)}")

@@ -43,7 +43,7 @@ class RenderTarget:
         return not self.color_format.integer
 
     def encoded(self, color: Array, choices: GraphicsChoices) -> Array:
-        """Colours f32 [n, 4] as they are stored."""
+        """Convert colours f32 [n, 4] to what is stored."""
         return self.color_format.encoded(np.ascontiguousarray(color, np.float32).view(np.uint32), choices.store)
 
     def decoded(self, stored: Array) -> Array:
@@ -65,7 +65,7 @@ class DepthBuffer:
         """Get ready to be drawn to in a rectangle, pixels from and below; here they are always there."""
 
     def encoded(self, z: Array) -> Array:
-        """Depth 0 to 1 (f32) as it is stored and compared."""
+        """Convert depth 0 to 1 (f32) to what is stored and compared."""
         return stored_depth(self.format, z)
 
     @property
@@ -74,20 +74,20 @@ class DepthBuffer:
         return 1 / DEPTH_MAX[self.format] if self.format != "d32f" else 2.0**-23
 
     def values(self) -> Array:
-        """Depth as f32 [height, width]."""
+        """Convert depth to f32 [height, width]."""
         if self.format == "d32f":
             return self.depth.copy()
         return (self.depth / DEPTH_MAX[self.format]).astype(np.float32)
 
 
 def ranged(z: Array, view: Viewport) -> Array:
-    """Depth inside of the range of the viewport, f32."""
+    """Clip depth to the range of the viewport, f32."""
     low, high = sorted(view.depth_range)
     return in_range(z, np.float32(low), np.float32(high))
 
 
 def rounds(pixel: Array) -> list[Array]:
-    """Positions of fragments, split so that every pixel occurs at most once and the order at a pixel is kept."""
+    """Split fragments so that every pixel occurs at most once and the order at a pixel is kept; yields positions."""
     if not len(pixel):
         return []
     place = np.arange(len(pixel))

@@ -24,7 +24,7 @@ NAN = 0x7FFF_FFFF
 
 # --- tests ------------------------------------------------------------------------------------------------------------
 def stored_depth(form: DepthFormat, z: Array) -> Array:
-    """Depth 0 to 1 (f32) as it is stored and compared."""
+    """Convert depth 0 to 1 (f32) to what is stored and compared."""
     clean = np.where(np.isnan(z), np.float32(0), z)
     if form == "d32f":
         return clean
@@ -34,7 +34,7 @@ def stored_depth(form: DepthFormat, z: Array) -> Array:
 
 
 def in_range(z: Array, low: Any, high: Any) -> Array:
-    """Depth inside of the range of the viewport."""
+    """Clip depth to the range of the viewport."""
     return np.clip(z, low, high)
 
 
@@ -75,7 +75,7 @@ def tests(
     old_depth: Array | None,
     old_stencil: Array | None,
 ) -> tuple[Array, Array | None]:
-    """(which fragments pass the stencil and depth tests, their new stencil numbers u8).
+    """Return (fragments that pass the stencil and depth tests, their new stencil numbers u8).
 
     Args:
         depth: comparison of `z` with `old_depth`, None for no test.

@@ -383,7 +383,7 @@ class Pipeline(Framebuffer):
         return draw(drawing, self.engine, stats)
 
     def _mapped(self, function: Callable[[int], Shaded], items: range) -> list[Shaded]:
-        """Results in order. The first item goes alone: it prepares the program's code for the others."""
+        """Map in order. The first item goes alone: it prepares the program's code for the others."""
         first = [function(n) for n in items[:1]]
         if self.threads < 2 or len(items) < 2:
             return first + [function(n) for n in items[1:]]
@@ -396,7 +396,7 @@ class Pipeline(Framebuffer):
 
 
 def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]]:
-    """(layer, viewport number, primitives): layers are targets of their own, in each the order is kept."""
+    """Yield (layer, viewport number, primitives): layers are targets of their own; in each the order is kept."""
     layer = np.zeros(len(v.primitives), np.int64)
     number = layer
     if state.layer_word is not None:
@@ -414,7 +414,7 @@ def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]
 
 
 def _inside(quads: Quads, state: DrawState) -> Quads:
-    """Pixels that the clip rectangles let through."""
+    """Return pixels that the clip rectangles let through."""
     if state.clip_rectangles is None or not len(quads):
         return quads
     inside, rectangles = state.clip_rectangles

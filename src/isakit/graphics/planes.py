@@ -82,7 +82,7 @@ class Planes:
         self._to_y = -bx / area, ax / area
 
     def of(self, corners: Array) -> tuple[Array, Array, Array]:
-        """(value at the first corner, change per x, change per y) of values [..., n, 3]."""
+        """Return (value at the first corner, change per x, change per y) of values [..., n, 3]."""
         a, b = corners[..., 1] - corners[..., 0], corners[..., 2] - corners[..., 0]
         return corners[..., 0], a * self._to_x[0] + b * self._to_x[1], a * self._to_y[0] + b * self._to_y[1]
 
@@ -98,7 +98,7 @@ class LinePlanes:
         self._step = delta / np.where(squared == 0, np.inf, squared)[:, None]
 
     def of(self, corners: Array) -> tuple[Array, Array, Array]:
-        """(value at the first corner, change per x, change per y) of values [..., n, 2]."""
+        """Return (value at the first corner, change per x, change per y) of values [..., n, 2]."""
         a = corners[..., 1] - corners[..., 0]
         return corners[..., 0], a * self._step[:, 0], a * self._step[:, 1]
 
@@ -190,7 +190,7 @@ class Corners:
                 keep["whole", which[0], k] = part[number]
 
     def _at_corners(self, what: Column) -> Array:
-        """Values at the corners of what is interpolated, f64 [n, corners]."""
+        """Return values at the corners of what is interpolated, f64 [n, corners]."""
         kind, *word = what
         if kind == "depth":
             return self.depth
@@ -265,11 +265,11 @@ class Fragments:
         return Interpolation(self.corners.shape, x, y, lambda name: self.corners.column(name)[primitive], self.shown)
 
     def depth(self) -> Array:
-        """Window z of all lanes, f32."""
+        """Return window z of all lanes, f32."""
         return self._at(slice(None)).depth()
 
     def over_w(self) -> Array:
-        """1 / clip w of all lanes, f64."""
+        """Return 1 / clip w of all lanes, f64."""
         return self._at(slice(None)).over(("over_w",))
 
     def perspective(self, o_word: int) -> Array:
@@ -312,7 +312,7 @@ class Interpolation:
         self.shape, self.x, self.y, self.of, self.shown = shape, x, y, of, shown - 0.5
 
     def over(self, what: Column) -> Array:
-        """Something interpolated, f64."""
+        """Interpolate a value, f64."""
         if self.shape.constant:
             return self.of(("constant", what))
         x, y = self.x - self.of(("origin", 0)), self.y - self.of(("origin", 1))
@@ -320,7 +320,7 @@ class Interpolation:
         return base + dx * x + dy * y
 
     def depth(self) -> Array:
-        """Window z, f32."""
+        """Return window z, f32."""
         return self.over(("depth",)).astype(np.float32)
 
     def word(self, inputs: Sequence[FragmentInput], word: int, flat: bool) -> Array:

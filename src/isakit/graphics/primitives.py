@@ -116,7 +116,7 @@ class Rasterizer:
         return v.part(~gone) if gone.any() else v
 
     def _window(self, position: Array) -> tuple[Array, Array, Array]:
-        """(window x and y, depth, 1 / w) of clip positions [..., 4]."""
+        """Return (window x and y, depth, 1 / w) of clip positions [..., 4]."""
         over_w = 1.0 / position[..., 3]
         if self.state.window_positions:
             return position[..., :2], position[..., 2], over_w
@@ -181,7 +181,7 @@ class Rasterizer:
         return self._lines(ends, v.provoking[which], v.numbers[which], restarts, facing, shift[which])
 
     def _offset(self, window: Array, depth: Array, mode: str = "fill") -> Array:
-        """Polygon offset of triangles, [n]."""
+        """Return polygon offset of triangles, [n]."""
         o = self.state.offset
         if o is None or not {"fill": o.fill, "line": o.line, "point": o.point}[mode]:
             return np.zeros(len(window))
@@ -201,7 +201,7 @@ class Rasterizer:
         return np.nan_to_num(total)
 
     def _sampled(self, rasterized: Callable[[tuple[int, int]], Quads]) -> Quads:
-        """Coverage at the centre of pixels, or at their samples."""
+        """Return coverage at the centre of pixels, or at their samples."""
         m = self.state.multisampling
         half = SUBPIXEL // 2
         if m is None:

@@ -51,7 +51,7 @@ class Setup:
 
 
 def snapped(window: Array) -> Array:
-    """Window positions in sub-pixel units."""
+    """Return window positions in sub-pixel units."""
     bound = float(_LIMIT)
     return np.floor(np.clip(window, -bound, bound) * SUBPIXEL + 0.5).astype(np.int64)
 
@@ -122,7 +122,7 @@ def rasterize(
     fill: Literal["lower", "upper"] = "lower",
     sample: tuple[int, int] = (_HALF, _HALF),
 ) -> Quads:
-    """Quads of the triangles marked in `chosen`, inside `bounds` = (x0, y0, x1, y1), the last exclusive.
+    """Return quads of the triangles marked in `chosen`, inside `bounds` = (x0, y0, x1, y1), the last exclusive.
 
     `sample`: the place inside a pixel that decides, in sub-pixel units.
     """
@@ -167,7 +167,7 @@ def _far_triangle(p: Array, number: int, inclusive: Array, bounds: Bounds, low: 
 
 
 def in_order(found: list[Quads]) -> Quads:
-    """Quads of several groups, in the order of their primitives."""
+    """Join quads of several groups, in the order of their primitives."""
     if len(found) == 1:
         return found[0]
     if not found:
@@ -186,7 +186,7 @@ def in_order(found: list[Quads]) -> Quads:
 def _boxes(
     numbers: Array, kept: Array, low: Array, high: Array, bounds: Bounds, inside: Callable[[Array, Array, Array], Array]
 ) -> Iterator[Quads]:
-    """Quads of the primitives `kept`, with pixels from `low` to below `high` [n, 2].
+    """Yield quads of the primitives `kept`, with pixels from `low` to below `high` [n, 2].
 
     `inside(some, xs, ys)` says which of the pixels [n, columns], [n, rows] of some primitives are covered. Boxes of
     like size are looked at together.
@@ -226,7 +226,7 @@ def _boxes(
 def rasterize_points(
     centres: Array, sizes: Array, chosen: Array, bounds: Bounds, sample: tuple[int, int] = (_HALF, _HALF)
 ) -> Quads:
-    """Squares around window positions [n, 2]; left and lower edges belong to them."""
+    """Return squares around window positions [n, 2]; left and lower edges belong to them."""
     reach = sizes[:, None] / 2
     shift = np.array(sample)
     low = -(-(snapped(centres - reach) - shift) // SUBPIXEL)
@@ -245,7 +245,7 @@ Stipple = tuple[int, int, Array]
 def rasterize_lines(
     ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None, diamonds: bool = True
 ) -> Quads:
-    """Lines between window positions [n, 2, 2], `width` pixels wide.
+    """Return lines between window positions [n, 2, 2], `width` pixels wide.
 
     A line has the pixels whose diamond it leaves: one for each column (or row, where it is steep) whose centre it
     passes, and that of its first point when this lies in the diamond behind the centre; that of its last point belongs
@@ -312,7 +312,7 @@ def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:
 
 
 def kept_pixels(q: Quads, kept: Any) -> Quads:
-    """Quads with fewer covered pixels: `kept` bool [n, 4]. Quads without any are left out."""
+    """Return quads with fewer covered pixels: `kept` bool [n, 4]. Quads without any are left out."""
     covered = q.covered & kept
     some: Array = covered.any(axis=1)
     samples = None if q.samples is None else (q.samples & kept[:, :, None])[some]
@@ -320,7 +320,7 @@ def kept_pixels(q: Quads, kept: Any) -> Quads:
 
 
 def with_samples(parts: list[Quads]) -> Quads:
-    """Coverage at each sample, joined: a pixel is covered where one of its samples is."""
+    """Return coverage at each sample, joined: a pixel is covered where one of its samples is."""
     key = np.concatenate([np.stack((q.primitive, q.y, q.x), axis=1) for q in parts])
     if not len(key):
         return in_order([])
@@ -334,5 +334,5 @@ def with_samples(parts: list[Quads]) -> Quads:
 
 
 def pixels(q: Quads) -> tuple[Array, Array]:
-    """x and y of all four pixels of quads, [n, 4]."""
+    """Return x and y of all four pixels of quads, [n, 4]."""
     return q.x[:, None] + np.array([0, 1, 0, 1]), q.y[:, None] + np.array([0, 0, 1, 1])

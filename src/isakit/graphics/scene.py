@@ -142,7 +142,7 @@ class Scene(SceneFile):
         return out
 
     def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
-        """One draw of the scene. A state `seamless` filters cubes over their edges, in this draw."""
+        """Draw one draw of the scene. A state `seamless` filters cubes over their edges, in this draw."""
         chip = tesla.variant(chip).name
         usual = pipeline.texturing
         if dict(self.draws[number].get("state", {})).get("seamless"):

@@ -44,7 +44,7 @@ class Varyings(Protocol):
     """Source of the values of `interp`."""
 
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
-        """Word `word` of v[] for every selected lane, as u32."""
+        """Load word `word` of v[] for every selected lane, as u32."""
         ...
 
 

@@ -185,7 +185,7 @@ class StageEngine:
 
 @lru_cache(maxsize=1)
 def no_memory() -> DeviceMemory:
-    """Stages have no g[]."""
+    """Return no spaces: stages have no g[]."""
     return DeviceMemory()
 
 

@@ -14,7 +14,7 @@ Bound = Texture | tuple[Texture, Sampler]
 
 
 def by_stage(textures: Any) -> dict[str, Mapping[int, Bound]]:
-    """Textures for every kind of program."""
+    """Return textures for every kind of program."""
     stages = ("vertex", "geometry", "fragment")
     given: Mapping[Any, Any] = textures or {}
     if any(isinstance(k, str) for k in given):

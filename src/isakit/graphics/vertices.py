@@ -110,7 +110,7 @@ class Fetched:
 
 
 def emitted_vertices(found: Sequence[Emitted], output: str, last: bool = True) -> Vertices:
-    """Vertices in the order of input primitives; strips as lines or triangles."""
+    """Return vertices in the order of input primitives; strips as lines or triangles."""
     limit = found[0].limit if found else 0
     count = np.concatenate([e.count for e in found]) if found else np.zeros(0, np.int64)
     words = np.concatenate([e.words for e in found], axis=2) if found else np.zeros((0, OUTPUT_WORDS, 0), np.uint32)

@@ -26,7 +26,7 @@ class Watchdog:
     work: int = 1 << 21
 
     def allowed(self, warps: int, reference: bool) -> int:
-        """Instructions that the warps of a run may execute together."""
+        """Return instructions that the warps of a run may execute together."""
         if reference:
             return self.reference * min(warps, MOST_WARPS)
         return self.compiled * min(max(warps, LEAST_WARPS), MOST_WARPS)
@@ -50,7 +50,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def allowed(self, warps: int, reference: bool) -> int:
-        """Instructions that the warps of a run may execute together."""
+        """Return instructions that the warps of a run may execute together."""
         return self.left if self.watchdog is None else min(self.left, self.watchdog.allowed(warps, reference))
 
     def charge(self, instructions: int, pc: int) -> None:

@@ -141,7 +141,7 @@ class Assembly:
 
 
 def compiled_diagnostics(text: str, language: str, path: str) -> list[Diagnostic]:
-    """Return what keeps a PTX text or the kernels of a Python text from being compiled. Neither is executed."""
+    """Return the mistakes that keep a PTX text or Python kernels from being compiled. Neither is executed."""
     from isakit.compile import compile_ptx
     from isakit.compile.python import compile_text
 

@@ -60,7 +60,7 @@ class NameTable:
         return None
 
     def definition(self, name: str, line: int) -> Definition | None:
-        """Return what a name means in a line."""
+        """Explain a name in a line."""
         found = self._by_name.get(name, ())
         section = sum(first <= line for first in self._sections)
         for wanted in (section, 0):
@@ -70,7 +70,7 @@ class NameTable:
         return None
 
     def visible(self, line: int) -> list[Definition]:
-        """Return what can be named in a line."""
+        """Return the names that can be used in a line."""
         section = sum(first <= line for first in self._sections)
         return [d for d in self.definitions if d.section in (0, section)]
 

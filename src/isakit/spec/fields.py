@@ -82,7 +82,7 @@ class Bits:
     value: int = 0
 
     def join(self, other: Bits) -> Bits | None:
-        """Both together, or None where they want different values for the same bit."""
+        """Join both, or return None where they want different values for the same bit."""
         if (self.value ^ other.value) & self.mask & other.mask:
             return None
         if not other.mask & ~self.mask:

@@ -90,7 +90,7 @@ def check_globals(record: Record, seen: set[CodeType]) -> None:
 
 
 def _globals_of(code: CodeType) -> Iterator[str]:
-    """Names that a function and the functions inside it look up in their module."""
+    """Yield names that a function and the functions inside it look up in their module."""
     raw = code.co_code
     operations, names = raw[::2], code.co_names
     at = operations.find(_LOAD_GLOBAL)

@@ -357,7 +357,7 @@ class Compound(Operand):
 
 
 def key_of(value: object) -> Hashable:
-    """Return what a value given for an operand stands for: an operand's key, else the value itself."""
+    """Return the meaning of a value given for an operand: an operand's key, else the value itself."""
     return value.key if isinstance(value, Operand) else value
 
 

@@ -29,7 +29,7 @@ def up_to(n: int) -> str:
 
 
 def one_of(words: Iterable[str]) -> str:
-    """One of the words; numbered ones (`$r0` .. `$r63`) are described together."""
+    """Return one of the words; numbered ones (`$r0` .. `$r63`) are described together."""
     plain: list[str] = []
     families: dict[tuple[str, str], set[int]] = {}
     for word in dict.fromkeys(words):

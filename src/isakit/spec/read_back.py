@@ -22,7 +22,7 @@ def check_reading(name: str, part: Part, form: Form, where: str) -> None:
 
 
 def _samples(mask: int) -> Iterator[int]:
-    """Words that differ in the bits of a mask: none of them, all, each alone, all but one, and some of them."""
+    """Yield words that differ in the bits of a mask: none of them, all, each alone, all but one, and some of them."""
     ones = [1 << k for k in range(mask.bit_length()) if mask >> k & 1]
     yield from (0, mask, *ones, *(mask & ~one for one in ones))
     r = Random(mask)

@@ -276,7 +276,7 @@ class Form:
         return self.unexplained(word) & ~self.ignored
 
     def text(self, word: int, address: int = 0, texts: Mapping[str, str] | None = None) -> str:
-        """Canonical text without the marker for unexplained bits; `address` counts units of code.
+        """Return canonical text without the marker for unexplained bits; `address` counts units of code.
 
         `texts` are put in place of the texts of some parts.
         """
@@ -345,7 +345,7 @@ def _shown(form: Form) -> list[str]:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Words joined by blanks, without blanks inside parentheses."""
+    """Join words by blanks, without blanks inside parentheses."""
     return " ".join(words).replace("( ", "(").replace(" )", ")")
 
 

@@ -107,7 +107,7 @@ class Stream:
         return len(self.tokens)
 
     def text(self, k: int) -> str:
-        """Token `k`, or the empty string past the end."""
+        """Return token `k`, or the empty string past the end."""
         return self.tokens[k].text if k < len(self.tokens) else ""
 
     def fail(self, k: int, expected: str) -> None:

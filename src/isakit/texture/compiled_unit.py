@@ -345,7 +345,7 @@ class CompiledTextureUnit:
         self._function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, ctypes.c_uint32)(address)
 
     def ask(self, sources: Sequence[Array]) -> tuple[Array, Array]:
-        """(components [4, lanes] u32, lanes that were answered) of u32 sources of whole warps."""
+        """Return (components [4, lanes] u32, lanes that were answered) of u32 sources of whole warps."""
         count = len(sources[0])
         given: Array = np.zeros((4, WARP), np.uint32)
         got, out, answered = np.zeros_like(given), np.zeros((4, count), np.uint32), np.ones(count, bool)

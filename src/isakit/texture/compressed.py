@@ -12,7 +12,7 @@ from isakit.texture.texel_formats import ComponentLayout
 
 
 def decompressed(made: ComponentLayout, blocks: Array, width: int, height: int) -> Array:
-    """Blocks, uint8 [rows, columns, bytes], as texels uint8 [height, width, 4] (R, G, B, A)."""
+    """Decompress blocks, uint8 [rows, columns, bytes], to texels uint8 [height, width, 4] (R, G, B, A)."""
     rows, columns, _ = blocks.shape
     flat = blocks.reshape(-1, blocks.shape[2])
     out = np.zeros((len(flat), 16, 4), np.uint8)
@@ -33,7 +33,7 @@ def decompressed(made: ComponentLayout, blocks: Array, width: int, height: int) 
 
 
 def _colours(block: Array, opaque: bool) -> Array:
-    """Two 565 colours and 2-bit choices; without `opaque` their order can mean three colours and a transparent one."""
+    """Decode two 565 colours and 2-bit choices; without `opaque` their order can mean a transparent one."""
     ends = block[:, :4].copy().view(np.uint16).astype(np.int64)
     red, green, blue = ends >> 11, ends >> 5 & 63, ends & 31
     rgb = np.stack((red << 3 | red >> 2, green << 2 | green >> 4, blue << 3 | blue >> 2), axis=2)
@@ -51,7 +51,7 @@ def _colours(block: Array, opaque: bool) -> Array:
 
 
 def _interpolated(block: Array) -> Array:
-    """Two 8-bit ends and 3-bit choices between them."""
+    """Decode two 8-bit ends and 3-bit choices between them."""
     a, b = block[:, 0].astype(np.int64), block[:, 1].astype(np.int64)
     table = np.zeros((len(block), 8), np.int64)
     table[:, 0], table[:, 1] = a, b

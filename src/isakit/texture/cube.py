@@ -10,7 +10,7 @@ FACES = 6
 
 
 def face_of(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
-    """(face, s, t) of directions (f64): faces in the order +X -X +Y -Y +Z -Z, s and t 0 to 1.
+    """Return (face, s, t) of directions (f64): faces in the order +X -X +Y -Y +Z -Z, s and t 0 to 1.
 
     The largest magnitude decides, x before y before z where they are equal.
     """
@@ -28,7 +28,7 @@ def face_of(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
 
 
 def across_edges(face: Array, i: Array, j: Array, n: Array | int) -> tuple[Array, Array, Array]:
-    """(face, column, row) of texels at most one column or row outside a face of n x n texels.
+    """Return (face, column, row) of texels at most one column or row outside a face of n x n texels.
 
     The centre of such a texel, continued in the plane of its face, lies in the direction of one of the next face. At a
     corner, where three texels meet, the one is taken that the direction finds.

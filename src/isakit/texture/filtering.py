@@ -22,7 +22,7 @@ _SLACK = 2.0**-49
 
 
 def weighted(values: list[Any], weights: list[Any], bits: int) -> Any:
-    """Sum of f32 `values` (f64 arrays) times integer `weights` (f64 arrays), over 2**bits, rounded once: u32 bits.
+    """Add f32 `values` (f64 arrays) times integer `weights` (f64 arrays) over 2**bits, rounded once: u32 bits.
 
     Taps of weight 0 do not count, so that an infinity next to the sample does not spoil it. The sum is -0 only where
     all that counts is -0.

@@ -132,14 +132,14 @@ def _orders(base: str) -> tuple[str, ...]:
 
 
 def _components(base: str) -> list[tuple[str, int]]:
-    """(kind, width) of the components of a plain format, as its name lists them: from the highest bits down."""
+    """Return (kind, width) of the components of a plain format, as its name lists them: from the highest bits down."""
     return [(k, int(n)) for k, n in re.findall(r"([USFX])(\d+)", base)]
 
 
 def texture_bytes(
     format: GxmFormat, width: int, height: int, stride: int | None = None, layout: Layouts = "linear"
 ) -> int:
-    """Bytes of a level; `stride`: bytes from row to row of a linear one. Tiled ones end with a whole tile."""
+    """Return bytes of a level; `stride`: bytes from row to row of a linear one. Tiled ones end with a whole tile."""
     if layout == "tiled":
         _check_tiled(format)
         width, height = -(-width // TILE) * TILE, -(-height // TILE) * TILE
@@ -219,7 +219,7 @@ def decode_gxm(
 
 
 def _rows(raw: Array, bits: int, width: int, height: int, layout: Layouts, stride: int | None) -> Array:
-    """Texels as integers: uint64 [height, width, 1], or bytes of 24-bit ones put together."""
+    """Return texels as integers: uint64 [height, width, 1], or bytes of 24-bit ones put together."""
     if bits == 4:
         nibbles = np.stack((raw & 15, raw >> 4), axis=-1).reshape(-1)
         if layout == "swizzled":
@@ -245,7 +245,7 @@ def _rows(raw: Array, bits: int, width: int, height: int, layout: Layouts, strid
 
 
 def stored_components(base: str, order: str) -> list[tuple[str, int]]:
-    """(kind, width) of the components of a plain format in an order, from the lowest bits up."""
+    """Return (kind, width) of the components of a plain format in an order, from the lowest bits up."""
     widths = _components(base)
     if len(widths) == 4 and widths[0][1] < widths[1][1]:
         # The odd width belongs to alpha, wherever the order has it.
@@ -255,7 +255,7 @@ def stored_components(base: str, order: str) -> list[tuple[str, int]]:
 
 
 def _plain(f: GxmFormat, words: Array) -> list[Array]:
-    """Components from the lowest bits up."""
+    """Return components from the lowest bits up."""
     out: list[Array] = []
     shift = 0
     for kind, width in stored_components(f.base, f.order):
@@ -277,7 +277,7 @@ def _component(kind: str, width: int, v: Array) -> Array:
 
 
 def _small_float(v: Array, mantissa: int) -> Array:
-    """Floats of 5 exponent bits without a sign, as f32."""
+    """Return floats of 5 exponent bits without a sign, as f32."""
     return (v.astype(np.uint16) << np.uint16(10 - mantissa)).view(np.float16).astype(np.float32)
 
 
@@ -389,7 +389,7 @@ def _planes(f: GxmFormat, raw: Array, width: int, height: int, matrix: str) -> A
 
 
 def _yuv422(f: GxmFormat, rows: Array, matrix: str) -> Array:
-    """Pairs of texels in four bytes; the order names the bytes from the highest down."""
+    """Return pairs of texels in four bytes; the order names the bytes from the highest down."""
     height, width, _ = rows.shape
     if width % 2:
         raise LaunchError(f"a YUV422 texture has an even width, not {width}")

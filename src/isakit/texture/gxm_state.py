@@ -38,7 +38,7 @@ class GxmTextureState:
 
     @staticmethod
     def from_words(words: Sequence[int]) -> GxmTextureState:
-        """State of four words. Raises LaunchError for another number."""
+        """Read a state of four words. Raises LaunchError for another number."""
         if len(words) != 4:
             raise LaunchError(f"the state of a texture is four words, not {len(words)}")
         w0, w1, w2, w3 = words

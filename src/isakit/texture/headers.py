@@ -190,7 +190,7 @@ def unpack(kind: str, words: Sequence[int]) -> dict[str, int]:
 @lru_cache(maxsize=1024)
 @lru_cache(maxsize=1024)
 def not_modelled(tic: tuple[int, ...], tsc: tuple[int, ...]) -> tuple[str, ...]:
-    """Return what a texture and a sampler ask for together that the texture unit does not do, in words.
+    """Describe, one text each, the requests of a texture and a sampler that the texture unit does not model.
 
     Raises LaunchError for other than eight words each.
     """

@@ -28,7 +28,7 @@ def everywhere(lanes: Any) -> bool:
 
 
 def except_far(lanes: Any, limit: float, rare: Callable[[], Any]) -> Any:
-    """Lanes of f32 numbers, but what `rare` gives for those from a limit on.
+    """Return lanes of f32 numbers; those from a limit on are what `rare` gives.
 
     Code that is made leaves these to the arrays, and more of them: the others are integers of 32 bits.
     """

@@ -28,7 +28,7 @@ class Levels(NamedTuple):
 
 
 def derivative_lod(texels: Sequence[Array], vectors: int, choices: TextureChoices) -> Array:
-    """log2 of the longest derivative of the coordinates in texels, the same for the four lanes of a quad.
+    """Return log2 of the longest derivative of the coordinates in texels, the same for the four lanes of a quad.
 
     `texels` holds one f64 array per axis, quads of lanes next to each other. Without any change it is -inf.
     """

@@ -15,7 +15,7 @@ from isakit.texture.swizzled_order import swizzle_index
 
 
 def decode_pvrtc(data: bytes, width: int, height: int, two_bits: bool) -> Array:
-    """Texels, uint8 [height, width, 4]; `two_bits`: 2 bits a texel, else 4. Raises LaunchError for other sizes.
+    """Decode texels, uint8 [height, width, 4]; `two_bits`: 2 bits a texel, else 4. Raises LaunchError.
 
     Sides are powers of two, at least 2 blocks.
     """
@@ -79,7 +79,7 @@ def enlarged(colour: Array, wide: int) -> Array:
 
 
 def mixed_colours(a: Array, b: Array, weights: Array) -> Array:
-    """Colours between two; the weights are those of the second, in eighths."""
+    """Mix two colours; the weights are those of the second, in eighths."""
     return (a * (8 - weights[..., None]) + b * weights[..., None]) // 8
 
 
@@ -95,7 +95,7 @@ def four_bit_weights(codes: Array, punched: Array) -> tuple[Array, Array]:
 
 
 def two_bit_weights(bits: Array, mode: Array) -> Array:
-    """Weights of the second colour in eighths.
+    """Return weights of the second colour in eighths.
 
     One bit a texel, or two bits for every second texel; the others lie between their neighbours: all four, those to the
     sides, or those above and below.
@@ -135,6 +135,6 @@ def of_texels(values: Array, wide: int) -> Array:
 
 
 def spread(values: Array, wide: int) -> Array:
-    """Values per texel of every block [rows, columns, 4 * wide] as an image."""
+    """Return the values per texel of every block [rows, columns, 4 * wide] as an image."""
     rows, columns, _ = values.shape
     return values.reshape(rows, columns, 4, wide).swapaxes(1, 2).reshape(4 * rows, wide * columns)

@@ -32,7 +32,7 @@ _PALETTE = (
 
 
 def _choice(code: int, name: str) -> int:
-    """0 to 7: block and colour; 8 and 9: P's colours mixed."""
+    """Return 0 to 7: block and colour; 8 and 9: P's colours mixed."""
     return 7 + code if name == "-" else 2 * "PQRS".index(name[0]) + "AB".index(name[1])
 
 
@@ -40,7 +40,7 @@ _CHOICES = np.array([[[_choice(k, n) for k, n in enumerate(cell.split())] for ce
 
 
 def decode_pvrtc2(data: bytes, width: int, height: int, two_bits: bool, *, swizzled: bool = False) -> Array:
-    """Texels, uint8 [height, width, 4]; `two_bits`: 2 bits a texel, else 4; `swizzled`: the order of the blocks."""
+    """Decode texels, uint8 [height, width, 4]; `two_bits`: 2 bits a texel, else 4; `swizzled`: the blocks' order."""
     wide = 8 if two_bits else 4
     columns, rows = -(-width // wide), -(-height // 4)
     words = np.frombuffer(data[: 8 * columns * rows], "<u4").reshape(-1, 2)
@@ -71,7 +71,7 @@ def decode_pvrtc2(data: bytes, width: int, height: int, two_bits: bool, *, swizz
 
 
 def _bytes(colour: Array) -> Array:
-    """Colours of 5, 5, 5 and 4 bits as bytes, their upper bits repeated."""
+    """Expand colours of 5, 5, 5 and 4 bits to bytes, their upper bits repeated."""
     rgb = colour[..., :3] << 3 | colour[..., :3] >> 2
     return np.concatenate([rgb, colour[..., 3:] * 17], axis=-1)
 

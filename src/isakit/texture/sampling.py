@@ -72,7 +72,7 @@ class Image:
         return source | (result if self._by_result else source - RED) << 3
 
     def _component(self, key: int, at: Array, inside: Array | None) -> Array:
-        """One raw component of texels, as u32; the border colour outside."""
+        """Return one raw component of texels, as u32; the border colour outside."""
         k = (key & 7) - RED
         plane = self.planes[k] if k < len(self.planes) else None
         got = np.zeros_like(at).astype(np.uint32) if plane is None else plane[at]
@@ -84,7 +84,7 @@ class Image:
         return np.full(n, {ZERO: 0, ONE_INTEGER: 1, ONE_FLOAT: ONE}.get(source, 0), np.uint32)
 
     def assembled(self, parts: dict[int, Array], n: int, wanted: int) -> list[Array]:
-        """x, y, z, w from raw components by the texture's sources; a comparison stands for R everywhere."""
+        """Return x, y, z, w from raw components by the texture's sources; a comparison stands for R everywhere."""
         zero = np.zeros(n, np.uint32)
         out: list[Array] = []
         for c, s in enumerate(self.texture.format.sources):
@@ -93,12 +93,12 @@ class Image:
         return out
 
     def needed(self, wanted: int) -> list[int]:
-        """Keys of the raw components that the wanted results are taken from."""
+        """Return keys of the raw components that the wanted results are taken from."""
         found = enumerate(self.texture.format.sources)
         return sorted({self._key(s, c) for c, s in found if wanted >> c & 1 and RED <= s < RED + 4})
 
     def strides(self, level: Array) -> Strides:
-        """(texels of a row, rows of a layer, first texel) of the levels."""
+        """Return (texels of a row, rows of a layer, first texel) of the levels."""
         t = self.texture
         if len(t.sizes) == 1:
             return t.sizes[0][0], t.sizes[0][1], 0
@@ -117,7 +117,7 @@ class Image:
         return at + base
 
     def texels(self, at: Array, inside: Array | None, reference: Array | None, wanted: int) -> list[Array]:
-        """x, y, z, w of single texels."""
+        """Return x, y, z, w of single texels."""
         if reference is not None:
             parts = {_COMPARED: self._compared(reference, self._component(_COMPARED, at, inside))}
         else:
@@ -130,7 +130,7 @@ class Image:
 
     # --- one level ----------------------------------------------------------------------------------------------------
     def scaled(self, coords: Sequence[Array], level: Array | None) -> tuple[list[Array], list[Any]]:
-        """Coordinates in texels of a level (f32 products, as f64) and the sizes of the axes."""
+        """Return coordinates in texels of a level (f32 products, as f64) and the sizes of the axes."""
         t = self.texture
         if level is None or len(t.sizes) == 1:
             sizes: list[Any] = list(t.sizes[0])
@@ -146,7 +146,7 @@ class Image:
     def sums(
         self, request: SampleRequest, level: Array, filters: str
     ) -> tuple[dict[int, list[Array]], list[Array], int]:
-        """(raw component -> values of the taps as f64 or u32, weights, fraction bits) of one level."""
+        """Return (raw component -> values of the taps as f64 or u32, weights, fraction bits) of one level."""
         u, sizes = self.scaled(request.coords, level)
         smooth = filters == "linear" and not self.integer
         if smooth and self.choices.seamless and self.cube and request.layer is not None:
@@ -197,7 +197,7 @@ class Image:
         return values, weights, 16
 
     def _compared(self, reference: Array, texel: Array) -> Array:
-        """1.0 where the comparison of the reference with the texel holds, else 0.0."""
+        """Compare the reference with the texel: 1.0 where it holds, else 0.0."""
         depth = texel.view(np.float32).astype(np.float64)
         if self.texture.format.types[0] != FLOAT:
             reference = np.clip(reference, 0.0, 1.0)
@@ -218,7 +218,7 @@ class Image:
 
     def sample(self, request: SampleRequest, level: Array, filters: str,
                second: Array | None = None, mix: Array | None = None) -> list[Array]:  # fmt: skip
-        """x, y, z, w of one level, or of two mixed with `mix` of 256."""
+        """Return x, y, z, w of one level, or of two mixed with `mix` of 256."""
         values, weights, bits = self.sums(request, level, filters)
         n = len(request.coords[0])
         if second is not None and mix is not None and not self.integer:
@@ -243,7 +243,7 @@ def both(a: Array | None, b: Array | None) -> Array | None:
 
 
 def _combinations(axes: list[list[Tap]]) -> list[list[Tap]]:
-    """Taps of all axes, the first axis running fastest."""
+    """Return taps of all axes, the first axis running fastest."""
     out: list[list[Tap]] = [[]]
     for taps in reversed(axes):
         out = [[t, *rest] for rest in out for t in taps]

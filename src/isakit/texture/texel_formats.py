@@ -51,7 +51,7 @@ class ComponentLayout:
 
 
 def _packed(code: int, name: str, *sizes: int) -> ComponentLayout:
-    """Components from the lowest bit up."""
+    """Return components from the lowest bit up."""
     spans: list[Span] = []
     at = 0
     for n in sizes:
@@ -148,7 +148,7 @@ def _plain_sources(count: int, integer: bool) -> tuple[int, int, int, int]:
 
 
 def _named() -> dict[str, Format]:
-    """Names as used by OpenGL, in lower case: components, bits, and s, ui, i or f for the type."""
+    """Return names as used by OpenGL, in lower case: components, bits, and s, ui, i or f for the type."""
     out: dict[str, Format] = {}
     for (components, n), name in _SIZES.items():
         for suffix, kind in _KINDS.items():
@@ -199,7 +199,7 @@ def format_named(name: str) -> Format:
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 def _small_float(raw: Array, exponent: int, mantissa: int, signed: bool) -> Array:
-    """Floats of a few bits, exactly: exponent bias 2**(exponent-1) - 1, denormals, infinities and NaN."""
+    """Return floats of a few bits, exactly: exponent bias 2**(exponent-1) - 1, denormals, infinities and NaN."""
     e = (raw >> mantissa & (1 << exponent) - 1).astype(np.int64)
     m = (raw & (1 << mantissa) - 1).astype(np.float64)
     bias, top = (1 << (exponent - 1)) - 1, (1 << exponent) - 1
@@ -233,7 +233,7 @@ def _number(raw: Array, n: int, kind: int) -> Array:
 
 
 def linear_from_srgb(bits: Array, fraction: int | None = None) -> Array:
-    """sRGB decoding of f32 values (as u32), rounded to f32, or first to `fraction` bits after the point."""
+    """Decode sRGB in f32 values (as u32), rounded to f32, or first to `fraction` bits after the point."""
     c = bits.view(np.float32).astype(np.float64)
     value = np.where(c <= 0.04045, c / 12.92, ((np.maximum(c, 0) + 0.055) / 1.055) ** 2.4)
     if fraction is not None:
@@ -242,7 +242,7 @@ def linear_from_srgb(bits: Array, fraction: int | None = None) -> Array:
 
 
 def to_srgb(linear: Array) -> Array:
-    """f32 0 to 1 encoded."""
+    """Encode f32 0 to 1."""
     x = np.clip(np.nan_to_num(linear), 0, 1).astype(np.float64)
     return np.where(x <= 0.0031308, 12.92 * x, 1.055 * np.power(x, 1 / 2.4) - 0.055).astype(np.float32)
 
@@ -250,7 +250,7 @@ def to_srgb(linear: Array) -> Array:
 def decode(
     form: Format, texels: Array, srgb: bool = False, srgb_bits: int | None = None, srgb_of: str = "results"
 ) -> list[Array]:
-    """Components R, G, B, A of texels as register bits.
+    """Return components R, G, B, A of texels as register bits.
 
     Args:
         form: the format.

@@ -243,7 +243,7 @@ class Texture:
         return found
 
     def words_of_texels(self) -> Array:
-        """Texels of four bytes as they came, u32, levels one after another."""
+        """Return texels of four bytes as they came, u32, levels one after another."""
         if self._words is None:
             self._words = np.ascontiguousarray(np.concatenate(self._raw)).view(np.uint32).ravel()
         return self._words
@@ -338,7 +338,7 @@ def _suggested(a: Array, target: Target, read: str) -> str:
 
 
 def _texel_bytes(form: Format, a: Array) -> Array:
-    """Texels [..., components] as bytes [texels, bytes of a texel]. Three components get a fourth: 1."""
+    """Pack texels [..., components] to bytes [texels, bytes of a texel]. Three components get a fourth: 1."""
     made = form.layout
     sizes = {n for _, n in made.components}
     count = len(made.components)

@@ -43,7 +43,7 @@ class TextureInstruction:
 
 
 def _quiet() -> Any:
-    """Coordinates are whatever is in the registers, NaN and infinity included: no warnings about them."""
+    """Silence warnings: coordinates are whatever is in the registers, NaN and infinity included."""
     return np.errstate(all="ignore")
 
 
@@ -161,7 +161,7 @@ class TextureUnit:
         return SampleRequest(coords, layer, reference, asked.offsets, asked.wanted), rest, texels
 
     def _level(self, image: Image, texels: list[Array], n: int, quads: bool) -> Array:
-        """Level of detail by derivatives."""
+        """Return level of detail by derivatives."""
         if not quads:
             return np.full(n, np.inf if self.derivative_inf else -np.inf)
         vectors = self.choices.lod_vectors

@@ -44,7 +44,7 @@ def tamed(u: Array, n: Array | int, mode: int) -> Array:
 
 
 def wrapped(i: Array, n: Array | int, mode: int) -> tuple[Array, Array | None]:
-    """Texel of an index, and where it is one: (index, inside). Indices are int64."""
+    """Return texel of an index, and where it is one: (index, inside). Indices are int64."""
     if mode == REPEAT:
         return (i & (n - 1) if powers_of_two(n) else np.mod(i, n)), None
     if mode == MIRROR:
@@ -75,7 +75,7 @@ def nearest(u: Array, n: Array | int, mode: int, offset: int = 0) -> list[Tap]:
 
 
 def steps(u: Array, truncate: bool = False) -> tuple[Array, Array]:
-    """(first texel, weight of the next one) of a linear filter, before wrapping."""
+    """Return (first texel, weight of the next one) of a linear filter, before wrapping."""
     q = np.floor(u * ONE - (128.0 if truncate else 127.5)).astype(np.int64)
     return q >> 8, q & 255
 

@@ -112,7 +112,7 @@ def _page(html: str) -> str:
 
 
 def _grammars() -> Iterator[tuple[str, object]]:
-    """Yield what colours texts, by instruction set: it takes a page seconds to make."""
+    """Yield the highlighters of texts, by instruction set: it takes a page seconds to make."""
     from isakit.registry import VARIANTS
     from isakit.web.verbs import grammar_of
 

@@ -117,7 +117,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _group_memory(group: int) -> int:
-    """Bytes of memory that the processes of a group have in use; 0 where the system does not say."""
+    """Return bytes of memory that the processes of a group have in use; 0 where the system does not say."""
     used = 0
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):

@@ -160,7 +160,7 @@ def _zig_includes() -> list[str]:
 
 
 def _heard(command: tuple[str, ...]) -> str:
-    """Return what a compiler writes to standard error; empty where it cannot be run."""
+    """Return a compiler's standard error; empty where it cannot be run."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):
@@ -169,7 +169,7 @@ def _heard(command: tuple[str, ...]) -> str:
 
 @cache
 def _said(command: tuple[str, ...], option: str) -> str:
-    """Return what a compiler writes when it is asked about itself; empty where it cannot be run."""
+    """Return a compiler's description of itself; empty where it cannot be run."""
     try:
         got = subprocess.run([*command, option], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):

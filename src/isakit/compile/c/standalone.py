@@ -74,7 +74,7 @@ class _LogicalLines:
         self.text = "".join(pieces)
 
     def place(self, at: int) -> tuple[int, int]:
-        """Line and column of the original, from 1, of a place in `text`."""
+        """Return line and column of the original, from 1, of a place in `text`."""
         begin, row = max(cut for cut in self._cuts if cut[0] <= at)
         before = self.text[begin:at]
         return row + before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
@@ -103,7 +103,7 @@ def _blank(text: str, tokens: re.Pattern[str]) -> str:
 
 
 def _refused(text: str, tokens: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
-    """Yield what is refused: offset, text, and reason."""
+    """Yield the mistakes: offset, text, and reason."""
     for m in _CONTROL.finditer(text):
         yield m.start(), ascii(m[0]), "is not taken here"
     for m in _SPLICE.finditer(text):  # made by joining lines; the compiler would join once more

@@ -139,7 +139,7 @@ class Allocation:
                     self.hints.setdefault(c, []).append(h)
 
     def _by_weight(self) -> list[MBlock]:
-        """Blocks in order of how often they run, as far as the nesting of loops tells."""
+        """Return blocks in order of how often they run, as far as the nesting of loops tells."""
         depth = loop_depths(self.m)
         return sorted(self.m.blocks, key=lambda b: -depth[b])
 

@@ -55,11 +55,11 @@ class BlockLiveness:
             live.update(self.units(r))
 
     def entering(self, b: MBlock) -> set[int]:
-        """Return what is live at the start of a block."""
+        """Return the registers that are live at the start of a block."""
         return {self._across[k] for k in indices(self.inside[b])}
 
     def leaving(self, b: MBlock) -> set[int]:
-        """Return what is live at the end of a block, its own condition included."""
+        """Return the registers that are live at the end of a block, its own condition included."""
         live = {self._across[k] for k in indices(self.outside[b])}
         if b.cond is not None:
             live.add(self.first[b.cond[0]])

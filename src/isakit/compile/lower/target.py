@@ -28,8 +28,8 @@ class Target(ABC):
 
     @abstractmethod
     def reload(self, v: VReg, holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
-        """Return what gets a register from `holder`, or from byte `at` of the memory of spilled registers."""
+        """Return the instructions that load a register from `holder`, or from byte `at` of the spilled registers."""
 
     @abstractmethod
     def save(self, v: VReg, units: list[int], holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
-        """Return what keeps some registers of a value in `holder`, or from byte `at` of that memory on."""
+        """Return the instructions that keep registers of a value in `holder`, or from byte `at` of that memory on."""

@@ -192,7 +192,7 @@ class _Copies:
         return new
 
     def _through(self, v: IrValue, old: Ins, copy: Ins, reader: Ins) -> IrValue:
-        """Return what reads a copy as a value reads the original."""
+        """Return the value that reads a copy as `v` reads the original."""
         if v.ins is old:
             return copy.outs[v.index]
         if v.ins is None or v.ins.op not in self.views or self._root(v) is not old:

@@ -88,7 +88,7 @@ def _once(f: Function) -> bool:
 
 
 def _distinct(phis: list[Ins], replaced: dict[IrValue, IrValue]) -> list[Ins]:
-    """Phis with equal arguments are one."""
+    """Merge phis with equal arguments."""
     out: list[Ins] = []
     seen: dict[tuple[Hashable, ...], Ins] = {}
     for i in phis:

@@ -246,7 +246,7 @@ def _row(line: str) -> GrammarRow:
 
 @cache
 def rows() -> dict[str, tuple[GrammarRow, ...]]:
-    """All rows by their base opcode."""
+    """Return all rows by their base opcode."""
     out: dict[str, tuple[GrammarRow, ...]] = {}
     for line in ROWS.strip().splitlines():
         row = _row(line)
@@ -317,7 +317,7 @@ def tables() -> str:
 
 
 def spellings(limit: int = 4096) -> list[tuple[GrammarRow, dict[str, str]]]:
-    """Every spelling of every row, with modifiers that only steer caches left out."""
+    """Return every spelling of every row, with modifiers that only steer caches left out."""
     out: list[tuple[GrammarRow, dict[str, str]]] = []
     for group in rows().values():
         for row in group:

@@ -196,7 +196,7 @@ class OperandReader:
 
     # --- operands ---------------------------------------------------------------------------------------------------
     def operand(self) -> Operand:
-        """One operand of an instruction."""
+        """Return an operand of an instruction."""
         t = self.toks[self.k]
         if t.kind == "word":
             name = self.name()

@@ -63,7 +63,7 @@ class PtxSource:
         return Diagnostic(line, column + 1, message, printable, max(1, min(width, 40)), notes, self.path)
 
     def _in_origin(self, pos: int) -> tuple[int, int, str] | None:
-        """Line, column from 0, and text of that line in `origin` of what an offset was made from."""
+        """Return line, column from 0, and text of that line in `origin` of what an offset was made from."""
         if self.origin is None:
             return None
         name = self.path.replace("\\", "/").rpartition("/")[2]

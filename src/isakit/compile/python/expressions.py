@@ -251,7 +251,7 @@ class Expressions(Writer):
         return self.arithmetic(node.op, self.value(node.left), self.value(node.right), node)
 
     def together(self, a: TypedValue, b: TypedValue, node: ast.AST) -> tuple[TypedValue, TypedValue, Scalar]:
-        """Two values in their common type; literals take the type of the other side."""
+        """Convert two values to their common type; literals take the type of the other side."""
         ta, tb = a.type, b.type
         if isinstance(ta, Pointer) or isinstance(tb, Pointer):
             self.fail("arrays cannot be calculated with", node)
@@ -292,7 +292,7 @@ class Expressions(Writer):
         return self.make(f"{name} {kind.llvm} {x.text}, {y.text}", kind)
 
     def floored(self, modulo: bool, x: TypedValue, y: TypedValue, kind: Scalar) -> TypedValue:
-        """Division that rounds down, and the remainder that goes with it."""
+        """Divide and round down; returns the quotient and its remainder."""
         if not kind.signed:
             return self.make(f"{'urem' if modulo else 'udiv'} {kind.llvm} {x.text}, {y.text}", kind)
         r = self.make(f"srem {kind.llvm} {x.text}, {y.text}", kind)

@@ -56,5 +56,5 @@ def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
 
 
 def one_text(texts: Sequence[str]) -> str:
-    """Texts of PTX that LLVM made, as one: the first one's head counts."""
+    """Join texts of PTX that LLVM made; the first one's head counts."""
     return texts[0] + "".join(_HEAD.sub("", t) for t in texts[1:])

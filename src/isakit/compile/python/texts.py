@@ -74,7 +74,7 @@ def _dotted(decorator: ast.expr) -> str:
 
 
 def _constants(tree: ast.Module) -> dict[str, Any]:
-    """Constants by name; one that is given a value in more than one place could be either and is left out."""
+    """Return constants by name; one that is given a value in more than one place could be either and is left out."""
     values: dict[str, ast.expr] = {}
     for node in tree.body:
         match node:
@@ -103,7 +103,7 @@ def _constant(value: ast.expr, before: dict[str, Any]) -> int | float | str | No
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
-    """Every place where a name of the text may get a value, by the name. What functions assign is their own."""
+    """Yield every place that may give a name of the text a value. What functions assign is their own."""
     rest: list[tuple[ast.AST, bool]] = [(tree, True)]
     while rest:
         node, outside = rest.pop()

@@ -263,7 +263,7 @@ class Check(ExpressionCheck):
 
     # --- statements --------------------------------------------------------------------------------------------------
     def statements(self, found: list[StatementSyntax]) -> list[TypedStatement]:
-        """Statements one after the other; one that is wrong does not keep the next from being checked."""
+        """Check statements one after the other; one that is wrong does not keep the next from being checked."""
         out: list[TypedStatement] = []
         for s in found:
             try:
@@ -278,7 +278,7 @@ class Check(ExpressionCheck):
         return out
 
     def statement(self, s: StatementSyntax) -> TypedStatement:
-        """One statement. Raises ShadingError."""
+        """Check a statement. Raises ShadingError."""
         made: TypedStatement = getattr(self, f"do_{type(s).__name__}")(s)
         return made
 

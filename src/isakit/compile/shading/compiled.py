@@ -117,7 +117,7 @@ def _placed(d: Diagnostic, sources: ShaderSources, path: str) -> Diagnostic:
 
 
 def beside(top: str, folders: Sequence[str] = ()) -> Resolver:
-    """Return what finds files beside a file and in other folders, in folders below these, and nowhere else."""
+    """Return a function that finds files beside a file, in other folders, in folders below these, nowhere else."""
     roots = [os.path.realpath(f) for f in (os.path.dirname(os.path.abspath(top)), *folders)]
 
     def find(name: str, asking: str) -> tuple[str, str]:

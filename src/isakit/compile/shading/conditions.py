@@ -50,7 +50,7 @@ class Condition:
         return self.tokens[self.at - 1]
 
     def _binary(self, level: int, live: bool) -> int:
-        """Operators of at least a level; what is not `live` is read and not computed."""
+        """Return operators of at least a level; what is not `live` is read and not computed."""
         a = self._unary(live)
         while self.at < len(self.tokens):
             op = self.tokens[self.at]

@@ -122,7 +122,7 @@ class Emitter:
 
     # --- parts of vectors --------------------------------------------------------------------------------------------
     def swizzle(self, v: IrValue, pattern: str) -> IrValue:
-        """Channels of a value in another order; what is made of parts is taken apart where that gives one of them."""
+        """Reorder the channels of a value; what is made of parts is taken apart where that gives one of them."""
         if pattern == LETTERS[: count(v.kind)]:
             return v
         ins = v.ins
@@ -139,11 +139,11 @@ class Emitter:
         return self.b.op(SWIZZLE(pattern), v)
 
     def part(self, v: IrValue, k: int) -> IrValue:
-        """One channel."""
+        """Return one channel."""
         return self.swizzle(v, LETTERS[k])
 
     def parts(self, v: IrValue) -> Values:
-        """All channels."""
+        """Return all channels."""
         return [self.part(v, k) for k in range(count(v.kind))]
 
     def spread(self, v: IrValue, n: int) -> IrValue:
@@ -236,7 +236,7 @@ class Emitter:
 
     # --- integers ----------------------------------------------------------------------------------------------------
     def divided(self, a: IrValue, b: IrValue, signed: bool) -> tuple[IrValue, IrValue]:
-        """Quotient and remainder. Division by 0 is not defined.
+        """Compute quotient and remainder. Division by 0 is not defined.
 
         The chip has no integer division: the quotient of floats is corrected until the remainder is small enough.
         """

@@ -209,7 +209,7 @@ EXPANSIONS["ldexp"] = _two(lambda e, a, b: e.mul(a, e.op(VEXP2, b)))
 
 @_defines("modulo")
 def _modulo(e: Emitter, a: list[Values], call: Call) -> Values:
-    """GLSL's: the sign of the divisor."""
+    """Compute GLSL's remainder: it has the sign of the divisor."""
     x, y = a[0][0], _as_long(e, a[1][0], call.result.size)
     return [e.sub(x, e.mul(y, e.op(VFLOOR, e.div(x, y))))]
 
@@ -217,7 +217,7 @@ def _modulo(e: Emitter, a: list[Values], call: Call) -> Values:
 @_defines("fmod")
 @_two
 def _fmod(e: Emitter, x: IrValue, y: IrValue) -> IrValue:
-    """Cg's: the sign of the dividend."""
+    """Compute Cg's remainder: it has the sign of the dividend."""
     part = e.op(VFRC, e.op(VABS, e.div(x, y)))
     rest = e.mul(part, e.op(VABS, y))
     return e.op(VCSEL("lt"), x, e.op(VNEG, rest), rest)
@@ -245,7 +245,7 @@ def _smoothstep(e: Emitter, a: list[Values], call: Call) -> Values:
 
 @_defines("choose")
 def _choose(e: Emitter, a: list[Values], call: Call) -> Values:
-    """GLSL's `mix` with bools: the second one where they hold."""
+    """Compute GLSL's `mix` with bools: the second one where they hold."""
     if call.result.is_float:
         x, y = (e.parts(v[0]) for v in a[:2])
         return [e.join([e.choose(p, q, r) for p, q, r in zip(a[2], y, x, strict=True)])]
@@ -423,7 +423,7 @@ def _faceforward(e: Emitter, n: IrValue, i: IrValue, reference: IrValue) -> IrVa
 
 @_defines("lit")
 def _lit(e: Emitter, a: list[Values], call: Call) -> Values:
-    """Cg's lighting coefficients: 1, the diffuse part, the specular part, 1."""
+    """Compute Cg's lighting coefficients: 1, the diffuse part, the specular part, 1."""
     (d,), (h,), (m,) = a
     zero, one = float_const(0, d.kind), float_const(1, d.kind)
     both = e.op(VMIN, d, h)
@@ -613,7 +613,7 @@ def _pack_two(e: Emitter, low: IrValue, high: IrValue) -> IrValue:
 
 @_defines("packhalf")
 def _packhalf(e: Emitter, a: list[Values], call: Call) -> Values:
-    """Two halves in an integer. It remembers them: unpacking it is then only rounding."""
+    """Pack two halves into an integer. It remembers them: unpacking it is then only rounding."""
     halves = e.op(VCVT("f16"), a[0][0])
     low, high = (half_bits(e, v) for v in e.parts(halves))
     packed = _pack_two(e, low, high)

@@ -34,7 +34,7 @@ _TOKEN = re.compile(
 
 
 def tokens(file: SourceFile) -> list[Token]:
-    """All tokens of a text, with one of kind `end` after them.
+    """Return all tokens of a text, with one of kind `end` after them.
 
     A character that begins no token is one of kind `wrong`: it may stand where text is left out. Raises ShadingError
     for a comment that does not end, and for a text that is too long.

@@ -106,7 +106,7 @@ class ExpressionLowering(Variables):
         return self.from_outside(v.type, values)
 
     def from_outside(self, kind: Type, values: Values) -> Values:
-        """Values as they are kept, of those that are read: bools come as integers."""
+        """Return values as they are kept, of those that are read: bools come as integers."""
         return [
             self.compare("!=", v, Const(0)) if k == "p" and v.kind == "r" else v
             for k, v in zip(kinds(kind), values, strict=True)
@@ -236,7 +236,7 @@ class ExpressionLowering(Variables):
         return [self.join(scalars[k : k + n]) for k in range(0, t.type.components, n)]
 
     def _joined(self, parts: Values, size: int) -> IrValue:
-        """Parts one after the other, of which the last may be longer than what is needed."""
+        """Return parts one after the other, of which the last may be longer than what is needed."""
         total = 0
         out: Values = []
         for p in parts:
@@ -503,7 +503,7 @@ class ExpressionLowering(Variables):
         self.store(target.base, changed)
 
     def _with_components(self, old: Values, kind: Numeric, places: tuple[int, ...], new: Values) -> Values:
-        """Values of a scalar, vector or matrix with some components replaced."""
+        """Return values of a scalar, vector or matrix with some components replaced."""
         if not kind.is_float:
             changed = list(old)
             for p, v in zip(places, new, strict=True):

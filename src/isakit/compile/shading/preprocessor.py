@@ -254,7 +254,7 @@ class Preprocessor:
 
     # --- macros ------------------------------------------------------------------------------------------------------
     def expand(self, found: list[Token]) -> list[Token]:
-        """Tokens with every macro replaced."""
+        """Replace every macro in tokens."""
         out: list[Token] = []
         todo = found[::-1]
         while todo:

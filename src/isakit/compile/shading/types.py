@@ -155,7 +155,7 @@ T_FLOAT, T_INT, T_UINT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(UINT), Nu
 
 
 def shape(type: Numeric) -> tuple[int, int]:
-    """Size and vectors."""
+    """Return size and vectors."""
     return type.size, type.vectors
 
 

@@ -81,7 +81,7 @@ class Variables(Emitter):
         return [self.zero(k) for k in kinds(type)]
 
     def zero(self, kind: str) -> IrValue:
-        """0 of a kind."""
+        """Return 0 of a kind."""
         if kind in ("r", "p"):
             return Const(0, kind)
         return self.spread(float_const(0, element(kind)), count(kind))

@@ -313,7 +313,7 @@ class Emitter:
             b.ins = kept
 
     def _linear(self) -> tuple[list[MIns], dict[MBlock, int]]:
-        """All instructions in order, with the branches blocks end in, and where blocks start."""
+        """Return all instructions in order, with the branches blocks end in, and where blocks start."""
         items: list[MIns] = []
         starts: dict[MBlock, int] = {}
         blocks = self.m.blocks

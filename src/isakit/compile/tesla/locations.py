@@ -39,7 +39,7 @@ class Knowledge:
         return Knowledge(dict(self.held), dict(self.variables))
 
     def meet(self, other: Knowledge) -> Knowledge:
-        """Return what is known on both ways."""
+        """Return the facts that are known on both ways."""
         held = {r: both for r, units in self.held.items() if (both := units & other.held.get(r, frozenset()))}
         variables: Known = {}
         for name, words in self.variables.items():

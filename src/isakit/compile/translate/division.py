@@ -34,7 +34,7 @@ class Division(Base):
         self.write(a[0], self.divide32(x, y, sign, remainder), ty)
 
     def divide32(self, x: IrValue, y: IrValue, sign: bool, remainder: bool) -> IrValue:
-        """Quotient or remainder of 32-bit numbers."""
+        """Compute quotient or remainder of 32-bit numbers."""
         op = self.b.op
         v = y.value if isinstance(y, Const) else 0
         if sign and v >> 31 == 0 and v & v - 1 == 0 and v:
@@ -83,7 +83,7 @@ class Division(Base):
 
     # --- 64 bits: one bit at a time ---------------------------------------------------------------------------------
     def divide64(self, x: Pair, y: Pair, sign: bool, remainder: bool) -> Pair:
-        """Quotient or remainder of 64-bit numbers, a loop of 64 rounds."""
+        """Compute quotient or remainder of 64-bit numbers in a loop of 64 rounds."""
         b, op = self.b, self.b.op
         if not sign and isinstance(y[0], Const) and isinstance(y[1], Const):
             v = y[0].value | y[1].value << 32

@@ -119,7 +119,7 @@ class Exact(Base):
         return self.narrowed(op(PACK, op(WORD(i=0), q), high), rnd)
 
     def _quotient_in_integers(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """26 digits of the quotient of the mantissas in four steps, the remainder for those after."""
+        """Compute 26 digits of the quotient of the mantissas in four steps; the remainder tells whether more follow."""
         op = self.b.op
         mx = op(OR, op(AND, x, Const(0x7F_FFFF)), Const(0x80_0000))
         my = op(OR, op(AND, y, Const(0x7F_FFFF)), Const(0x80_0000))
@@ -187,7 +187,7 @@ class Exact(Base):
         return op(CVT(to="f32", source="f64", rnd=rnd), s, kinds="r")
 
     def _refined_root(self, d: IrValue, r: IrValue, times: int) -> IrValue:
-        """1/sqrt(d) from an approximation."""
+        """Refine an approximation of 1/sqrt(d)."""
         op, one_half = self.b.op, self._one(0x3FF8_0000)
         h = op(DMUL(rnd="rn"), d, self._one(0x3FE0_0000))
         for _ in range(times):
@@ -195,7 +195,7 @@ class Exact(Base):
         return r
 
     def _root_in_integers(self, x: IrValue, rnd: str) -> IrValue:
-        """26 digits of the root: an estimate, and what its square lacks divided by twice the root."""
+        """Compute 26 digits of the root: an estimate, and what its square lacks divided by twice the root."""
         op = self.b.op
         e = op(SHR, x, Const(23))
         odd = op(AND, e, Const(1))
@@ -219,7 +219,7 @@ class Exact(Base):
         return self._rounded(q, Const(3), e, Const(0), rnd)
 
     def round_once(self, p: IrValue, z: IrValue, rnd: str) -> IrValue:
-        """p + z as f32, for an exact product: rounding twice in one direction is rounding once, to nearest it is not.
+        """Add p and z as f32, for an exact product: rounding twice in one direction is rounding once.
 
         There the f64 sum rounded to odd keeps enough to be rounded again.
         """
@@ -245,7 +245,7 @@ class Exact(Base):
         return op(PACK, low, op(OR, op(AND, high, Const(0xF_FFFF)), Const(0x3FF0_0000))), e
 
     def _magnitude(self, v: IrValue) -> tuple[IrValue, IrValue]:
-        """(whether an f64 is 0, whether it is infinite or a NaN)."""
+        """Return (whether an f64 is 0, whether it is infinite or a NaN)."""
         op = self.b.op
         low, high = op(WORD(i=0), v), op(AND, op(WORD(i=1), v), Const(0x7FFF_FFFF))
         zero = op(CMP(cond="e", ty="u32"), op(OR, low, high), Const(0))
@@ -371,7 +371,7 @@ class Exact(Base):
             Const(0x7FF0_0000)))  # fmt: skip
 
     def inverse_root_double(self, x: IrValue) -> IrValue:
-        """1/sqrt(x) of f64, to about one unit in the last place."""
+        """Compute 1/sqrt(x) of f64, to about one unit in the last place."""
         op = self.b.op
         m, half = self._even(x)
         r = self._refined_root(m, self._approximate_root(m), 3)

@@ -415,7 +415,7 @@ def taken_functions(module: PtxModule) -> list[PtxFunction]:
 
 
 def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
-    """Variables of shared and local memory that the statements of a function, and of those it calls, name."""
+    """Return variables of shared and local memory that the statements of a function, and of those it calls, name."""
     out: dict[str, PtxVariable] = {}
     seen: set[str] = set()
     work = [entry]

@@ -168,7 +168,7 @@ class MemoryInstructions(Base):
             self.write(item, v, result, loose=True)
 
     def _packed(self, ty: str, place: Place, count: int, m: Mods) -> list[IrValue]:
-        """Elements smaller than a word come in one load and are taken apart."""
+        """Load elements smaller than a word in one load and take them apart."""
         op, bits = self.b.op, 8 * SIZES[ty]
         if count * bits == 64:
             v = self._load(place, "b64", "d", m)

@@ -63,7 +63,7 @@ class UsseOp(MachineOp):
         return list(range(self.reads)) if self.reads else written
 
     def reach(self, name: str) -> Reach:
-        """Return what a source can be."""
+        """Return the operands that a source can be."""
         return dict(self.sources)[name]
 
 

@@ -163,7 +163,7 @@ def digits(values: tuple[Channel, ...], ty: str) -> tuple[str, ...] | None:
 
 @cache
 def constant_channels(number: int, ty: str) -> tuple[int, ...]:
-    """Return what the channels of a constant of the hardware hold."""
+    """Return the numbers in the channels of a constant of the hardware."""
     a, b = BANK0.entries[number], BANK1.entries[number]
     if ty == "f32":
         return a, b, a, a

@@ -345,7 +345,7 @@ class UsseSelection(Selection):
         return None
 
     def fits(self, op: hw.UsseOp, sources: Sequence[Source], lanes: list[int]) -> float:
-        """Return what the copies of sources cost that an instruction cannot have as they are.
+        """Return the cost of the copies of sources that an instruction cannot have as they are.
 
         A copy that others can use as well costs its share.
         """
@@ -443,7 +443,7 @@ class UsseSelection(Selection):
         return self.emit(op, **ops)
 
     def read(self, d: Dest) -> Source:
-        """Return what was written to a destination as a source."""
+        """Return a source that reads a destination back."""
         return Source(d.v, tuple(range(d.first, d.first + d.count)), d.ty, extent=(d.first, d.count))
 
     def vector(self, d: Dest, candidates: Callable[[Dest], list[tuple[hw.UsseOp, tuple[int, ...]]]],

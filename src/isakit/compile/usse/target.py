@@ -31,7 +31,7 @@ class UsseTarget(Target):
         return [MIns(hw.TEST_INTEGER["u32"], {"cond": "ne", "dst": OperandReg(v), "src1": word, "src2": _ZERO}, loc)]
 
     def save(self, v: VReg, units: list[int], holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
-        """Return what makes a register 1 where a predicate holds, else 0."""
+        """Return the instructions that set a register to 1 where a predicate holds, else to 0."""
         if holder is None:
             raise OutOfRegistersError
         zero, one = (

@@ -229,7 +229,7 @@ class SanitizedMachine(ObservedMachine):
         return out
 
     def _values(self, lanes: Lanes, chosen: Array | None, good: Array | None, n: int) -> Array | None:
-        """Return what a store writes to each place; None for values of several words."""
+        """Return the value a store writes to each place; None for values of several words."""
         if isinstance(self.value, tuple):
             return None
         value = np.broadcast_to(np.asarray(self.value), (lanes.count,))

@@ -163,7 +163,7 @@ class _Watcher:
             return None
 
     def changes(self, touches: Sequence[MemoryAccess]) -> JsonObject:
-        """Return what differs from the last time, before and after."""
+        """Return the values that differ from the last time, before and after."""
         out: JsonObject = {}
         lanes, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
         if len(lanes) == len(self._rows):  # else everything has ended

@@ -145,13 +145,13 @@ class Tracer:
         return vector(LANES, _TYPES[np.dtype(dtype)])
 
     def array(self, value: Ref, dtype: DTypeLike) -> TracedArray:
-        """Lanes that were made by the builder."""
+        """Take lanes that were made by the builder."""
         if value.type is not self.type(dtype):
             raise TypeError(f"{value!r} as lanes of {np.dtype(dtype)}")
         return TracedArray(self, value.text, dtype)
 
     def load(self, dtype: DTypeLike, p: Ref) -> TracedArray:
-        """Lanes that are at an address, one after the other."""
+        """Load lanes that lie at an address, one after the other."""
         return self.array(self.body.load(self.type(dtype), p, np.dtype(dtype).itemsize), dtype)
 
     def store(self, value: TracedArray, p: Ref) -> None:
@@ -183,7 +183,7 @@ class Tracer:
         return narrow if dtype == F64 and len(narrow) == len(args) else None
 
     def of(self, x: Lanes, dtype: DTypeLike | None = None) -> TracedArray:
-        """Anything array code computes with, as lanes of a type."""
+        """Return whatever array code computes with, as lanes of a type."""
         if isinstance(x, TracedArray):
             return x if dtype is None or x.dtype == dtype else self.cast(x, np.dtype(dtype))
         a = np.asarray(x)
@@ -218,7 +218,7 @@ class Tracer:
         return out
 
     def cast(self, a: TracedArray, to: DType) -> TracedArray:
-        """Numbers as another type, as NumPy casts those that are in its range."""
+        """Convert numbers to another type, as NumPy casts those that are in its range."""
         source, target = _TYPES[a.dtype], _TYPES[to]
         if a.dtype == to:
             return a
@@ -335,7 +335,7 @@ class Tracer:
         return self.op("fcmp olt", size, self.constant(np.inf, dtype), dtype=bool)
 
     def _extreme(self, wins: str, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
-        """Minimum or maximum, a NaN wins."""
+        """Return the smaller or larger, or a NaN if there is one."""
         a, b = args
         if dtype.kind != "f":
             sign = "s" if dtype.kind == "i" else "u"
@@ -464,7 +464,7 @@ class Tracer:
         )
 
     def gathered(self, base: Ref, index: TracedArray, dtype: DTypeLike, lanes: str = "splat (i1 true)") -> TracedArray:
-        """Entries of an array at an address, by indices that are in its range and below 2**31."""
+        """Load entries of an array at an address, by indices that are in its range and below 2**31."""
         narrow = self.cast(index, I32).text
         ty, vector = _TYPES[np.dtype(dtype)], self.type(dtype)
         places = self.value(f"getelementptr {ty}, ptr {base}, <{LANES} x i32> {narrow}", U32).text

@@ -82,7 +82,7 @@ class Builder:
         self.lines.append("  " + instruction)
 
     def text(self) -> str:
-        """All lines."""
+        """Return all lines."""
         return "\n".join(self.lines)
 
     def _value(self, instruction: str, type: IrType) -> Ref:
@@ -113,15 +113,15 @@ class Builder:
         return self._value(f"{name} {type.text} {first}, {second}", type)
 
     def add(self, x: Operand, y: Operand) -> Ref:
-        """x + y."""
+        """Add."""
         return self._two("add", x, y)
 
     def sub(self, x: Operand, y: Operand) -> Ref:
-        """x - y."""
+        """Subtract."""
         return self._two("sub", x, y)
 
     def mul(self, x: Operand, y: Operand) -> Ref:
-        """x * y."""
+        """Multiply."""
         return self._two("mul", x, y)
 
     def udiv(self, x: Operand, y: Operand) -> Ref:
@@ -149,15 +149,15 @@ class Builder:
         return self._two("xor", x, -1)
 
     def shl(self, x: Operand, y: Operand) -> Ref:
-        """x moved left by y bits, fewer than it has."""
+        """Shift left, by fewer bits than there are."""
         return self._two("shl", x, y)
 
     def lshr(self, x: Operand, y: Operand) -> Ref:
-        """x moved right, zeros in front."""
+        """Shift right, with zeros in front."""
         return self._two("lshr", x, y)
 
     def ashr(self, x: Operand, y: Operand) -> Ref:
-        """x moved right, copies of the sign in front."""
+        """Shift right, with copies of the sign in front."""
         return self._two("ashr", x, y)
 
     # --- comparisons ------------------------------------------------------------------------------------------------
@@ -167,43 +167,43 @@ class Builder:
         return self._value(f"icmp {relation} {type.text} {x.text}, {_text(y, type)}", type.flags)
 
     def eq(self, x: Ref, y: Operand) -> Ref:
-        """x == y."""
+        """Compare: x == y."""
         return self.compare("eq", x, y)
 
     def ne(self, x: Ref, y: Operand) -> Ref:
-        """x != y."""
+        """Compare: x != y."""
         return self.compare("ne", x, y)
 
     def ult(self, x: Ref, y: Operand) -> Ref:
-        """x < y, without sign."""
+        """Compare without sign: x < y."""
         return self.compare("ult", x, y)
 
     def ule(self, x: Ref, y: Operand) -> Ref:
-        """x <= y, without sign."""
+        """Compare without sign: x <= y."""
         return self.compare("ule", x, y)
 
     def ugt(self, x: Ref, y: Operand) -> Ref:
-        """x > y, without sign."""
+        """Compare without sign: x > y."""
         return self.compare("ugt", x, y)
 
     def uge(self, x: Ref, y: Operand) -> Ref:
-        """x >= y, without sign."""
+        """Compare without sign: x >= y."""
         return self.compare("uge", x, y)
 
     def slt(self, x: Ref, y: Operand) -> Ref:
-        """x < y, with sign."""
+        """Compare with sign: x < y."""
         return self.compare("slt", x, y)
 
     def sle(self, x: Ref, y: Operand) -> Ref:
-        """x <= y, with sign."""
+        """Compare with sign: x <= y."""
         return self.compare("sle", x, y)
 
     def sgt(self, x: Ref, y: Operand) -> Ref:
-        """x > y, with sign."""
+        """Compare with sign: x > y."""
         return self.compare("sgt", x, y)
 
     def sge(self, x: Ref, y: Operand) -> Ref:
-        """x >= y, with sign."""
+        """Compare with sign: x >= y."""
         return self.compare("sge", x, y)
 
     def is_nan(self, x: Ref) -> Ref:
@@ -211,7 +211,7 @@ class Builder:
         return self._value(f"fcmp uno {x.type.text} {x.text}, {x.text}", _flags_of(x.type))
 
     def select(self, condition: Ref, x: Ref, y: Operand) -> Ref:
-        """x where the condition holds, else y; one condition for all lanes, or one for each."""
+        """Choose x where the condition holds, else y; one condition for all lanes, or one for each."""
         c, type = condition.type, x.type
         if c is not I1 and (c.element is not I1 or c.lanes != type.lanes):
             raise IrTypeError(f"{condition!r} does not choose between lanes of {type}")
@@ -358,7 +358,7 @@ class Builder:
         return self.call(self._intrinsic(name, x.type, x.type, *[x.type] * (1 + len(others))), x, *others)
 
     def reduce(self, name: str, v: Ref) -> Ref:
-        """All lanes together: `umax`, `or`."""
+        """Combine all lanes: `umax`, `or`."""
         return self.call(self._intrinsic(f"vector.reduce.{name}", v.type, _vector(v).element, v.type), v)
 
     def trailing_zeros(self, x: Ref, *, never_zero: bool = False) -> Ref:

@@ -26,7 +26,7 @@ _BITS = {"half": 16, "float": 32, "double": 64, "i32": 32, "i64": 64, "i16": 16}
 
 
 def _length(*elements: str) -> int:
-    """Lanes that fit in one register with the widest of these."""
+    """Return lanes that fit in one register with the widest of these."""
     return 512 // max(_BITS[e] for e in elements)
 
 
@@ -47,7 +47,7 @@ def _converted(low: ValueLowering, x: Ref, source: str, to: str, name: str, extr
 
 
 def _masked(to: str, source: str, rounding: int) -> str:
-    """Arguments of an intrinsic with a mask: results of masked lanes, the mask, the rounding."""
+    """Return arguments of an intrinsic with a mask: results of masked lanes, the mask, the rounding."""
     return f"V zeroinitializer; i{_length(source, to)} -1; i32 {rounding}"
 
 
@@ -132,7 +132,7 @@ def _to_integer(low: ValueLowering, x: Ref, to: str, rounding: str) -> Ref:
 
 
 def _halves(low: ValueLowering, x: Ref) -> Ref:
-    """f16 as f32, exactly; NaN is any NaN."""
+    """Convert f16 to f32, exactly; NaN is any NaN."""
     n = low.module.lanes
     bits = low.resize(low.splat(x), 16)
     wide = low.body(f"fpext <{n} x half> {low.bitcast(bits, f'<{n} x half>')} to <{n} x float>")

@@ -38,7 +38,7 @@ def _bits(low: ValueLowering, v: str) -> Ref:
 
 
 def _packed(low: ValueLowering, name: str, a: Ref, b: Ref, *given: tuple[str, object]) -> Ref:
-    """One packed instruction per 16 lanes, with what else it is `given`, as (type, value)."""
+    """Return one packed instruction per 16 lanes, with what else it is `given`, as (type, value)."""
     types = ", ".join(["<16 x float>"] * 2 + [ty for ty, _ in given])
     f = low.module.declare(f"llvm.x86.avx512.{name}.ps.512", f"<16 x float> @({types})")
     others = ", ".join(f"{ty} {value}" for ty, value in given)
@@ -53,7 +53,7 @@ def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref
 
 
 def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
-    """Every NaN becomes 0x7fffffff."""
+    """Replace every NaN by 0x7fffffff."""
     n = low.module.lanes
     f = _floats(low, r)
     unordered = low.per_lane(low.body(f"fcmp uno <{n} x float> {f}, {f}"), 1)
@@ -190,7 +190,7 @@ def _one_by_one(low: ValueLowering, tests: Sequence[_Test]) -> str:
 
 
 def _by_minimum(low: ValueLowering, tests: Sequence[_Test]) -> str:
-    """One instruction that gives flags for all: on Zen 5 it takes three times as long as an unsigned minimum."""
+    """Return one instruction for all flags: on Zen 5 it takes three times as long as an unsigned minimum."""
     f = low.module.declare("llvm.umin.v16i32", "<16 x i32> @(<16 x i32>, <16 x i32>)")
     looked_at = (_bits_of(low, t.words, t.bits).text for t in tests)
     least, *parts = (p for words in looked_at for p in pieces(low, words, "i32", PIECE))
@@ -284,7 +284,7 @@ def careful_mad(low: ValueLowering, public: str = "") -> str:
 
 
 def _power(exponent: int) -> int:
-    """2**exponent as bits of a float."""
+    """Return 2**exponent as bits of a float."""
     return exponent + 127 << 23
 
 
@@ -419,7 +419,7 @@ def _arithmetic(low: ValueLowering, name: str, a: str, b: str) -> str:
 
 
 def _special(low: ValueLowering, d: Ref) -> Ref:
-    """Infinity or NaN, which rounding by integer addition must not touch."""
+    """Return infinity or NaN, which rounding by integer addition must not touch."""
     exponent = low.op("and", d, low.constant(0x7FF << 52, 64))
     return low.compare("eq", exponent, low.constant(0x7FF << 52, 64))
 

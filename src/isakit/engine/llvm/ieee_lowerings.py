@@ -53,7 +53,7 @@ def _vector(low: ValueLowering, ty: str) -> str:
 
 
 def _as(low: ValueLowering, r: Ref, ty: str) -> str:
-    """Lane bits as numbers of a float type of the same width."""
+    """Return lane bits as numbers of a float type of the same width."""
     return low.bitcast(low.splat(r), _vector(low, ty))
 
 
@@ -82,7 +82,7 @@ def _plain(statics: Statics) -> bool:
 
 
 def _narrowed(low: ValueLowering, v: str) -> str:
-    """f64 numbers rounded to f32."""
+    """Return f64 numbers rounded to f32."""
     return low.body(f"fptrunc {_vector(low, 'double')} {v} to {_vector(low, 'float')}")
 
 
@@ -113,7 +113,7 @@ def _fma(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | Non
 
 
 def _extreme(wins: str, zeros: str) -> Native:
-    """Minimum or maximum; of zeros of both signs the bits decide, and a number wins against a NaN."""
+    """Return the smaller or larger; of zeros of both signs the bits decide, and a number wins against a NaN."""
 
     def lower(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         if statics.get("format", "f32") != "f32":
@@ -152,7 +152,7 @@ def _flushed(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref |
 
 
 def rsqrt_f32(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
-    """1 / sqrt(a) rounded to nearest; NaN for negative inputs, signed infinity for zeros.
+    """Compute 1 / sqrt(a) rounded to nearest; NaN for negative inputs, signed infinity for zeros.
 
     No f32 has a reciprocal root so close to the middle of two f32 that rounding twice goes wrong.
     """

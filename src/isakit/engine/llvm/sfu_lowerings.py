@@ -62,7 +62,7 @@ def _square_of(low: ValueLowering, number: str, upper: str) -> str:
 
 
 def _fields(low: ValueLowering, number: str, shifts: Sequence[int], masks: Sequence[int]) -> str:
-    """Byte k of each 32 bits is the number shifted right by `shifts[k]`, masked."""
+    """Pack masked fields: byte k of each 32 bits is the number shifted right by `shifts[k]`."""
     f = low.module.declare("llvm.x86.avx512.pmultishift.qb.512", f"{_BYTES} @({_BYTES}, {_BYTES})")
     padded = [*shifts, *[0] * (4 - len(shifts))]
     places = _constant([word + shift for word in (0, 32) for shift in padded])  # fields of 64 bits
@@ -71,7 +71,7 @@ def _fields(low: ValueLowering, number: str, shifts: Sequence[int], masks: Seque
 
 
 def _constant(numbers: Sequence[int]) -> str:
-    """Bytes, again and again."""
+    """Repeat bytes in a constant vector."""
     return "<" + ", ".join(f"i8 {numbers[k % len(numbers)]}" for k in range(64)) + ">"
 
 

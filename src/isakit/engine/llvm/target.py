@@ -100,7 +100,7 @@ def _machine(target: Host, level: int) -> Any:
 
 
 def with_attributes(ir: str, target: Host) -> str:
-    """Every definition gets the vector width of the target; without it LLVM aborts on 512-bit intrinsics."""
+    """Give every definition the target's vector width: without it LLVM aborts on 512-bit intrinsics."""
     width = target.vector_bits
     extra = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
     return re.sub(r"^(define [^\n]*?)\s*\{$", rf"\1 {extra} {{", ir, flags=re.M)

@@ -84,7 +84,7 @@ class ValueLowering:
         return self.body.splat(r, vector)
 
     def same_kind(self, *refs: Ref) -> tuple[Ref, ...]:
-        """All as vectors, unless all are uniform."""
+        """Widen all to vectors, unless all are uniform."""
         for r in refs:
             if r.type.lanes:
                 return tuple([self.splat(r) for r in refs])
@@ -104,7 +104,7 @@ class ValueLowering:
         return self.body.compare(relation, a, b)
 
     def select(self, c: Ref, a: Ref, b: Ref) -> Ref:
-        """c ? a : b."""
+        """Choose a where c holds, else b."""
         a, b = (self.splat(a), self.splat(b)) if c.type.lanes else self.same_kind(a, b)
         return self.body.select(c, a, b)
 

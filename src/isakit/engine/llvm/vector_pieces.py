@@ -21,7 +21,7 @@ def pieces(low: ValueLowering, vector: str, element: str, length: int) -> list[s
 
 
 def joined(low: ValueLowering, parts: Sequence[str], element: str, length: int) -> str:
-    """Vectors of `length` elements one after the other; their number is a power of two."""
+    """Join vectors of `length` elements; their number is a power of two."""
     while len(parts) > 1:
         ty, index = f"<{length} x {element}>", _indices(0, 2 * length)
         parts = [

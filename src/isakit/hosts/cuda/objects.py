@@ -156,7 +156,7 @@ class GraphicsResource:
     mapped: bool = False
 
     def described(self) -> tuple[int, ...]:
-        """Return what the library has to know to copy it."""
+        """Return the description by which the library copies it."""
         place = self.address, self.size, self.width, self.height, self.depth
         return self.kind, self.name, self.target, self.flags, *place, 0
 

@@ -41,7 +41,7 @@ class Printed(NamedTuple):
 
 
 def printed(buffer: memoryview, text_at: TextAt) -> Printed:
-    """Return what the records in a buffer say."""
+    """Return the text that the records in a buffer print."""
     room = len(buffer) // 4
     used = 1 + int.from_bytes(buffer[:4], "little")
     at, out, assertions = 1, bytearray(), list[str]()

@@ -226,7 +226,7 @@ class Engine:
 
 
 def _missing(table: MethodTable, word: int, acts: bool) -> tuple[Missing, ...]:
-    """Return what is not modelled of a word; all of one that no method has, whatever is written."""
+    """Return the bits of a word that are not modelled; all of one that no method has, whatever is written."""
     found = table.by_word[word]
     if found is None:
         return (Missing(0, 1, f"{table.name} method {table.label(word)}"),)

@@ -291,7 +291,7 @@ def _choice(part: Choice) -> Reader:
 
 
 def _plan(part: Choice, first: str) -> Iterator[_Step]:
-    """Yield what to do about a text that begins with a word, or with `$` or `NUMBER_START` for all others."""
+    """Yield the ways to read a text that begins with a word, or with `$` or `NUMBER_START` for all others."""
     for i, a in enumerate(part.alternatives):
         if a.reading is None:
             continue
@@ -519,7 +519,7 @@ def pattern_of(part: Part) -> str:
 
 @once
 def accepted_text(part: Part) -> str:
-    """Return what can be written here, in words; `nothing` or no word for what is never written."""
+    """Describe the texts that can be written here; `nothing` or no word for what is never written."""
     match part:
         case Literal():
             return f"`{part.words}`" if part.hint is None else part.hint

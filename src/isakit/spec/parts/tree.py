@@ -260,7 +260,7 @@ class Place:
         raise NotImplementedError
 
     def bound(self, word: int, b: Binder) -> Any:
-        """Return what the semantics gets; only the bits `selects` may influence its Python control flow."""
+        """Return the value for the semantics; only the bits `selects` may influence its Python control flow."""
         raise NotImplementedError
 
     def resolved(self, ctx: Context) -> Reg | None:

@@ -33,7 +33,7 @@ from isakit.spec.parts.tree import (
 
 # --- for semantics functions -----------------------------------------------------------------------------------------
 def bound_value(part: Part, word: int, b: Binder) -> Any:
-    """Return what the semantics function receives; only the static bits may influence its Python control flow."""
+    """Return the value for the semantics function; only the static bits may influence its Python control flow."""
     match part:
         case Reg():
             if part.place is not None:

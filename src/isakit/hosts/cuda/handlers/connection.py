@@ -50,7 +50,7 @@ def thread(s: Session, number: int) -> None:
 
 @handler("printed")
 def printed(s: Session, room: int) -> bytes:
-    """Return what kernels have printed, in pieces."""
+    """Return the text that kernels have printed, in pieces."""
     text = bytes(s.printed[:room])
     del s.printed[:room]
     return text

@@ -165,7 +165,7 @@ def _dtype(f: ApiFunction, kind: str) -> Any:
 
 
 def _given(s: Session, f: ApiFunction, numbers: tuple[int, ...], device: bool) -> tuple[dict[str, Any], int]:
-    """Return what a routine is given, by name, and the address of its result. Raises ProtocolError."""
+    """Return the arguments of a routine by name, and the address of its result. Raises ProtocolError."""
     wanted = [p for p in f.parameters if not p.result]
     if len(numbers) != sum(2 if p.type in ("scalar", "real") else 1 for p in wanted) + 1:
         raise ProtocolError(f"{f.name} with {len(numbers)} numbers")

@@ -70,7 +70,7 @@ class Source:
 
 
 def version_text() -> str:
-    """Return what `--version` says; CMake and PyCUDA read the release."""
+    """Return the text of `--version`; CMake and PyCUDA read the release."""
     from isakit import __version__
 
     release = ".".join(map(str, VERSION))

@@ -181,7 +181,7 @@ class Options:
 
     @property
     def action(self) -> str:
-        """Return what is to be made: `compile`, `cubin`, ..., `link` where nothing else is asked for."""
+        """Return the step to end with: `compile`, `cubin`, ..., `link` where nothing else is asked for."""
         found = [a for a in _ACTIONS if a in self.given]
         if len(found) > 1:
             raise OptionError(f"`{_short(found[0])}` and `{_short(found[1])}` ask for different files")

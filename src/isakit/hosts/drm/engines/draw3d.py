@@ -156,7 +156,7 @@ class Drawing:
         return self._with_inputs(shader, inputs, attributes, batch)
 
     def _first_vertex_id(self, batch: Batch, adds_start: bool) -> int:
-        """Return what is added to the number of a vertex to be its id.
+        """Return the number added to that of a vertex to be its id.
 
         VERTEX_ID_BASE counts from the number without what VB_ELEMENT_BASE or VERTEX_BUFFER_FIRST add; on the first
         chip, which has no such base, the number itself is taken (inferred).

@@ -99,7 +99,7 @@ class State3D(Engine):
                 self.counters[name] += n
 
     def vertex_base(self) -> int:
-        """Return what is added to every index."""
+        """Return the number added to every index."""
         return signed(self.get("VB_ELEMENT_BASE"))
 
     def _compare(self, name: str) -> str:
@@ -290,7 +290,7 @@ class State3D(Engine):
         "GP_RESULT_MAP_SIZE",
     )  # fmt: skip
     def fragment_inputs(self) -> list[FragmentInput]:
-        """Return what each word of v[] holds in fragment programs."""
+        """Return the content of each word of v[] in fragment programs."""
         result, control = self.last_map, self.get("FP_INTERPOLANT_CTRL")
         inputs: list[FragmentInput] = [PositionInput(c) for k, c in enumerate("xyzw") if control.UMASK >> k & 1]  # type: ignore[arg-type]
         colors = self.get("SEMANTIC_COLOR")

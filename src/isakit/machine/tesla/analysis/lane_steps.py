@@ -124,7 +124,7 @@ def _common(a: KnownSteps, b: KnownSteps) -> KnownSteps:
 
 
 def _either(a: Affine | None, b: Affine | None, bits: int) -> Affine | None:
-    """Return what is true of both; a bound that grows is given up, so that loops come to an end."""
+    """Return the facts that are true of both; a bound that grows is given up, so that loops come to an end."""
     if a is None or b is None or a.step != b.step:
         return None
     return a if b.most <= a.most else Affine(a.step, mask(bits))

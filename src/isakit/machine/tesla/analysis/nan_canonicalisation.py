@@ -77,7 +77,7 @@ class NanTracking:
         return before, [transfer(n, bits) for n, bits in enumerate(before)]
 
     def _solve(self, transfer: Transfer[int], start: Sequence[int]) -> list[int]:
-        """Return what holds before each instruction of the places that are live there."""
+        """Return the facts before each instruction about the registers that are live there."""
         live = self._live
         found = solve(self._graph, lambda n, x: transfer(n, x & live[n]), start)
         return [x & alive for x, alive in zip(found, live, strict=True)]
@@ -125,7 +125,7 @@ class NanTracking:
         self.dirty = {s.pc: set(self._places.of(x)) for s, x in zip(self._steps, self._dirty, strict=True)}
 
     def _also_waiting(self, places: list[int]) -> list[int]:
-        """Return what holds before each instruction, in the lanes that execute it or in those that wait meanwhile."""
+        """Return the facts before each instruction, in the lanes that execute it or in those that wait meanwhile."""
         waiting = [self.flow.waiting[s.pc] for s in self._steps]
         resumed = dict.fromkeys(waiting, 0)
         for addresses in resumed:

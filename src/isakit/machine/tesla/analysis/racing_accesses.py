@@ -65,7 +65,7 @@ NOT_SEEN = WarpOrder()
 
 
 def warp_order(launch: Launch) -> WarpOrder:
-    """Return what the program of a launch can tell of the order of warps."""
+    """Return the instructions by which the program of a launch can tell the order of warps."""
     if launch.warps == 1 or launch.code.decoder.view.program != COMPUTE:
         return NOT_SEEN
     return order_of(launch.code, launch.entry, launch.choices, launch.block, literals_of(launch))
@@ -78,7 +78,7 @@ def literals_of(launch: Launch) -> bytes:
 
 @lru_cache(maxsize=256)
 def order_of(code: Code, entry: int, choices: Choices, block: tuple[int, int, int], literals: bytes = b"") -> WarpOrder:
-    """Return what a program can tell for a shape of blocks; one that cannot be analysed tells nothing."""
+    """Return how a program can tell the order of warps for a shape of blocks; not at all if it cannot be analysed."""
     try:
         flow = Flow(code, entry, choices=choices)
     except NotCompiled:

@@ -45,22 +45,22 @@ SLOT = {name: 8 * i for i, name in enumerate(SLOTS)}
 
 
 def state_bytes(registers: int) -> int:
-    """Bytes of the state of a warp with so many registers per thread, a multiple of 64."""
+    """Return bytes of the state of a warp with so many registers per thread, a multiple of 64."""
     return REGISTERS + 128 * registers
 
 
 def register(n: int) -> int:
-    """Offset of $rN."""
+    """Return offset of $rN."""
     return REGISTERS + 128 * n
 
 
 def address(n: int) -> int:
-    """Offset of $aN."""
+    """Return offset of $aN."""
     return ADDRESSES + 128 * n
 
 
 def flag(n: int, bit: int) -> int:
-    """Offset of the lane mask of one flag of $cN."""
+    """Return offset of the lane mask of one flag of $cN."""
     return CONDITIONS + 16 * n + 4 * bit
 
 

@@ -117,7 +117,7 @@ class Driver:
         return reason
 
     def _reference_cycle(self, limit: int, stops: Container[int]) -> str:
-        """One cycle, or a whole wait, on the reference core."""
+        """Execute one cycle, or a whole wait, on the reference core."""
         core = self.core
         assert self._image is not None
         ahead = core.cycle + 1

@@ -43,7 +43,7 @@ def _leave(low: Lowering, given: CallArguments) -> None:
 
 
 def _stat(low: Lowering, given: CallArguments) -> Ref:
-    """$stat changes with events only: it is what it was when compiled code began."""
+    """Return $stat, which changes with events only: it is what it was when compiled code began."""
     core = given.record(0)
     return low.body.load(I32, core.pointer(low.body, LAYOUT["stat"]))
 
@@ -107,7 +107,7 @@ class Functions:
 
 
 def _fails(*_: object) -> NoReturn:
-    raise AssertionError("functions have these of their own")
+    raise AssertionError("a function of its own asks nothing of its surroundings")
 
 
 def core_at(state: Ref) -> InMemory:

@@ -35,7 +35,7 @@ class CodeOptions:
 
     @classmethod
     def of(cls, options: Options) -> CodeOptions:
-        """Those of some options."""
+        """Return those of some options."""
         return cls(options.signed_relative, options.return_offset, options.full_stack, options.empty_stack)
 
 

@@ -130,7 +130,7 @@ class OffsetAnalysis:
         return low.select(outside, low.constant(0, 32), address), self._without(lanes, outside, low)
 
     def _item_row(self, word: Ref, low: ValueLowering) -> Ref:
-        """Offsets of a word of the lanes' items in a[], p[] or o[]: a row for each word."""
+        """Return offsets of a word of the lanes' items in a[], p[] or o[]: a row for each word."""
         c = self.code
         first = c.body.mul(c.number_of_warp(), 128)
         start = low.op("add", low.op("mul", word, c.slot("row_bytes", I32)), first)
@@ -139,7 +139,7 @@ class OffsetAnalysis:
     def _uniform(
         self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: Ref
     ) -> tuple[Ref, Ref | None]:
-        """One address for all lanes, and whether the access does not count (where that does not fault).
+        """Return one address for all lanes, and whether the access does not count (where that does not fault).
 
         If no lane executes the access is made all the same, at a place that exists.
         """
@@ -168,7 +168,7 @@ class OffsetAnalysis:
         return self._in_buffers(step, self.code.site(), vector, size, lanes, low)
 
     def _even(self, step: Step, vector: Ref, size: int, lanes: Ref, low: ValueLowering) -> Ref:
-        """Addresses that are multiples of the size; where accesses outside fault, that is found out with them."""
+        """Return the addresses that are multiples of the size; where outside accesses fault, that is found out too."""
         choices = self.code.choices
         if choices.misaligned == "fault" and choices.out_of_range != "fault" and size > 1:
             given = {"address": vector, "size": low.constant(size, 32)}

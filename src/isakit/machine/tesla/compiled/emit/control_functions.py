@@ -91,7 +91,7 @@ def surroundings(target: Host, choices: Choices, specials: SpecialCalls | None =
     """Of functions of their own in the module that has all of them."""
 
     def nothing(*_: object) -> NoReturn:
-        raise AssertionError("functions have these of their own")
+        raise AssertionError("a function of its own asks nothing of its surroundings")
 
     return InlineSite(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
 

@@ -102,7 +102,7 @@ class Transfers:
         return got
 
     def _specials(self, step: Step | None) -> dict[Callee, Special]:
-        """Versions for this place of what routines call."""
+        """Return the versions, for this place, of what routines call."""
 
         def nothing(low: Lowering, args: CallArguments) -> None:
             """There is no quadon in the kernel."""
@@ -351,7 +351,7 @@ class KernelTransfers(Transfers):
         return {**super()._specials(step), stack.size_at: self._size_at}
 
     def _size_at(self, low: Lowering, args: CallArguments) -> Ref:
-        """One of the instructions that a `joinat` of the kernel names."""
+        """Return the size of an instruction that a `joinat` of the kernel names."""
         b, flow = self.code.body, self.code.flow
         size = I32(8)
         for target in sorted({s.target for s in flow.steps.values() if s.control == "joinat" and s.target is not None}):

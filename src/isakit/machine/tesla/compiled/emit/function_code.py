@@ -115,7 +115,7 @@ class FunctionCode:
 
     # --- small pieces ---------------------------------------------------------------------------------------
     def state_pointer(self, offset: int) -> Ref:
-        """Pointer into the warp's state."""
+        """Return pointer into the warp's state."""
         return self.body.offset(STATE, offset)
 
     def number_of_warp(self) -> Ref:
@@ -142,7 +142,7 @@ class FunctionCode:
         return space in ("s", "a", "p", "o") or int(space[1:]) in dict(self.facts.windows)
 
     def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
-        """(device addresses of a g[] space, lanes outside of it, None where that cannot be)."""
+        """Return (device addresses of a g[] space, lanes outside of it, None where that cannot be)."""
         window = self._window(space)
         outside = None
         if isinstance(window, PitchWindow):
@@ -199,7 +199,7 @@ class FunctionCode:
         return TRUE if m32 == ALL else self.body.bitcast(m32, V1)
 
     def as_bits(self, mask: Ref) -> Ref:
-        """Lane bools as an i32."""
+        """Convert lane bools to an i32."""
         return ALL if mask == TRUE else self.body.bitcast(mask, I32)
 
     def active_count(self) -> Ref:
@@ -276,7 +276,7 @@ class FunctionCode:
             self.store32(v, f"a{n}{name}")
 
     def relative(self, step: Step, address: Value) -> tuple[int, int] | None:
-        """(N, offset) of an address that is $aN plus a multiple of 4."""
+        """Return (N, offset) of an address that is $aN plus a multiple of 4."""
         if address.op != "zext" or address.args[0].op != "add":
             return None
         a, offset = address.args[0].args

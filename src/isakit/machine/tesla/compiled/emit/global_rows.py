@@ -141,7 +141,7 @@ class GlobalRows(OwnAccess):
         return [whole if size >= 4 else b.zext(whole, V32)]
 
     def _every_second(self, start: Ref) -> Ref:
-        """Every second word from a pointer on, and nothing after the last one: 63 words."""
+        """Return every second word from a pointer on, and nothing after the last one: 63 words."""
         b, index = self.code.body, [2 * j if j < 8 else 2 * j + 1 for j in range(16)]
         halves: list[Ref] = []
         for k in (0, 128):
@@ -151,7 +151,7 @@ class GlobalRows(OwnAccess):
         return halves_joined(b, halves)
 
     def _load_falling(self, space: str, rows: _Rows, low: ValueLowering) -> tuple[list[Ref], str]:
-        """Words of neighbours at falling addresses; the block for others is open after it."""
+        """Load the words of neighbours at falling addresses; the block for others is open after it."""
         b, (lowest, beyond) = self.code.body, self._falling(space, rows.addresses, rows.buffer, low)
         found = self._descending(b, b.load(V32, lowest, 4))
         near = b.current
@@ -160,7 +160,7 @@ class GlobalRows(OwnAccess):
         return [found], near
 
     def _load_windows(self, space: str, rows: _Rows) -> tuple[list[Ref], str]:
-        """Words that are near each other, see `memory_windows`; the block for others is open after it."""
+        """Load words that are near each other, see `memory_windows`; the block for others is open after it."""
         b, beyond = self.code.body, self.code.body.fresh("beyond")
         found = load_from_windows(b, self._base(space), rows.addresses, rows.buffer, beyond)
         b.jump(rows.done)
@@ -169,7 +169,7 @@ class GlobalRows(OwnAccess):
         return [found], near
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[Ref], str]:
-        """Words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
+        """Load words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
         c, b = self.code, self.code.body
         both = b.call(c.shared("load_near"), self._base(space), rows.site, rows.addresses)
         found = b.part(both, 0)

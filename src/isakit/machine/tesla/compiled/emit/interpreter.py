@@ -265,7 +265,7 @@ def _choices_of(step: Step, choices: Choices) -> str:
 
 
 def key_of(step: Step, view: View, choices: Choices) -> str:
-    """Names a handler: everything its code depends on beside the sources."""
+    """Return the name of a handler: everything its code depends on beside the sources."""
     op, form = step.op, step.op.instruction.form if step.op.instruction is not None else None
     assert form is not None
     guard = form.parts.get("guard")
@@ -311,7 +311,7 @@ class InterpreterProgram:
             self.records.view(np.uint32)[(pc - code.address) // 4, handlers.RACES // 4] = bits
 
     def content(self) -> bytes:
-        """Everything but addresses of this process, for `kept`."""
+        """Return everything but addresses of this process, for `kept`."""
         records = self.records.copy()
         records.view(np.int64)[:, :4] = 0
         head = json.dumps({"keys": self._keys, "sites": self.sites, "units": len(records)}).encode()

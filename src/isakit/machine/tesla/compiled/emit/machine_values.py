@@ -94,7 +94,7 @@ class MachineValues:
         return b.trunc(b.mul(self._issued(step), per_instruction), I32)
 
     def _lock(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        """Lanes that get the lock of their word; a contended word, or none, stops the warp before."""
+        """Return lanes that get the lock of their word; a contended word, or none, stops the warp before."""
         b, address = self.code.body, low.splat(low.resize(low.value(v.args[0]), 32))
         lanes, limit = self.code.as_bits(self.code.executing), self.code.slot("shared_limit", I32)
         self.code.stop(step, b.call(self.code.shared("check_own"), limit, address, 4, lanes))
@@ -147,6 +147,6 @@ class MachineValues:
         return b.bitcast(b.or_(seen, self.code.slot("live_all", I32)), V1)
 
     def _issued(self, step: Step) -> Ref:
-        """Instructions the warp has executed, as i64."""
+        """Return the number of instructions the warp has executed, as i64."""
         before = self.code.block_sizes[step.pc] - self.code.executed
         return self.code.body.sub(self.code.body.load(I64, pointer("%issued")), before)

@@ -40,12 +40,12 @@ class Update:
 
 
 def _shifted(b: Builder, lanes: Ref, by: int, neutral: Ref) -> Ref:
-    """Every lane gets what the lane `by` before it has."""
+    """Give every lane what the lane `by` before it has."""
     return b.shuffle(lanes, [j - by if j >= by else 32 + j for j in range(32)], neutral)
 
 
 def _from(b: Builder, lanes: Ref, distance: int) -> Ref:
-    """Every lane gets what the lane `distance` behind it has, in the first half of 2 * `distance` lanes."""
+    """Give every lane what the lane `distance` behind it has, in the first half of 2 * `distance` lanes."""
     return b.shuffle(lanes, [(j + distance) % 32 for j in range(32)])
 
 

@@ -26,7 +26,7 @@ def halves_joined(b: Builder, halves: list[Ref]) -> Ref:
 
 
 def in_windows(b: Builder, addresses: Ref, buffer: tuple[Ref, Ref]) -> tuple[Ref, list[tuple[Ref, Ref]]]:
-    """(whether all words are in windows of the buffer, i1; for each half the start of its window and the offsets).
+    """Return (all words are in windows of the buffer, i1; for each half the start of its window and the offsets).
 
     `buffer` is its start and its length; windows begin at a line of memory where the end of the buffer allows it.
     """

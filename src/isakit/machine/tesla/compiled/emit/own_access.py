@@ -53,7 +53,7 @@ class OwnAccess(OffsetAccess):
         return {n for _, n in reach}
 
     def _pointers(self, space: str, relative: tuple[int, int]) -> list[Ref]:
-        """Pointers to the words of lanes 0 and 16."""
+        """Return pointers to the words of lanes 0 and 16."""
         c, (n, distance) = self.code, relative
         firsts = [c.body.add(c.load32(f"a{n}{name}"), distance) for name in ("low", "high")]
         return [self._scalar_pointer(space, f) for f in firsts]
@@ -105,7 +105,7 @@ class OwnAccess(OffsetAccess):
         return b.phi([(v1, near), (v2, far)])
 
     def _words_by_tag(self, step: Step, space: str, relative: tuple[int, int], low: ValueLowering) -> Ref:
-        """Words at $aN plus an offset that are all in the space: rows and equal addresses, or in any order."""
+        """Load words at $aN plus an offset that are all in the space: rows and equal addresses, or any order."""
         c, b = self.code, self.code.body
         rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
         b.branch(b.load(I1, pointer(f"%a{relative[0]}plain")), rows, others, MOSTLY)
@@ -190,7 +190,7 @@ class OwnAccess(OffsetAccess):
         return b.shuffle(words, range(31, -1, -1))
 
     def _falling(self, space: str, at: Ref, buffer: tuple[Ref, Ref] | None, low: ValueLowering) -> tuple[Ref, str]:
-        """(pointer to the last lane's word where neighbours have falling addresses, label for others).
+        """Return (pointer to the last lane's word where neighbours have falling addresses, label for others).
 
         The block of the first is open. `buffer`: where the words must lie, start and length; None where they are known
         to be good.

@@ -44,7 +44,7 @@ SPINNING = 1 << 17
 SPINNING_TURN = 1 << 11
 """The same as `TURN` there: most of what a turn executes is in vain."""
 COMPILE_SECONDS = 0.003
-"""What compiling costs per instruction."""
+"""Seconds of compiling per instruction."""
 COMPILER_START = 50
 """Instructions that would be compiled while the process that compiles starts.
 

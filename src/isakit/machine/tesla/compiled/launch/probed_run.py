@@ -36,7 +36,7 @@ RECORD, FIRST, BODY = handlers.RECORD, handlers.FIRST, handlers.BODY
 _PAIRS = (("full", FIRST), ("some", FIRST + 8), ("body_full", BODY), ("body_some", BODY + 8))
 """The functions of a record: for all lanes and for some, with the join tail and after it."""
 COUNT, SKIP, LAST, RECORDS = range(4)
-"""What a probe's cell holds: hits, hits to let pass, position of the last hit, and whether it never stops."""
+"""Content of a probe's cell: hits, hits to let pass, position of the last hit, and whether it never stops."""
 Conditions = Callable[[LlvmModule], None]
 Why = Literal["until", "probe", "stuck", "finished", "interrupted"]
 

@@ -61,7 +61,7 @@ class Bound:
 
 
 _INDEX = {name: offset // 8 for name, offset in SLOT.items()}
-"""Where a slot is among the numbers."""
+"""Indices of the slots among the numbers."""
 
 
 class Slots:
