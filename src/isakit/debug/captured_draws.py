@@ -32,7 +32,7 @@ def replay_with(
 
     def begin(channel: Channel) -> None:
         drawing = channel.engine3d.drawing
-        made.append(drawing.use(kind))
+        made.append(drawing.switch_pipeline(kind))
         prepare(made[-1], drawing)
 
     replay.on_channel = begin

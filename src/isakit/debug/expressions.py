@@ -170,7 +170,7 @@ class _Parser:
             return self._unary()
         if n == _NOT and self._next() == "not":
             self.k += 1
-            with _deeper(self):
+            with _nesting_limit(self):
                 return Unary("!", self.level(_NOT))
         left = self.level(n + 1)
         while self._next() in _LEVELS[n] and self.tokens[self.k][0] == "sign":
