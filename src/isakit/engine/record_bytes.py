@@ -32,8 +32,8 @@ class Bytes:
             taken.append(f"thing.{f.name}[:] = v[{at}:{at + count}]" if count else f"thing.{f.name} = v[{at}]")
             at += count or 1
         packing = Struct(text)
-        made: dict[str, Any] = {"pack": packing.pack_into}
-        lines = [f"def pack(thing, buffer, offset=0):\n    pack(buffer, offset, {', '.join(given)})"]
+        made: dict[str, Any] = {"pack_into": packing.pack_into}
+        lines = [f"def pack(thing, buffer, offset=0):\n    pack_into(buffer, offset, {', '.join(given)})"]
         lines += ["def fill(thing, v):", *(f"    {line}" for line in taken)]
         exec("\n".join(lines), made)
         self.size = layout.size
