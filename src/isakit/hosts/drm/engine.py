@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.errors import IsakitError
+from isakit.errors import DefinitionError, IsakitError, did_you_mean
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables.method import WORDS, MethodTable, Word
@@ -114,7 +114,10 @@ class Engine:
             acts = getattr(member, "acts_on", None)
             if acts is not None:
                 for n in acts[0]:
-                    m = table.by_name[n]
+                    m = table.by_name.get(n)
+                    if m is None:
+                        hint = "; ".join(("", *did_you_mean(n, table.by_name)))
+                        raise DefinitionError(f"{cls.__name__}.{name}: {table.name} has no method {n!r}{hint}")
                     for k in range(m.count):
                         cls._actions[table.word(n, k)] = name, k, acts[1]
         every = ((w, _missing(table, w, w in cls._actions)) for w in range(WORDS))
