@@ -60,7 +60,7 @@ class _VertexPipeline(Pipeline):
 
     found: DrawnVertex | None = None
     vertices_of: int | None = None
-    """How many places the drawing order of the draw has."""
+    """The number of places in the drawing order of the draw."""
 
     def look_at(self, drawing: Drawing, frame: int | None, draw: int, number: int) -> None:
         """Say which vertex of which draw; without a frame that of the last one."""

@@ -59,4 +59,4 @@ INTEGERS = {5: "int", 7: "int", 38: "uint", 39: "int", 41: "uint", 42: "int", 44
 """Those that take integers, and of which kind."""
 COUNTS = {**dict.fromkeys(("atan2", "pow", "min", "max", "step", "distance", "cross", "reflect"), 2),
           **dict.fromkeys(("clamp", "lerp", "smoothstep", "fma", "faceforward", "refract"), 3)}  # fmt: skip
-"""How many operands expansions take, where it is not one."""
+"""Numbers of operands of expansions, where it is not one."""
