@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -68,3 +71,11 @@ def test_the_colour_of_the_tile_itself_is_four_bytes(of: str) -> None:
 def test_an_option_that_there_is_not_is_refused() -> None:
     with pytest.raises(TypeError, match="there is no option 'stagee'"):
         isakit.compile_shader("float4 main() : COLOR { return 1; }", stagee="fragment")
+
+
+def test_the_compiler_needs_the_standard_library_only() -> None:
+    code = """import sys, isakit
+s = isakit.compile_shader("float4 main(float4 c : COLOR) : COLOR { return c; }", stage="fragment", language="cg")
+print(len(s.primary), sorted({"numpy", "llvmlite", "click", "PIL"} & set(sys.modules)))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "2 []\n"
