@@ -49,6 +49,7 @@ _BITS = ("&", "|", "^", "<<", ">>")
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
 LAST_ADDRESS = 0xFF_FFFF_FFFF
+"""Addresses beyond it are taken for it, where no memory is: they are outside, and do not begin at 0 again."""
 
 
 class TypedValue(NamedTuple):
@@ -87,7 +88,8 @@ def value_of(node: Node, scope: Scope) -> TypedValue:
         case Variable(name):
             return TypedValue(_wide(scope.variable(name)), False)
         case Load(space, address, kind):
-            place = _whole(value_of(address, scope)) & LAST_ADDRESS
+            place = _whole(value_of(address, scope))
+            place = select(place.ugt(LAST_ADDRESS), const(LAST_ADDRESS, 64), place)
             return _as(kind, scope.memory(space, place, TYPES[kind][0]))
         case Cast(kind, operand):
             return _cast(kind, value_of(operand, scope))

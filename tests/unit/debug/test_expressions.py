@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from isakit.debug.expression_values import condition, evaluate, value_of
 from isakit.debug.expressions import Binary, ExpressionError, Load, NamedRegister, NumberTerm, parse
 from isakit.engine.reference import evaluate as values_of
-from isakit.errors import NotModelled
+from isakit.errors import LaunchError, NotModelled
 from isakit.sem.value import Value, param
 
 
@@ -202,3 +202,21 @@ def test_values_that_fold_are_those_that_an_engine_computes(
     got = struct.unpack("<d" if made.real else "<q", bits.to_bytes(8, "little"))[0]
     assert type(got) is type(known)
     assert got == known or (math.isnan(got) and math.isnan(known))
+
+
+class Ending(Nowhere):
+    """Memory that has an end, as that of every machine."""
+
+    def memory(self, space: str, address: int, size: int) -> bytes:
+        if address + size > 0x100:
+            raise LaunchError(f"{space}: outside")
+        return super().memory(space, address, size)
+
+
+@pytest.mark.parametrize("address", ["1 << 40", "(1 << 40) + 4", "0 - 4", "1 << 63", "0x100"])
+def test_an_address_past_the_last_one_is_outside_and_not_counted_from_zero(address: str) -> None:
+    node = parse(f"s[{address}] == 0x3020100")
+    with pytest.raises(LaunchError, match="outside"):
+        evaluate(node, Ending())
+    with pytest.raises(LaunchError, match="outside"):
+        condition(node)(Ending())
