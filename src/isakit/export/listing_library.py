@@ -89,6 +89,8 @@ def _library(program: Program) -> Any:
         return None
     if not 0 <= program.address < _HIGHEST:
         return None
+    if decoder.view.program != decoder.isa.default_program:
+        return None  # of vertex programs some texts with two memory operands get a `long` that need not be there
     try:
         if not library_of(decoder).is_built and (units < BUILT_FROM or compiler() is None):
             return None

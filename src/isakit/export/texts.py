@@ -370,6 +370,12 @@ class Model:
         """Return the test whether the smaller form can say what a word of the larger one says, part by part."""
         longs, shorts = _pieces(long), _pieces(short)
         needed = self._agreements(long, short)
+        place = {name: k for k, name in enumerate(shorts)}
+        common = [name for name in longs if name in shorts]
+        for k, first in enumerate(common):  # pieces in another order are read where one of them is not there
+            for second in common[k + 1 :]:
+                if place[first] > place[second]:
+                    needed.append(_any([self._is_empty(longs[first]), self._is_empty(longs[second])]))
         for name, part in longs.items():
             other = shorts.pop(name, None)
             if other is None:

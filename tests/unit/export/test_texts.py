@@ -82,3 +82,15 @@ def test_a_long_form_is_forced_only_where_the_short_one_has_both_operands_in_one
         form = next(f for f in model.forms if f.form is i.form)
         assert bool(evaluate(form.forced, i.word)) is forced
         assert i.text == text
+
+
+def test_a_long_form_is_not_forced_where_the_short_one_has_its_words_in_another_order() -> None:
+    decoder = isakit.isa("tesla", "gt215").decoder()
+    model = Model(decoder)
+    word = 0x0801_0784_3001_1E05
+    i = decoder.one(word, 2)
+    assert i.text == "subr b16 sat $r0h $r7h $r2l {0x400010000}"
+    form = next(f for f in model.forms if f.form is i.form)
+    assert not evaluate(form.forced, word)
+    short = isakit.isa("tesla", "gt215").assemble("subr sat b16 $r0h $r7h $r2l")
+    assert len(short.words) == 1  # that text would be shorter
