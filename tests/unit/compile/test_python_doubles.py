@@ -21,6 +21,8 @@ except NoCompilerError:
     FOUND = False
 
 CHECKED = [f for f in (*FUNCTIONS, *PAIRS) if f.name in DOUBLES]
+COMPARED = ("sin", "expm1", "pow", "fmod", "atan2")
+"""Functions whose bits are compared with those of CUDA C, which has its own test of errors."""
 ARITY = {f.name: 2 if f in PAIRS else 1 for f in CHECKED}
 
 
@@ -42,12 +44,13 @@ def test_every_function_of_doubles_is_measured() -> None:
 
 def test_errors_are_within_the_bounds_of_the_headers() -> None:
     rng = np.random.default_rng(35)
-    ptx, _ = compile_text(_python([f.name for f in CHECKED]), "k.py")
+    measured = [f for f in CHECKED if f.name not in COMPARED]
+    ptx, _ = compile_text(_python([f.name for f in measured]), "k.py")
     loaded = Device("gt200", tier="interp").load(compile_ptx(ptx, "gt200").module)
     wrong: dict[str, tuple[float, float]] = {}
-    for f in CHECKED:
+    for f in measured:
         ranges = [(r,) for r in f.ranges] if ARITY[f.name] == 2 else [f.ranges]
-        xs = [arguments(r, 50, np.float64, rng) for r in ranges]
+        xs = [arguments(r, 30, np.float64, rng) for r in ranges]
         y = np.zeros_like(xs[0])
         loaded[f"{f.name}_{ARITY[f.name]}"][-(-len(y) // 128), 128](*xs, y, len(y))
         with np.errstate(all="ignore"):
@@ -63,7 +66,7 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, -2.5, 0.
 @pytest.mark.clang
 @pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target is installed")
 def test_bits_are_those_of_the_same_function_in_cuda_c() -> None:
-    some = [f for f in CHECKED if f.name in ("sin", "expm1", "pow", "fmod", "atan2")]
+    some = [f for f in CHECKED if f.name in COMPARED]
     ptx, _ = compile_text(_python([f.name for f in some]), "k.py")
     device = Device("gt200", tier="interp")
     python = device.load(compile_ptx(ptx, "gt200").module)
