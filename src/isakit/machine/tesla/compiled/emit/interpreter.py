@@ -67,6 +67,7 @@ def _control_module(target: Host, choices: Choices) -> str:
 
 INDEX = ".index"
 """The end of an index's name. Indexes are JSON: key -> (batch, function, what the record holds, sites)."""
+IndexEntry = tuple[str, str, Sequence[Any], int]
 MOST_INDEXES = 16
 """Indexes that are read one by one; more are put together in one."""
 
@@ -86,7 +87,7 @@ class Handlers:
 
     target: Host
     known: dict[str, Handler | None] = field(default_factory=dict[str, "Handler | None"])
-    _on_disk: dict[str, tuple[str, str, RecordSlots]] = field(default_factory=dict[str, "tuple[str, str, RecordSlots]"])
+    _on_disk: dict[str, IndexEntry] = field(default_factory=dict[str, "IndexEntry"])
     _loaded: dict[str, LoadedCode | None] = field(default_factory=dict[str, "LoadedCode | None"])
     _keep: list[LoadedCode] = field(default_factory=list[LoadedCode])
     _indexed: set[str] = field(default_factory=set[str])
@@ -130,13 +131,11 @@ class Handlers:
         new = [name for name in names if name not in self._indexed]
         for name in new:
             self._indexed.add(name)
-            for key, (batch, function, values, sites) in json.loads(read_object(self.kind, name) or b"{}").items():
-                self._on_disk[key] = batch, function, RecordSlots(tuple((what, e) for what, e in values), sites)
+            self._on_disk.update(json.loads(read_object(self.kind, name) or b"{}"))
         if new and len(names) > MOST_INDEXES:
             # What another process adds meanwhile may be lost, and is compiled again.
             batches = set(there)
-            found = {key: (batch, function, s.values, s.sites)
-                     for key, (batch, function, s) in self._on_disk.items() if batch in batches}  # fmt: skip
+            found = {key: entry for key, entry in self._on_disk.items() if entry[0] in batches}
             whole = self._write_index(found)
             self._indexed.add(whole)
             if read_object(self.kind, whole) is not None:  # a cache may be full, or only for reading
@@ -146,7 +145,7 @@ class Handlers:
         self._index()
         rest: dict[str, T] = {}
         for key, step in missing.items():
-            batch, function, slots = self._on_disk.get(key, ("", "", RecordSlots((), 0)))
+            batch, function, values, sites = self._on_disk.get(key, ("", "", (), 0))
             if not function:
                 if batch:
                     self.known[key] = None
@@ -160,6 +159,7 @@ class Handlers:
             if loaded is None:
                 rest[key] = step
             else:
+                slots = RecordSlots(tuple((what, e) for what, e in values), sites)
                 self.known[key] = self._handler(loaded, function, slots)
         return rest
 
@@ -187,7 +187,7 @@ class Handlers:
         write_object(self.kind, tag, code)
         self._write_index({key: (tag, name, s.values, s.sites) for key, (name, s) in index.items()})
 
-    def _write_index(self, entries: dict[str, tuple[Any, ...]]) -> str:
+    def _write_index(self, entries: dict[str, IndexEntry]) -> str:
         """Write an index; returns its name."""
         content = json.dumps(entries).encode()
         name = hashlib.sha256(content).hexdigest()[:24] + INDEX
