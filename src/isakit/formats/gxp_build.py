@@ -118,7 +118,7 @@ class GxpBuilder:
         used: int | None = None,
         raw: bool = False,
     ) -> int:
-        """A vertex input; returns its first pa register, the next free even one unless given.
+        """Add a vertex input; returns its first pa register, the next free even one unless given.
 
         `used`: mask of the registers the program reads, all of them unless given; `raw`: the stored bytes come
         unconverted.
@@ -148,7 +148,7 @@ class GxpBuilder:
         container: int = DEFAULT_BUFFER,
         semantic: str | tuple[int, int] = "",
     ) -> int:
-        """A uniform; returns its place in the uniform buffer (words), for the default buffer its sa register.
+        """Add a uniform; returns its place in the uniform buffer (words), for the default buffer its sa register.
 
         Vectors and arrays get an even place unless one is given.
         """
@@ -182,7 +182,7 @@ class GxpBuilder:
         container: int = 0,
         semantic_index: int = 0,
     ) -> int:
-        """A sampler. With `state` the program samples it itself: returns the sa register of its four state words."""
+        """Add a sampler. With `state` the program samples it: returns the sa register of its four state words."""
         k = len(self._file.parameters)
         index = semantic_index | (16 if cube else 0)
         if sampled_as is not None:
@@ -192,20 +192,20 @@ class GxpBuilder:
 
     def record(self, name: str, type: str = "f32", components: int = 4, *, category: int, array: int = 1, at: int = 0,
                container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
-        """A parameter of any category, with `at` as its `resource_index`."""
+        """Add a parameter of any category, with `at` as its `resource_index`."""
         number, index = semantic_numbers(semantic)
         kind = type_number(type)
         self.parameter(GxpParameter(name, category, kind, components, container, number, index, array, at))
 
     def surface(self, name: str, type: str = "f32", components: int = 4, *, array: int = 1, at: int = 0,
                 container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
-        """An auxiliary surface."""
+        """Add an auxiliary surface."""
         self.record(name, type, components, category=AUXILIARY_SURFACE, array=array, at=at, container=container,
                     semantic=semantic)  # fmt: skip
 
     def buffer(self, name: str, type: str = "aggregate", components: int = 0, *, array: int = 1, at: int = 0,
                container: int = 0, semantic: str | tuple[int, int] = "") -> None:  # fmt: skip
-        """A uniform buffer number `at` with `array` bytes; it may have no name."""
+        """Add a uniform buffer number `at` with `array` bytes; it may have no name."""
         self.record(name, type, components, category=UNIFORM_BUFFER, array=array, at=at, container=container,
                     semantic=semantic)  # fmt: skip
 
@@ -226,7 +226,7 @@ class GxpBuilder:
         self._data_end = max(self._data_end, register + count)
 
     def literal(self, value: float | int, register: int | None = None) -> int:
-        """A constant: a float as f32, an int as its bits; returns its sa register."""
+        """Add a constant: a float as f32, an int as its bits; returns its sa register."""
         try:
             bits = struct.unpack("<I", struct.pack("<f", value))[0] if isinstance(value, float) else value
         except OverflowError:
@@ -266,7 +266,7 @@ class GxpBuilder:
         self._containers = [*(self._containers or []), GxpContainer(index, unknown, register, words)]
 
     def no_containers(self) -> None:
-        """The file has no containers."""
+        """Say that the file has no containers."""
         self._containers = self._containers or []
 
     def literal_buffer(self, data: bytes) -> None:
@@ -289,7 +289,7 @@ class GxpBuilder:
         texel: str = "f16",
         change: tuple[int, int, int, int] = (0, 0, 0, 0),
     ) -> int:
-        """An input of a fragment program; returns its first pa register.
+        """Add an input of a fragment program; returns its first pa register.
 
         `source` is texcoord0 to texcoord9, color0, color1, fog, position or spritecoord (inside a point); None for
         nothing but a texel. `fetch`: the unit of a texel fetched at texture coordinate `coordinate` before the
@@ -321,7 +321,7 @@ class GxpBuilder:
 
     def result(self, type: str = "f16", components: int = 4, *, register: int = 0, head: int = 0, byte9: int = 0,
                fetches: int | None = None) -> None:  # fmt: skip
-        """The colour of a fragment program: type and first pa register (it lies in o0 where the colour is native)."""
+        """Set the colour of a fragment program: type and first pa register (o0 where the colour is native)."""
         self._need("fragment", "a result")
         if register > 255 or components > 255:
             raise FormatError(None, 0, "register and components of a result are bytes")
@@ -330,7 +330,7 @@ class GxpBuilder:
             self._given["fetches"] = fetches
 
     def output(self, name: str, components: int = 4, *, half: bool = False, code: int | None = None) -> None:
-        """An output of a vertex program besides the position: color0, color1, fog, texcoord0 ..., pointsize, clip0 ...
+        """Add an output of a vertex program to its position: color0, color1, fog, texcoord0 ..., pointsize, clip0 ...
 
         Registers from o4 on in the order of that list, each with one f32. `half`: the texture coordinate is declared
         half, which says nothing about its registers.
@@ -381,7 +381,7 @@ class GxpBuilder:
         self._given["flags"] = (set_ | 1 << bit, clear) if there else (set_, clear | 1 << bit)
 
     def size(self, name: str, words: int) -> None:
-        """The size of a buffer in the header: scratch, thread, literal, data, texture or default."""
+        """Set the size of a buffer in the header: scratch, thread, literal, data, texture or default."""
         if name not in SIZE_NAMES:
             raise FormatError(None, 0, f"there is no buffer {name!r}; there are {', '.join(SIZE_NAMES)}")
         self._sizes[SIZE_NAMES.index(name)] = words
@@ -397,7 +397,7 @@ class GxpBuilder:
         self._given[name] = self._given.get(name, b"") + data
 
     def layout(self, pieces: list[str]) -> None:
-        """The order of the parts: their kinds, and `nameK` for the name of parameter K."""
+        """Set the order of the parts: their kinds, and `nameK` for the name of parameter K."""
         self._layout = pieces
 
     def gap(self, piece: str, data: bytes) -> None:
@@ -405,12 +405,12 @@ class GxpBuilder:
         self._gaps[piece] = self._gaps.get(piece, b"") + data
 
     def unaligned(self, piece: str) -> None:
-        """A part that does not begin at a multiple of its alignment."""
+        """Let a part begin where it would not: at no multiple of its alignment."""
         self._unaligned.add(piece)
 
     # --- making the file ---------------------------------------------------------------------------------------------
     def file(self, primary: Program | None = None, secondary: Program | None = None) -> GxpFile:
-        """The file with two programs in it."""
+        """Return the file with two programs in it."""
         gxp = replace(self._file, parameters=list(self._file.parameters), layout=[])
         for what, program in (("primary", primary), ("secondary", secondary)):
             if program is not None and program.tail:
@@ -438,7 +438,7 @@ class GxpBuilder:
         return gxp
 
     def to_bytes(self, primary: Program | None = None, secondary: Program | None = None) -> bytes:
-        """The content of the file."""
+        """Return the content of the file."""
         return write_gxp(self.file(primary, secondary))
 
     def _tables(self, gxp: GxpFile) -> None:

@@ -233,7 +233,7 @@ def uniform_end(parameters: Iterable[GxpParameter], container: int = DEFAULT_BUF
 
 
 def derived_containers(gxp: GxpFile, data_end: int) -> list[GxpContainer]:
-    """The default uniforms from sa0 on and, after them, the data up to sa register `data_end`."""
+    """Return the containers: default uniforms from sa0 on, then data up to sa register `data_end`."""
     words = uniform_end(gxp.parameters)
     out = [GxpContainer(DEFAULT_BUFFER, 0, 0, words)] if words else []
     if data_end > words:
@@ -242,7 +242,7 @@ def derived_containers(gxp: GxpFile, data_end: int) -> list[GxpContainer]:
 
 
 def derived_varyings(gxp: GxpFile) -> VertexVaryings | FragmentVaryings:
-    """The counts in the varyings as they follow from parameters and inputs."""
+    """Return the counts in the varyings as they follow from parameters and inputs."""
     v = gxp.varyings
     if isinstance(v, FragmentVaryings):
         return replace(v, unknown_e=len(_fetches(gxp)))
@@ -252,7 +252,7 @@ def derived_varyings(gxp: GxpFile) -> VertexVaryings | FragmentVaryings:
 
 
 def sampled_as(gxp: GxpFile, code: CodeFacts, unit: int) -> int:
-    """The format in which the samples of a unit arrive: NATIVE, F32 or F16."""
+    """Return the format in which the samples of a unit arrive: NATIVE, F32 or F16."""
     for fetched, format in _fetches(gxp):
         if fetched == unit:
             return format
@@ -264,7 +264,7 @@ def sampled_as(gxp: GxpFile, code: CodeFacts, unit: int) -> int:
 
 
 def attribute_mask(p: GxpParameter, used: int | None = None) -> int:
-    """The pa registers of an attribute as bits; `used` says which of them, from its first one on."""
+    """Return the pa registers of an attribute as bits; `used` says which of them, from its first one on."""
     if not 0 <= p.resource_index < 64:
         return 0
     every = (1 << min(p.words, 64)) - 1
@@ -280,7 +280,7 @@ def _input_words(gxp: GxpFile) -> int:
 
 
 def _fetches(gxp: GxpFile) -> list[tuple[int, int]]:
-    """(unit, sample format) of texels that are fetched before the program."""
+    """Return (unit, sample format) of texels that are fetched before the program."""
     formats = {_TEXELS["f16"]: F16, _TEXELS["f32"]: F32}
     bits = (d.bits for d in _inputs(gxp))
     return [(b.unit, formats.get(b.texel, NATIVE)) for b in bits if b.coordinate != NO_SOURCE]

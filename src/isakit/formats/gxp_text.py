@@ -78,7 +78,7 @@ class Arguments:
         return self.tokens[self.k].text if self.k < len(self.tokens) else ""
 
     def error(self, message: str) -> _Misplaced:
-        """The error for the next word."""
+        """Return the error for the next word."""
         return _Misplaced(self.tokens[self.k] if self.text else None, message)
 
     def word(self, what: str) -> str:

@@ -73,7 +73,7 @@ def _entry(loaded: LoadedCode) -> Run:
 
 
 def generate(flow: Flow, facts: LaunchFacts, target: Host) -> tuple[str, int]:
-    """The IR of the function of a warp and the number of global access sites."""
+    """Return the IR of the function of a warp and the number of global access sites."""
     code = WarpCode(flow, facts, target)
     text = code.generate()
     return text + METADATA, code.sites
@@ -122,7 +122,7 @@ class CompiledKernel:
         return flow_of(self.code, self.entry, self.facts.results, self.facts.choices)
 
     def _program(self) -> InterpreterProgram:
-        """The records for the interpreter, from disk if they are there."""
+        """Return the records for the interpreter, from disk if they are there."""
         f, key = self.facts, ""
         if self.known.count >= KEPT_FROM:
             parts = f"{flow_key(self.code, self.entry, f.results, f.choices)} {self.target.key}"
@@ -158,7 +158,7 @@ class CompiledKernel:
         return chosen
 
     def interpreted(self) -> CompiledKernel:
-        """The same kernel on the interpreter."""
+        """Return the same kernel on the interpreter."""
         if self.tier == "interp":
             return self
         return _kernel(self.code, self.entry, self.facts, self.target, "interp")
@@ -224,7 +224,7 @@ class CompiledKernel:
         return Executable(_entry(main), loaded.address("run_warp"), sites, self.known.leaves, loaded)
 
     def _compile(self, elsewhere: bool = False) -> Executable:
-        """The kernel as a whole; `elsewhere`: compiled in the background by another process."""
+        """Return the kernel as a whole; `elsewhere`: compiled in the background by another process."""
         found = self._from_disk()
         if found is not None:
             return found
@@ -262,7 +262,7 @@ def at_hand(launch: Launch, results: frozenset[RegisterKey] = frozenset()) -> bo
 def kernel_of(
     launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[RegisterKey] = frozenset()
 ) -> CompiledKernel:
-    """The kernel of a launch, made once; `results`: registers live on exit. Raises NotCompiled."""
+    """Return the kernel of a launch, made once; `results`: registers live on exit. Raises NotCompiled."""
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)

@@ -292,7 +292,7 @@ class CompiledLaunch:
 
     @staticmethod
     def _halted(worker: Worker) -> int:
-        """The status of the warp at which compiled code stopped."""
+        """Return the status of the warp at which compiled code stopped."""
         return int(worker.states.column(state_layout.STATUS)[worker.context.get_slot("halted_warp")])
 
     def _count(self, machine: Machine | ResidentBlocks) -> None:
@@ -300,7 +300,7 @@ class CompiledLaunch:
         self.stats.warp_instructions += machine.stats.warp_instructions
 
     def adopt(self, block: int, worker: Worker) -> Machine:
-        """A reference machine in the state the worker's block is in, counts included."""
+        """Return a reference machine in the state the worker's block is in, counts included."""
         machine = Machine(self.launch, self.device, blocks=(block, block + 1))
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
         to_machine(worker.states, worker.barriers.reshape(1, 16, 2), worker.turns, machine)

@@ -72,7 +72,7 @@ _PARAMETERS = (CONTEXT, STATE, handlers.ENTRY)
 
 
 def _called(p: Ref) -> IrFunction:
-    """A function of an instruction, by its address."""
+    """Return a function of an instruction, by its address."""
     return IrFunction(p.text, I32, (PTR, PTR, PTR))
 
 
@@ -117,7 +117,7 @@ def _guards() -> str:
 
 
 def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> str:
-    """A function for every address that is looked at: it looks, and leaves the rest to the guard."""
+    """Return a function for every address that is looked at: it looks, and leaves the rest to the guard."""
     module = LlvmModule(32)
     guards = {name: module.variable(f"guard_{name}", PTR) for name, _ in _PAIRS[:2]}
     for name in ("end", "hit", "memory_bytes", "instructions_before"):

@@ -199,7 +199,7 @@ class ResidentBlocks:
             self.budget -= block.executed - before
 
     def _waits_by_the_clock(self, idle: int) -> bool:
-        """The watchdog where $clock makes every round differ: whether all blocks wait for ever.
+        """Return whether all blocks wait for ever: the watchdog where $clock makes every round differ.
 
         Warps in loops that take nothing along depend on memory and the clock alone: where memory has stayed as it is
         while the clock went round once, they wait forever. Time passes quickly for them meanwhile.

@@ -53,15 +53,15 @@ class WarpStates:
         self.words[:, state_layout.REGISTERS // 4 :] = 0
 
     def column(self, offset: int) -> Array:
-        """A 32-bit number of every warp, by its offset in the record."""
+        """Return a 32-bit number of every warp, by its offset in the record."""
         return self.words[:, offset // 4]
 
     def count(self, offset: int) -> Array:
-        """A 64-bit number of every warp."""
+        """Return a 64-bit number of every warp."""
         return self._longs[:, offset // 8]
 
     def entries(self, k: int) -> Array:
-        """The divergence stack of warp `k`: u32 [entries, 3], the fields of `StackEntry`."""
+        """Return the divergence stack of warp `k`: u32 [entries, 3], the fields of `StackEntry`."""
         base, size = state_layout.STACK // 4, state_layout.ENTRY.size // 4
         return self.words[k, base : base + state_layout.STACK_ENTRIES * size].reshape(-1, size)
 
@@ -82,7 +82,7 @@ class WarpStates:
                 rows[warps] = self.words[warps, start : start + 32]
 
     def from_files(self, files: Any, places: Iterable[RegisterKey], warps: Array | slice) -> None:
-        """The other way."""
+        """Copy registers of register files into the records of some warps."""
         for name, n in places:
             if n >= len(files[name]):
                 continue
@@ -96,7 +96,7 @@ class WarpStates:
 
     # --- control --------------------------------------------------------------------------------------------
     def to_stack(self, k: int, stack: Stack) -> None:
-        """Lanes, address and divergence stack of warp `k`."""
+        """Copy lanes, address and divergence stack of warp `k` into `stack`."""
         words = self.words[k]
         stack.active, stack.pc = int(words[state_layout.ACTIVE // 4]), int(words[state_layout.PC // 4])
         stack.broke, stack.returned = int(words[state_layout.BROKE // 4]), int(words[state_layout.RETURNED // 4])
@@ -106,7 +106,7 @@ class WarpStates:
         ]
 
     def from_stack(self, k: int, stack: Stack) -> None:
-        """The other way."""
+        """Copy lanes, address and divergence stack into the record of warp `k`."""
         words = self.words[k]
         for offset, value in (
             (state_layout.ACTIVE, stack.active),

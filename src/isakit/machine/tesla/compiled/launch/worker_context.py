@@ -90,7 +90,7 @@ class Slots:
         self.set_slot("paused", state_layout.READY if how.resumes else state_layout.INTERRUPTED)
 
     def get_slot(self, name: str) -> int:
-        """The number in a slot."""
+        """Return the number in a slot."""
         return int(self.numbers[_INDEX[name]])
 
 
