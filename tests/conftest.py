@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import itertools
 import os
 import random
 import signal
@@ -78,9 +79,23 @@ def pytest_collection_finish() -> None:
 
     Devices are collected as soon as they close, so each test of a card would pay for that several times.
     """
+    _forget_what_is_there()
+    gc.set_threshold(50_000, 20, 100)  # as the commands have it
+
+
+def _forget_what_is_there() -> None:
+    """Let collections look at objects only that are made from now on."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)  # as the commands have it
+
+
+_finished = itertools.count(1)
+
+
+def pytest_runtest_logfinish() -> None:
+    """Do the same with what tables and caches of the tests so far hold."""
+    if next(_finished) % 200 == 0:
+        _forget_what_is_there()
 
 
 def pytest_configure() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import isakit
 from isakit.machine.tesla.analysis.control_flow import Flow
-from isakit.machine.tesla.analysis.lane_steps import Affine, Known, LaneSteps, has_thread_numbers_in_rows
+from isakit.machine.tesla.analysis.lane_steps import Affine, KnownSteps, LaneSteps, has_thread_numbers_in_rows
 
 REGISTERS = 10
 ISA = isakit.isa("tesla", "gt200")
@@ -84,10 +84,10 @@ def program(r: Random) -> tuple[str, Any]:
     return assembled([*begin, *head, *middle, *tail, "exit nop"])
 
 
-def known_everywhere(steps: LaneSteps) -> dict[int, Known]:
+def known_everywhere(steps: LaneSteps) -> dict[int, KnownSteps]:
     """What is said before each instruction."""
-    out: dict[int, Known] = {}
-    known: Known = {}
+    out: dict[int, KnownSteps] = {}
+    known: KnownSteps = {}
     for pc in steps.flow.order:
         known = steps.at.get(pc, {}) if pc in steps.flow.leaders else known
         out[pc] = known

@@ -61,7 +61,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("machine/snapshot.py", "pickle.loads"): (1, OWN_SNAPSHOT),
     ("processes.py", "Popen"): (1, "this Python, with the package's own program that cleans up"),
     ("spec/isa.py", "import_module"): (1, OWN_NAME),
-    ("sandbox.py", "CDLL"): (1, "the C library of the process"),
+    ("sandbox.py", "CDLL"): (2, "the C library of the process, and its type"),
     ("sandbox.py", "execvp"): (1, "the command that `launcher` was given by this package"),
     ("spec/folder.py", "import_module"): (1, "modules of a package of records, by the files that lie in its folder"),
     ("web/site.py", "run"): (1, "npm, for two packages in fixed versions whose bytes are checked"),

@@ -111,19 +111,23 @@ def test_what_is_absent_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --- the workbench ----------------------------------------------------------------------------------------------------
 PLANTED = """
-import ast, sys
-from isakit.compile.python.constants import ConstantFolding
-ConstantFolding.fold = lambda self, node: eval(compile(ast.Expression(node), "planted", "eval"), {"__builtins__": {}})
+import ast
+import isakit.web.worker
+shut_in = isakit.web.worker._shut_in
+def plant():
+    if SHUT: shut_in()
+    from isakit.compile.python.constants import ConstantFolding
+    ConstantFolding.fold = lambda self, node: eval(compile(ast.Expression(node), "", "eval"), {"__builtins__": {}})
+isakit.web.worker._shut_in = plant
 """
 """The hole that once was there: constant expressions are evaluated."""
-OPEN = "isakit.web.worker._shut_in = lambda: None\n"
 CLASSES = "().__class__.__base__.__subclasses__()"
 PAYLOAD = f"[c for c in {CLASSES} if c.__name__ == '_wrap_close'][0].__init__.__globals__['system']"
 
 
 def worker_runs(command: str, folder: Path, shut: bool) -> str:
     """What the worker of a page answers to a text that carries out a command, with the hole planted again."""
-    code = f"{PLANTED}\nimport isakit.web.worker\n{'' if shut else OPEN}isakit.web.worker.main()"
+    code = f"{PLANTED.replace('SHUT', str(shut))}isakit.web.worker.main()"
     kernel = f"@isakit.kernel\ndef k(out: 'u32p'):\n    out[0] = 1 + {PAYLOAD}({command!r})\n"
     request = {"id": 1, "verb": "assemble", "fields": {"source": kernel, "language": "python"}}
     got = subprocess.run(

@@ -59,6 +59,9 @@ class Device(LaunchDevice):
     """
 
     # --- memory -----------------------------------------------------------------------------------------------------
+    def _room(self, nbytes: int) -> int:
+        return self.alloc(nbytes).address
+
     def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
         """Allocate zeroed memory, at `address` if one is given. Raises LaunchError when there is no room."""
         return Buffer(self.memory, self.memory.alloc(int(nbytes), address), int(nbytes))

@@ -65,7 +65,11 @@ class LaunchDevice:
         of their modules.
         """
         if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
-            self.windows[FENCE_SPACE] = LinearWindow(self.memory.alloc(FENCE_BYTES), FENCE_BYTES)
+            self.windows[FENCE_SPACE] = LinearWindow(self._room(FENCE_BYTES), FENCE_BYTES)
+
+    def _room(self, nbytes: int) -> int:
+        """Return the address of new memory, from wherever the device takes it."""
+        return self.memory.alloc(nbytes)
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:
         """Run a prepared launch on this device's engine. Raises LaunchError, MachineFault, BudgetExceeded."""

@@ -253,6 +253,7 @@ class MFunction:
 
     Attributes:
         spilled: local memory for spilled registers, in bytes.
+        breaks: whether lanes leave regions by breaks, among which there are no returns.
         marks: all marks of the function, where there are some; `homes`: the registers of values.
     """
 
@@ -262,6 +263,7 @@ class MFunction:
         self.vregs: list[VReg] = []
         self.count = 0
         self.spilled = 0
+        self.breaks = False
         self.registers = 0
         self.marks: list[Mark] = []
         self.homes: dict[IrValue, VReg] = {}

@@ -127,44 +127,141 @@ def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:
 
 
 # --- join points -----------------------------------------------------------------------------------------------------
+Regions = dict[tuple[MBlock, MBlock], set[MBlock]]
+"""(Head, where the ways from it meet) to the blocks between."""
+
+
 def insert_join_points(m: MFunction) -> None:
-    """Put `joinat` and `join` around branches lanes may take differently.
+    """Put `joinat` and `join`, or `breakaddr` and `break`, around branches lanes may take differently.
 
     A region is a block that dominates all blocks up to the point where all ways from it meet. Loops are left through
     one region each, so that nothing piles up on the stack. Where the ways meet at the end of the kernel only, because
     some lanes may end before, it is the point where those meet that go on: lanes that end leave all masks of the stack.
+    The same holds where lanes leave a loop, or code with a barrier, from within a branch both ways of which go on in
+    it: they break, and the others meet in there.
     """
     m.connect()
     _preheaders(m)
-    dom = Dominators(m.blocks[0], lambda b: b.succs)
-    post = post_dominators(m.blocks, lambda b: b.succs, endless=True)
-    ends = {b for b in m.blocks if not b.succs and not b.ins}
+    search = _RegionSearch(m)
+    search.collect()
+    m.breaks = bool(search.left)
+    _insert(m, search.found, search.left)
 
-    def going_on(b: MBlock) -> list[MBlock]:
-        return [s for s in b.succs if s not in ends]
 
-    # what goes on in a loop that is only left by ending meets where its next turn begins
-    turns = {p: len(body) for head, body in natural_loops(dom).items() for p in head.preds if p in body}
-    lasting = sorted((b for b in m.blocks if b not in ends), key=lambda b: turns.get(b, 0))
-    post_of_lasting = post_dominators(lasting, going_on, endless=True) if ends else post
-    wanted: dict[tuple[MBlock, MBlock], set[MBlock]] = {}
-    for b in m.blocks:
-        if b.cond is None or not b.cond[2]:
-            continue
-        got = _region(b, dom, post, ends)
-        if got is None and len(going_on(b)) > 1:
-            got = _region(b, dom, post_of_lasting, ends)
-        if got is not None:
-            head, stop, region = got
-            wanted[head, stop] = region
-    # a region inside another one that ends at the same point needs no join point of its own
-    ending: dict[MBlock, dict[MBlock, set[MBlock]]] = {}
-    for (head, stop), region in wanted.items():
-        ending.setdefault(stop, {})[head] = region
-    for head, stop in list(wanted):
-        if any(h is not head and head in r for h, r in ending[stop].items()):
-            del wanted[head, stop], ending[stop][head]
-    _insert(m, wanted)
+class _RegionSearch:
+    """Looks for the regions of a kernel.
+
+    Attributes: `found`; `left`: those of them that lanes leave by `break`.
+    """
+
+    def __init__(self, m: MFunction) -> None:
+        self.blocks = m.blocks
+        self.dom = Dominators(m.blocks[0], lambda b: b.succs)
+        self.loops = natural_loops(self.dom)
+        self.ends = {b for b in m.blocks if not b.succs and not b.ins}
+        self.turns = {p: len(body) for head, body in self.loops.items() for p in head.preds if p in body}
+        self.found: Regions = {}
+        self.left: set[tuple[MBlock, MBlock]] = set()
+
+    def collect(self) -> None:
+        """Find the regions of all branches."""
+        post = post_dominators(self.blocks, lambda b: b.succs, endless=True)
+        lasting = self._lasting([b for b in self.blocks if b not in self.ends], self.ends) if self.ends else post
+        found: Regions = {}
+        meets: dict[MBlock, MBlock] = {}
+        for b in self.blocks:
+            if b.cond is None or not b.cond[2]:
+                continue
+            got = _region(b, self.dom, post, self.ends)
+            if got is None and len(_without(b.succs, self.ends)) > 1:
+                got = _region(b, self.dom, lasting, self.ends)
+            if got is not None:
+                found[got[:2]] = got[2]
+                meets[b] = got[1]
+        self._take(found, meets, self.ends, set())
+
+    def _take(self, found: Regions, meets: dict[MBlock, MBlock], ends: set[MBlock], outside: set[MBlock]) -> None:
+        """Note regions. `meets`: where the ways from branches meet; `outside`: blocks that break out of the one around.
+
+        A break leads out of the innermost region only: lanes that leave two at once meet behind the outer one.
+        """
+        _remove_inner(found)
+        self.found.update(found)
+        for (head, stop), region in found.items():
+            branches = [b for b in (head, *region) if meets.get(b) is stop]
+            if not any(map(_waits, region)) and not any(self._stays(b, stop) for b in branches):
+                continue
+            if any(s in outside for b in (head, *region) for s in b.succs):
+                continue
+            gone = _gone(region, ends | {stop})
+            inside, meets_inside = self._inside(branches, region, gone)
+            if inside:
+                self.left.add((head, stop))
+                self._take(inside, meets_inside, gone, gone - self.ends)
+
+    def _inside(
+        self, branches: list[MBlock], region: set[MBlock], gone: set[MBlock]
+    ) -> tuple[Regions, dict[MBlock, MBlock]]:
+        """Return where the ways from branches of a region meet inside it, if lanes that go to some blocks are gone."""
+        blocks = region.union(branches) - gone
+        post = self._lasting([b for b in self.blocks if b in blocks], gone)
+        found: Regions = {}
+        meets: dict[MBlock, MBlock] = {}
+        for b in branches:
+            if b in blocks and len(_without(b.succs, gone)) > 1:
+                got = _region(b, self.dom, post, gone)
+                if got is not None:
+                    found[got[:2]] = got[2]
+                    meets[b] = got[1]
+        return found, meets
+
+    def _lasting(self, blocks: list[MBlock], ends: set[MBlock]) -> Dominators[MBlock | Exit]:
+        """Return the post-dominators of what goes on: in an endless loop ways meet where its next turn begins."""
+        return post_dominators(
+            sorted(blocks, key=lambda b: self.turns.get(b, 0)), lambda b: _without(b.succs, ends), endless=True
+        )
+
+    def _stays(self, b: MBlock, stop: MBlock) -> bool:
+        """Return whether both ways from a branch go on in a loop behind which they meet."""
+        return any(b in body and stop not in body and all(s in body for s in b.succs) for body in self.loops.values())
+
+
+def _without(blocks: list[MBlock], ends: set[MBlock]) -> list[MBlock]:
+    return [b for b in blocks if b not in ends]
+
+
+def _waits(b: MBlock) -> bool:
+    """Return whether a block has a barrier."""
+    return any(i.op is hw.BAR for i in b.ins)
+
+
+def _gone(region: set[MBlock], ends: set[MBlock]) -> set[MBlock]:
+    """Return the ends of a region and the blocks in which lanes are on their way there.
+
+    They come to no barrier of the region any more, or, where there is none, all ways lead to an end.
+    """
+    inside = region - ends
+    bars = [b for b in inside if _waits(b)]
+    if bars:
+        return ends | (inside - reachable(bars, lambda b: [p for p in b.preds if p in inside]))
+    out = set(ends)
+    waiting = list(ends)
+    while waiting:
+        for p in waiting.pop().preds:
+            if p not in out and all(s in out for s in p.succs):
+                out.add(p)
+                waiting.append(p)
+    return out
+
+
+def _remove_inner(found: Regions) -> None:
+    """Take out regions inside another one that ends at the same point: they need no join point of their own."""
+    ending: dict[MBlock, Regions] = {}
+    for (head, stop), region in found.items():
+        ending.setdefault(stop, {})[head, stop] = region
+    for head, stop in list(found):
+        if any(h is not head and head in r for (h, _), r in ending[stop].items()):
+            del found[head, stop], ending[stop][head, stop]
 
 
 def _region(
@@ -217,8 +314,8 @@ def _preheaders(m: MFunction) -> None:
     m.connect()
 
 
-def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> None:
-    """Insert joins; those of inner regions come first where several end at one point."""
+def _insert(m: MFunction, wanted: Regions, left: set[tuple[MBlock, MBlock]]) -> None:
+    """Insert joins, or breaks where a region is `left` by them; those of inner regions come first."""
     before: dict[MBlock, list[MBlock]] = {}
     around: dict[MBlock, list[tuple[MBlock, MBlock]]] = {}
     for key, region in wanted.items():
@@ -227,33 +324,44 @@ def _insert(m: MFunction, wanted: dict[tuple[MBlock, MBlock], set[MBlock]]) -> N
     for (head, stop), region in sorted(wanted.items(), key=lambda e: len(e[1])):
         sources = [p for p in stop.preds if p in region or p is head]
         others = [p for p in stop.preds if p not in sources]
-        join = MIns(hw.JOIN, {}, stop.ins[0].loc if stop.ins else stop.loc)
-        if others or any(i.op is hw.JOIN for i in stop.ins[:1]) or _loops_back(stop):
-            new = m.made()
-            new.loc = stop.loc
-            for p in sources:
-                p.succs = [new if s is stop else s for s in p.succs]
-            new.succs, new.preds = [stop], sources
-            stop.preds = [*others, new]
-            new.ins = [join]
-            before.setdefault(stop, []).append(new)
+        loc = stop.ins[0].loc if stop.ins else stop.loc
+        made: list[MBlock] = []
+        if (head, stop) in left:  # lanes that break go on at the second block
+            made = [m.made(), m.made()]
+            made[0].ins = [MIns(hw.BRK, {}, loc)]
+        elif others or any(i.op is hw.JOIN for i in stop.ins[:1]) or _loops_back(stop):
+            made = [m.made()]
+            made[0].ins = [MIns(hw.JOIN, {}, loc)]
+        else:
+            stop.ins.insert(0, MIns(hw.JOIN, {}, loc))
+        if made:
+            _put_between(sources, made, stop, others)
+            before.setdefault(stop, []).extend(made)
             for key in around.get(head, ()):
                 if key != (head, stop) and (stop in wanted[key] or key[1] is stop):
-                    wanted[key].add(new)
-                    around.setdefault(new, []).append(key)
-            place = new
-        else:
-            stop.ins.insert(0, join)
-            place = stop
-        at = MIns(hw.JOINAT, {}, head.loc)
-        at.target = place
+                    wanted[key].update(made)
+                    for new in made:
+                        around.setdefault(new, []).append(key)
+        at = MIns(hw.BREAKADDR if (head, stop) in left else hw.JOINAT, {}, head.loc)
+        at.target = made[-1] if made else stop
         # after a joinat of an inner region that is already there would be wrong: outer ones are pushed first
         k = len(head.ins)
-        while k and head.ins[k - 1].op is hw.JOINAT:
+        while k and head.ins[k - 1].op in (hw.JOINAT, hw.BREAKADDR):
             k -= 1
         head.ins.insert(k, at)
     m.place(before)
     m.connect()
+
+
+def _put_between(sources: list[MBlock], made: list[MBlock], stop: MBlock, others: list[MBlock]) -> None:
+    """Lead `sources` through new blocks, one after the other, to where they led."""
+    for p in sources:
+        p.succs = [made[0] if s is stop else s for s in p.succs]
+    preds = sources
+    for new, following in zip(made, (*made[1:], stop), strict=True):
+        new.loc, new.succs, new.preds = stop.loc, [following], preds
+        preds = [new]
+    stop.preds = [*others, *preds]
 
 
 def _loops_back(stop: MBlock) -> bool:

@@ -225,6 +225,8 @@ class Emitter:
                 one = self.isa.build("nop", tail="join", guard=Condition(None, "never"))
             elif i.tail == "join":
                 one = self.build(i, long=True, tail="join")
+            elif i.op is hw.BRK:
+                one = self.isa.build("break")
             elif i.op is hw.RET:
                 guard = Condition(self.register(OperandReg(i.guard[0])), i.guard[1]) if i.guard else None
                 one = self.isa.build("ret", guard=guard)
@@ -321,7 +323,7 @@ class Emitter:
             starts[b] = len(items)
             items += b.ins
             after = blocks[k + 1] if k + 1 < len(blocks) else None
-            ending = _ending(b, after)
+            ending = _ending(b, after, self.m.breaks)
             self.endings[b] = ending
             items += ending
         last = items[-1] if items else None
@@ -347,7 +349,7 @@ def _is_end(b: MBlock) -> bool:
     return not b.succs and not b.ins
 
 
-def _ending(b: MBlock, after: MBlock | None) -> list[MIns]:
+def _ending(b: MBlock, after: MBlock | None, breaks: bool) -> list[MIns]:
     def branch(target: MBlock, guard: object = None) -> MIns:
         i = MIns(hw.BRA, {}, b.loc)
         i.target = target
@@ -369,7 +371,7 @@ def _ending(b: MBlock, after: MBlock | None) -> list[MIns]:
     opposite = c.false if test == c.true else c.true
     yes, no = b.succs
     for end, other, leaving, going in ((yes, no, test, opposite), (no, yes, opposite, test)):
-        if _is_end(end) and end is not after:
+        if _is_end(end) and end is not after and not breaks:  # `ret` does not pass the entry of a break
             if other is after:
                 return [leave((c, leaving))]
             return [branch(other, (c, going)), MIns(hw.END, {}, b.loc)]  # a loop: one instruction each time round

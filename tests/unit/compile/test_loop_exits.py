@@ -1,0 +1,179 @@
+"""Loops, and code with barriers, that lanes leave from within a branch: the others meet again at the next barrier.
+
+Every thread comes to the same barriers equally often, so that CUDA gives these kernels one meaning. Lanes that went
+different ways once met behind the loop only, and each half of a warp came to the barriers by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isakit.compile import compile_ptx
+from isakit.compile.c import compile_c
+from isakit.runtime import Device
+from support.needs import CLANG
+
+HEAD = """
+#define EXCHANGE(v) { s[t] = (v); __syncthreads(); acc += s[(t + 33) & 63]; __syncthreads(); }
+extern "C" __global__ void k(int *out, int n)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x, acc = 0;
+"""
+T = np.arange(64)
+
+
+def exchanged(acc: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return acc + v[(T + 33) & 63]
+
+
+def _both_sides(n: int) -> np.ndarray:
+    acc = np.zeros(64, int)
+    for i in range(n + 1):
+        acc += np.where(T & 1, 7, i)
+        if i < n:
+            acc = exchanged(acc, T + i)
+    return acc
+
+
+def _nested(n: int) -> np.ndarray:
+    acc = np.zeros(64, int)
+    for i in range(4):
+        for j in range(n + 1):
+            chosen = (T ^ j) & 2
+            acc += np.where(chosen, 3, i * j)
+            if j < n:
+                acc = exchanged(acc, T + j)
+            else:
+                acc += np.where(chosen, 1000, 0)
+        acc = exchanged(acc, acc & 15)
+    return acc
+
+
+def _two_levels(n: int) -> np.ndarray:
+    acc = np.zeros(64, int)
+    for _ in range(n):
+        for j in range(3):
+            acc = exchanged(acc + np.where(T & 4, j, 5), T + j)
+        acc += np.where(T & 1, 2, 11)
+        acc = exchanged(acc, acc & 15)
+    return acc + np.where(T & 4, 0, 5)
+
+
+def _returning(n: int) -> np.ndarray:
+    return np.where(T & 1, 1, -1) * _both_sides(n)
+
+
+def _switched(n: int) -> np.ndarray:
+    acc = np.zeros(64, int)
+    for i in range(n + 1):
+        way = (T + i) & 3
+        acc = np.select([way == 0, way == 1, way == 2], [acc + 1, acc + 20, acc ^ 5], acc + T)
+        if i < n:
+            acc = exchanged(acc, T * i)
+    return acc
+
+
+KERNELS: dict[str, tuple[str, Callable[[int], np.ndarray]]] = {
+    "a break on both sides": ("""
+    for (int i = 0;; i++) {
+        if (t & 1) { acc += 7; if (i == n) break; } else { acc += i; if (i == n) break; }
+        EXCHANGE(t + i)
+    }
+    out[t] = acc;""", _both_sides),
+    "a loop inside another one": ("""
+    for (int i = 0; i < 4; i++) {
+        for (int j = 0;; j++) {
+            if ((t ^ j) & 2) { acc += 3; if (j == n) { acc += 1000; break; } } else acc += i * j;
+            if (j == n) break;
+            EXCHANGE(t + j)
+        }
+        EXCHANGE(acc & 15)
+    }
+    out[t] = acc;""", _nested),
+    "two loops are left at once": ("""
+    for (int i = 0;; i++) {
+        for (int j = 0; j < 3; j++) {
+            if (t & 4) { acc += j; if (i == n) goto done; } else { acc += 5; if (i == n) goto done; }
+            EXCHANGE(t + j)
+        }
+        if (t & 1) acc += 2; else acc += 11;
+        EXCHANGE(acc & 15)
+    }
+done:
+    out[t] = acc;""", _two_levels),
+    "some lanes return": ("""
+    for (int i = 0;; i++) {
+        if (t & 1) { acc += 7; if (i == n) { out[t] = acc; return; } } else acc += i;
+        if (i == n) break;
+        EXCHANGE(t + i)
+    }
+    out[t] = -acc;""", _returning),
+    "a switch of four ways": ("""
+    for (int i = 0;; i++) {
+        switch ((t + i) & 3) {
+        case 0: acc += 1; break;
+        case 1: acc += 20; if (i >= n) goto done; break;
+        case 2: acc ^= 5; if (i >= n) goto done; break;
+        default: acc += t;
+        }
+        if (i >= n) break;
+        EXCHANGE(t * i)
+    }
+done:
+    out[t] = acc;""", _switched),
+}  # fmt: skip
+
+
+class TestC:
+    pytestmark = CLANG
+
+    @pytest.mark.parametrize("what", KERNELS)
+    @pytest.mark.parametrize("engine", ["reference", "llvm"])
+    def test_lanes_meet_at_every_barrier(self, what: str, engine: str, tmp_path: Path) -> None:
+        text, want = KERNELS[what]
+        (tmp_path / "k.cu").write_text(HEAD + text + "\n}\n")
+        kernel = Device("gt200", engine=engine).load(compile_ptx(compile_c(str(tmp_path / "k.cu"))).module)["k"]
+        for n in (0, 1, 2, 5):
+            out = np.zeros(64, np.int32)
+            kernel[1, 64](out, n)
+            assert (out == want(n)).all(), n
+
+
+PTX = """.version 1.4
+.target sm_13
+.entry k (.param .u32 out, .param .u32 n)
+{
+  .reg .u32 %t, %i, %n, %o, %acc, %a, %b, %s, %v; .reg .pred %odd, %last; .shared .u32 held[64];
+  ld.param.u32 %o, [out]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; mov.u32 %i, 0; mov.u32 %acc, 0;
+  mov.u32 %s, held; shl.b32 %a, %t, 2; add.u32 %a, %a, %s; add.u32 %b, %t, 33; and.b32 %b, %b, 63; shl.b32 %b, %b, 2;
+  add.u32 %b, %b, %s;
+  and.b32 %v, %t, 1; setp.ne.u32 %odd, %v, 0;
+NEXT:
+  setp.eq.u32 %last, %i, %n;
+  @%odd bra ODD;
+  add.u32 %acc, %acc, %i; @%last bra DONE; bra.uni ON;
+ODD:
+  add.u32 %acc, %acc, 7; @%last bra DONE;
+ON:
+  add.u32 %v, %t, %i; st.shared.u32 [%a], %v; bar.sync 0;
+  ld.shared.u32 %v, [%b]; add.u32 %acc, %acc, %v; bar.sync 0;
+  add.u32 %i, %i, 1; bra.uni NEXT;
+DONE:
+  shl.b32 %a, %t, 2; add.u32 %a, %a, %o; st.global.u32 [%a], %acc; exit;
+}
+"""
+
+
+def test_lanes_of_ptx_break_out_of_a_loop() -> None:
+    module = compile_ptx(PTX).module
+    assert sum(i.record.name == "brk" for i in module["k"].program) == 1
+    for chip in ("g80", "gt200"):
+        kernel = Device(chip).load(compile_ptx(PTX, chip).module)["k"]
+        out = np.zeros(64, np.int32)
+        kernel[1, 64](out, 5)
+        assert (out == _both_sides(5)).all()
