@@ -167,25 +167,33 @@ class _RegionSearch:
         """Find the regions of all branches."""
         post = post_dominators(self.blocks, lambda b: b.succs, endless=True)
         lasting = self._lasting([b for b in self.blocks if b not in self.ends], self.ends) if self.ends else post
+        branches = [b for b in self.blocks if b.cond is not None and b.cond[2]]
+        self._take(*self._around(branches, self.ends, post, lasting), self.ends)
+
+    def _around(
+        self, branches: list[MBlock], ends: set[MBlock], *posts: Dominators[MBlock | Exit]
+    ) -> tuple[Regions, dict[MBlock, MBlock]]:
+        """Return the regions of branches, and where the ways from each meet, by the first post-dominators that say it.
+
+        A branch of which all ways but one lead to `ends` has none.
+        """
         found: Regions = {}
         meets: dict[MBlock, MBlock] = {}
-        for b in self.blocks:
-            if b.cond is None or not b.cond[2]:
-                continue
-            got = _region(b, self.dom, post, self.ends)
-            if got is None and len(_without(b.succs, self.ends)) > 1:
-                got = _region(b, self.dom, lasting, self.ends)
-            if got is not None:
-                found[got[:2]] = got[2]
-                meets[b] = got[1]
-        self._take(found, meets, self.ends, set())
+        for b in branches:
+            if len(_without(b.succs, ends)) > 1:
+                got = next(filter(None, (_region(b, self.dom, post, ends) for post in posts)), None)
+                if got is not None:
+                    found[got[:2]] = got[2]
+                    meets[b] = got[1]
+        return found, meets
 
-    def _take(self, found: Regions, meets: dict[MBlock, MBlock], ends: set[MBlock], outside: set[MBlock]) -> None:
-        """Note regions. `meets`: where the ways from branches meet; `outside`: blocks that break out of the one around.
+    def _take(self, found: Regions, meets: dict[MBlock, MBlock], ends: set[MBlock]) -> None:
+        """Note regions. `meets`: where the ways from branches meet; to `ends` lanes are gone, as `_gone` has it.
 
         A break leads out of the innermost region only: lanes that leave two at once meet behind the outer one.
         """
         _remove_inner(found)
+        outside = ends - self.ends
         self.found.update(found)
         for (head, stop), region in found.items():
             branches = [b for b in (head, *region) if meets.get(b) is stop]
@@ -194,26 +202,12 @@ class _RegionSearch:
             if any(s in outside for b in (head, *region) for s in b.succs):
                 continue
             gone = _gone(region, ends | {stop})
-            inside, meets_inside = self._inside(branches, region, gone)
+            blocks = region.union(branches) - gone
+            post = self._lasting([b for b in self.blocks if b in blocks], gone)
+            inside, meets_inside = self._around([b for b in branches if b in blocks], gone, post)
             if inside:
                 self.left.add((head, stop))
-                self._take(inside, meets_inside, gone, gone - self.ends)
-
-    def _inside(
-        self, branches: list[MBlock], region: set[MBlock], gone: set[MBlock]
-    ) -> tuple[Regions, dict[MBlock, MBlock]]:
-        """Return where the ways from branches of a region meet inside it, if lanes that go to some blocks are gone."""
-        blocks = region.union(branches) - gone
-        post = self._lasting([b for b in self.blocks if b in blocks], gone)
-        found: Regions = {}
-        meets: dict[MBlock, MBlock] = {}
-        for b in branches:
-            if b in blocks and len(_without(b.succs, gone)) > 1:
-                got = _region(b, self.dom, post, gone)
-                if got is not None:
-                    found[got[:2]] = got[2]
-                    meets[b] = got[1]
-        return found, meets
+                self._take(inside, meets_inside, gone)
 
     def _lasting(self, blocks: list[MBlock], ends: set[MBlock]) -> Dominators[MBlock | Exit]:
         """Return the post-dominators of what goes on: in an endless loop ways meet where its next turn begins."""
