@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from conftest import ROOT
 from support.clients.node_tools import needs_node, node
-from support.needs import no_clang
+from support.needs import needs_clang
 
 WALK = str(ROOT / "tests/support/clients/node/dap_walk.cjs")
 PTX = """.version 1.4
@@ -91,7 +89,7 @@ def test_a_python_kernel(tmp_path: Path) -> None:
 
 
 @needs_node("@vscode/debugadapter-testsupport")
-@pytest.mark.skipif(bool(no_clang()), reason=no_clang())
+@needs_clang
 def test_a_kernel_in_cuda_c(tmp_path: Path) -> None:
     (tmp_path / "twice.cu").write_text(CUDA)
     seen = walk(tmp_path, "twice.cu", *kernel("ramp:i32:32", "i32:4"), line=5, watch="k", data="$r1")

@@ -10,6 +10,7 @@ import pytest
 from isakit.compile.python.constants import ConstantFolding
 from support.farm import Wrong, campaign
 from support.farm.strangers import check_python, files_named
+from support.needs import needs_clang
 
 SEEDS = range(100)
 
@@ -36,8 +37,7 @@ def test_the_hole_that_was_there_is_found_when_it_is_made_again(monkeypatch: pyt
         )
 
 
-@pytest.mark.clang
-@pytest.mark.skipif(bool(campaign("c-texts").needs()), reason="no clang with the NVPTX target is installed")
+@needs_clang
 class TestC:
     def test_no_c_text_that_is_taken_names_a_file(self) -> None:
         texts = campaign("c-texts")

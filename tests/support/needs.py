@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeVar
 
 import pytest
 
@@ -33,4 +34,13 @@ def no_nvcc() -> str:
 
 CLANG = [pytest.mark.clang, pytest.mark.skipif(bool(no_clang()), reason=no_clang())]
 NVCC = [pytest.mark.clang, pytest.mark.compiler, pytest.mark.skipif(bool(no_nvcc()), reason=no_nvcc())]
-"""Marks that a test, or a file by `pytestmark`, has."""
+"""Marks of all tests of a file or class, by `pytestmark`."""
+
+T = TypeVar("T")
+
+
+def needs_clang(test: T) -> T:
+    """Give a test the marks of `CLANG`."""
+    for mark in CLANG:
+        test = mark(test)
+    return test

@@ -8,7 +8,7 @@ import pytest
 import isakit
 from conftest import ROOT
 from support.clients.examples import example
-from support.needs import no_clang
+from support.needs import needs_clang
 
 MORE = 1.15
 """Instructions a kernel in Python may execute for each one of the assembly written by hand."""
@@ -70,8 +70,7 @@ def test_sums_of_a_block_are_those_of_numpy(device: isakit.Device) -> None:
     assert np.allclose(out, x.reshape(2, 256).sum(1), rtol=1e-5)
 
 
-@pytest.mark.skipif(bool(no_clang()), reason=no_clang())
-@pytest.mark.clang
+@needs_clang
 def test_the_histogram_in_cuda_c_counts_like_numpy(device: isakit.Device) -> None:
     from isakit.compile import compile_ptx
     from isakit.compile.c import compile_c

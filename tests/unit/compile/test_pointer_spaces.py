@@ -9,7 +9,7 @@ from isakit.compile import compile_ptx
 from isakit.compile.c import compile_c
 from isakit.errors import CompileError
 from isakit.runtime import Device
-from support.needs import no_clang
+from support.needs import needs_clang
 
 CHIPS = ("g80", "gt200")
 TAB = np.array([100, 200, 300, 400], np.int32)
@@ -72,8 +72,7 @@ def in_a_loop() -> np.ndarray:
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("what", OPENCL)
-@pytest.mark.skipif(bool(no_clang()), reason=no_clang())
-@pytest.mark.clang
+@needs_clang
 def test_constants_of_opencl_lie_in_a_bank_or_in_a_buffer(what: str, chip: str) -> None:
     body, want = OPENCL[what]
     ptx = compile_c("k.cl", FUNCTION.replace("BODY", body), "opencl")
@@ -121,8 +120,7 @@ extern "C" __global__ void k(int *o, int *g)
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("what", CUDA)
-@pytest.mark.skipif(bool(no_clang()), reason=no_clang())
-@pytest.mark.clang
+@needs_clang
 def test_a_pointer_of_cuda_leads_to_the_space_it_was_made_from(what: str, chip: str) -> None:
     body, want = CUDA[what]
     kernel = Device(chip).load(compile_ptx(compile_c("k.cu", CUDA_TEXT.replace("BODY", body)), chip).module)["k"]

@@ -9,16 +9,12 @@ import pytest
 
 from isakit import cuda
 from isakit.compile import compile_ptx
-from isakit.compile.c import NoCompilerError, compile_c, find_clang
+from isakit.compile.c import compile_c
 from isakit.compile.python import compile_text
 from isakit.compile.python.double_library import FUNCTIONS as DOUBLES
 from isakit.runtime import Device
 from support.math_accuracy import FUNCTIONS, PAIRS, arguments, errors, source
-
-try:
-    FOUND = bool(find_clang())
-except NoCompilerError:
-    FOUND = False
+from support.needs import needs_clang
 
 CHECKED = [f for f in (*FUNCTIONS, *PAIRS) if f.name in DOUBLES]
 COMPARED = ("sin", "expm1", "pow", "fmod", "atan2")
@@ -63,8 +59,7 @@ def test_errors_are_within_the_bounds_of_the_headers() -> None:
 SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, -2.5, 0.5, 3.0, 1e6 + 1, 1e22, 1e300, -1e-310)
 
 
-@pytest.mark.clang
-@pytest.mark.skipif(not FOUND, reason="no clang with the NVPTX target is installed")
+@needs_clang
 def test_bits_are_those_of_the_same_function_in_cuda_c() -> None:
     some = [f for f in CHECKED if f.name in COMPARED]
     ptx, _ = compile_text(_python([f.name for f in some]), "k.py")

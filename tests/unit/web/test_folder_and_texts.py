@@ -5,7 +5,7 @@ import pytest
 from isakit.errors import CompileError, IsakitError
 from isakit.web.folder import Folder, checked, checked_spec
 from isakit.web.source import assembled, compiled
-from support.needs import no_clang
+from support.needs import needs_clang
 
 PYTHON = """
 import os
@@ -79,8 +79,7 @@ def test_a_c_text_cannot_read_files_of_this_machine(text, language):
         compiled(text, language, "gt200")
 
 
-@pytest.mark.skipif(bool(no_clang()), reason=no_clang())
-@pytest.mark.clang
+@needs_clang
 def test_a_c_text_that_stands_alone_compiles():
     text = "#define N 2\n__global__ void k(float *x) {\n#pragma unroll 2\nfor (int i = 0; i < N; i++) x[i] += 1; }"
     module, _, _ = compiled(text, "cuda", "gt200")
