@@ -220,7 +220,8 @@ def load_source(
     """
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text
-    from isakit.programs.sources import SPIRV_MAGIC, compiled_source, language_of
+    from isakit.programs.sources import compiled_source, language_of
+    from isakit.registry import SPIRV_MAGIC
 
     if data[:4] in SPIRV_MAGIC:
         return compiled_source(data, path, "spirv")

@@ -14,7 +14,8 @@ from isakit.instruction_sets import isa as instruction_set
 from isakit.instruction_sets import isa_of_text
 from isakit.line_table import unpack
 from isakit.programs.needs import completed, module_of
-from isakit.programs.sources import SPIRV_MAGIC, compiled_source, language_of
+from isakit.programs.sources import compiled_source, language_of
+from isakit.registry import SPIRV_MAGIC
 
 LINES_ENDING = ".lines"
 """The end of the name of a file with the lines of a shader, after the name of the shader's file."""

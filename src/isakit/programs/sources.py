@@ -13,8 +13,6 @@ from isakit.registry import VARIANT_TO_ARCH
 KERNEL_ENDINGS = {".cu": "cuda", ".cl": "opencl", ".py": "python"}
 SHADER_ENDINGS = {".cg": "cg", ".hlsl": "cg", ".vert": "glsl", ".frag": "glsl", ".glsl": "glsl"}
 ENDINGS = {**KERNEL_ENDINGS, **SHADER_ENDINGS}
-SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
-"""Beginnings of files with SPIR-V, in both orders of bytes."""
 """The languages of source files by the endings of their names; files of other names are detected by their content."""
 
 
@@ -73,12 +71,4 @@ def compiled_source(
     return compile_ptx(ptx, variant, path=path, origin=text).module
 
 
-__all__ = [
-    "ENDINGS",
-    "KERNEL_ENDINGS",
-    "SHADER_ENDINGS",
-    "SPIRV_MAGIC",
-    "compiled_source",
-    "language_of",
-    "ptx_of_source",
-]
+__all__ = ["ENDINGS", "KERNEL_ENDINGS", "SHADER_ENDINGS", "compiled_source", "language_of", "ptx_of_source"]

@@ -6,8 +6,8 @@ import struct
 from dataclasses import dataclass
 
 from isakit.compile.shading.source import ShadingError
+from isakit.registry import SPIRV_MAGIC
 
-MAGIC = b"\x03\x02\x23\x07"
 _HEADER = 5
 _MOST_IDS = 1 << 22
 LINE, NO_LINE = 8, 317
@@ -44,18 +44,13 @@ class SpirvInstruction:
         return data[:end].decode("utf-8", "replace"), k + end // 4 + 1
 
 
-def is_spirv(data: bytes) -> bool:
-    """Return whether bytes begin as SPIR-V does, of any order of bytes."""
-    return data[:4] in (MAGIC, MAGIC[::-1])
-
-
 def read_words(data: bytes) -> list[SpirvInstruction]:
     """Return the instructions of a file. Raises ShadingError for one that is not whole."""
-    if not is_spirv(data):
+    if data[:4] not in SPIRV_MAGIC:
         raise ShadingError(0, "the file does not begin as SPIR-V does")
     if len(data) % 4 or len(data) < 4 * _HEADER:
         raise ShadingError(0, f"SPIR-V consists of words; {len(data)} bytes do not")
-    order = "<" if data[:4] == MAGIC else ">"
+    order = "<" if data[:4] == SPIRV_MAGIC[0] else ">"
     words = struct.unpack(f"{order}{len(data) // 4}I", data)
     if words[3] > _MOST_IDS:
         raise ShadingError(0, f"the module says that it has {words[3]} ids; {_MOST_IDS} at most")
