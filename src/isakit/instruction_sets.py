@@ -15,6 +15,7 @@ from isakit.registry import VARIANTS
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.asm.reader import Directive
+    from isakit.asm.source import Source
     from isakit.codec import Builder, Decoder, Explanation, Instruction
     from isakit.spec import InstructionSet, Record, Variant
 
@@ -91,8 +92,10 @@ class Isa:
             raise IsakitError(f"disassemble takes bytes or ints: {e}") from None
         return Program(decoder, words, address)
 
-    def assemble(self, text: str, program_type: str | None = None, path: str = "<text>") -> Program:
-        """Assemble a text; `path` names the text in messages.
+    def assemble(
+        self, text: str, program_type: str | None = None, path: str = "<text>", earlier: Source | None = None
+    ) -> Program:
+        """Assemble a text; `path` names the text in messages, `earlier` is it as it was read before (see `Source`).
 
         A text says with `.isa NAME VARIANT` what it is written for: that variant, where this instruction set was asked
         for without one. Raises AsmError, whose `diagnostics` are all errors of the text, and IsakitError for what is no
@@ -104,8 +107,8 @@ class Isa:
             raise IsakitError(f"assemble takes a text, not {type(text).__name__}")
         said = declared(text)
         if said is not None and not self._chosen and said.isa == self.name and said.variant:
-            return isa(self.name, said.variant).assemble(text, program_type, path)
-        return assemble(text, self.decoder(program_type), path, file_directives(self.name))
+            return isa(self.name, said.variant).assemble(text, program_type, path, earlier)
+        return assemble(text, self.decoder(program_type), path, file_directives(self.name), earlier)
 
     def build(
         self,

@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from isakit.asm import assemble
 from isakit.asm.directives import DIRECTIVES
 from isakit.asm.source import Statement
 from isakit.errors import AsmError, Diagnostic, IsakitError
@@ -62,10 +61,8 @@ class Assembly:
         self._lines = self._text.split("\n")
         self.names = NameTable(self._text, earlier.names.source if earlier is not None else None)
         self.isa = isa(isa_name)
-        self._said: Isa | None = None
         with suppress(IsakitError):  # one that does not exist is reported when the text is assembled
-            self._said = isa_of_text(self._text)
-            self.isa = self._said or self.isa
+            self.isa = isa_of_text(self._text) or self.isa
 
     @cached_property
     def assembled(self) -> Program | AsmError:
@@ -74,10 +71,7 @@ class Assembly:
         Takes some 100 ms per 1,000 lines the first time, a tenth of that after a change.
         """
         try:
-            if self._said is None:
-                return self.isa.assemble(self._text, path=self._path)
-            directives = file_directives(self.isa.name)
-            return assemble(self._text, self.isa.decoder(), self._path, directives, self.names.source)
+            return self.isa.assemble(self._text, path=self._path, earlier=self.names.source)
         except AsmError as e:
             return e
         except IsakitError as e:
