@@ -22,7 +22,7 @@ class _CapturedPipeline(WatchedPipeline):
 
     def look_at(self, drawing: Drawing, frame: int | None, draw: int | None) -> None:
         """Say which draws; without a number at all of them."""
-        self._drawing, self._frame, self._draw = drawing, frame, draw
+        self._drawing, self._wanted = drawing, (frame, draw)
         self.seen: int | None = None
         self.cleared: tuple[float, ...] = ()
         self.final: tuple[float, ...] = ()
@@ -33,7 +33,7 @@ class _CapturedPipeline(WatchedPipeline):
              **options: Any) -> DrawStats:  # fmt: skip
         """See `Pipeline`."""
         d = self._drawing
-        self.watching = self._frame in (None, d.frame) and self._draw in (None, d.draws) and self.inside
+        self.watching = d.is_at(*self._wanted) and self.inside
         if not self.watching:
             return super().draw(mode, vertex, fragment, attributes, **options)
         if self.seen != d.frame:

@@ -71,8 +71,7 @@ class _VertexPipeline(Pipeline):
     def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader, attributes: Any = (),
              **options: Any) -> DrawStats:  # fmt: skip
         """See `Pipeline`."""
-        frame, draw = self._wanted
-        if self._drawing.draws == draw and frame in (None, self._drawing.frame):
+        if self._drawing.is_at(*self._wanted):
             order = np.asarray(options["indices"]).astype(np.int64)
             self.found, self.vertices_of = None, len(order)
             if self._number < len(order) and order[self._number] != options["restart"]:

@@ -64,6 +64,12 @@ def _view(decoder: Decoder) -> str:
 
 
 @cache
+def _is_built(decoder: Decoder) -> bool:
+    """Return whether a library need not be compiled, as of the first time it is asked: looking reads every source."""
+    return library_of(decoder).is_built
+
+
+@cache
 def _loaded(decoder: Decoder) -> Any:
     """Return the library of a view in this process; None where it cannot be had."""
     try:
@@ -92,7 +98,7 @@ def _library(program: Program) -> Any:
     if decoder.view.program != decoder.isa.default_program:
         return None  # of vertex programs some texts with two memory operands get a `long` that need not be there
     try:
-        if not library_of(decoder).is_built and (units < BUILT_FROM or compiler() is None):
+        if not _is_built(decoder) and (units < BUILT_FROM or compiler() is None):
             return None
         return _loaded(decoder)
     except IsakitError:  # the view cannot be exported

@@ -117,6 +117,10 @@ class Drawing:
         self.pipeline = made
         return made
 
+    def is_at(self, frame: int | None, draw: int | None) -> bool:
+        """Return whether it draws this draw of this frame; None stands for any."""
+        return frame in (None, self.frame) and draw in (None, self.draws)
+
     def before_clear(self) -> None:
         """Begin a new frame if something was drawn since the last clear."""
         if self.draws:
