@@ -80,6 +80,19 @@ class Reaper:
         self.close(orderly=kind is None)
 
 
+def temporary_root() -> str:
+    """Return the folder for temporary files, which `tempfile` takes, too, from here on.
+
+    `tempfile` by itself tries folders out with a file in each, which stays there when the process is killed meanwhile.
+    """
+    if tempfile.tempdir is None:
+        named = [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
+        usual = [] if os.name == "nt" else ["/tmp", "/var/tmp", "/usr/tmp"]
+        fit = (path for path in (*named, *usual) if os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK))
+        tempfile.tempdir = next((os.path.abspath(path) for path in fit), None)
+    return tempfile.gettempdir()
+
+
 class TemporaryFolder:
     """A private folder in the system's temporary folder; `close` removes it.
 
@@ -111,7 +124,7 @@ class TemporaryFolder:
 
 def _free_name() -> Path:
     """Return a name for a temporary folder, short enough for the path of a socket in it."""
-    place = Path(tempfile.gettempdir())
+    place = Path(temporary_root())
     return next(p for p in iter(lambda: place / (PREFIX + secrets.token_hex(4)), None) if not p.exists())
 
 
@@ -135,7 +148,7 @@ def remove_stale() -> None:
     if not hasattr(os, "O_DIRECTORY"):
         return
     with suppress(OSError):
-        place = os.open(tempfile.gettempdir(), os.O_RDONLY | os.O_DIRECTORY)
+        place = os.open(temporary_root(), os.O_RDONLY | os.O_DIRECTORY)
         try:
             for name in os.listdir(place):
                 if name.startswith(PREFIX):
@@ -158,4 +171,4 @@ def _remove_if_stale(place: int, name: str) -> None:
             os.close(lock)
 
 
-__all__ = ["MARK", "Reaper", "TemporaryFolder", "remove_stale"]
+__all__ = ["MARK", "Reaper", "TemporaryFolder", "remove_stale", "temporary_root"]

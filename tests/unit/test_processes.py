@@ -90,6 +90,20 @@ def test_a_folder_whose_process_is_gone_is_removed_by_the_next(temporary: Path) 
     assert not other.path.exists()
 
 
+def test_the_folder_for_temporary_files_is_found_without_a_file(temporary: Path) -> None:
+    text = """if True:
+        import os, sys
+        from isakit.processes import TemporaryFolder
+        opened = []
+        sys.addaudithook(lambda event, args: opened.append(os.fspath(args[0])) if event == "open" else None)
+        with TemporaryFolder() as folder:
+            print(folder.parent, [path for path in opened if path not in (str(folder), str(folder.parent))])
+    """
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(temporary)}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout == f"{temporary} []\n"
+
+
 def test_only_own_folders_are_removed_and_links_are_not_followed(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

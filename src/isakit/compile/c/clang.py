@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +20,7 @@ from isakit.compile.c.standalone import MACROS, standalone
 from isakit.compile.debug_records import marked
 from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.processes import TemporaryFolder
 from isakit.sandbox import program_files, python_files
 
 HEADERS = Path(__file__).parent / "headers"
@@ -144,8 +144,8 @@ ZIG_TARGET = "x86_64-linux-gnu.2.17"
 @cache
 def _zig_includes() -> list[str]:
     """Return what `zig c++` gives its clang for headers: it says so when it compiles what it has not seen."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "headers.cpp")
+    with TemporaryFolder() as folder:
+        source = folder / "headers.cpp"
         source.write_text(f"// {folder}\n")
         command = (*zig("c++"), "-target", ZIG_TARGET, "-c", str(source), "-o", f"{source}.o", "--verbose")
         line = next((line for line in _heard(command).splitlines() if "-isystem" in line), "")
@@ -209,22 +209,22 @@ def compile_c(
         return compile_cuda(path, text, extra, alone)
     content = Path(path).read_bytes().decode("utf-8", "replace") if text is None else text
     whole = not alone and language == "cuda" and (bool(extra) or _INCLUDES.search(content) is not None)
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryFolder() as folder:
         source = os.path.abspath(path)
         if text is not None:
             source = Path(path).name
-            Path(folder, source).write_text(text, "utf-8")
+            (folder / source).write_text(text, "utf-8")
         options = cuda_options(found, arch, whole) if language == "cuda" else [*OPENCL, "-include", str(OPENCL_HEADER)]
         if alone:
             options += [f"-U{name}" for name in MACROS]
             options += ["-Wno-builtin-macro-redefined", "-fdebug-compilation-dir=."]
         command = [*found.command, *options, *COMMON, *LIMITS, *extra, "-S", "-emit-llvm", "-o", "-"]
         command += ["-Xclang", "-debug-info-kind=constructor"] if named else []
-        got = _run([*command, source], Path(folder), alone)
+        got = _run([*command, source], folder, alone)
         ir = got.output
         if not got.status and not got.bound:
-            Path(folder, "device.ll").write_text(marked_shared(marked(ir) if named else ir), "utf-8")
-            got = _run([*machine_command(found, extra), "-o", "-", "device.ll"], Path(folder), alone)
+            (folder / "device.ll").write_text(marked_shared(marked(ir) if named else ir), "utf-8")
+            got = _run([*machine_command(found, extra), "-o", "-", "device.ll"], folder, alone)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status:

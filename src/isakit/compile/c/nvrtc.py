@@ -11,7 +11,6 @@ import importlib.util
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from isakit.compile.c import nvrtc_program
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.processes import TemporaryFolder
 from isakit.sandbox import python_files
 
 OPTIONS = ("-fmad=false", "--generate-line-info", "-default-device")
@@ -51,10 +51,10 @@ def compile_cuda(path: str, text: str | None = None, extra: Sequence[str] = (), 
         text = Path(path).read_bytes().decode("utf-8", "replace")
     name = Path(path).name if alone else os.path.abspath(path)
     beside = () if alone else (f"--include-path={os.path.dirname(name)}",)
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "text").write_text(text, "utf-8")
+    with TemporaryFolder() as folder:
+        (folder / "text").write_text(text, "utf-8")
         program = [sys.executable, "-I", "-S", nvrtc_program.__file__, str(library), "text", name]
-        got = _run([*program, *OPTIONS, *beside, *extra], Path(folder), library if alone else None)
+        got = _run([*program, *OPTIONS, *beside, *extra], folder, library if alone else None)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status == nvrtc_program.REFUSED:
