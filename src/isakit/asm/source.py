@@ -7,7 +7,7 @@ line or with `;`.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from bisect import bisect_right
 
 from isakit.codec import Token, tokenize
 from isakit.errors import AsmError, Diagnostic
@@ -58,21 +58,11 @@ class Statement:
         return SourceSpan(self.line, self.column + token.column, len(token.text))
 
 
-class _Line(NamedTuple):
-    """The statements of a line, and the comment that goes on in the next."""
-
-    statements: tuple[Statement, ...]
-    open: SourceSpan | None
-
-    def moved(self, lines: int) -> _Line:
-        """Return the line some lines further down."""
-        return _Line(tuple(s.moved(lines) for s in self.statements), self.open and self.open.moved(lines))
-
-
 class Source:
     """A source text, cut into statements; makes the diagnostics about its places.
 
-    `earlier` is the same text before a change: its statements are kept where lines have not changed.
+    `earlier` is the same text before a change: its statements are kept where lines have not changed. `_open` holds the
+    comment that goes on behind a line, by the line's number.
     """
 
     def __init__(self, text: str, path: str = "<text>", earlier: Source | None = None) -> None:
@@ -80,7 +70,8 @@ class Source:
         self.lines = text.split("\n")
         self.diagnostics: list[Diagnostic] = []
         self._earlier = earlier
-        self._read: list[_Line] | None = None
+        self._statements: list[Statement] | None = None
+        self._open: dict[int, SourceSpan] = {}
 
     def error(self, place: SourceSpan, message: str, *notes: str) -> None:
         """Add a diagnostic."""
@@ -104,75 +95,49 @@ class Source:
 
     def statements(self) -> list[Statement]:
         """Return all statements in order; empty ones are left out."""
-        if self._read is None:
-            self._read = self._read_lines()
+        if self._statements is None:
+            self._statements = self._changed() if self._earlier is not None else self._read([], 0, len(self.lines))
             self._earlier = None
-        if (comment := self._read[-1].open) is not None:
+        if (comment := self._open.get(len(self.lines))) is not None:
             self.error(comment, "the comment that starts here does not end")
-        return [s for line in self._read for s in line.statements]
+        return self._statements
 
-    def _read_lines(self) -> list[_Line]:
-        """Return what stands in each line; what `earlier` knows of unchanged lines is kept."""
-        known = self._earlier._read if self._earlier is not None else None
-        if self._earlier is None or known is None:
-            return self._read_on([], 0, len(self.lines))
-        old, new = self._earlier.lines, self.lines
+    def _changed(self) -> list[Statement]:
+        """Return the statements; those that `earlier` knows of unchanged lines are kept."""
+        earlier, new = self._earlier, self.lines
+        if earlier is None or earlier._statements is None:
+            return self._read([], 0, len(new))
+        old, known = earlier.lines, earlier._statements
         if old == new:
+            self._open = earlier._open
             return known
         most = min(len(old), len(new)) - 1
         first = next((k for k in range(most) if old[k] != new[k]), most)
         most -= first
         same = next((k for k in range(most) if old[-1 - k] != new[-1 - k]), most)
-        found = self._read_on(known[:first], first, len(new) - same)
-        if found[-1].open is not None or known[len(old) - same - 1].open is not None:
-            same = 0  # a comment reaches into the end, or did so before
-        shift = len(new) - len(old)
-        found += [line.moved(shift) for line in known[len(old) - same :]] if shift else known[len(old) - same :]
-        return self._read_on(found, len(found), len(new))
+        begin, end, shift = len(new) - same, len(old) - same, len(new) - len(old)
+        self._open = {line: comment for line, comment in earlier._open.items() if line <= first}
+        found = self._read(known[: bisect_right(known, first, key=_line)], first, begin)
+        if begin in self._open or end in earlier._open:  # a comment reaches into the rest, or did so before
+            return self._read(found, begin, len(new))
+        rest = known[bisect_right(known, end, key=_line) :]
+        self._open |= {line + shift: comment.moved(shift) for line, comment in earlier._open.items() if line > end}
+        return found + ([s.moved(shift) for s in rest] if shift else rest)
 
-    def _read_on(self, found: list[_Line], first: int, last: int) -> list[_Line]:
-        """Append lines from `first` up to `last`, exclusive, to those before them."""
-        for k in range(first, last):
-            found.append(self._line(k + 1, self.lines[k], found[-1].open if found else None))
-        return found
-
-    def _line(self, number: int, line: str, comment: SourceSpan | None) -> _Line:
-        """Return what stands in a line that begins in a comment, or does not."""
-        if comment is None and line.lstrip()[:1] == "#":
-            return _Line((), None)
-        pos = begin = 0
-        pieces: list[tuple[int, str]] = []
-        text = ""
-        if comment is None and "/" not in line and ";" not in line:
-            pieces.append((0, line))
-            pos = len(line)
-        while pos < len(line):
-            if comment is not None:
-                end = line.find("*/", pos)
-                if end < 0:
-                    text += " " * (len(line) - pos)
-                    break
-                text += " " * (end + 2 - pos)
-                pos, comment = end + 2, None
+    def _read(self, found: list[Statement], first: int, last: int) -> list[Statement]:
+        """Append the statements of the lines behind line `first` up to line `last` to those before them."""
+        comment = self._open.get(first)
+        for number in range(first + 1, last + 1):
+            line = self.lines[number - 1]
+            if comment is None and "/" not in line and ";" not in line:  # most lines
+                if line.lstrip()[:1] != "#" and (s := self._statement(number, 0, line)) is not None:
+                    found.append(s)
                 continue
-            m = _COMMENT.search(line, pos)
-            if m is None:
-                text += line[pos:]
-                break
-            text += line[pos : m.start()]
-            pos = m.end()
-            if m[0] == "//":
-                break
-            if m[0] == ";":
-                pieces.append((begin, text))
-                begin, text = pos, ""
-            else:
-                comment = SourceSpan(number, m.start(), 2)
-                text += "  "
-        if text:
-            pieces.append((begin, text))
-        found = (self._statement(number, column, piece) for column, piece in pieces)
-        return _Line(tuple(s for s in found if s is not None), comment)
+            pieces, comment = _pieces(number, line, comment)
+            found += [s for column, piece in pieces if (s := self._statement(number, column, piece)) is not None]
+            if comment is not None:
+                self._open[number] = comment
+        return found
 
     def _statement(self, number: int, column: int, text: str) -> Statement | None:
         if ":" not in text and "=" not in text:  # most lines: an instruction
@@ -192,6 +157,46 @@ class Source:
             return None
         column += pos + len(rest) - len(rest.lstrip()) if body else pos
         return Statement(number, column, body, tuple(labels), assigned)
+
+
+def _line(statement: Statement) -> int:
+    return statement.line
+
+
+def _pieces(number: int, line: str, comment: SourceSpan | None) -> tuple[list[tuple[int, str]], SourceSpan | None]:
+    """Return the columns and texts of a line's statements, and the comment that goes on behind it.
+
+    `comment` is the one that the line begins in.
+    """
+    if comment is None and line.lstrip()[:1] == "#":
+        return [], None
+    pos = begin = 0
+    pieces: list[tuple[int, str]] = []
+    text = ""
+    while pos < len(line):
+        if comment is not None:
+            end = line.find("*/", pos)
+            if end < 0:
+                text += " " * (len(line) - pos)
+                break
+            text += " " * (end + 2 - pos)
+            pos, comment = end + 2, None
+            continue
+        m = _COMMENT.search(line, pos)
+        if m is None:
+            text += line[pos:]
+            break
+        text += line[pos : m.start()]
+        pos = m.end()
+        if m[0] == "//":
+            break
+        if m[0] == ";":
+            pieces.append((begin, text))
+            begin, text = pos, ""
+        else:
+            comment = SourceSpan(number, m.start(), 2)
+            text += "  "
+    return [*pieces, (begin, text)], comment
 
 
 def stray(source: Source, statement: Statement, error: AsmError) -> None:

@@ -46,7 +46,7 @@ def test_one_edit_of_a_long_text_is_one_line_of_work(monkeypatch: pytest.MonkeyP
     before = Assembly("\n".join(lines), "<text>")
     assert before.diagnostics == []
     work = {"read": 0, "encoded": 0}
-    count(monkeypatch, Source, "_line", work, "read")
+    count(monkeypatch, Source, "_statement", work, "read")
     count(monkeypatch, StatementEncoder, "encode", work, "encoded")
     lines[2500] = "    mov b32 $r7 $r1000"
     wrong = Assembly("\n".join(lines), "<text>", earlier=before)
