@@ -23,8 +23,8 @@ from isakit.object_cache import cache_folder, read_object, refusal, write_object
 from isakit.processes import TemporaryFolder
 
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
-SECONDS = 120.0
-"""Seconds that a compiler may take."""
+SECONDS = 600.0
+"""Seconds that a compiler may take: five, but on a busy machine."""
 _KIND = "libraries"
 
 
@@ -32,9 +32,13 @@ def _nothing() -> dict[str, str]:
     return {}
 
 
-def _run(line: Sequence[str]) -> tuple[int, str]:
-    """Run a compiler; gives its exit status and what it said. Interrupted, it ends its own processes and files."""
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as compiler:
+def _run(line: Sequence[str], folder: Path) -> tuple[int, str]:
+    """Run a compiler; gives its exit status and what it said. Interrupted, it ends its own processes.
+
+    Its files lie in the folder, so that they go with it, also when all are killed.
+    """
+    around = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=around) as compiler:
         try:
             said, _ = compiler.communicate(timeout=SECONDS)
         except BaseException:
@@ -96,7 +100,7 @@ class CLibrary:
                 *sources,
             ]
             try:
-                status, said = _run(line)
+                status, said = _run(line, folder)
             except (OSError, subprocess.TimeoutExpired) as e:
                 raise HostError(f"{command[0]} cannot build the library of `{self.command}`: {e}") from e
             if status:

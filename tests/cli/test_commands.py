@@ -20,6 +20,7 @@ from isakit.formats.cubin_elf_write import write_elf_cubin
 from isakit.formats.nvinfo import FORM_HALF, FORM_SIZED
 from isakit.programs import completed, module_of, write
 from support.clients.command_line import run
+from support.patience import PATIENCE
 from support.runners.tesla_kernels import SAXPY
 
 
@@ -339,7 +340,7 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     process.stdin.close()
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
 

@@ -20,6 +20,7 @@ from conftest import ROOT
 from isakit.debug.dap import DapServer, read_message
 from support.clients.command_line import run
 from support.clients.node_tools import needs_node, node
+from support.patience import PATIENCE
 from support.runners.debugging import diverging
 
 DIVERGE = (str(ROOT / "examples/tesla/diverge.s"), "--block", "64", "--arg", "zeros:i32:64")
@@ -116,7 +117,7 @@ def test_a_conversation(client: Client) -> None:
     client.body("continue", threadId=2)
     client.event("terminated")
     client.body("disconnect")
-    assert client.process.wait(20) == 0
+    assert client.process.wait(PATIENCE) == 0
 
 
 LOOP = """\
@@ -279,7 +280,7 @@ def test_a_client_that_is_no_client_ends_the_conversation(client: Client, data: 
     client.raw(data)
     assert client.process.stdin is not None
     client.process.stdin.close()
-    assert client.process.wait(20) == 0
+    assert client.process.wait(PATIENCE) == 0
 
 
 # --- on a port --------------------------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ def served() -> DapServer:
 
 def talk(port: int, *commands: str) -> tuple[socket.socket, Any]:
     """A connection on which the commands were answered."""
-    connection = socket.create_connection(("127.0.0.1", port), 20)
+    connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
     stream = connection.makefile("rb")
     for k, command in enumerate(commands):
         data = json.dumps({"seq": k, "type": "request", "command": command, "arguments": {}}).encode()
@@ -305,7 +306,7 @@ def talk(port: int, *commands: str) -> tuple[socket.socket, Any]:
 def test_a_second_editor_is_turned_away() -> None:
     server = served()
     first = talk(server.port, "initialize")
-    second = socket.create_connection(("127.0.0.1", server.port), 20)
+    second = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
     assert second.recv(1) == b""
     first[0].close()
 
@@ -313,7 +314,7 @@ def test_a_second_editor_is_turned_away() -> None:
 @pytest.mark.parametrize("data", HOSTILE)
 def test_an_editor_that_is_none_leaves_the_session_to_the_next(data: bytes) -> None:
     server = served()
-    bad = socket.create_connection(("127.0.0.1", server.port), 20)
+    bad = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
     bad.sendall(data)
     bad.close()
     connection, stream = talk(server.port, "initialize", "configurationDone", "threads", "disconnect")
@@ -326,7 +327,7 @@ def test_messages_in_a_request_of_http_are_not_carried_out(method: str) -> None:
     """The header of a request has a line in common with the protocol, and its body may be any message."""
     server = served()
     body = json.dumps({"seq": 1, "type": "request", "command": "stepIn", "arguments": {}}).encode()
-    with socket.create_connection(("127.0.0.1", server.port), 20) as page:
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as page:
         page.sendall(b"%s / HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (method.encode(), len(body), body))
         page.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         with suppress(ConnectionResetError):
@@ -378,4 +379,4 @@ def test_variables_of_a_python_kernel_have_their_names() -> None:
     assert not refused["success"]
     assert "labels" not in client.body("completions", text="info lo", column=8)
     client.body("disconnect")
-    assert client.process.wait(20) == 0
+    assert client.process.wait(PATIENCE) == 0

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
 from isakit.errors import LaunchError
 from support.clients.gdb_client import GDB, Bare, Gdb, Serving
+from support.patience import PATIENCE, until
 from support.runners import debugging
 from support.runners.debugging import buffer_of, diverging
 
@@ -147,7 +147,7 @@ def test_gdb_interrupts_a_kernel_that_never_ends() -> None:
     served = Serving(endless())
     with Gdb(served.port) as driven:
         driven.ask("-exec-continue")
-        time.sleep(0.3)
+        assert until(lambda: served.session.position > 3000)
         driven.process.send_signal(2)
         assert driven.stopped()["signal-name"] == "SIGINT"
         assert int(driven.value("$r1")) > 1000
@@ -181,7 +181,7 @@ def test_the_command_serves_gdb_until_it_detaches() -> None:
     port = int(process.stderr.readline().rstrip("'\n").rpartition(":")[2])
     with Gdb(port) as driven:
         driven.ask("-target-detach")
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
 
 
@@ -245,7 +245,7 @@ def test_a_socket_lets_in_its_user_alone_and_goes_with_the_server(tmp_path: Path
         GdbServer(diverging(), str(path))
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
-        client.settimeout(60)
+        client.settimeout(PATIENCE)
         client.sendall(b"+" + packet(b"qC"))
         answer = b""
         while b"#" not in answer[:-2]:  # what is not read before the end takes what was sent before it with it
@@ -254,7 +254,7 @@ def test_a_socket_lets_in_its_user_alone_and_goes_with_the_server(tmp_path: Path
         client.sendall(b"+" + packet(b"k"))
         while client.recv(100):
             pass
-    thread.join(60)
+    thread.join(PATIENCE)
     assert not path.exists()
 
 
@@ -265,7 +265,7 @@ def test_gdb_talks_to_a_socket(tmp_path: Path) -> None:
     server = GdbServer(diverging(), str(path))
     threading.Thread(target=server.serve, daemon=True).start()
     line = [str(GDB), "-nx", "-batch", "-ex", f"target remote {server.place}", "-ex", "info threads", "-ex", "kill"]
-    said = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False).stdout
+    said = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
     assert "warp 1" in said
 
 
@@ -275,7 +275,7 @@ def test_a_client_that_vanishes_while_the_program_runs_stops_it() -> None:
     bad.raw(packet(b"QStartNoAckMode"))
     bad.receive()
     bad.raw(packet(b"vCont;c"))
-    time.sleep(0.2)
+    assert until(lambda: served.session.position > 1000)
     bad.close()
     good = Bare(served.port)
     assert good.ask(b"?").startswith(b"T02")

@@ -12,6 +12,7 @@ from typing import Any
 from conftest import ROOT
 from support.clients.node_tools import needs_node, node
 from support.needs import needs_clang
+from support.patience import PATIENCE
 
 WALK = str(ROOT / "tests/support/clients/node/dap_walk.cjs")
 PTX = """.version 1.4
@@ -61,8 +62,8 @@ def walk(
         about = {"source": path if in_file else "", "line": line, "watch": watch, "data": data,
                  "endless": endless}  # fmt: skip
         try:
-            seen = json.loads(node(WALK, place[1], json.dumps(about), timeout=120))
-            assert process.wait(20) == 0
+            seen = json.loads(node(WALK, place[1], json.dumps(about), timeout=PATIENCE))
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
     assert seen["refused"] == []

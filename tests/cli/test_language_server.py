@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from support.patience import PATIENCE
+
 lsp: Any = pytest.importorskip("lsprotocol.types")
 clients: Any = pytest.importorskip("pygls.lsp.client")
 
@@ -82,7 +84,7 @@ def edit(steps: Callable[[Editor], Awaitable[None]], *options: str) -> None:
             await steps(editor)
             await asyncio.wait_for(client.shutdown_async(None), 60)
             client.exit(None)
-            await asyncio.wait_for(client._server.wait(), 60)
+            await asyncio.wait_for(client._server.wait(), PATIENCE)
         finally:
             with suppress(ProcessLookupError):
                 client._server.kill()
@@ -222,6 +224,6 @@ def test_a_server_ends_with_its_editor() -> None:
         server.stdin.write(b"Content-Length: 40\r\n\r\n{")
         await server.stdin.drain()
         server.stdin.close()
-        assert await asyncio.wait_for(server.wait(), 60) is not None
+        assert await asyncio.wait_for(server.wait(), PATIENCE) is not None
 
     asyncio.run(run())

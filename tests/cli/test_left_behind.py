@@ -12,10 +12,9 @@ if not sys.platform.startswith("linux"):
 
 from support.clients import cuda_build
 from support.clients.vanishing import SERVERS, one_end, vanishing_clients
+from support.patience import PATIENCE
 
 TIMES = 20
-SECONDS = 10.0
-"""A second is promised, and the farm looks at it; the machine of the tests is busy."""
 
 
 def needed(name: str) -> None:
@@ -31,10 +30,10 @@ def needed(name: str) -> None:
 def test_nothing_is_left_of_a_server(name: str, how: signal.Signals) -> None:
     needed(name)
     for k in range(TIMES):
-        one_end(name, how, bool(k % 2), SECONDS)
+        one_end(name, how, bool(k % 2), PATIENCE)
 
 
 @pytest.mark.parametrize("name", [n for n, s in SERVERS.items() if s.client is not None])
 def test_nothing_is_left_of_a_client_that_vanishes(name: str) -> None:
     needed(name)
-    vanishing_clients(name, TIMES, SECONDS)
+    vanishing_clients(name, TIMES, PATIENCE)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from support.patience import PATIENCE
+
 pty = pytest.importorskip("pty")
 ENDLESS = ".isa tesla\n.kernel endless\n.regs 4\nagain:\n add b32 $r1 $r1 0x1\n bra #again\n exit nop\n"
 LOOP = """.isa tesla
@@ -26,7 +28,6 @@ again:
     (lg $c0) bra #again
     exit nop
 """
-SECONDS = 120
 
 
 def command(kernel: Path, *options: str) -> list[str]:
@@ -55,7 +56,7 @@ class Terminal:
 
     def wait_for(self, pattern: str) -> bool:
         """Whether it shows something that matches before it ends."""
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + PATIENCE
         while not re.search(pattern, self.shown) and time.monotonic() < end:
             if select.select([self.master], [], [], 0.2)[0]:
                 try:
@@ -67,7 +68,7 @@ class Terminal:
     def finish(self) -> tuple[int, str]:
         """Exit code and standard output."""
         self.wait_for("(?!)")
-        out, _ = self.process.communicate(timeout=SECONDS)
+        out, _ = self.process.communicate(timeout=PATIENCE)
         os.close(self.master)
         return self.process.returncode, out.decode()
 
@@ -89,7 +90,7 @@ def test_ctrl_c_ends_a_long_kernel(tmp_path: Path, tier: str) -> None:
 def test_a_budget_ends_a_long_kernel(tmp_path: Path, tier: str) -> None:
     pytest.importorskip("llvmlite")
     given = command(source(tmp_path, ENDLESS), "--block", "64", "--tier", tier, "--max", "1000000")
-    done = subprocess.run(given, capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(given, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 3
     assert done.stderr.startswith("fault: ")
 
@@ -122,7 +123,7 @@ def test_without_llvmlite_the_command_warns_once(tmp_path: Path) -> None:
     kernel = source(tmp_path, LOOP.replace("0x4000", "0x4"))
     given = ["isakit", "run", str(kernel), "--block", "32", "--arg", "zeros:u32:1", "--stats"]
     code = f"{WITHOUT}\nsys.argv = {given!r}\nrunpy.run_module('isakit', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert line.startswith("warning: the llvm engine cannot be used (llvmlite is not installed)")
@@ -149,6 +150,8 @@ else:
     raise SystemExit("engine='llvm' was accepted")
 assert isakit.vuc.Core("vp2") is not None
 """
-    done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("FallbackWarning") == 1, done.stderr

@@ -18,6 +18,7 @@ from tests.conftest import ROOT
 import isakit
 from isakit.programs import write
 from support.clients.command_line import run
+from support.patience import PATIENCE
 
 STORE = (
     ".isa tesla gt200\n.kernel fill\n.param out ptr\nmov b32 $r0 b32 s[out]\nmov b32 $r1 0x3f800000\n"
@@ -311,5 +312,5 @@ sys.meta_path.insert(0, Finder())
 sys.argv = ["isakit", "dis", "--help"]
 isakit.cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")

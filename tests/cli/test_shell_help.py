@@ -18,6 +18,7 @@ from isakit.cli.app import COMMANDS
 from isakit.cli.schema_ import schema, verbs_with_json
 from support.clients.command_line import run
 from support.oracles.json_schemas import problems
+from support.patience import PATIENCE
 
 needs = {s: pytest.mark.skipif(shutil.which(s) is None, reason=f"no {s}") for s in ("bash", "zsh", "fish", "man")}
 
@@ -87,7 +88,7 @@ def test_zsh_completes(tmp_path: Path) -> None:
 def answer(terminal: int, *wanted: bytes) -> bool:
     """Whether one of the texts appears on a terminal within some seconds."""
     seen = b""
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if select.select([terminal], [], [], 0.2)[0]:
             seen += os.read(terminal, 4096)

@@ -24,6 +24,7 @@ from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import by_number, fingerprint, functions
 from isakit.runtime import LoadedKernel
 from support.clients import cuda_build
+from support.patience import PATIENCE
 
 EDGES = (0, 1, 2, 3, 7, 255, 4096, 65535, 65536, 1 << 20, 1 << 31, (1 << 32) - 1, 1 << 32, 1 << 63, (1 << 64) - 1)
 
@@ -196,7 +197,7 @@ class Liar(threading.Thread):
                     session.close()
 
     def talk(self, connected: socket.socket, session: Session) -> None:
-        connected.settimeout(30)
+        connected.settimeout(PATIENCE)
         damage = self.rng.random() < 0.95
         while head := connected.recv(HEADER.size, socket.MSG_WAITALL):
             number, length = HEADER.unpack(head)

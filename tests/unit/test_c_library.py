@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from isakit.c_library import CLibrary, compiler
+from isakit.errors import HostError
+from isakit.processes import PREFIX
 
 pytestmark = [
     pytest.mark.compiler,
@@ -29,3 +31,18 @@ def test_a_library_shows_nothing_of_the_place_where_it_was_built(
     first, second = built(tmp_path / "one", monkeypatch), built(tmp_path / "another", monkeypatch)
     assert first == second
     assert str(tmp_path).encode() not in first
+
+
+def test_what_a_compiler_keeps_for_itself_lies_in_a_folder_that_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler that is killed leaves its temporary files where they are."""
+    places, command = tmp_path / "places", tmp_path / "compiler"
+    command.write_text(f'#!/bin/sh\necho x > "$TMPDIR/left"\necho "$TMPDIR" > {places}\nexit 1\n')
+    command.chmod(0o700)
+    monkeypatch.setenv("CC", str(command))
+    with pytest.raises(HostError, match="does not build"):
+        built(tmp_path / "one", monkeypatch)
+    (place,) = places.read_text().split()
+    assert Path(place).name.startswith(PREFIX)
+    assert not Path(place).exists()

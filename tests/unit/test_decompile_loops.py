@@ -17,6 +17,7 @@ from isakit.errors import NotModelled
 from isakit.formats import Shader
 from isakit.programs import write
 from support.oracles.term_evaluator import evaluate
+from support.patience import PATIENCE
 
 HEAD = """
 .gxp fragment
@@ -150,5 +151,7 @@ def test_what_has_no_statement_is_named(code: str, says: str) -> None:
 def test_glsl_of_loops_compiles(name: str, tmp_path: Path) -> None:
     path = tmp_path / "loop.frag"
     path.write_text(glsl(shader(LOOPS[name])))
-    done = subprocess.run(["glslangValidator", str(path)], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["glslangValidator", str(path)], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stdout + path.read_text()

@@ -13,6 +13,7 @@ import pytest
 
 import isakit
 from isakit.lazy import lazy
+from support.patience import PATIENCE
 
 SOURCE = Path(isakit.__file__).parent
 LAZY = sorted(
@@ -110,7 +111,7 @@ def modules_after(*arguments: str) -> set[str]:
         f"sys.argv = ['isakit', *{list(arguments)!r}]\n"
         "from isakit.cli import main\nmain()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stderr))
 

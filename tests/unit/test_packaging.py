@@ -14,6 +14,7 @@ import pytest
 import isakit
 from conftest import ROOT
 from isakit.registry import ARCH_TO_VARIANT
+from support.patience import PATIENCE
 
 PACKAGING = ROOT / "packaging"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -50,7 +51,7 @@ def test_the_debian_package_needs_what_the_project_needs() -> None:
 def test_scripts_are_scripts(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)
     if shutil.which("sh") is not None:
-        subprocess.run(["sh", "-n", str(ROOT / name)], check=True, timeout=20)
+        subprocess.run(["sh", "-n", str(ROOT / name)], check=True, timeout=PATIENCE)
 
 
 def test_the_action_is_one() -> None:
@@ -81,7 +82,7 @@ def test_compiler_explorer_s_command_line_becomes_ours(tmp_path: Path) -> None:
         "x.cu",
     )
     done = subprocess.run([str(PACKAGING / "compiler-explorer/isakit-ce"), *given], text=True, capture_output=True,
-                          env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True, timeout=20)  # fmt: skip
+                          env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True, timeout=PATIENCE)  # fmt: skip
     ours = ["cc", "--emit", "asm", "-V", "g80", "-o", "out file.s", "-O2", "-D", "A=1", "x.cu"]
     assert done.stdout.splitlines() == ours
 

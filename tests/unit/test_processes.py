@@ -13,8 +13,8 @@ import pytest
 
 from isakit import processes
 from isakit.processes import FRESH_SECONDS, PREFIX, Reaper, TemporaryFolder, remove_stale
-from support.clients.leftovers import until
 from support.clients.processes import SOURCE
+from support.patience import PATIENCE, until
 
 if not sys.platform.startswith("linux"):
     pytest.skip("processes are looked for in /proc", allow_module_level=True)
@@ -44,7 +44,7 @@ def test_a_disorderly_end_ends_all_that_was_started_and_removes_the_folder(tempo
     reaper.removes(folder)
     with sleeper(reaper) as started:
         reaper.close(orderly=False)
-        assert started.wait(10) == -signal.SIGKILL
+        assert started.wait(PATIENCE) == -signal.SIGKILL
         assert until(lambda: gone(started.pid))
     assert not folder.exists()
 

@@ -13,6 +13,7 @@ import pytest
 
 from isakit import sandbox
 from isakit.web.limits import Limits
+from support.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(bool(sandbox.absent()), reason=f"absent here: {sandbox.absent()}")
 
@@ -25,7 +26,7 @@ def inside(code: str, folder: Path, shut: bool = True) -> subprocess.CompletedPr
     if shut:
         head += f"confine([*system_files(), *python_files()], [{str(folder)!r}])\n"
     return subprocess.run([sys.executable, "-c", head + textwrap.dedent(code)], capture_output=True, text=True,
-                          check=False, timeout=60)  # fmt: skip
+                          check=False, timeout=PATIENCE)  # fmt: skip
 
 
 CALL = "import ctypes; sys.exit(ctypes.CDLL(None)."
@@ -132,7 +133,7 @@ def worker_runs(command: str, folder: Path, shut: bool) -> str:
     request = {"id": 1, "verb": "assemble", "fields": {"source": kernel, "language": "python"}}
     got = subprocess.run(
         [sys.executable, "-c", code, json.dumps(vars(Limits())), str(os.getpid())],
-        input=json.dumps(request) + "\n", capture_output=True, text=True, timeout=120, check=False,
+        input=json.dumps(request) + "\n", capture_output=True, text=True, timeout=PATIENCE, check=False,
         env={**os.environ, "TMPDIR": str(folder)},
     )  # fmt: skip
     return got.stdout + got.stderr

@@ -8,6 +8,8 @@ import subprocess
 from html import unescape
 from pathlib import Path
 
+from support.patience import PATIENCE
+
 BROWSER = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
 
 
@@ -17,7 +19,7 @@ def document(page: Path, fragment: str = "") -> str:
     done = subprocess.run(
         [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom",
          f"--user-data-dir={page.parent / 'profile'}", f"{page.as_uri()}#{fragment}"],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     return done.stdout
 

@@ -18,6 +18,7 @@ from isakit.description import Module, Relocation, TextureSlot
 from isakit.formats import GlobalVariable, write_elf_cubin, write_text_cubin
 from isakit.hosts.cuda.table import functions
 from isakit.programs.needs import module_of
+from support.patience import PATIENCE
 
 PROGRAMS = Path(__file__).parent / "cuda_programs"
 
@@ -364,7 +365,7 @@ def run(
     code: int = 0,
     environment: dict[str, str] | None = None,
     folder: Path | None = None,
-    timeout: float = 60,
+    timeout: float = 2 * PATIENCE,
 ) -> subprocess.CompletedProcess[str]:
     """`isakit cuda arguments...` in a process of its own; it must end with that exit status."""
     line = [sys.executable, "-m", "isakit", "cuda", *map(str, arguments)]

@@ -14,6 +14,7 @@ from isakit.debug.gdb.packets import PacketReader, packet
 from isakit.debug.gdb.server import GdbServer
 from isakit.debug.gdb.stub import SCRIPT
 from isakit.debug.session import Session
+from support.patience import PATIENCE
 
 GDB = shutil.which("gdb")
 
@@ -33,7 +34,7 @@ class Serving:
 
     def end(self) -> None:
         """Wait until the server has ended by itself."""
-        self.thread.join(20)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
 
 
@@ -41,8 +42,8 @@ class Bare:
     """A client that speaks packets."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), 20)
-        self.socket.settimeout(20)
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self.socket.settimeout(PATIENCE)
         self.reader = PacketReader()
 
     def raw(self, data: bytes) -> None:

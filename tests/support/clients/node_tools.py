@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from support.patience import PATIENCE
+
 NODE = shutil.which("node")
 
 
@@ -28,7 +30,7 @@ def needs_node(*packages: str) -> Callable[[Any], Any]:
     return mark
 
 
-def node(*arguments: str, timeout: float = 60) -> str:
+def node(*arguments: str, timeout: float = PATIENCE) -> str:
     """What node prints."""
     assert NODE is not None
     done = subprocess.run([NODE, *arguments], capture_output=True, text=True, timeout=timeout, check=False)

@@ -25,12 +25,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from support.clients.leftovers import descriptors, processes, until
+from support.clients.leftovers import descriptors, ended, processes
 from support.clients.processes import SOURCE
 from support.clients.workbench import Address
+from support.patience import PATIENCE, until
 
-PATIENCE = 120.0
-"""Seconds that a server may take to be there. The first one compiles the C libraries, on a machine that may be busy."""
 MARK = "ISAKIT_TEST_OF"
 """The variable by which a test finds the processes that its server has started."""
 KERNEL = ".kernel k\n.param out ptr\nagain:\n    add b32 $r0 $r0 $r0\n    bra #again\n"
@@ -109,7 +108,7 @@ class Started:
 
     def left(self) -> str:
         """What is left of it, or nothing."""
-        if not _ended(self.pid):
+        if not ended(self.pid):
             return "the process itself"
         if found := processes(MARK, self.mark):
             return f"processes {[_command(p) for p in found]}"
@@ -124,14 +123,6 @@ class Started:
 
 def _kind(descriptor: str) -> str:
     return re.sub(r"\d+", "N", descriptor)
-
-
-def _ended(pid: int) -> bool:
-    """Whether a process is gone; one that nobody has waited for yet is."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
 
 
 def _command(pid: int) -> str:
@@ -166,9 +157,9 @@ def _connected(started: Started) -> socket.socket:
     """A connection to the port or the socket that a server has said."""
     place = started.said[1]
     if place.isdecimal():
-        return socket.create_connection(("127.0.0.1", int(place)), 10)
+        return socket.create_connection(("127.0.0.1", int(place)), PATIENCE)
     client = socket.socket(socket.AF_UNIX)
-    client.settimeout(10)
+    client.settimeout(PATIENCE)
     client.connect(place)
     return client
 
@@ -236,7 +227,7 @@ def started(name: str) -> Iterator[Started]:
 
         def there() -> bool:
             said[:] = [m for m in (re.search(kind.says or "Content-Length", out.read_text()),) if m]
-            return bool(said) or _ended(pid)
+            return bool(said) or ended(pid)
 
         assert until(there, PATIENCE), out.read_text()
         assert said, out.read_text()

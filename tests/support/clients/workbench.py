@@ -12,6 +12,8 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
+from support.patience import PATIENCE
+
 
 class Address:
     """Where a server is, and plain HTTP to it. `url` ends with the token and a slash."""
@@ -23,7 +25,7 @@ class Address:
 
     def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
         """One request, to the server's port whatever the headers say: (status, body)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in {"Host": self.host, **{k.replace("_", "-"): v for k, v in headers.items()}}.items():
@@ -60,7 +62,7 @@ class Server(Address):
         import signal
 
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
 
 class Page:
@@ -69,14 +71,14 @@ class Page:
     def __init__(self, server: Address) -> None:
         self.server = server
         status, body = server.request("POST", server.path + "open")
-        patience = time.monotonic() + 20
+        patience = time.monotonic() + PATIENCE
         while status != 200 and b"pages are open" in body and time.monotonic() < patience:
             time.sleep(0.1)  # a page that was closed a moment ago may still count on a busy machine
             status, body = server.request("POST", server.path + "open")
         assert status == 200, body
         self.answer = json.loads(body)
         self.tab = self.answer["tab"]
-        self._alive = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self._alive = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         self._alive.request("GET", f"{server.path}alive/{self.tab}", headers={"Host": server.host})
         self._alive.getresponse()
 
@@ -115,7 +117,7 @@ def server(*arguments: str) -> Iterator[Server]:
     finally:
         if made.process.poll() is None:
             made.process.terminate()
-            made.process.wait(30)
+            made.process.wait(PATIENCE)
 
 
 def asked(bench: Any, verb: str, **fields: Any) -> Any:

@@ -15,6 +15,7 @@ from isakit import sandbox
 from isakit.compile.c import compile_cuda, nvrtc
 from isakit.compile.c.bounded import Bounds
 from isakit.errors import CompileError, IsakitError
+from support.patience import PATIENCE, until
 
 pytestmark = [
     pytest.mark.skipif(not sandbox.LINUX, reason="the system keeps these bounds on Linux only"),
@@ -108,12 +109,12 @@ def test_a_text_that_takes_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(nvrtc, "ANYBODYS", Bounds(memory=256 << 20, seconds=1))
     start = time.monotonic()
     assert "took more than 1 s" in said("endless")
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < PATIENCE
 
 
 def test_what_it_leaves_running_is_ended(library: Path) -> None:
     compile_cuda("k.cu", "forks", (), True)
-    assert not _running(library)
+    assert until(lambda: not _running(library))
 
 
 def _running(library: Path) -> set[int]:

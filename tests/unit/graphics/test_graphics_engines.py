@@ -23,6 +23,7 @@ from isakit.machine.tesla.compiled.launch import compiled_kernels as kernels
 from isakit.machine.tesla.compiled.launch import host_assist as served
 from isakit.tesla import Pipeline, Texture
 from support.clients.interrupts import interrupted
+from support.patience import PATIENCE
 
 LANES = 72
 ROWS = np.arange(8 * LANES, dtype=np.uint32).reshape(8, LANES)
@@ -232,7 +233,7 @@ def test_runs_of_other_threads_are_cancelled(engine: tuple[str, str]) -> None:
     thread.join(0.5)
     assert thread.is_alive()
     running.cancel()
-    thread.join(60)
+    thread.join(PATIENCE)
     assert ended == ["cancelled"]
     with pytest.raises(KeyboardInterrupt):
         running.run(fragment(ENDLESS).launch(), stage())

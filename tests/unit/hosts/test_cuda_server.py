@@ -21,7 +21,8 @@ from isakit.hosts.cuda.dispatch import ANSWER, HEADER
 from isakit.hosts.cuda.process_device import DeviceOptions
 from isakit.hosts.cuda.server import CudaServer
 from isakit.hosts.cuda.table import fingerprint, functions
-from support.clients.leftovers import no_more_than, settled, until
+from support.clients.leftovers import no_more_than, settled
+from support.patience import PATIENCE, until
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def serving() -> Iterator[tuple[CudaServer, socket.socket, list[str]]]:
         with suppress(OSError):
             child.stdin.write(b"\n")
             child.stdin.close()
-        thread.join(20)
+        thread.join(PATIENCE)
     assert ended == [0]
 
 
@@ -52,7 +53,7 @@ def introduced(broker: socket.socket) -> socket.socket:
     mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with theirs:
         socket.send_fds(broker, [b"c"], [theirs.fileno()])
-    mine.settimeout(20)
+    mine.settimeout(PATIENCE)
     return mine
 
 

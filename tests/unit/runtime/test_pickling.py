@@ -12,6 +12,7 @@ import pytest
 import isakit
 from isakit.runtime import LinearWindow
 from support.clients.elsewhere import executed_elsewhere
+from support.patience import PATIENCE
 
 TEXT = """
 .kernel double
@@ -118,7 +119,7 @@ def test_work_goes_to_a_fresh_process() -> None:
     device.write(buffer, np.arange(32, dtype=np.uint32))
     launch = kernel.prepare(1, 32, buffer)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        got = pool.submit(executed_elsewhere, device, launch, buffer.address).result(timeout=60)
+        got = pool.submit(executed_elsewhere, device, launch, buffer.address).result(timeout=PATIENCE)
     assert got == [2 * n for n in range(32)]
     assert device.read(buffer, np.uint32, 32).tolist() == list(range(32))
 

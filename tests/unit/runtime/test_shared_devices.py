@@ -16,6 +16,7 @@ import pytest
 
 import isakit
 from support.clients.interrupts import interrupted
+from support.patience import PATIENCE
 
 KERNEL = """
 .kernel k
@@ -182,7 +183,7 @@ def test_time_limits_by_a_signal_end_a_launch() -> None:
         started = time.monotonic()
         with pytest.raises(TimeoutError):
             kernel[8, 32](np.zeros(256, np.uint32), np.uint32(1 << 31))
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < PATIENCE
     finally:
         signal.signal(signal.SIGALRM, before)
 
@@ -192,7 +193,7 @@ def test_a_compiled_core_of_firmware_can_be_interrupted() -> None:
     core = isakit.vuc.Core("vp2", engine="llvm")
     core.load("start:\n    add $r1 $r1 0x1\n    bra #start\n    add $r2 $r2 0x1\n")
     core.run(30)  # what has to be compiled, before the clock starts
-    with interrupted(0.3, within=5):
+    with interrupted(0.3):
         core.run(10**12)
     passed = core.cycle
     assert passed > 1000

@@ -37,7 +37,7 @@ def decoded(folder: Path, fragments: list[str]) -> list[Any]:
     shutil.copy(str(files("isakit.web") / "static" / "state.js"), folder / "state.mjs")
     (folder / "read.mjs").write_text(SCRIPT)
     (folder / "fragments.json").write_text(json.dumps(fragments))
-    return json.loads(node(str(folder / "read.mjs"), str(folder / "fragments.json"), timeout=20))
+    return json.loads(node(str(folder / "read.mjs"), str(folder / "fragments.json")))
 
 
 @needs_node()

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from support.patience import PATIENCE
+
 pytest.importorskip("starlette", reason="needs the extra `web`")
 pytest.importorskip("uvicorn", reason="needs the extra `web`")
 
@@ -23,6 +25,6 @@ def test_two_interrupts_end_the_workbench_as_one_does(wait: float, gap: float) -
         for _ in range(2):
             p.send_signal(signal.SIGINT)
             time.sleep(gap)
-        _, errors = p.communicate(timeout=30)
+        _, errors = p.communicate(timeout=PATIENCE)
     assert b"Traceback" not in errors
     assert p.returncode in (130, -signal.SIGINT)

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import time
 
 import pytest
 
 from isakit.errors import IsakitError
 from isakit.web.limits import Limits
 from isakit.web.tabs import Tabs, relay, resident
+from support.patience import PATIENCE
 
 SOURCE = ".kernel k\n.param out ptr\nagain:\n    bra #again\n"
 
@@ -81,11 +81,10 @@ def test_a_page_that_nobody_has_open_ends():
         assert len(tabs) == 1  # it is open, whatever the time
         await stream.aclose()
         assert len(tabs) == 1  # it may come back: reloading is no end
-        deadline = time.monotonic() + 10
-        while len(tabs) and time.monotonic() < deadline:
-            await asyncio.sleep(0.05)
-        assert not len(tabs)
-        await asyncio.wait_for(tab.worker.gone(), 10)
+        async with asyncio.timeout(PATIENCE):
+            while len(tabs):
+                await asyncio.sleep(0.05)
+            await tab.worker.gone()
         assert tab.worker.pid == pid
         assert not os.path.exists(f"/proc/{pid}") or not os.path.isdir("/proc/self")
 
@@ -135,6 +134,7 @@ def test_a_worker_has_no_variables_but_those_it_needs(monkeypatch):
 
     async def test(tabs):
         tab = await tabs.open()
+        await asked(tabs, tab, "grammar", {"isa": "tesla"})  # a process that has hardly begun shows no variables
         with open(f"/proc/{tab.worker.pid}/environ", "rb") as f:
             got = dict(v.split(b"=", 1) for v in f.read().split(b"\0") if v)
         assert got[b"PATH"] == os.environb[b"PATH"]

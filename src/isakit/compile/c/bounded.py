@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from isakit.processes import MARK
+from isakit.processes import MARK, temporary_root
 from isakit.sandbox import launcher, variables
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -62,7 +62,8 @@ def run(command: Sequence[str], folder: Path, bounds: Bounds, readable: Sequence
     line = launcher(command, asdict(bounds), opened)
     own = {k: str(folder) for k in ("HOME", "TMPDIR", "TEMP", "TMP", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
     environment = {**variables(MARK), **own, "LC_ALL": "C"}
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+    place = temporary_root()
+    with tempfile.TemporaryFile(dir=place) as out, tempfile.TemporaryFile(dir=place) as errors:
         with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
                               env=environment, start_new_session=True) as process:  # fmt: skip
             try:

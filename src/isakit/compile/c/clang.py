@@ -141,6 +141,10 @@ ZIG_TARGET = "x86_64-linux-gnu.2.17"
 """The target that the wheel links programs for by itself: they run wherever there is a glibc as new as 2.17."""
 
 
+_PATIENCE = 120.0
+"""Seconds that a compiler may take to describe itself: moments, but for the first time on a busy machine."""
+
+
 @cache
 def _zig_includes() -> list[str]:
     """Return what `zig c++` gives its clang for headers: it says so when it compiles what it has not seen."""
@@ -162,7 +166,7 @@ def _zig_includes() -> list[str]:
 def _heard(command: tuple[str, ...]) -> str:
     """Return a compiler's standard error; empty where it cannot be run."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
+        return subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):
         return ""
 
@@ -171,7 +175,7 @@ def _heard(command: tuple[str, ...]) -> str:
 def _said(command: tuple[str, ...], option: str) -> str:
     """Return a compiler's description of itself; empty where it cannot be run."""
     try:
-        got = subprocess.run([*command, option], capture_output=True, text=True, timeout=20, check=False)
+        got = subprocess.run([*command, option], capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return got.stdout

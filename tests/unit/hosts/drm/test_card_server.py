@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import struct
@@ -18,7 +19,8 @@ from isakit.hosts.drm.chips import chip_named
 from isakit.hosts.drm.protocol import Opcode
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import DrmServer
-from support.clients.leftovers import no_more_than, settled, until
+from support.clients.leftovers import no_more_than, settled
+from support.patience import PATIENCE, until
 
 if not hasattr(os, "memfd_create"):
     pytest.skip("needs files in memory", allow_module_level=True)
@@ -50,8 +52,14 @@ def greeted(server: DrmServer, version: int = protocol.VERSION) -> tuple[socket.
     return made, files[0]
 
 
+def cards_mapped() -> int:
+    """Mappings of cards' memory: other tests in this process may have some."""
+    gc.collect()
+    return Path("/proc/self/maps").read_text().count("isakit-card")
+
+
 def test_a_process_that_ends_leaves_no_descriptor_and_no_memory(server: DrmServer) -> None:
-    before = settled()
+    before, mapped = settled(), cards_mapped()
     for _ in range(20):
         connection, file = greeted(server)
         os.pwrite(file, b"\1" * (1 << 20), 0)
@@ -59,10 +67,11 @@ def test_a_process_that_ends_leaves_no_descriptor_and_no_memory(server: DrmServe
         connection.close()
     assert until(lambda: not server.clients)
     assert until(lambda: no_more_than(before))
-    assert "isakit-card" not in Path("/proc/self/maps").read_text()
+    assert until(lambda: cards_mapped() <= mapped)
 
 
-def test_silent_connections_do_not_hold_up_the_end() -> None:
+def test_silent_connections_do_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isakit.hosts.drm.server.GREETING_SECONDS", 10 * PATIENCE)
     server = DrmServer(chip_named("a0"), Report(), CardSettings())
     silent = [connected(server) for _ in range(20)]
     connection, file = greeted(server)
@@ -72,7 +81,7 @@ def test_silent_connections_do_not_hold_up_the_end() -> None:
     connection.close()
     started = time.monotonic()
     server.close()
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < PATIENCE
     for s in (*silent, half):
         assert s.recv(1) == b""
         s.close()
@@ -83,14 +92,14 @@ def test_a_connection_that_never_says_what_it_wants_is_closed(
 ) -> None:
     monkeypatch.setattr("isakit.hosts.drm.server.GREETING_SECONDS", 0.05)
     with connected(server) as silent:
-        silent.settimeout(5)
+        silent.settimeout(PATIENCE)
         assert silent.recv(1) == b""
 
 
 def test_there_are_no_more_connections_than_allowed(server: DrmServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("isakit.hosts.drm.server.MOST_CONNECTIONS", 3)
     many = [connected(server) for _ in range(4)]
-    many[3].settimeout(5)
+    many[3].settimeout(PATIENCE)
     assert many[3].recv(1) == b""
     many[0].close()
     assert until(lambda: len(server._connections) == 2)  # pyright: ignore[reportPrivateUsage]
@@ -114,7 +123,7 @@ NONSENSE = {
 def test_who_speaks_another_language_is_left_alone_and_others_are_served(server: DrmServer, what: str) -> None:
     with connected(server) as odd:
         odd.sendall(NONSENSE[what])
-        odd.settimeout(5)
+        odd.settimeout(PATIENCE)
         with suppress(ConnectionResetError):  # closed before all was read
             assert odd.recv(1) == b""
     connection, file = greeted(server)

@@ -12,19 +12,20 @@ import pytest
 
 from isakit.hosts.program_signals import ProgramSignals
 from support.clients import cuda_build
+from support.patience import PATIENCE
 
 
 @pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_the_command_alone_ends_the_program(tmp_path: Path, number: signal.Signals) -> None:
-    line = [sys.executable, "-m", "isakit", "gl", "--", "sh", "-c", "trap - INT; echo begun; exec sleep 60"]
+    line = [sys.executable, "-m", "isakit", "gl", "--", "sh", "-c", "trap - INT; echo begun; exec sleep 600"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == "begun\n"
         parent.send_signal(number)
         try:
-            assert parent.wait(20) == 128 + number
+            assert parent.wait(PATIENCE) == 128 + number
         finally:
             parent.kill()
     assert list(tmp_path.iterdir()) == []
@@ -42,7 +43,7 @@ def test_a_signal_while_the_program_starts_is_the_programs() -> None:
     """It would leave an orphan behind if it ended the command here."""
 
     def started() -> subprocess.Popen[bytes]:
-        child = subprocess.Popen(["sleep", "60"])
+        child = subprocess.Popen(["sleep", "600"])
         signal.raise_signal(signal.SIGTERM)
         return child
 

@@ -380,8 +380,9 @@ class _Build:
             self.tell(f"#$ {_shown(command)}")
         if self.dry:
             return ""
+        around = {**os.environ, "TMPDIR": str(self.folder)}  # what a compiler leaves there when it is killed goes, too
         try:
-            got = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            got = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, env=around)
         except OSError as e:
             raise HostError(f"{command[0]} cannot be run: {e}") from e
         said = got.stderr.decode("utf-8", "replace").strip()

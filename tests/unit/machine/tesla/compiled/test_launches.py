@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from isakit.machine.tesla.compiled.launch import compiled_kernels as kernels
 from isakit.runtime import engine_choice, tesla_engine
 from isakit.runtime.tesla_engine import FallbackWarning
 from support.clients.interrupts import interrupted
+from support.patience import until
 
 WAYS = ["reference", "interp", "jit"]
 LOOP = """
@@ -176,11 +176,7 @@ def test_a_hot_kernel_gets_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     kernel = load(device("auto"), LOOP.replace("0x7", "0xf") + "exit nop\n")
     expected = kernel.launch(8, 64).instructions
     (k,) = _kernels_of(kernel)
-    for _ in range(600):
-        if k.compiled is not None:
-            break
-        time.sleep(0.05)
-    assert k.compiled is not None
+    assert until(lambda: k.compiled is not None)
     assert kernel.launch(8, 64).instructions == expected
 
 

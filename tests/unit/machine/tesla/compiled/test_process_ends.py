@@ -13,7 +13,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from support.clients.leftovers import ended
 from support.clients.processes import SOURCE, python
+from support.patience import PATIENCE, until
 
 # A kernel of some hundred instructions, so that LLVM takes its time, and a loop, so that compiling pays.
 PREPARE = """
@@ -62,7 +64,7 @@ def test_a_process_ends_while_a_kernel_is_compiled(cache: Path, size: str, wait:
     started = time.monotonic()
     done = python(program(size, f"time.sleep({wait})"), cache=cache)
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - started < 100
+    assert time.monotonic() - started < PATIENCE
 
 
 @pytest.mark.slow
@@ -80,7 +82,7 @@ def test_however_it_ends(cache: Path, size: str, end: str, wait: float) -> None:
 @pytest.mark.parametrize("wait", [0.0, 0.2])
 def test_an_interrupt_while_a_kernel_is_compiled(cache: Path, wait: float) -> None:
     without_kernels(cache)
-    text = program("big", "print('ready', flush=True)\ntime.sleep(30)")
+    text = program("big", "print('ready', flush=True)\ntime.sleep(600)")
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "ISAKIT_CACHE": str(cache)}
     with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=environment) as p:  # fmt: skip
@@ -88,14 +90,14 @@ def test_an_interrupt_while_a_kernel_is_compiled(cache: Path, wait: float) -> No
         assert p.stdout.readline() == b"ready\n"
         time.sleep(wait)
         p.send_signal(signal.SIGINT)
-        _, errors = p.communicate(timeout=60)
+        _, errors = p.communicate(timeout=PATIENCE)
     assert p.returncode == -signal.SIGINT
     assert b"Fatal" not in errors
 
 
 COMPILING = """
 from isakit.engine.llvm.background import _server
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 120
 while _server.process is None and time.monotonic() < deadline:
     time.sleep(0.01)
 """
@@ -107,8 +109,7 @@ def test_nothing_is_left_behind(cache: Path) -> None:
     without_kernels(cache)
     done = python(program("big", COMPILING + "print(_server.process.pid)"), cache=cache)
     assert done.returncode == 0
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(done.stdout), 0)
+    assert ended(int(done.stdout))
 
 
 def test_nothing_is_left_behind_by_a_process_that_is_killed(cache: Path) -> None:
@@ -116,11 +117,7 @@ def test_nothing_is_left_behind_by_a_process_that_is_killed(cache: Path) -> None
     then = "print(_server.process.pid, flush=True)\nos.kill(os.getpid(), 9)"
     done = python(program("big", COMPILING + then), cache=cache)
     assert done.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 5
-    while Path(f"/proc/{done.stdout.strip()}/stat").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(done.stdout), 0)
+    assert until(lambda: ended(int(done.stdout)))
 
 
 @pytest.mark.parametrize(("size", "another"), [("small", False), ("big", True)])
@@ -128,7 +125,7 @@ def test_another_process_compiles_what_takes_long(cache: Path, size: str, anothe
     without_kernels(cache)
     then = """
 from isakit.engine.llvm import background
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 120
 (found,) = [k for k in compiled_kernels._begun] or [None]
 while found is not None and found.compiled is None and time.monotonic() < deadline:
     time.sleep(0.01)
@@ -162,7 +159,7 @@ if child == 0:
 assert good
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
-    done = python(program("small", then), cache=cache, timeout=60)
+    done = python(program("small", then), cache=cache)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -179,7 +176,7 @@ def work(n):
 with multiprocessing.get_context("fork").Pool(3) as pool:
     print(pool.map(work, range(6)))
 """
-    done = python(f"SIZE = {FORKED}\n{PREPARE}\n{then}\n", cache=cache, timeout=240)
+    done = python(f"SIZE = {FORKED}\n{PREPARE}\n{then}\n", cache=cache)
     assert (done.stdout, done.stderr) == ("[0, 1, 2, 3, 4, 5]\n", "")
 
 
@@ -212,5 +209,5 @@ while thread.is_alive():
     kernel.launch(1, 32, np.uint32(3_000_000))
 print(codes)
 """
-    done = python(program("small", then), cache=cache, timeout=60)
+    done = python(program("small", then), cache=cache)
     assert (done.stdout, done.stderr) == ("[0]\n", "")

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from conftest import ROOT
+from support.patience import PATIENCE
 
 METHODS = [
     pytest.param(m, marks=pytest.mark.slow) if m == "spawn" else m for m in multiprocessing.get_all_start_methods()
@@ -148,7 +149,7 @@ for begin, after in ((lambda: one.value, lambda: one.value), (load, load), (insi
     time.sleep(0.02)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(100)
         after()
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -162,6 +163,6 @@ def test_forks_while_another_thread_looks_up_or_imports(tmp_path: Path) -> None:
     """Properties that are made once, imports and llvmlite leave no lock behind that the child would wait for."""
     (tmp_path / "takes_long.py").write_text("import time\ntime.sleep(0.3)\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, "-c", FORKED, str(tmp_path)], capture_output=True, text=True, timeout=60,
-                          check=False, env=environment)  # fmt: skip
+    command = [sys.executable, "-c", FORKED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * PATIENCE, check=False, env=environment)
     assert (done.stdout, done.stderr) == ("0\n0\n0\n", "")
