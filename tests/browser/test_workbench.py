@@ -18,6 +18,7 @@ from isakit.web import lessons
 from support.clients.captured_launch import captured_launch
 from support.clients.workbench import server
 from support.generators.fat_binaries import container, entry
+from support.patience import PATIENCE
 from support.runners.gl import CAPTURES
 
 pytestmark = pytest.mark.browser
@@ -50,7 +51,7 @@ def opened(chromium, running, fragment="", size=(1400, 900), **more):
     page.on("pageerror", lambda e: page.problems.append(str(e)))
     page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
     page.goto(running.url + fragment)
-    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    page.wait_for_selector("body[data-ready]", timeout=1000 * PATIENCE)
     return page
 
 
@@ -62,7 +63,7 @@ def page(chromium, running):
     made.context.close()
 
 
-def until(page, expression, arg=None, seconds=60):
+def until(page, expression, arg=None, seconds=PATIENCE):
     """Wait until an expression holds. The page's policy forbids the waiting function of playwright, which uses eval."""
     deadline = time.monotonic() + seconds
     while not page.evaluate(expression, arg):
@@ -70,21 +71,21 @@ def until(page, expression, arg=None, seconds=60):
         page.wait_for_timeout(50)
 
 
-def status(page, text, seconds=60):
+def status(page, text, seconds=PATIENCE):
     until(page, "t => document.getElementById('status').textContent.includes(t)", text, seconds)
 
 
 def lesson(page, name):
     page.evaluate("() => { delete document.body.dataset.lesson; }")
     page.click(f"#lessons [data-lesson='{name}']")
-    page.wait_for_selector(f"body[data-lesson='{name}']", timeout=60_000)
+    page.wait_for_selector(f"body[data-lesson='{name}']", timeout=1000 * PATIENCE)
     assert page.inner_text("#verdict") == "assembles"
 
 
 def launched(page):
     page.click("#tab-lanes")
     page.click("#launch")
-    page.wait_for_selector("#view-lanes .matrix", timeout=60_000)
+    page.wait_for_selector("#view-lanes .matrix", timeout=1000 * PATIENCE)
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -106,7 +107,7 @@ def test_a_pixel_is_clicked_and_its_program_stepped(page):
     page.wait_for_timeout(500)  # it is drawn again when the view opens
     box = page.locator("#view-picture img").bounding_box()
     page.locator("#view-picture img").click(position={"x": box["width"] / 2, "y": box["height"] * 0.6})
-    page.wait_for_selector("#view-picture li:has-text('the pixel became')", timeout=60_000)
+    page.wait_for_selector("#view-picture li:has-text('the pixel became')", timeout=1000 * PATIENCE)
     page.click("[data-move=step]")
     status(page, "after 1 step")
     assert page.locator("#listing .row.here").count() == 1
@@ -191,7 +192,7 @@ def test_the_graph_has_the_blocks(page):
 def test_the_profile_has_heat(page):
     lesson(page, "05-bank-conflicts")
     page.click("#tab-profile")
-    page.wait_for_selector("#view-profile tbody tr", timeout=60_000)
+    page.wait_for_selector("#view-profile tbody tr", timeout=1000 * PATIENCE)
     assert "warp_serialize" in page.inner_text("#view-profile")
 
 
@@ -295,7 +296,7 @@ def test_a_shared_address_with_a_field_of_another_kind_opens_a_page(chromium, wa
     running, folder = watched
     page = chromium.new_page()
     page.goto(running.url + shared_state(**{"source": f"{KERNEL} + {SYSTEM}\n", field: value}))
-    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    page.wait_for_selector("body[data-ready]", timeout=1000 * PATIENCE)
     page.wait_for_timeout(200)
     assert page.evaluate("typeof hit") == "undefined"
     assert list(folder.rglob("reached")) == []
@@ -323,7 +324,7 @@ def test_a_dropped_cubin_and_array_are_opened_and_run(page, tmp_path):
     (tmp_path / "saxpy.cubin").write_bytes(write(program, "elf"))
     np.save(tmp_path / "x.npy", np.arange(32, dtype=np.float32))
     page.set_input_files("#file", [str(tmp_path / "x.npy"), str(tmp_path / "saxpy.cubin")])
-    page.wait_for_selector("#programs button:has-text('saxpy.cubin')", timeout=60_000)
+    page.wait_for_selector("#programs button:has-text('saxpy.cubin')", timeout=1000 * PATIENCE)
     page.click("#launch-form summary")
     for n, text in enumerate(["u32:32", "f32:3.0", "in:x.npy", "zeros:f32:32"]):
         page.fill(f"#args input >> nth={n}", text)
@@ -349,7 +350,7 @@ def test_a_dropped_folder_of_captured_launches_is_stepped(page, tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
     dropped(page, tmp_path / "launches-of-saxpy")
-    page.wait_for_selector("#programs button:has-text('1: saxpy')", timeout=60_000)
+    page.wait_for_selector("#programs button:has-text('1: saxpy')", timeout=1000 * PATIENCE)
     launched(page)
     page.click("[data-move=cont]")
     status(page, "has ended")
@@ -360,7 +361,7 @@ def test_a_dropped_folder_of_a_scene_is_drawn(page, tmp_path):
     shutil.copytree(folder, tmp_path / "triangle")
     (tmp_path / "triangle" / "a-note").write_bytes(b"nothing that is known")
     dropped(page, tmp_path / "triangle")
-    page.wait_for_selector("#view-picture canvas, #view-picture img", timeout=60_000)
+    page.wait_for_selector("#view-picture canvas, #view-picture img", timeout=1000 * PATIENCE)
     status(page, "is drawn under Picture")
 
 
@@ -574,7 +575,7 @@ def test_only_tabs_that_say_something_are_there(page):
 
 def test_a_captured_frame_is_opened_and_looked_at_draw_by_draw(page):
     page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
-    page.wait_for_selector("#view-picture img", timeout=60_000)
+    page.wait_for_selector("#view-picture img", timeout=1000 * PATIENCE)
     last = page.get_attribute("#view-picture img", "src")
     page.evaluate("""() => {
         const slider = document.querySelector('#view-picture input');
@@ -590,12 +591,12 @@ def test_microcode_and_a_host_executable_are_opened(page, tmp_path):
     (tmp_path / "copy.bin").write_bytes(write(core, "raw"))
     page.select_option("#isa", "vuc")
     page.set_input_files("#file", str(tmp_path / "copy.bin"))
-    page.wait_for_selector("#programs button:has-text('copy.bin')", timeout=60_000)
+    page.wait_for_selector("#programs button:has-text('copy.bin')", timeout=1000 * PATIENCE)
     status(page, "19 instructions")
     cubin = write(isakit.isa("tesla", "gt200").assemble(lessons.lesson("02-divergence")["source"]), "elf")
     (tmp_path / "program").write_bytes(b"\x7fELF" + bytes(200) + container(entry(2, cubin, 13, b"diverge")) + bytes(64))
     page.set_input_files("#file", str(tmp_path / "program"))
-    page.wait_for_selector("#programs button:has-text('diverge')", timeout=60_000)
+    page.wait_for_selector("#programs button:has-text('diverge')", timeout=1000 * PATIENCE)
 
 
 @pytest.mark.parametrize("width", [380, 900, 1500])

@@ -55,7 +55,7 @@ class Editor:
 
     async def told(self) -> list[Any]:
         """Return what the server says next of the document."""
-        return list((await asyncio.wait_for(self.said.get(), 60)).diagnostics)
+        return list((await asyncio.wait_for(self.said.get(), PATIENCE)).diagnostics)
 
     async def ask(self, what: str, line: int, column: int, **more: Any) -> Any:
         """Ask about a place, from 0, in UTF-16 units as editors count."""
@@ -65,7 +65,7 @@ class Editor:
                 "prepare_rename": lsp.PrepareRenameParams}[what]  # fmt: skip
         call = getattr(self.client, f"text_document_{what}_async")
         return await asyncio.wait_for(
-            call(kind(text_document=document, position=lsp.Position(line, column), **more)), 60
+            call(kind(text_document=document, position=lsp.Position(line, column), **more)), PATIENCE
         )
 
 
@@ -79,10 +79,10 @@ def edit(steps: Callable[[Editor], Awaitable[None]], *options: str) -> None:
         pid = client._server.pid
         try:
             capabilities = lsp.ClientCapabilities()
-            await asyncio.wait_for(client.initialize_async(lsp.InitializeParams(capabilities)), 60)
+            await asyncio.wait_for(client.initialize_async(lsp.InitializeParams(capabilities)), PATIENCE)
             client.initialized(lsp.InitializedParams())
             await steps(editor)
-            await asyncio.wait_for(client.shutdown_async(None), 60)
+            await asyncio.wait_for(client.shutdown_async(None), PATIENCE)
             client.exit(None)
             await asyncio.wait_for(client._server.wait(), PATIENCE)
         finally:

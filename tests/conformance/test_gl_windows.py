@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.clients.gl_live import compiled
+from support.patience import PATIENCE
 
 CLIENT = Path(__file__).parents[1] / "support" / "clients" / "gl_windows.c"
 pytestmark = pytest.mark.mesa
@@ -46,7 +47,7 @@ def run(display: str, *arguments: str | Path, code: int = 0) -> subprocess.Compl
     """`isakit gl arguments...` on that display; it must end with that exit status."""
     env = {k: v for k, v in os.environ.items() if k != "EGL_PLATFORM"} | {"DISPLAY": display}
     line = [sys.executable, "-m", "isakit", "gl", *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=env)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE, check=False, env=env)
     assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 

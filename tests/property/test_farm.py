@@ -23,6 +23,7 @@ from isakit.machine.tesla.rules import accesses
 from isakit.spec.parts import Imm
 from support.farm import CAMPAIGNS, campaign
 from support.farm.campaign import minimised, pieces_left_out
+from support.patience import PATIENCE
 
 CASES = 400
 """Cases within which a planted bug has to be found; the farm does as many in a minute or less."""
@@ -172,7 +173,7 @@ def check(case):
     if case == 5: time.sleep(100)
     if case == 6: raise ValueError("six")
     return {str(case)}
-HERE = (Campaign("broken", "a broken one", lambda seed: seed, check, seconds=2.0),)
+HERE = (Campaign("broken", "a broken one", lambda seed: seed, check, seconds=5.0),)
 """
 
 
@@ -194,10 +195,10 @@ if __name__ == "__main__":
     from pool import run
     from reproducer import write_test
     from pathlib import Path
-    done = run("broken", 0, 9, 60.0, 1, None, lambda found: write_test(found, Path({str(tmp_path)!r})))
+    done = run("broken", 0, 9, 600.0, 1, None, lambda found: write_test(found, Path({str(tmp_path)!r})))
     print(done.cases, sorted(f.seed for f in done.findings.values()), sorted(done.covered))
 """)
-    got = subprocess.run([sys.executable, str(tmp_path / "go.py")], capture_output=True, text=True, timeout=100,
+    got = subprocess.run([sys.executable, str(tmp_path / "go.py")], capture_output=True, text=True, timeout=PATIENCE,
                          check=False, env={"PYTHONPATH": f"{tmp_path}:{ROOT / 'tools/farm'}", "PATH": ""})  # fmt: skip
     assert got.stdout.split("\n")[0].startswith("9 [3, 5, 6]"), got.stderr
     assert (tmp_path / "test_found_broken_6.py").read_text().count("CASE = 6") == 1
@@ -216,14 +217,14 @@ print("survived")
 
 def test_a_run_that_is_ended_keeps_its_figures(tmp_path: Path) -> None:
     """As long as nothing has been said the signal would come before the farm is ready for it."""
-    command = [sys.executable, str(ROOT / "tools" / "farm"), "texts", "soak", "--jobs", "1", "--seconds", "900",
-               "--table", str(tmp_path / "t")]  # fmt: skip
+    command = [sys.executable, str(ROOT / "tools/farm"), "texts", "soak", "--jobs", "1", "--first", "1"]
+    command += ["--seconds", "900", "--table", str(tmp_path / "t")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as p:
         assert p.stdout is not None
         assert p.stdout.readline().startswith("seeds from ")
         time.sleep(4)
         p.send_signal(signal.SIGTERM)
-        out, _ = p.communicate(timeout=60)
+        out, _ = p.communicate(timeout=PATIENCE)
     assert p.returncode == 0
     assert "| texts |" in out
     assert "| soak |" not in out

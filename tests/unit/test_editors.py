@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT
 from isakit.export.lexing import textmate
 from support.clients.node_tools import needs_node, node
+from support.patience import PATIENCE
 
 FOLDER = ROOT / "editors/vscode"
 PACKAGE: dict[str, Any] = json.loads((FOLDER / "package.json").read_text("utf-8"))
@@ -74,7 +75,7 @@ def test_the_extension_is_packaged_as_it_is(tmp_path: Path) -> None:
     out = tmp_path / "isakit.vsix"
     subprocess.run(
         [str(Path(modules, ".bin/vsce")), "package", "--no-dependencies", "--allow-missing-repository", "-o", str(out)],
-        cwd=copy, check=True, capture_output=True, timeout=120,
+        cwd=copy, check=True, capture_output=True, timeout=PATIENCE,
     )  # fmt: skip
     files = zipfile.ZipFile(out).namelist()
     assert {"extension/package.json", "extension/extension.js", "extension/syntaxes/usse.tmLanguage.json"} <= set(files)

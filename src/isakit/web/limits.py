@@ -35,7 +35,7 @@ class Limits:
     grace: float = 5.0
     memory: int = 3 << 30
     folder: int = 256 << 20
-    arrive: float = 10.0
+    arrive: float = 60.0
     leave: float = 0.25
 
 

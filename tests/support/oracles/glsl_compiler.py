@@ -12,6 +12,7 @@ import pytest
 
 from isakit.decompile import glsl
 from isakit.formats import Shader
+from support.patience import PATIENCE
 
 NAMES = [
     "main", "gl_Position", "gl_VertexID", "GL_ARB_shading_language_420pack", "__LINE__", "a__b", "a_b", "1st", "", " ",
@@ -40,7 +41,7 @@ def rejected_texts(texts: Sequence[tuple[str, str]]) -> dict[int, str]:
             path.write_text(text, encoding="utf-8")
             files[str(path)] = number
         ran = subprocess.run(
-            [COMPILER, *files], capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=120
+            [COMPILER, *files], capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=PATIENCE
         )
     out: dict[int, str] = {}
     at = 0

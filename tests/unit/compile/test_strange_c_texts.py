@@ -60,7 +60,7 @@ def test_long_lines_take_no_long_time(line: str) -> None:
     for filler in (" ", "\f", "(", "1", "'1", "\\\n"):
         with pytest.raises(CompileError):
             standalone(f"{line}{filler * 40_000}@#", "cuda", "k.cu")
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 30
 
 
 @pytest.mark.parametrize(

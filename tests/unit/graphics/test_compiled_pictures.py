@@ -22,6 +22,7 @@ from isakit.graphics.planes import PositionInput, PrimitiveFacts
 from isakit.graphics.raster import Quads, Setup, snapped
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
 from support.generators.picture_fuzz import watched_draws
+from support.patience import PATIENCE
 
 VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(8)) + "\nexit (never) nop"
 COLOURED = "\n".join(f"long interp $r{k} flat v[{4 * k:#x}]" for k in range(4)) + "\nexit nop"
@@ -123,7 +124,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_child_forked_while_a_function_is_made_makes_its_own() -> None:
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 

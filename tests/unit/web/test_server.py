@@ -113,7 +113,7 @@ def test_a_gigabyte_is_refused_and_memory_stays_bounded(running, page, length):
     head += f"Content-Length: {1 << 30}\r\n\r\n" if length == "declared" else "Transfer-Encoding: chunked\r\n\r\n"
     piece = b"x" * (1 << 20) if length == "declared" else b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"
     sent = 0
-    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as s:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as s:
         s.sendall(head.encode())
         try:
             for _ in range(1 << 10):

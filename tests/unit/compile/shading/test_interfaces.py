@@ -12,6 +12,7 @@ import isakit
 from isakit.compile.shading.compiled import build_shader
 from isakit.formats.gxp import HAS_INDEX, HAS_INSTANCE
 from isakit.programs import write
+from support.patience import PATIENCE
 
 SPRITECOORD, NATIVE = 1 << 5, 1 << 6
 
@@ -77,5 +78,5 @@ def test_the_compiler_needs_the_standard_library_only() -> None:
     code = """import sys, isakit
 s = isakit.compile_shader("float4 main(float4 c : COLOR) : COLOR { return c; }", stage="fragment", language="cg")
 print(len(s.primary), sorted({"numpy", "llvmlite", "click", "PIL"} & set(sys.modules)))"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout == "2 []\n"
