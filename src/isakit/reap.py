@@ -16,6 +16,8 @@ import time
 DISMISSED = b"dismissed"
 SECONDS = 5.0
 """Seconds for which processes that start others meanwhile are hunted."""
+EXEC_SECONDS = 0.5
+"""Seconds for which a process may show no environment because it is about to become another program."""
 
 
 def main() -> None:
@@ -24,12 +26,7 @@ def main() -> None:
     *folders, _unfinished = sys.stdin.buffer.read().split(b"\0")
     if DISMISSED in folders:
         return
-    until = time.monotonic() + SECONDS
-    while (found := marked(os.fsencode(sys.argv[1]))) and time.monotonic() < until:
-        for pid in found:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.002)
+    hunt(os.fsencode(sys.argv[1]))
     for path in map(os.fsdecode, folders):
         with contextlib.suppress(OSError):
             if stat.S_ISSOCK(os.lstat(path).st_mode):
@@ -38,15 +35,45 @@ def main() -> None:
                 shutil.rmtree(path)
 
 
-def marked(mark: bytes) -> list[int]:
-    """Return the processes whose environment has the mark, of those that may be looked at."""
-    out: list[int] = []
-    for name in os.listdir("/proc"):
+def hunt(mark: bytes, proc: str = "/proc") -> None:
+    """Kill the processes with the mark until there are none."""
+    own, bare_since = _start(proc, "self"), dict[int, float]()
+    until = time.monotonic() + SECONDS
+    while (now := time.monotonic()) < until:
+        found, bare = marked(mark, own, proc)
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not found and all(now - bare_since.setdefault(pid, now) > EXEC_SECONDS for pid in bare):
+            return
+        time.sleep(0.002)
+
+
+def marked(mark: bytes, since: int, proc: str = "/proc") -> tuple[list[int], list[int]]:
+    """Return the processes whose environment has the mark, of those that may be looked at, and those without any.
+
+    A process shows no environment in the moment in which it becomes another program, and may have the mark after it.
+    `since`: the start of the first process that may have it; what started before is left out.
+    """
+    found: list[int] = []
+    bare: list[int] = []
+    for name in os.listdir(proc):
         if name.isdecimal():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as f:
-                if mark in f.read().split(b"\0"):
-                    out.append(int(name))
-    return out
+            with contextlib.suppress(OSError):
+                with open(f"{proc}/{name}/environ", "rb") as f:
+                    environment = f.read()
+                if mark in environment.split(b"\0"):
+                    found.append(int(name))
+                # What has ended, and threads of the system, have no program.
+                elif not environment and os.readlink(f"{proc}/{name}/exe") and _start(proc, name) >= since:
+                    bare.append(int(name))
+    return found, bare
+
+
+def _start(proc: str, name: str) -> int:
+    """Return when a process was started, in ticks of the system's clock."""
+    with open(f"{proc}/{name}/stat", "rb") as f:
+        return int(f.read().rpartition(b")")[2].split()[19])
 
 
 if __name__ == "__main__":

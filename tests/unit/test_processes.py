@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from isakit import processes
+from isakit import processes, reap
 from isakit.processes import FRESH_SECONDS, PREFIX, Reaper, TemporaryFolder, remove_stale
 from support.clients.processes import SOURCE
 from support.patience import PATIENCE, until
@@ -65,6 +65,35 @@ def test_processes_that_start_others_meanwhile_are_caught() -> None:
         time.sleep(0.05)
         reaper.close(orderly=False)
         assert until(lambda: gone(started.pid))
+
+
+def fake_process(proc: Path, pid: int, start: int, environment: bytes, exe: bool = True) -> None:
+    folder = proc / str(pid)
+    folder.mkdir()
+    (folder / "environ").write_bytes(environment)
+    (folder / "stat").write_text(f"{pid} (a ) name) S {' '.join(str(k) for k in range(18))} {start} 0\n")
+    if exe:
+        (folder / "exe").symlink_to("/bin/sleep")
+
+
+def test_processes_that_become_another_program_are_looked_at_again(tmp_path: Path) -> None:
+    """They show no environment for a moment; what began before the command cannot be its own."""
+    fake_process(tmp_path, 1, 50, b"")
+    fake_process(tmp_path, 20, 100, b"A=1\0MARK=x\0B=2\0")
+    fake_process(tmp_path, 21, 101, b"")
+    fake_process(tmp_path, 22, 102, b"", exe=False)
+    fake_process(tmp_path, 23, 103, b"A=MARK=x\0")
+    found, bare = reap.marked(b"MARK=x", 100, str(tmp_path))
+    assert (found, bare) == ([20], [21])
+
+
+def test_a_process_that_never_shows_an_environment_is_not_waited_for_long() -> None:
+    """Nor is it ended."""
+    reaper = Reaper()
+    with subprocess.Popen(["sleep", "1000"], env={}) as other:
+        reaper.close(orderly=False)
+        assert other.poll() is None
+        other.kill()
 
 
 def test_a_process_without_a_parent_ends_also_where_it_asks_too_late() -> None:
