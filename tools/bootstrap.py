@@ -103,7 +103,8 @@ def _key() -> str:
 
     with open(ROOT / "pyproject.toml", "rb") as f:
         toml = tomllib.load(f)
-    facts = [str(ROOT), toml["project"], toml["build-system"]]
+    lock = (ROOT / "src/isakit/web/npm/package-lock.json").read_text("utf-8")
+    facts = [str(ROOT), toml["project"], toml["build-system"], lock]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 

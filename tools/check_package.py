@@ -98,7 +98,11 @@ def use(python: Path, folder: Path) -> None:
         url = json.loads(server.stdout.readline())["url"]
         with urllib.request.urlopen(urllib.request.Request(url + "open", method="POST"), timeout=60) as answer:
             lessons = json.load(answer)["lessons"]
-        for name in ("", "main.js", "vendor/codemirror.js", "vendor/LICENSES.txt"):
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            bundled = b'data-packages="codemirror' in answer.read()
+        if not bundled:
+            print("built without the packages of npm, which could not be reached", flush=True)
+        for name in ("main.js", *(("vendor/codemirror.js", "vendor/LICENSES.txt") if bundled else ())):
             with urllib.request.urlopen(url + name, timeout=60) as answer:
                 if not answer.read():
                     raise SystemExit(f"{name} is empty")

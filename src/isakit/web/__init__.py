@@ -9,6 +9,7 @@
 | `folder`, `units`, `source`, `listing`, `stepping` | dropped files, programs, texts, lines, sessions |
 | `lessons` | the gallery |
 | `static` | the page: plain modules, no build step |
+| `packages`, `npm` | other people's JavaScript: its lock file, and how it is bundled into `static/vendor` |
 
 Needs the extra `web` (starlette, uvicorn); everything but `app` and `tabs` works without it.
 """

@@ -20,7 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
-from isakit.web.files import files
+from isakit.web import packages
+from isakit.web.files import files, page
 from isakit.web.lessons import lesson, lessons
 from isakit.web.limits import Limits
 from isakit.web.tabs import Tabs, WorkerEnded
@@ -135,6 +136,8 @@ def make_app(
         name = request.path_params.get("name") or "index.html"
         if name not in found:
             return PlainTextResponse("there is no such file\n", 404)
+        if name == "index.html":
+            return Response(page(packages.installed()), media_type=TYPES[".html"])
         path = found[name]
         return Response(path.read_bytes(), media_type=TYPES.get(path.suffix, "application/octet-stream"))
 

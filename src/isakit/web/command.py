@@ -9,6 +9,7 @@ import re
 import secrets
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -20,6 +21,7 @@ from isakit.cli.common import echo, echo_json
 from isakit.errors import HostError, IsakitError
 from isakit.results import Output, ResultType, plain, record
 from isakit.sandbox import absent
+from isakit.web import packages
 from isakit.web.limits import Limits
 
 
@@ -48,12 +50,24 @@ def _write_static(out: Path, pyodide: Path | None, as_json: bool, file: str | No
 
     if file is not None:
         raise click.UsageError("--static takes no FILE: visitors open their own")
-    site = write_site(out, pyodide)
+    with tempfile.TemporaryDirectory(prefix="isakit-web-") as folder:
+        site = write_site(out, pyodide, _bundles(Path(folder, "vendor")))
     if as_json:
         echo_json(site)
     else:
         echo(f"{site.files} files, {site.bytes / 1e6:.1f} MB in {site.folder}")
         echo(f"for instance: python3 -m http.server --bind 127.0.0.1 --directory {site.folder}")
+
+
+def _bundles(place: Path) -> Path:
+    """Return the folder of the bundles: where they are, or made now in this place, as far as npm can be reached."""
+    if packages.installed():
+        return packages.BUILT
+    try:
+        packages.build(place)
+    except (HostError, OSError) as e:
+        echo(f"note: {e}; {packages.without()}", err=True)
+    return place
 
 
 @click.command(
@@ -160,6 +174,8 @@ def command(
             echo(json.dumps(plain(about)) if as_json else f"the workbench is at {url}")
             for what in about.absent:
                 echo(f"note: programs of a page are not shut in as they should be: there is no {what}", err=True)
+            if without := packages.without():
+                echo(f"note: {without}; to get them, install isakit again where npm can be reached", err=True)
             sys.stdout.flush()
             if browse:
                 import webbrowser

@@ -22,7 +22,8 @@ from pathlib import Path
 from isakit.errors import FormatError, HostError
 from isakit.object_cache import cache_folder
 from isakit.results import plain, record
-from isakit.web.files import STATIC, files
+from isakit.web import packages
+from isakit.web.files import STATIC, files, page
 from isakit.web.lessons import lesson, lessons
 
 PYODIDE = "pyodide@0.27.7"
@@ -59,10 +60,11 @@ class StaticSite:
     bytes: int
 
 
-def write_site(out: Path, archives: Path | None = None) -> StaticSite:
+def write_site(out: Path, archives: Path | None = None, bundles: Path = packages.BUILT) -> StaticSite:
     """Write the workbench to a folder, which is new, empty, or an earlier one of these, then replaced as a whole.
 
     `archives`: a folder with what `npm pack` gives for `ARCHIVES`; without it npm fetches them into the cache, once.
+    `bundles`: the folder with what `packages.build` has made.
     Raises HostError where they cannot be had, FormatError for other bytes than those, OSError.
     """
     if out.exists() and any(out.iterdir()) and not (out / _MARK).is_file():
@@ -72,7 +74,7 @@ def write_site(out: Path, archives: Path | None = None) -> StaticSite:
     made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         made.chmod(0o755)
-        _write(made, found)
+        _write(made, found, bundles)
         written = [f for f in made.rglob("*") if f.is_file()]
         site = StaticSite(str(out), len(written), sum(f.stat().st_size for f in written))
         if out.exists():
@@ -83,12 +85,15 @@ def write_site(out: Path, archives: Path | None = None) -> StaticSite:
     return site
 
 
-def _write(to: Path, archives: dict[str, bytes]) -> None:
+def _write(to: Path, archives: dict[str, bytes], bundles: Path) -> None:
     for name, path in files().items():
         if name != "index.html":
             (to / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(path, to / name)
-    (to / "index.html").write_text(_page((STATIC / "index.html").read_text("utf-8")), "utf-8")
+    there = packages.installed(bundles)
+    if there and bundles != packages.BUILT:
+        shutil.copytree(bundles, to / "vendor")
+    (to / "index.html").write_text(_page(page(there)), "utf-8")
     details = {x["name"]: lesson(x["name"]) for x in lessons()}
     (to / "lessons.json").write_text(json.dumps({"list": lessons(), "lessons": details}), "utf-8")
     for isa, grammar in _grammars():
@@ -106,7 +111,7 @@ def _write(to: Path, archives: dict[str, bytes]) -> None:
 def _page(html: str) -> str:
     """Return the page with isakit in itself, under a policy that lets nothing in from elsewhere."""
     head = f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-    return html.replace('<html lang="en">', '<html lang="en" data-backend="page">').replace(
+    return html.replace('<html lang="en"', '<html lang="en" data-backend="page"', 1).replace(
         '<meta charset="utf-8">', head
     )
 
@@ -184,7 +189,7 @@ def _packages() -> Iterator[tuple[str, bytes]]:
         name = path.relative_to(root.parent).as_posix()
         if (
             path.is_file()
-            and not any(part in name for part in ("/__pycache__/", "/web/static/"))
+            and not any(part in name for part in ("/__pycache__/", "/web/static/", "/web/npm/"))
             and path.suffix != ".so"
         ):
             yield name, path.read_bytes()

@@ -2,6 +2,11 @@
 
 export const $ = (id) => document.getElementById(id);
 
+const packages = (document.documentElement.dataset.packages ?? "").split(" ");
+
+// Whether a bundle of other people's JavaScript is there; the page works without.
+export const has = (name) => packages.includes(name);
+
 export function make(tag, attributes = {}, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

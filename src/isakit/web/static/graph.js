@@ -1,7 +1,7 @@
-// The control-flow graph: blocks laid out in layers by dagre, drawn as SVG.
+// The control-flow graph: blocks laid out in layers, drawn as SVG.
 
-import {Graph, layout} from "./vendor/dagre.js";
 import {draw, make} from "./dom.js";
+import {arrange} from "./layout.js";
 
 const LINE = 14;
 const WIDTH = 6.7;
@@ -10,31 +10,24 @@ const MOST = 400;
 
 export function graph(data, follow) {
   if (data.blocks.length > MOST) return [make("p", {}, `${data.blocks.length} blocks are too many for a picture; the listing separates them.`)];
-  const g = new Graph({multigraph: true});
-  g.setGraph({ranksep: 34, nodesep: 26, marginx: 8, marginy: 8});
-  g.setDefaultEdgeLabel(() => ({}));
   const texts = data.blocks.map((b) => {
     const lines = b.instructions.length > SHOWN ? [...b.instructions.slice(0, SHOWN - 1), `… ${b.instructions.length - SHOWN + 1} more`] : b.instructions;
     return [`${b.address.toString(16).padStart(4, "0")}:`, ...lines.map((t) => t.length > 46 ? t.slice(0, 45) + "…" : t)];
   });
-  data.blocks.forEach((b, k) => g.setNode(String(b.number), {
-    width: 16 + WIDTH * Math.max(...texts[k].map((t) => t.length)), height: 12 + LINE * texts[k].length,
-  }));
-  data.edges.forEach((e, k) => g.setEdge(String(e.source), String(e.target), {}, String(k)));
-  layout(g);
-  const size = g.graph();
+  const size = arrange(data.blocks.map((b, k) => ({
+    id: b.number, width: 16 + WIDTH * Math.max(...texts[k].map((t) => t.length)), height: 12 + LINE * texts[k].length,
+  })), data.edges);
   const picture = draw("svg", {viewBox: `0 0 ${size.width} ${size.height}`, width: size.width, height: size.height, role: "group", "aria-label": "control-flow graph"});
   picture.append(draw("defs", {}, draw("marker", {id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse"}, draw("path", {d: "M0 0 8 4 0 8z", fill: "currentColor"}))));
   const heads = new Set(data.loops.map((l) => l.head));
   data.edges.forEach((e, k) => {
-    const points = g.edge(String(e.source), String(e.target), String(k)).points;
-    const d = points.map((p, n) => `${n ? "L" : "M"}${p.x.toFixed(1)} ${p.y.toFixed(1)}`).join("");
+    const d = size.edges[k].map((p, n) => `${n ? "L" : "M"}${p.x.toFixed(1)} ${p.y.toFixed(1)}`).join("");
     const back = heads.has(e.target) && data.blocks[e.target].address <= data.blocks[e.source].address;
     picture.append(draw("path", {d, class: `edge ${e.kind} ${back ? "back" : ""}`, "marker-end": "url(#tip)"}, draw("title", {}, e.kind)));
   });
   const nodes = new Map();
   data.blocks.forEach((b, k) => {
-    const n = g.node(String(b.number));
+    const n = size.nodes.get(b.number);
     const node = draw("g", {class: `node ${b.joins ? "joins" : ""}`, tabindex: 0, role: "button", "aria-label": `block at ${b.address.toString(16)}`,
       onclick: () => follow(b.address), onkeydown: (e) => { if (e.key === "Enter") follow(b.address); }},
     draw("rect", {x: n.x - n.width / 2, y: n.y - n.height / 2, width: n.width, height: n.height, rx: 4}));

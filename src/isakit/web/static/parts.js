@@ -1,8 +1,9 @@
 // The two parts that are always there. What happens in them is decided in main.js, which sets the functions.
 
-import {$} from "./dom.js";
-import {Editor} from "./editor.js";
+import {$, has} from "./dom.js";
 import {Listing} from "./listing.js";
+
+const {Editor} = await import(has("codemirror") ? "./editor.js" : "./plain_editor.js");
 
 export const listing = new Listing($("listing"), {});
 

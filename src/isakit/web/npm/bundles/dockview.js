@@ -1,0 +1,2 @@
+// What the panes use of dockview.
+export {createDockview} from "dockview-core";
