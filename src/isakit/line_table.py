@@ -19,7 +19,7 @@ from isakit.lean import cached_property, dataclass
 SECTION = ".isakit.lines"
 _LARGEST_SOURCE = 1 << 24
 _LONGEST_PLACE = 200
-_NAME = re.compile(r"%?[^\W\d][\w$]*(?:::[^\W\d]\w*)*")
+_NAME = re.compile(r"%?[^\W\d][\w$]*(?:::[^\W\d]\w*)*(?:\.[^\W\d]\w*|\[\d{1,9}\])*")
 _NUMBER = r"(?:[us](?:8|16|32|64)|f(?:16|32|64))"
 _TYPE = re.compile(rf"{_NUMBER}|ptr(?::{_NUMBER})?|array:{_NUMBER}:\d{{1,9}}")
 
@@ -36,6 +36,8 @@ class SourceLine:
 @dataclass(frozen=True, slots=True)
 class VariableRange:
     """A place of a variable of the source, for the instructions from `first` on that lie before `end`.
+
+    Vectors, matrices, arrays and structures of shaders come by their numbers: `color.x`, `m[1].x`, `light.range`.
 
     Attributes:
         type: u8 to s64, f16, f32, f64; an address: `ptr`, with `:TYPE` of what is there, or `array:TYPE:COUNT`.

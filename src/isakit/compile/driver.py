@@ -27,7 +27,7 @@ from isakit.compile.tesla.branches import convert_ifs_to_guards, insert_join_poi
 from isakit.compile.tesla.chip import Chip, chip_of
 from isakit.compile.tesla.emit import Emitter, MachineCode, OutOfConstantsError, fuse_exits_into_stores
 from isakit.compile.tesla.literals import move_literals_to_registers
-from isakit.compile.tesla.locations import VariableLocations
+from isakit.compile.tesla.locations import TeslaLocations
 from isakit.compile.tesla.selection import TeslaSelection
 from isakit.compile.tesla.target import TESLA
 from isakit.compile.translate import translate
@@ -206,9 +206,7 @@ def compile_entry(
     rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
     addresses = {i: at for at, i in emitted.places}
     variables = (
-        VariableLocations(m, addresses, emitted.endings).ranges(list(emitted.lines), len(emitted.code))
-        if m.marks
-        else ()
+        TeslaLocations(m, addresses, emitted.endings).ranges(list(emitted.lines), len(emitted.code)) if m.marks else ()
     )
     kernel.lines = LineTable(rows, ptx.source.text, variables)
     return kernel

@@ -175,13 +175,13 @@ class Mark:
     """From here on a variable of the source has a value: of one word, or of several, the lowest first; none: unknown.
 
     Passes replace the values of marks as they replace arguments, but a mark keeps no value alive. `line`: of the text
-    it stands at; `type`: as `line_table.VariableRange` has it.
+    it stands at; `type`: as `line_table.VariableRange` has it; `channel`: the element of a vector that is meant.
     """
 
-    __slots__ = ("line", "name", "type", "values")
+    __slots__ = ("channel", "line", "name", "type", "values")
 
-    def __init__(self, line: int, name: str, type: str, values: list[IrValue]) -> None:
-        self.line, self.name, self.type, self.values = line, name, type, values
+    def __init__(self, line: int, name: str, type: str, values: list[IrValue], channel: int = 0) -> None:
+        self.line, self.name, self.type, self.values, self.channel = line, name, type, values, channel
 
     def __repr__(self) -> str:
         return f"{self.name}:{self.type} = {self.values}"

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from isakit.debug import groups, loopback, source_views
 from isakit.debug.session import Session
+from isakit.debug.source_variables import whole_name
 from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Breakpoint, Stop
 from isakit.errors import IsakitError, LaunchError, described_bug
@@ -273,6 +274,9 @@ class Adapter:
                 return {"variables": [self._shown(v) for v in source_views.variables(session, own=which == LOCALS)]}
             case array if ARRAYS <= array < ARRAYS + len(session.execution.variables):
                 name = list(session.execution.variables)[array - ARRAYS]
+                whole = source_views.variable(session, whole_name(name))
+                if whole is not None and whole.parts:
+                    return {"variables": [self._shown(p) for p in whole.parts]}
                 found = source_views.elements(session, session.execution.variables.at(name, session.address))
                 pairs = [(f"[{k}]", text) for k, text in enumerate(found)]
             case 1:
@@ -290,6 +294,10 @@ class Adapter:
         """Return a variable as the protocol has it; an array can be opened."""
         names = list(self.session.execution.variables)
         opened = ARRAYS + names.index(v.name) if v.variable.count and v.variable.place else 0
+        if v.parts:
+            opened = ARRAYS + names.index(v.parts[0].name)
+            return {"name": v.name, "value": v.text, "type": v.type, "variablesReference": opened,
+                    "evaluateName": v.name, "namedVariables": len(v.parts)}  # fmt: skip
         out: JsonObject = {"name": v.name, "value": v.text, "type": v.type, "variablesReference": opened}
         if opened:
             out["indexedVariables"] = min(v.variable.count, source_views.ELEMENTS)
@@ -299,7 +307,7 @@ class Adapter:
 
     def _set_variable(self, arguments: Message) -> JsonObject:
         name = str(arguments["name"])
-        if int(arguments.get("variablesReference", 0)) >= ARRAYS:
+        if int(arguments.get("variablesReference", 0)) >= ARRAYS and name not in self.session.execution.variables:
             raise LaunchError("elements are set as memory: s[...] = ...")
         return self._set_to(name, str(arguments["value"]))
 
@@ -326,11 +334,9 @@ class Adapter:
 
             lines = Commands(self.session).run(text).lines
             return {"result": "\n".join(lines), "variablesReference": 0}
-        known = self.session.execution.variables
-        if text in known:
-            (shown,) = [
-                self._shown(v) for v in source_views.variables(self.session, own="::" not in text) if v.name == text
-            ]
+        found = source_views.variable(self.session, text)
+        if found is not None:
+            shown = self._shown(found)
             return {"result": shown["value"], "type": shown["type"], "variablesReference": shown["variablesReference"]}
         return {"result": source_views.number_text(self.session.evaluate(text)), "variablesReference": 0}
 

@@ -12,7 +12,7 @@ loosely than a comparison, `!` more tightly.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -122,24 +122,36 @@ _NOT = 2
 _WORDS = {"and": "&&", "or": "||"}
 
 
-def parse(text: str, spaces: Callable[[str], bool] | None = None) -> Node:
-    """Parse an expression. `spaces` tells whether a name is one of a memory. Raises ExpressionError."""
+_PATH = re.compile(r"\s*([A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?:\.[A-Za-z_]\w*|\[\d+\])+)")
+"""Parts of variables: `color.x`, `m[1].x`, `light.at.z`."""
+
+
+def parse(text: str, spaces: Callable[[str], bool] | None = None, parts: Container[str] = ()) -> Node:
+    """Parse an expression. `spaces` tells whether a name is one of a memory, `parts` are those of variables.
+
+    Raises ExpressionError.
+    """
     if len(text) > LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters; at most {LONGEST}")
-    parser = _Parser(text, spaces)
+    parser = _Parser(text, spaces, parts)
     node = parser.level(0)
     parser.done()
     return node
 
 
 class _Parser:
-    def __init__(self, text: str, spaces: Callable[[str], bool] | None) -> None:
+    def __init__(self, text: str, spaces: Callable[[str], bool] | None, parts: Container[str]) -> None:
         self.text, self.spaces = text, spaces
         self.tokens: list[tuple[str, str, int]] = []
         self.k = self.depth = 0
         at = 0
         end = len(text.rstrip())
         while at < end:
+            m = _PATH.match(text, at)
+            if m is not None and m[1] in parts:
+                self.tokens.append(("part", m[1], m.start(1)))
+                at = m.end()
+                continue
             m = _TOKEN.match(text, at)
             if m is None:
                 raise self._error(f"`{text[at:].strip()[:1]}` means nothing here", at)
@@ -196,6 +208,8 @@ class _Parser:
         kind, text, at = self.tokens[self.k]
         self.k += 1
         with _nesting_limit(self):
+            if kind == "part":
+                return Variable(text)
             if kind == "number":
                 return NumberTerm(self._number(text, at))
             if text == "(":

@@ -19,7 +19,7 @@ from isakit.debug.panes import html
 from isakit.debug.session_view import SessionView
 from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, TracepointHit, Watched
 from isakit.debug.timeline import MEMORY
-from isakit.debug.views import ThreadView, packed, parsed, place, value
+from isakit.debug.views import ThreadView, half_place, packed, parsed, place, value
 from isakit.errors import LaunchError, MachineFault, NotModelled
 from isakit.spec import InstructionKind
 
@@ -179,14 +179,19 @@ class Session(SessionView):
     def set(self, what: str, new: str | Number, thread: int | None = None) -> None:
         """Set a register, a cell of memory (`$r5`, `s[0x40]:f32`) or a variable. What was future is forgotten."""
         t = self.focus if thread is None else thread
-        to = place(self.execution, what, t)
         number = self.evaluate(new, t) if isinstance(new, str) else new
+        variable = self.execution.variables.at(what, None).type if what in self.execution.variables else ""
+        if variable == "f16" and (half := half_place(self.execution, what, t)) is not None:
+            register, shift = half
+            rest = self.target.read_register(register, t) & ~(0xFFFF << shift)
+            self.set_register(register, rest | int.from_bytes(packed("f16", number), "little") << shift, t)
+            return
+        to = place(self.execution, what, t)
         if isinstance(to, Load):
             address = int(evaluate(to.address, ThreadView(self.execution, t)))
             self.write(to.space, address, packed(to.type, number), t)
             return
         width = self.target.register_files[to.file].width
-        variable = self.execution.variables.at(what, None).type if what in self.execution.variables else ""
         kind = "f32" if width == 32 and (isinstance(number, float) or variable == "f32") else "u64"
         self.set_register(to, int.from_bytes(packed(kind, number), "little"), t)
 

@@ -53,6 +53,16 @@ class SourceVariable:
         """True for a variable of the kernel, false for one of a function that was inlined."""
         return "::" not in self.name
 
+    @property
+    def whole(self) -> str:
+        """The name of the vector, matrix, array or structure that a variable is a number of; else its own."""
+        return whole_name(self.name)
+
+
+def whole_name(name: str) -> str:
+    """Return what stands before the first field or index of a variable's name."""
+    return name.partition(".")[0].partition("[")[0]
+
 
 class SourceVariables:
     """The variables of a program, which its line table knows.
@@ -85,6 +95,10 @@ class SourceVariables:
         element, _, count = rest.partition(":")
         place = here.place if here is not None else ""
         return SourceVariable(name, kind, place, element if element in TYPES else "", int(count or 0))
+
+    def parts(self, whole: str) -> list[str]:
+        """Return the names of the numbers that a vector, matrix, array or structure consists of; [] for others."""
+        return [name for name in self._ranges if name != whole and whole_name(name) == whole]
 
     def indexed(self, name: str) -> bool:
         """Return whether a variable is an array, or the address of elements that are known."""
@@ -131,4 +145,13 @@ class SourceVariables:
         return self._parsed[text]
 
 
-__all__ = ["ELEMENTS", "GLOBAL", "OPTIMISED_OUT", "SHARED", "OptimisedOutError", "SourceVariable", "SourceVariables"]
+__all__ = [
+    "ELEMENTS",
+    "GLOBAL",
+    "OPTIMISED_OUT",
+    "SHARED",
+    "OptimisedOutError",
+    "SourceVariable",
+    "SourceVariables",
+    "whole_name",
+]

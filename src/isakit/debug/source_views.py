@@ -21,12 +21,16 @@ LINES = 10
 
 
 class ShownVariable(NamedTuple):
-    """A variable at a stop: name, type, and its value as text; `variable` has its place."""
+    """A variable at a stop: name, type, and its value as text; `variable` has its place.
+
+    A vector, a matrix, an array or a structure of a shader has `parts`: its numbers.
+    """
 
     name: str
     type: str
     text: str
     variable: SourceVariable
+    parts: tuple[ShownVariable, ...] = ()
 
 
 def number_text(number: Number) -> str:
@@ -47,12 +51,33 @@ def variables(session: SessionView, own: bool = True) -> list[ShownVariable]:
     """
     known = session.execution.variables
     here = session.address if _active(session) else None
-    out: list[ShownVariable] = []
+    wholes: dict[str, list[ShownVariable]] = {}
     for name in known:
         v = known.at(name, here)
         if v.own is own and not name.startswith("__"):
-            out.append(ShownVariable(name, type_text(v), variable_text(session, v), v))
-    return out
+            wholes.setdefault(v.whole, []).append(ShownVariable(name, type_text(v), variable_text(session, v), v))
+    return [_joined(name, parts) for name, parts in wholes.items()]
+
+
+def variable(session: SessionView, name: str) -> ShownVariable | None:
+    """Return a variable of a name, or the part of one, as the focused thread has it; None where there is none."""
+    found = variables(session, own="::" not in name)
+    return next((v for whole in found for v in (whole, *whole.parts) if v.name == name), None)
+
+
+def _joined(name: str, parts: list[ShownVariable]) -> ShownVariable:
+    """Return the numbers of one variable as that variable."""
+    if len(parts) == 1 and parts[0].name == name:
+        return parts[0]
+    types = {p.type for p in parts}
+    vector = all(p.name.partition(".")[2] in ("x", "y", "z", "w") and "[" not in p.name for p in parts)
+    type = f"{parts[0].type}x{len(parts)}" if vector and len(types) == 1 else f"{len(parts)} numbers"
+    shown = parts if vector else parts[:SHOWN]
+    text = ", ".join(p.text if vector else f"{p.name[len(name) :].removeprefix('.')} = {p.text}" for p in shown)
+    text = f"{{{text}{', ...' if len(shown) < len(parts) else ''}}}"
+    if all(p.text == OPTIMISED_OUT for p in parts):
+        text = OPTIMISED_OUT
+    return ShownVariable(name, type, text, SourceVariable(name, type, ""), tuple(parts))
 
 
 def _active(session: SessionView) -> bool:

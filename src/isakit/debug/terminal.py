@@ -203,6 +203,9 @@ class Commands:
 
     def _print(self, rest: str) -> Reply:
         m = re.match(r"/([xduf]) ?", rest)
+        whole = None if m else source_views.variable(self.session, rest)
+        if whole is not None and whole.parts:
+            return Reply([whole.text], {p.name: p.text for p in whole.parts})
         value = self.session.evaluate(_required(rest[m.end() :] if m else rest, "an expression"))
         return Reply([number(value, m[1] if m else "")], value)
 
@@ -367,13 +370,14 @@ class Commands:
     def _variables(self, inlined: bool) -> Reply:
         session = self.session
         if not session.execution.variables:
-            raise LaunchError("no variables are known here: debug a source (.py, .cu, .cl, .ptx), or code that was "
-                              "compiled with them")  # fmt: skip
+            raise LaunchError("no variables are known here: debug a source (.py, .cu, .cl, .ptx, .cg, .frag), or code "
+                              "that was compiled with them")  # fmt: skip
         shown = source_views.variables(session)
         shown += source_views.variables(session, own=False) if inlined else []
         rows = [panes.cut(f"{v.name} = {v.text}") for v in shown]
+        told = [p for v in shown for p in v.parts or (v,)]
         return Reply(
-            rows or ["no locals"], {v.name: {"type": v.type, "value": v.text, "place": v.variable.place} for v in shown}
+            rows or ["no locals"], {v.name: {"type": v.type, "value": v.text, "place": v.variable.place} for v in told}
         )
 
     def _layout(self, rest: str) -> Reply:

@@ -10,12 +10,14 @@ from isakit.debug.execution import Execution
 from isakit.debug.expression_values import condition, evaluate
 from isakit.debug.expressions import (
     TYPES,
+    Binary,
     Cast,
     ExpressionError,
     Load,
     NamedRegister,
     Node,
     Number,
+    NumberTerm,
     ThreadFacts,
     Variable,
     parse,
@@ -83,7 +85,7 @@ def placed(execution: Execution, node: Node, thread: int) -> Node:
 def parsed(execution: Execution, text: str) -> Node:
     """Parse an expression that names memories, registers and variables. Raises ExpressionError."""
     memories, variables = execution.target.memories, execution.variables
-    node = parse(text, lambda name: name in memories or variables.indexed(name))
+    node = parse(text, lambda name: name in memories or variables.indexed(name), variables)
     evaluate_names(execution, node)
     return node
 
@@ -142,6 +144,17 @@ def place(execution: Execution, text: str, thread: int) -> Load | Reference:
         except LaunchError:
             pass
     raise ExpressionError(f"`{text}` is neither a register nor a cell of memory")
+
+
+def half_place(execution: Execution, text: str, thread: int) -> tuple[Reference, int] | None:
+    """Return the register that half of is a variable, and by how many bits it is shifted; None for another place."""
+    match placed(execution, parsed(execution, text), thread):
+        case Cast("f16", Binary(">>", NamedRegister(name) | Variable(name), NumberTerm(int(shift)))):
+            return execution.target.register(name), shift
+        case Cast("f16", NamedRegister(name) | Variable(name)):
+            return execution.target.register(name), 0
+        case _:
+            return None
 
 
 def packed(kind: str, value: Number) -> bytes:

@@ -26,6 +26,8 @@ class Selection(ABC):
         self.guard: tuple[VReg, str] | None = None
         self.marks: list[Mark] = []
         """Marks that the next instruction stands behind."""
+        self.done: set[Ins] = set()
+        """Operations that are selected, or left to others."""
 
     # --- what a target says -----------------------------------------------------------------------------------------
     @abstractmethod
@@ -45,6 +47,15 @@ class Selection(ABC):
 
     def begin(self) -> None:  # noqa: B027  (most targets have nothing to prepare)
         """Prepare for a new block."""
+
+    def line_of(self, i: Ins) -> int:
+        """Return what the lines of marks are compared with."""
+        return i.loc[0]
+
+    def as_computed(self, mark: Mark) -> Mark:
+        """Return a mark as it stands here, where its value may not have been computed yet."""
+        self.m.marks.append(mark)
+        return mark
 
     def taken_over(self, i: Ins) -> bool:
         """Return whether the instructions of others do an operation, so that it needs none."""
@@ -87,15 +98,15 @@ class Selection(ABC):
             marks = list(reversed(b.marks))
             for i in b.ins:
                 self.at = i
-                while marks and marks[-1].line < i.loc[0]:
-                    self.marks.append(marks.pop())
+                while marks and marks[-1].line < self.line_of(i):
+                    self.marks.append(self.as_computed(marks.pop()))
                 if not self.taken_over(i):
                     self.rules.select(self, i)
-            self.marks += reversed(marks)
+                self.done.add(i)
+            self.marks += map(self.as_computed, reversed(marks))
             self._finish(b, blocks, temporaries)
             self.out.note([Note(mark) for mark in self.marks])
             self.marks = []
-            self.m.marks += b.marks
         self.m.connect()
         self.m.homes = self.vregs
         return self.m

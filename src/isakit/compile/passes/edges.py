@@ -35,6 +35,7 @@ def merge_straight_blocks(f: Function) -> None:
             for i in s.ins:
                 i.block = b
             b.ins += s.ins
+            b.marks += s.marks
             b.term, b.loc = s.term, s.loc
             for t in b.succs:
                 t.preds = [b if p is s else p for p in t.preds]

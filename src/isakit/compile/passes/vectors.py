@@ -13,6 +13,7 @@ from isakit.compile.vector_ops import (
     CHANNELS,
     CONSTANTS,
     DISCARD,
+    ELEMENTS,
     INPUT,
     JOIN,
     SAMPLE,
@@ -314,6 +315,11 @@ def narrow_vectors(f: Function) -> None:
                     need(a, range(count(a.kind)))
     replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
+        for mark in b.marks:
+            for v in mark.values:
+                v, mark.channel = _origin(v, mark.channel)
+                whole = isinstance(v, Const) or element(v.kind) not in ELEMENTS or (_is_uniform(v) and v not in needed)
+                mark.values = [v] if whole or mark.channel in needed.get(v, ()) else []
         old, b.ins = b.ins, []
         for i in old:
             mine = sorted(needed.get(i.out, set())) if i.outs else []
@@ -325,6 +331,28 @@ def narrow_vectors(f: Function) -> None:
             else:
                 b.ins.append(i)
     replace(f, replaced)
+
+
+def _origin(v: IrValue, channel: int) -> tuple[IrValue, int]:
+    """Return the value that has a channel of another one, and which of its channels it is."""
+    while v.ins is not None and v.ins.op in (SWIZZLE, JOIN):
+        if v.ins.op is SWIZZLE:
+            letter = SWIZZLE.of(v.ins).pattern[channel]
+            if letter in CONSTANTS:
+                break
+            v, channel = v.ins.args[0], CHANNELS.index(letter)
+            continue
+        for a in v.ins.args:
+            if channel < count(a.kind):
+                v = a
+                break
+            channel -= count(a.kind)
+    return v, channel
+
+
+def _is_uniform(v: IrValue) -> bool:
+    """Return whether a value lies in memory or registers sa with all its channels, whatever is read of them."""
+    return v.ins is not None and v.ins.op is UNIFORM
 
 
 def _narrowed(f: Function, b: Block, i: Ins, mine: list[int], replaced: dict[IrValue, IrValue]) -> None:

@@ -315,7 +315,7 @@ class Check(ExpressionCheck):
             self.scopes[-1][d.name] = v
             if v.value is None:
                 out.append(TypedDeclare(d.pos, v, initial))
-        return TypedBlock(s.pos, out)
+        return TypedBlock(s.pos, out, scope=False)
 
     def do_EvaluateSyntax(self, s: EvaluateSyntax) -> TypedStatement:
         return TypedEvaluate(s.pos, self.of(s.value))

@@ -43,6 +43,7 @@ class ShaderOptions(TypedDict, total=False):
     defines: Mapping[str, str] | None
     varyings: Mapping[str, str] | None
     resolver: Resolver | None
+    named: bool
 
 
 def compile_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> Shader:
@@ -61,6 +62,7 @@ def compile_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> Shade
             coordinates, in the order of their declarations.
         resolver: finds the files that the text includes: (name, path of the file that asks) to (path, text). Without
             it nothing is included.
+        named: the line tables tell where the variables of the text are; the code is the same.
 
     Returns:
         The module: it runs with `isakit.usse.run`, and its programs have line tables.
@@ -94,7 +96,7 @@ def build_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> ShaderB
         raise IsakitError(f"{stage!r} is not a stage; there are {' and '.join(STAGES)}")
     front = front_end(text, stage=stage, language=language, path=path, entry=options.get("entry", "main"),
                       target=target, defines=options.get("defines"), varyings=options.get("varyings"),
-                      resolver=options.get("resolver"))  # fmt: skip
+                      resolver=options.get("resolver"), named=options.get("named", False))  # fmt: skip
     return _finished(front, stage, language, path)
 
 
@@ -107,7 +109,7 @@ def _finished(front: Front, stage: str, language: str, path: str) -> ShaderBuild
     shader = read_gxp(made.data, path if path != "<text>" else None)
     for name, lines in (("primary", made.lines), ("secondary", made.secondary_lines)):
         rows = ((_BYTES * at, SourceLine(0, front.sources.path(loc[1]), loc[0])) for at, loc in lines.items() if loc[0])
-        shader.kernels[name].lines = LineTable(rows)
+        shader.kernels[name].lines = LineTable(rows, "", made.variables if name == "primary" else ())
     return ShaderBuild(shader, made.data, stage, language, front.sources.warnings)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isakit.compile.ir import IrValue
+from isakit.compile.ir import NOWHERE, Ins, IrValue
 from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderSampler, ShaderUniform
 from isakit.compile.shading.emitter import Values, ir_base, kinds
 from isakit.compile.shading.expansions import transposed
@@ -24,8 +24,8 @@ from isakit.compile.shading.types import (
     Type,
     holds_samplers,
 )
-from isakit.compile.shading.variables import UniformSlot
-from isakit.compile.vector_ops import INPUT, OUTPUT, UNIFORM, vector
+from isakit.compile.shading.variables import MOST_PARTS, UniformSlot, components, named_parts
+from isakit.compile.vector_ops import ELEMENTS, INPUT, OUTPUT, UNIFORM, element, vector
 
 _GENERIC = [f"TEXCOORD{k}" for k in range(10)]
 
@@ -72,6 +72,7 @@ class Program(Lowering):
         for v in everything:
             if v.role == "local":
                 self.at(v.pos)
+                self.tell(v)
                 self.put_all(self.slots(v), self.nothing(v.type) if v.initial is None else self.value(v.initial))
             else:
                 getattr(self, f"_{v.role}")(v)
@@ -194,6 +195,7 @@ class Program(Lowering):
                 values += self.convert([got], FLOAT, kind.base)
                 record = ShaderInput(leaf.name, named.name, kind.size, centroid=centroid)
             self.interface.inputs.append(record)
+        self.tell(v)
         self.put_all(self.slots(v), values)
 
     def _output(self, v: ShaderVariable) -> None:
@@ -212,6 +214,7 @@ class Program(Lowering):
             half = named.half or leaf.type.base.bits == 16
             self.interface.outputs.append(ShaderOutput(leaf.name, named.name, leaf.type.size, "f16" if half else "f32"))
             self.outputs.append((leaf, v))
+        self.tell(v)
         self.put_all(self.slots(v), self.nothing(v.type))
 
     def _write(self) -> None:
@@ -234,12 +237,23 @@ class Program(Lowering):
         slots: list[UniformSlot] = []
         self._uniform_of(v, v.name, v.type, slots)
         if not v.assigned:
+            self.tell_uniform(v, slots)
             self.uniforms[v] = slots
             return
         values: list[IrValue] = [self.op(UNIFORM(s.name, s.element, s.kind)) for s in slots]
         if v.columns and isinstance(v.type, Numeric) and v.type.is_matrix:
             values = transposed(self, values)
+        self.tell(v)
         self.put_all(self.slots(v), self.from_outside(v.type, values))
+
+    def tell_uniform(self, v: ShaderVariable, slots: list[UniformSlot]) -> None:
+        """Let marks say where a uniform lies that is never written."""
+        plain = all(element(s.kind) in ELEMENTS for s in slots) and not v.columns
+        if not self.named or not slots or not plain or not v.pos or components(v.type) > MOST_PARTS:
+            return
+        for s, parts in zip(slots, named_parts(v.name, v.type), strict=True):
+            ins = Ins(UNIFORM(s.name, s.element, s.kind), [], (s.kind,), NOWHERE)
+            self.mark(parts, ins.out)
 
     def _uniform_of(self, v: ShaderVariable, name: str, kind: Type, slots: list[UniformSlot]) -> None:
         """Add a uniform, or those of a structure's fields, to the interface."""

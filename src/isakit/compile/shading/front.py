@@ -80,6 +80,7 @@ def front_end(
     defines: Mapping[str, str] | None = None,
     varyings: Mapping[str, str] | None = None,
     resolver: Resolver | None = None,
+    named: bool = False,
 ) -> Front:
     """Read a shader.
 
@@ -93,13 +94,14 @@ def front_end(
         defines: macros by name.
         varyings: semantics of inputs and outputs of GLSL between the programs, by name.
         resolver: finds included files; without it there are none.
+        named: marks tell which values the variables of the text have.
 
     Raises CompileError with everything that is wrong.
     """
     sources = ShaderSources()
     try:
         return _front(text, stage, LANGUAGES[language], path, entry, target, defines or {}, varyings or {}, resolver,
-                      sources)  # fmt: skip
+                      sources, named)  # fmt: skip
     except ShadingError as e:
         raise sources.failure([e]) from None
     except RecursionError:
@@ -108,7 +110,7 @@ def front_end(
 
 def _front(
     text: str, stage: str, language: Language, path: str, entry: str, target: str, defines: Mapping[str, str],
-    varyings: Mapping[str, str], resolver: Resolver | None, sources: ShaderSources,
+    varyings: Mapping[str, str], resolver: Resolver | None, sources: ShaderSources, named: bool,
 ) -> Front:  # fmt: skip
     predefined = {"GL_ES": "1"} if language.product else {}
     pre = Preprocessor(sources, predefined | dict(defines), resolver)
@@ -122,6 +124,7 @@ def _front(
     shader = check.run(declarations)
     interface = ShaderInterface(stage, target=target)
     program = Program(shader, language, interface, sources, varyings)
+    program.named = named
     program.lower(_entry(shader, entry, got))
     return Front(program.function, interface, sources)
 

@@ -66,7 +66,8 @@ class Lowering(ExpressionLowering):
 
     def at(self, pos: int) -> None:
         """Say where what follows comes from, and refuse programs that grow without bound."""
-        self.b.loc = (*self.sources.place(pos), 0)
+        self.statement += 1
+        self.b.loc = (*self.sources.place(pos), self.statement)
         block = self.b.block
         self.made += 1 + len(block.ins) - (self.counted[1] if self.counted[0] is block else 0)
         self.counted = block, len(block.ins)
@@ -74,8 +75,12 @@ class Lowering(ExpressionLowering):
             raise ShadingError(pos, "the program gets too large here")
 
     def do_TypedBlock(self, s: TypedBlock) -> None:
+        if s.scope:
+            self.scopes.append([])
         for x in s.statements:
             self.run(x)
+        if s.scope:
+            self.forget(self.scopes.pop())
 
     def do_TypedDeclare(self, s: TypedDeclare) -> None:
         v = s.variable
@@ -85,6 +90,7 @@ class Lowering(ExpressionLowering):
                 self.samplers[v] = self.sampler(s.initial)
             return
         values = self.nothing(v.type) if s.initial is None else self.value(s.initial)
+        self.tell(v)
         self.put_all(self.slots(v), values)
 
     def do_TypedEvaluate(self, s: TypedEvaluate) -> None:
@@ -156,6 +162,7 @@ class Lowering(ExpressionLowering):
 
     # --- loops -------------------------------------------------------------------------------------------------------
     def do_TypedLoop(self, s: TypedLoop) -> None:
+        self.scopes.append([])
         if s.initial is not None:
             self.run(s.initial)
         turns = self._turns(s)
@@ -163,6 +170,7 @@ class Lowering(ExpressionLowering):
             self._unrolled(s, turns)
         else:
             self._looped(s)
+        self.forget(self.scopes.pop())
 
     def _unrolled(self, s: TypedLoop, turns: int) -> None:
         after = self.meeting()
@@ -237,6 +245,7 @@ class Lowering(ExpressionLowering):
             return None
         (slot,) = self.slots(counter)
         block, before, count = self.b.block, len(self.b.block.ins), 0
+        marks = len(block.marks)
         most = min(LONGEST_UNROLLED, MOST_TURNS // self.turns)
         while count <= most:
             p = self.one(s.condition)
@@ -251,7 +260,7 @@ class Lowering(ExpressionLowering):
                 break
             count += 1
         self.put(slot, start)
-        del block.ins[before:]
+        del block.ins[before:], block.marks[marks:]
         self.b.shared.clear()
         return None if count < 0 or count > most else count
 
@@ -277,13 +286,18 @@ class Lowering(ExpressionLowering):
                 given.append(self.value(a))
         samplers = {p: self.sampler(a) for p, a in zip(f.parameters, t.arguments, strict=True)
                     if p.role == "sampler" or holds_samplers(p.type)}  # fmt: skip
+        self.inside.append(f.name)
+        self.scopes.append([])
         for p, values in zip(f.parameters, given, strict=True):
             if p.role != "sampler":
                 self.places[p] = self.variable_slots(p.type)
+                self.tell(p)
                 self.put_all(self.places[p], values)
         before = dict(self.samplers)
         self.samplers |= samplers
         result = self.body(f)
+        self.forget(self.scopes.pop())
+        self.inside.pop()
         self.samplers = before
         loc = self.b.loc
         for p, target in targets:

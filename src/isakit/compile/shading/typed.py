@@ -225,9 +225,10 @@ class TypedStatement:
 
 @dataclass
 class TypedBlock(TypedStatement):
-    """Statements one after the other."""
+    """Statements one after the other. `scope`: names that are declared inside end with it."""
 
     statements: list[TypedStatement]
+    scope: bool = True
 
 
 @dataclass

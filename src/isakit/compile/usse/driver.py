@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from isakit.compile.check import verify
@@ -25,6 +25,7 @@ from isakit.compile.passes.vectors import (
 )
 from isakit.compile.usse import rules
 from isakit.compile.usse.emit import CodeText, Emitter
+from isakit.compile.usse.locations import UsseLocations
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import INTERNAL, Registers, words
 from isakit.compile.usse.selection import LAZY, RULES, UsseSelection
@@ -152,10 +153,19 @@ class ProgramCode:
     m: MFunction
     registers: Registers
     literals: LiteralPool
+    selection: UsseSelection
 
     def text(self, literals: int, once: int = 0) -> CodeText:
         """Return the assembly, for literals from a register sa on, and what is computed once from another one on."""
         return Emitter(self.m, self.registers, literals, once).run()
+
+    def locations(self, code: CodeText, addresses: Mapping[int, int], once: int = 0) -> UsseLocations:
+        """Return the places of variables; `addresses` are those of the instructions of the text, by number."""
+        s = self.selection
+        at = {i: addresses[n] for i, n in code.numbers.items()}
+        homes = {of: home for mark in self.m.marks for v in mark.values for of, home in s.homes(v)}
+        inputs = {name: v for (what, name), v in s.fixed.items() if what == "input"}
+        return UsseLocations(self.m, at, code.endings, homes, inputs, s.plan, self.registers, once)
 
 
 def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
@@ -195,8 +205,9 @@ def _attempt(
     instructions read and write them; `evicted` remembers which, for another time. Raises RegisterPressureError.
     """
     target = UsseTarget(registers, RULES)
-    pool, m = LiteralPool(room=literals.room), MFunction(f.name)
+    pool = LiteralPool(room=literals.room)
     patience = PATIENCE[0]
+    s, m = UsseSelection(f, target, plan, pool, evicted, patience), MFunction(f.name)
     for _ in range(ROUNDS):
         pool.words = list(literals.words)
         s = UsseSelection(f, target, plan, pool, evicted, patience)
@@ -221,7 +232,7 @@ def _attempt(
     remove_empty_blocks(m)
     lay_out_blocks(m)
     _end_once(m)
-    return ProgramCode(m, registers, literals)
+    return ProgramCode(m, registers, literals, s)
 
 
 def _end_once(m: MFunction) -> None:

@@ -20,13 +20,16 @@ class CodeText:
     """A program as assembly.
 
     Attributes: `lines` (a text for each instruction), `places` (where each comes from), `kills` (numbers of the
-    instructions that discard), `starts` (number of the first instruction of every block, in order).
+    instructions that discard), `starts` (number of the first instruction of every block, in order), `numbers` (of the
+    instructions, those of the branches in `endings` too).
     """
 
     lines: list[str] = field(default_factory=list[str])
     places: list[Loc] = field(default_factory=list[Loc])
     kills: list[int] = field(default_factory=list[int])
     starts: list[int] = field(default_factory=list[int])
+    numbers: dict[MIns, int] = field(default_factory=dict[MIns, int])
+    endings: dict[MBlock, list[MIns]] = field(default_factory=dict[MBlock, list[MIns]])
 
 
 class Emitter:
@@ -56,11 +59,15 @@ class Emitter:
                 if longer is not None:
                     out.lines[-1] = longer
                     continue
+                out.numbers[i] = len(out.lines)
                 out.lines.append(line)
                 out.places.append(i.loc)
             after = blocks[k + 1] if k + 1 < len(blocks) else None
             for guard, target in self._ending(b, after):
                 branches.append((len(out.lines), guard, target))
+                branch = MIns(hw.BRANCH, {})
+                out.numbers[branch] = len(out.lines)
+                out.endings.setdefault(b, []).append(branch)
                 out.lines.append("")
                 out.places.append(b.loc)
         for at, guard, target in branches:

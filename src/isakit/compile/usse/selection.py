@@ -6,18 +6,19 @@ that is one part of a vector is computed where the vector is, and an output in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from isakit.compile.ir import Const, Function, Ins, IrOp, IrValue
+from isakit.compile.ir import Const, Function, Ins, IrOp, IrValue, Mark
 from isakit.compile.lower.form import MIns, Operand, OperandReg, VReg
 from isakit.compile.lower.rules import Rules
 from isakit.compile.lower.select import Selection
 from isakit.compile.ops import CMP, COPY, PAND, PHI, PNOT, POR
 from isakit.compile.passes.values import count_uses
 from isakit.compile.usse import instructions as hw
+from isakit.compile.usse.locations import Home
 from isakit.compile.usse.operands import (
     DIGITS,
     HALF_DIGITS,
@@ -173,6 +174,23 @@ class UsseSelection(Selection):
         """Forget copies, which later blocks may be reached without."""
         self.copies = {}
 
+    def line_of(self, i: Ins) -> int:
+        """Return the number of the statement: lines of a shader come several times, and in any order."""
+        return i.loc[2]
+
+    def as_computed(self, mark: Mark) -> Mark:
+        """Return a mark without its value where an operation comes before those that compute it."""
+        if any(not self._computed(v) for v in mark.values):
+            mark = Mark(mark.line, mark.name, mark.type, [])
+        return super().as_computed(mark)
+
+    def _computed(self, v: IrValue) -> bool:
+        """Return whether the operations before this one compute a value, or it needs none."""
+        i = v.ins
+        if i is None or i.op is PHI or i in self.done:
+            return True
+        return i.op in (*LAZY, JOIN) and all(self._computed(a) for a in i.args)
+
     def taken_over(self, i: Ins) -> bool:
         """Return whether those who read a result read it from where its argument is."""
         self.passed += 1
@@ -224,6 +242,20 @@ class UsseSelection(Selection):
         name = self.outputs.get(v)
         reg = self.fixed_register("output", name, words(v.kind)) if name is not None else self.vreg(v)
         return Dest(reg, at, n, ty, at + n == count(v.kind))
+
+    def homes(self, v: IrValue) -> Iterator[tuple[IrValue, Home]]:
+        """Yield where a value and those that it is read from are, of those that operations compute."""
+        at, root = 0, v
+        while root in self.parts:
+            root, offset = self.parts[root]
+            at += offset
+        name = self.outputs.get(root)
+        got = self.fixed.get(("output", name)) if name is not None else self.vregs.get(root)
+        if got is not None:
+            yield v, Home(got, at)
+        elif v.ins is not None and v.ins.op in (*LAZY, JOIN):
+            for a in v.ins.args:
+                yield from self.homes(a)
 
     def result(self, i: Ins) -> Dest:
         """Return where the result of an operation goes."""

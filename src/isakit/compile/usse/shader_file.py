@@ -30,6 +30,7 @@ from isakit.errors import CompileError, Diagnostic
 from isakit.formats.gxp import DATA, DEFAULT_BUFFER, GxpFile, vertex_outputs, write_gxp
 from isakit.formats.gxp_build import GxpBuilder
 from isakit.instruction_sets import isa as sgx543
+from isakit.line_table import VariableRange
 
 SDK, COMPILER = 0x350, 0
 UNITS, TEXCOORDS = 16, 10
@@ -57,6 +58,7 @@ class CompiledShader:
         file: its records.
         primary, secondary: the programs.
         lines: number of an instruction of the primary program to where it comes from; likewise of the secondary one.
+        variables: where the variables of the source are in the primary program, where marks tell of them.
     """
 
     data: bytes
@@ -65,6 +67,7 @@ class CompiledShader:
     secondary: Program
     lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
     secondary_lines: dict[int, Loc] = field(default_factory=dict[int, Loc])
+    variables: list[VariableRange] = field(default_factory=list[VariableRange])
 
 
 def compile_shader_ir(
@@ -363,9 +366,9 @@ class ShaderCompilation:
         if self.near is not None:
             self.builder.container(DEFAULT_BUFFER, 0, self.near)
             self.builder.container(DATA, self.near, data + len(literals.words) - self.near)
-        return self._written(one.text(data, base), two.text(data) if two is not None else None)
+        return self._written(one, base, one.text(data, base), two.text(data) if two is not None else None)
 
-    def _written(self, one: CodeText, two: CodeText | None) -> CompiledShader:
+    def _written(self, code: ProgramCode, once: int, one: CodeText, two: CodeText | None) -> CompiledShader:
         isa = sgx543("usse")
         lines, places = list(one.lines), dict(enumerate(one.places))
         if not self.vertex and len(lines) in {to for _, to in _jumps(one)}:
@@ -373,17 +376,23 @@ class ShaderCompilation:
         if one.kills:
             cut = self._phase_cut(one)
             lines = [MORE_PHASES, *lines[:cut], "nop end", LAST_PHASE, *lines[cut:]]
-            places = {k + (1 if k < cut else 3): p for k, p in places.items()}
+            number = {k: k + (1 if k < cut else 3) for k in range(len(one.lines))}
         else:
             lines = [LAST_PHASE, *lines]
-            places = {k + 1: p for k, p in places.items()}
+            number = {k: k + 1 for k in range(len(one.lines))}
+        places = {number[k]: p for k, p in places.items()}
         if self.vertex:
             lines.append("emit end")
         primary = isa.assemble("\n".join(lines), "primary")
         secondary = isa.assemble("\n".join([*two.lines, "nop end"] if two is not None else []), "secondary")
         file = self.builder.file(primary, secondary)
         more = dict(enumerate(two.places)) if two is not None else {}
-        return CompiledShader(write_gxp(file), file, primary, secondary, places, more)
+        made = CompiledShader(write_gxp(file), file, primary, secondary, places, more)
+        if code.m.marks:
+            at = {k: primary[n].address for k, n in number.items()}
+            end = primary[-1].address + primary[-1].size
+            made.variables = code.locations(one, at, once).ranges([i.address for i in primary], end)
+        return made
 
     def _phase_cut(self, code: CodeText) -> int:
         """Return the instruction that the phase after the one that discards begins with.

@@ -1,0 +1,211 @@
+"""Locations of the source's variables in the finished code: in a register, in memory, or nowhere.
+
+A mark gives a variable the value of virtual registers. From there on each of its words is known to be in a set of
+places: the registers that hold it, those it is copied to, a parameter in memory, a constant. A write to a register ends
+that place; where ways meet, the places remain that both have. A lane that is active at an instruction has come there
+one of these ways, so what remains is so for every lane.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from isakit.compile.ir import Mark
+from isakit.compile.lower.form import MBlock, MFunction, MIns, Note, OperandReg, VReg
+from isakit.flow.graph import FlowGraph
+from isakit.line_table import VariableRange
+
+Unit = tuple[VReg, int]
+"""A register's worth of a virtual register."""
+Place = Unit | int | str
+"""A place of a word: a unit, the number that it is, or a cell of memory as an expression of the debugger."""
+Cell = Hashable
+"""A register of the machine."""
+
+
+class KnownWords(NamedTuple):
+    """The places of each word of a variable; `how` says how a target reads them, where there are several ways."""
+
+    words: tuple[frozenset[Place], ...]
+    how: str = ""
+
+
+Known = dict[str, KnownWords]
+"""Places of variables by their names."""
+
+
+@dataclass
+class Knowledge:
+    """State at a point: the virtual registers whose value their register still holds, and the variables."""
+
+    held: dict[Cell, frozenset[Unit]] = field(default_factory=dict[Cell, frozenset[Unit]])
+    variables: Known = field(default_factory=dict[str, KnownWords])
+
+    def copy(self) -> Knowledge:
+        """Return a copy that can be changed."""
+        return Knowledge(dict(self.held), dict(self.variables))
+
+    def meet(self, other: Knowledge) -> Knowledge:
+        """Return the facts that are known on both ways."""
+        held = {r: both for r, units in self.held.items() if (both := units & other.held.get(r, frozenset()))}
+        variables: Known = {}
+        for name, (words, how) in self.variables.items():
+            theirs = other.variables.get(name)
+            if theirs is not None and theirs.how == how and len(words) == len(theirs.words):
+                both = tuple(a & b for a, b in zip(words, theirs.words, strict=True))
+                if all(both):
+                    variables[name] = KnownWords(both, how)
+        return Knowledge(held, variables)
+
+
+class VariableLocations(ABC):
+    """The places of the variables of one function after allocation.
+
+    Its instructions have addresses, and so have the branches that `endings` has for its blocks.
+    """
+
+    def __init__(self, m: MFunction, addresses: Mapping[MIns, int], endings: Mapping[MBlock, Sequence[MIns]]) -> None:
+        self.m, self.addresses, self.endings = m, addresses, endings
+        found = {n.mark for b in m.blocks for n in _notes(b) if n.mark is not None}
+        self.lost = {mark.name for mark in m.marks if mark not in found}
+        """Variables of which a mark went with a block that was not needed: nothing is said of them."""
+
+    # --- what a target says -------------------------------------------------------------------------------------------
+    @abstractmethod
+    def cell(self, unit: Unit) -> Cell | None:
+        """Return the register that a unit is in, None for one of which nothing is said."""
+
+    @abstractmethod
+    def marked(self, k: Knowledge, mark: Mark) -> KnownWords:
+        """Return the places of the words of a mark's value."""
+
+    @abstractmethod
+    def copies(self, i: MIns) -> dict[Unit, Place]:
+        """Return the units that an instruction copies something known to."""
+
+    @abstractmethod
+    def shown(self, type: str, known: KnownWords) -> str:
+        """Return the place of a variable as an expression of the debugger."""
+
+    def entering(self) -> Knowledge:
+        """Return what is known where the function begins."""
+        return Knowledge()
+
+    def held(self, k: Knowledge, unit: Unit) -> bool:
+        """Return whether a unit's register holds its value."""
+        cell = self.cell(unit)
+        return cell is not None and unit in k.held.get(cell, ())
+
+    # --- one instruction ----------------------------------------------------------------------------------------------
+    def _note(self, k: Knowledge, note: Note, guard: object) -> None:
+        if note.copied is not None:
+            to, source = note.copied
+            for n in range(to.count):
+                self._written(k, (to.v, to.unit + n), (source.v, source.unit + n), note.guard is not None)
+        elif note.mark is not None:
+            k.variables.pop(note.mark.name, None)
+            known = self.marked(k, note.mark)
+            if note.guard == guard and known.words and all(known.words):
+                k.variables[note.mark.name] = known
+
+    def _written(self, k: Knowledge, unit: Unit, source: Place | None, guarded: bool) -> None:
+        """Write a unit, with a copy of `source` where that is known; a guarded write may not happen.
+
+        A copy to the same register leaves what else is there.
+        """
+        cell = self.cell(unit)
+        if cell is None:
+            return
+        here = k.held.get(cell, frozenset())
+        known = source is not None and (not isinstance(source, tuple) or self.held(k, source))
+        same = isinstance(source, tuple) and self.cell(source) == cell
+        holds = unit in here if guarded else known or not same
+        k.held[cell] = (here - {unit} if same else frozenset()) | ({unit} if holds else frozenset())
+        for name, (words, how) in list(k.variables.items()):
+            new: list[frozenset[Place]] = []
+            for p in words:
+                left = {q for q in p if q != unit and (same or not isinstance(q, tuple) or self.cell(q) != cell)}
+                if known and source in p and (not guarded or unit in p):
+                    left.add(unit)
+                new.append(frozenset(left))
+            if all(new):
+                k.variables[name] = KnownWords(tuple(new), how)
+            else:
+                del k.variables[name]
+
+    def _execute(self, k: Knowledge, i: MIns) -> None:
+        sources = self.copies(i)
+        for r in i.defs():
+            for unit in _units(r):
+                self._written(k, unit, sources.get(unit), i.guard is not None)
+
+    def _block(self, k: Knowledge, b: MBlock, seen: list[tuple[int, Known]] | None = None) -> None:
+        """Go through a block; `seen` gets what is known of variables at each instruction."""
+        for note in b.notes:
+            self._note(k, note, None)
+        for i in b.ins:
+            for note in i.before:
+                self._note(k, note, i.guard)
+            if seen is not None and i in self.addresses:
+                seen.append((self.addresses[i], dict(k.variables)))
+            self._execute(k, i)
+            for note in i.after:
+                self._note(k, note, i.guard)
+        if seen is not None:
+            seen += ((self.addresses[i], dict(k.variables)) for i in self.endings.get(b, ()))
+
+    # --- whole functions ----------------------------------------------------------------------------------------------
+    def ranges(self, addresses: Iterable[int], end: int) -> list[VariableRange]:
+        """Return the ranges of addresses in which each variable has one place, or none.
+
+        `addresses` are those of all instructions, in order; the code ends at `end`.
+        """
+        entering: dict[MBlock, Knowledge] = {self.m.blocks[0]: self.entering()}
+        work = list(FlowGraph(self.m.blocks[:1], lambda b: b.succs).nodes)
+        while work:
+            b = work.pop(0)
+            k = entering[b].copy()
+            self._block(k, b)
+            for s in b.succs:
+                leaving = k.copy()
+                for note in b.edges.get(s, ()):
+                    self._note(leaving, note, None)
+                new = entering[s].meet(leaving) if s in entering else leaving
+                if s not in entering or new != entering[s]:
+                    entering[s] = new
+                    if s not in work:
+                        work.append(s)
+        seen: list[tuple[int, Known]] = []
+        for b in self.m.blocks:
+            if b in entering:
+                self._block(entering[b].copy(), b, seen)
+        at = dict(seen)
+        types = {mark.name: mark.type for mark in self.m.marks}
+        out: list[VariableRange] = []
+        for name, type in types.items():
+            first, place = 0, ""
+            mine: list[VariableRange] = []
+            for address in [*addresses, end]:
+                known = None if name in self.lost else at.get(address, {}).get(name)
+                now = "" if known is None else self.shown(type, known)
+                if now != place:
+                    if place:
+                        mine.append(VariableRange(name, type, first, address, place))
+                    first, place = address, now
+            out += mine or [VariableRange(name, type, 0, 0, "")]
+        return out
+
+
+def _units(r: OperandReg) -> list[Unit]:
+    return [(r.v, r.unit + n) for n in range(r.count)]
+
+
+def _notes(b: MBlock) -> list[Note]:
+    inside = (n for i in b.ins for n in (*i.before, *i.after))
+    return [*b.notes, *inside, *(n for s in b.succs for n in b.edges.get(s, ()))]
+
+
+__all__ = ["Cell", "Knowledge", "KnownWords", "Place", "Unit", "VariableLocations"]
