@@ -12,6 +12,7 @@ from conftest import ROOT
 from isakit.cli.app import app
 from support.clients.captured_launch import captured_launch
 from support.clients.command_line import run
+from support.needs import needs_clang
 
 PYTHON = str(ROOT / "examples/python/saxpy.py")
 SAXPY = ("--kernel", "saxpy", "--block", "32", "--arg", "i32:5", "--arg", "f32:2", "--arg", "ramp:f32:32")
@@ -147,3 +148,38 @@ def test_words_of_cuda_gdb(tmp_path: Path) -> None:
     assert "* 0       1     (64,1,1)  reduce" in lines
     assert "=> 0x0060            set $c0 # ge u32 $r0 $r1" in lines
     assert max(map(len, lines)) <= 80
+
+
+def test_macros_and_folders_of_a_shader_source(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "half.cg").write_text("#define HALF 0.5f\n")
+    (tmp_path / "tint_f.cg").write_text(
+        '#include "half.cg"\nfloat4 main(float4 c : COLOR) : COLOR { float4 d = c * HALF; return d * LIGHT; }'
+    )
+    given = (str(tmp_path / "tint_f.cg"), "-D", "LIGHT=4", "-I", str(tmp_path / "more"),
+             "--arg", "color0=ramp:f32:2x4")  # fmt: skip
+    out = json.loads(run("run", *given, "--json").stdout)
+    assert out["outputs"]["color"] == [[0, 2, 4, 6], [8, 10, 12, 14]]
+    assert "c = {0, 1, 2, 3}" in run("debug", *given, "-e", "n", "-e", "info locals").stdout
+
+
+@needs_clang
+def test_macros_and_folders_of_a_c_source(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "side.h").write_text("#define SIDE 3\n")
+    (tmp_path / "k.cu").write_text(
+        '#include "side.h"\n__global__ void fill(int *out) { out[threadIdx.x] = FACTOR * threadIdx.x + SIDE; }\n'
+    )
+    given = (str(tmp_path / "k.cu"), "-DFACTOR=5", "-I", str(tmp_path / "more"), "--block", "4")
+    out = json.loads(run("run", *given, "--arg", "out:i32:4", "--json").stdout)
+    assert out["arguments"][0]["values"] == [3, 8, 13, 18]
+    for verb in ("profile", "sanitize"):
+        run(verb, *given, "--arg", "zeros:i32:4")
+
+
+@pytest.mark.parametrize("more", [("-D", "LIGHT"), ("-I", ".")])
+def test_files_without_a_source_take_no_macros_and_folders(more: tuple[str, str]) -> None:
+    for file in (PYTHON, str(ROOT / "examples/tesla/diverge.s")):
+        result = CliRunner().invoke(app, ["run", file, "--arg", "zeros:i32:64", *more])
+        assert result.exit_code == 1
+        assert "for" in result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -153,3 +154,12 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
     return value if math.isfinite(value) else str(value)
+
+
+def macros(given: Sequence[str]) -> dict[str, str]:
+    """Return the macros of `-D NAME=TEXT` options; one without a text is 1. Raises click.BadParameter."""
+    pairs = [text.partition("=") for text in given]
+    for name, _, _ in pairs:
+        if not name.partition("(")[0].isidentifier():
+            raise click.BadParameter(f"{name!r} is not the name of a macro", param_hint="-D")
+    return {name: value if mark else "1" for name, mark, value in pairs}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isakit.cli.arguments import macros
 from isakit.cli.common import echo, echo_json, read_bytes, read_text, shown, write_bytes
 from isakit.cli.shapes import SourceError, source_errors
 from isakit.compile.usse.shader_cost import ShaderCost
@@ -42,12 +43,6 @@ class ShaderErrors:
     """The errors of a shader that was not compiled."""
 
     errors: list[SourceError]
-
-
-def macros(given: Sequence[str]) -> dict[str, str]:
-    """Return the macros of `-D NAME=TEXT` options; one without a text is 1."""
-    pairs = (text.partition("=") for text in given)
-    return {name: value if mark else "1" for name, mark, value in pairs}
 
 
 def varyings(given: Sequence[str]) -> dict[str, str]:

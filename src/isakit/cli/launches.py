@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from isakit.cli import run_
-from isakit.cli.arguments import Argument
+from isakit.cli.arguments import Argument, macros
 from isakit.cli.common import Options, read_bytes, shown
 from isakit.errors import FormatError, IsakitError, LaunchError
 
@@ -67,8 +67,9 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: Optio
     if file != "-" and (number is not None or os.path.isdir(file)):
         return _captured(file, number, options)
     source = run_.load_source(
-        read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"], named=True
-    )
+        read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"], named=True,
+        defines=macros(options["macros"]), folders=options["folders"],
+    )  # fmt: skip
     specs = [(spec, *run_.split_spec(spec)) for spec in options["specs"]]
     match source.isa or "tesla":
         case "tesla":
@@ -85,7 +86,7 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: Optio
 
 
 _OF_A_LAUNCH = ("isa_name", "variant", "kernel", "grid", "block", "specs", "chip", "textures", "registers", "shared",
-                "local")  # fmt: skip
+                "local", "macros", "folders")  # fmt: skip
 """Options that a captured launch answers itself."""
 
 

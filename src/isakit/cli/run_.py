@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from isakit.cli.arguments import FORMS, Argument, parse, plain
+from isakit.cli.arguments import FORMS, Argument, macros, parse, plain
 from isakit.cli.common import (
     UTF16_MARKS,
     Options,
@@ -155,6 +155,8 @@ Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --ar
 @click.option("--shared", type=click.IntRange(0), default=0, help="Shared bytes per block beside what the file says.")
 @click.option("--local", type=click.IntRange(0), help="Local bytes per thread, in place of what the file says.")
 @click.option("--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N warp instructions, or cycles.")
+@click.option("-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="Define a macro of a C or shader source.")
+@click.option("-I", "folders", multiple=True, metavar="DIR", help="Look for included files in DIR, too.")
 @click.option("--stats", is_flag=True, help="Show what the run took.")
 @isa_option()
 @variant_option
@@ -168,7 +170,8 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
     """
     if os.path.isdir(file):
         raise FormatError(file, 0, "it is a folder; `isakit replay` runs a capture again")
-    source = load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"])
+    source = load_source(read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"],
+                         defines=macros(options["macros"]), folders=options["folders"])  # fmt: skip
     arguments = [(spec, *split_spec(spec)) for spec in options["specs"]]
     run = {"tesla": _tesla, "vuc": _vuc, "usse": _usse}[source.isa or "tesla"]
     if run is not _tesla:
@@ -213,9 +216,12 @@ def load_source(
     chip: str,
     kernel: str | None,
     named: bool = False,
+    defines: Mapping[str, str] | None = None,
+    folders: Sequence[str] = (),
 ) -> Module | Program:
     """Load the program in a file's content, as `run` does; `named`: with the places of its variables.
 
+    `defines` (macros) and `folders` (of included files) are for sources in C and shaders.
     Raises IsakitError.
     """
     from isakit.asm import declared
@@ -224,12 +230,14 @@ def load_source(
     from isakit.registry import SPIRV_MAGIC
 
     if data[:4] in SPIRV_MAGIC:
-        return compiled_source(data, path, "spirv")
+        return compiled_source(data, path, "spirv", macros=defines, folders=folders)
     if data[:2] in UTF16_MARKS:
         data = text_of(data).encode()
     language = language_of(path)
     if language is not None and b"\0" not in data:
-        return compiled_source(text_of(data), path, language, variant or chip, named)
+        return compiled_source(text_of(data), path, language, variant or chip, named, defines, folders)
+    if defines or folders:
+        raise IsakitError(f"{path}: -D and -I are for sources in C and texts of shaders")
     if _is_ptx(data):
         from isakit.compile import compile_ptx
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isakit.description import Module
@@ -46,15 +46,18 @@ def ptx_of_source(
 
 
 def compiled_source(
-    text: str | bytes, path: str, language: str, variant: str | None = None, named: bool = False
-) -> Module:
+    text: str | bytes, path: str, language: str, variant: str | None = None, named: bool = False,
+    macros: Mapping[str, str] | None = None, folders: Sequence[str] = (),
+) -> Module:  # fmt: skip
     """Return the module of a source text in a language of `ENDINGS`, for a chip; a shader has no choice of one.
 
     Bytes are a shader as SPIR-V.
 
-    Its programs have line tables; `named`: with the places of variables. Raises CompileError where something of it
-    does not compile.
+    Its programs have line tables; `named`: with the places of variables. Of C and shaders `macros` are defined, and
+    files are included from `folders`, too. Raises CompileError where something of it does not compile.
     """
+    if (macros or folders) and (isinstance(text, bytes) or language == "python"):
+        raise IsakitError("macros and folders of included files are for C and for texts of shaders")
     if isinstance(text, bytes):
         from isakit.compile.shading.compiled import compile_shader
 
@@ -62,12 +65,14 @@ def compiled_source(
     if language in SHADER_ENDINGS.values():
         from isakit.compile.shading.compiled import beside, compile_shader
 
-        return compile_shader(text, language=language, path=path, resolver=beside(path))
+        return compile_shader(text, language=language, path=path, defines=macros or {},
+                              resolver=beside(path, [os.path.abspath(f) for f in folders]), named=named)  # fmt: skip
     if language not in KERNEL_ENDINGS.values():
         raise IsakitError(f"there is no source language {language!r}")
     from isakit.compile import compile_ptx
 
-    ptx = ptx_of_source(text, path, language, variant, named=named)
+    extra = [*(f"-I{os.path.abspath(f)}" for f in folders), *(f"-D{n}={v}" for n, v in (macros or {}).items())]
+    ptx = ptx_of_source(text, path, language, variant, extra, named=named)
     return compile_ptx(ptx, variant, path=path, origin=text).module
 
 
