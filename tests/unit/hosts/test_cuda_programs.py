@@ -86,7 +86,7 @@ def test_the_driver_interface_of_the_first_releases(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_answers_with_its_error_and_says_so_once(tmp_path: Path) -> None:
-    refused = [f for f in functions().values() if f.kind == "refuse"]
+    refused = [f for f in functions().values() if f.kind in ("refuse", "later")]
     lines = [f"int {f.name}();\n" for f in refused]
     lines += ["static void calls(void)\n{\n"]
     for f in refused:
@@ -104,6 +104,11 @@ def test_what_is_not_there_answers_with_its_error_and_says_so_once(tmp_path: Pat
 def test_the_rest_of_the_runtime_interface(tmp_path: Path) -> None:
     names = ("settings", "memory", "arrays", "streams", "leftovers")
     assert run("--", cuda_build.build("rest", tmp_path)).stdout == "".join(f"{name} ok\n" for name in names)
+
+
+@pytest.mark.parametrize("check", ["later", "beside"])
+def test_what_later_clients_call(driver: Path, check: str) -> None:
+    assert run("--", driver, check).stdout == f"{check} ok\n"
 
 
 def test_contexts_belong_to_threads(driver: Path) -> None:

@@ -107,7 +107,9 @@ def test_devices_have_names() -> None:
 def test_attributes_of_later_chips_are_zero() -> None:
     assert attribute(card("sm_11"), 16) == 16
     assert attribute(card("sm_11"), 83) == 0
-    assert attribute(card("sm_11"), 86) is None
+    assert attribute(card("sm_13"), 87) == 8
+    assert attribute(card("sm_11"), 161) == 0
+    assert attribute(card("sm_11"), 162) is None
 
 
 def test_error_codes_are_those_of_each_interface() -> None:

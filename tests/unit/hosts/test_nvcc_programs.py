@@ -156,6 +156,25 @@ def test_headers_have_the_guards_that_programs_ask_for(kernel: Path) -> None:
     nvcc("-E", "g.cu", "-o", "g.ii", folder=kernel)
 
 
+def test_surfaces_may_be_mentioned_and_constant_functions_need_not_be_constant(kernel: Path) -> None:
+    """PyCUDA's own headers do both, within extern "C"."""
+    text = (
+        'extern "C" {\n#include <surface_functions.h>\n'
+        "__device__ constexpr float third() { return 1.f / ::log(20.f); }\n"
+        "__device__ void put(int2 v, surface<void, cudaSurfaceType3D> s) "
+        "{ surf3Dwrite(v, s, 1, 2, 3, cudaBoundaryModeClamp); }\n"
+        "__device__ void get(int2 *v, surface<void, cudaSurfaceType2DLayered> s) "
+        "{ surf2DLayeredread(v, s, 1, 2, 3, cudaBoundaryModeClamp); }\n"
+        "surface<void, cudaSurfaceType3D> place;\n"
+        "__global__ void k(float *x) { x[0] = third(); }\n"
+    )
+    (kernel / "s.cu").write_text(text + "}\n")
+    nvcc("-cubin", "-o", "s.cubin", "s.cu", folder=kernel)
+    (kernel / "s.cu").write_text(text + "__global__ void u(int2 *x) { put(x[0], place); }\n}\n")
+    said = nvcc("-cubin", "-o", "s.cubin", "s.cu", folder=kernel, status=1).stderr
+    assert "surfaces_need_sm_20" in said
+
+
 def test_the_version_is_one_that_build_systems_read(tmp_path: Path) -> None:
     out = nvcc("--version", folder=tmp_path).stdout
     assert re.search(r"release (\d+)\.(\d+), V\1\.\2", out)

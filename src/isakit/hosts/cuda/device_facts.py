@@ -203,6 +203,8 @@ def _values(card: Card, memory: int | None) -> Mapping[str, Value]:
         "maxThreadsPerMultiProcessor": card.threads,
         "sharedMemPerMultiprocessor": 16384,
         "regsPerMultiprocessor": card.registers,
+        "doubleRatio": 8 if card.capability == 3 else 0,
+        "maxBlocksPerMultiProcessor": 8,
     }
 
 
@@ -222,13 +224,14 @@ _ATTRIBUTES: Mapping[int, tuple[str, int]] = {
     43: ("maxTexture1DLayered", 1), 50: ("pciDomainID", 0), 51: ("texturePitchAlignment", 0),
     69: ("maxTexture1DLinear", 0), 70: ("maxTexture2DLinear", 0), 71: ("maxTexture2DLinear", 1),
     72: ("maxTexture2DLinear", 2), 75: ("major", 0), 76: ("minor", 0),
-    81: ("sharedMemPerMultiprocessor", 0), 82: ("regsPerMultiprocessor", 0),
+    81: ("sharedMemPerMultiprocessor", 0), 82: ("regsPerMultiprocessor", 0), 87: ("doubleRatio", 0),
+    97: ("sharedMemPerBlock", 0), 99: ("canMapHostMemory", 0), 106: ("maxBlocksPerMultiProcessor", 0),
 }  # fmt: skip
-_LAST_ATTRIBUTE = 85
+_LAST_ATTRIBUTE = 161
 
 
 def attribute(card: Card, number: int) -> int | None:
-    """Return a device attribute: 0 for those of later chips, None for numbers CUDA 6.5 does not know."""
+    """Return a device attribute: 0 for those of later chips, None for numbers CUDA 13 does not know."""
     if not 1 <= number <= _LAST_ATTRIBUTE:
         return None
     name, index = _ATTRIBUTES.get(number, ("", 0))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from isakit.hosts.cuda.codes import errors, library_code
@@ -41,6 +42,8 @@ _RECEIVE = {
 }
 
 
+_CODELESS = ("hint", "refuse", "later")
+"""Kinds of functions that send no message."""
 _MADE = "/* Made from the table of the interfaces by generate.py; not to be edited. */"
 
 
@@ -48,7 +51,7 @@ def c_files() -> dict[str, str]:
     """Return the generated headers of the C library, by file name."""
     exported = [f for f in functions().values() if f.interface in EXPORTED]
     table = [_MADE, f"#define TABLE {fingerprint():#x}u"]
-    table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind not in ("hint", "refuse")]
+    table += [f"#define OP_{f.name} {f.number}" for f in functions().values() if f.kind not in _CODELESS]
     table += [f"EXPORT {prototype(f)};" for f in exported]
     made = [_MADE, *(_function(f) for f in exported if f.kind != "local"), "const struct export exports[] = {"]
     made += [f'    {{"{f.name}", (void (*)(void)){f.name}}},' for f in exported]
@@ -85,10 +88,7 @@ def prototype(f: ApiFunction) -> str:
 
 def _function(f: ApiFunction) -> str:
     head = f"{prototype(f)}\n{{"
-    lines = [
-        f"    {line}"
-        for line in {"call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse, "blas": _blas}[f.kind](f)
-    ]
+    lines = [f"    {line}" for line in _BODIES[f.kind](f)]
     base = f.name.rpartition("_v")[0]
     if base and any(p.type == "block" for p in f.parameters):  # sizes are as wide as those of the first version there
         narrow = f"    return {base}({', '.join(p.name for p in f.parameters)});"
@@ -229,6 +229,11 @@ def _blocks(blocks: list[ApiParameter]) -> Iterator[str]:
         at += p.room
 
 
+_BODIES: Mapping[str, Callable[[ApiFunction], list[str]]] = {
+    "call": _call, "copy": _copy, "hint": _hint, "refuse": _refuse, "later": _refuse, "blas": _blas,
+}  # fmt: skip
+
+
 # --- the page -------------------------------------------------------------------------------------------------------
 _DOES = {
     "call": "yes",
@@ -258,13 +263,26 @@ def page() -> str:
         "curand": "cuRAND (`libcurand`)",
     }
     for interface in INTERFACES[1:]:
-        mine = [f for f in functions().values() if f.interface == interface]
+        mine = [f for f in functions().values() if f.interface == interface and f.kind != "later"]
         there = sum(f.kind != "refuse" for f in mine)
         out += ["", f"## {titles[interface]}", "", f"{there} of {len(mine)} functions."]
         for section in dict.fromkeys(f.section for f in mine):
             out += ["", f"### {section}", "", "| function | since | there |", "|---|---|---|"]
             out += [_row(f) for f in mine if f.section == section]
+        out += _later([f for f in functions().values() if f.interface == interface and f.kind == "later"])
     return "\n".join(out) + "\n"
+
+
+def _later(functions: list[ApiFunction]) -> Iterator[str]:
+    """Yield the lines about functions of later chips, by the reason why they are not there."""
+    if not functions:
+        return
+    yield from ("", f"### {functions[0].section}", "")
+    yield f"{len(functions)} functions that clients of today look for answer with error {functions[0].more}:"
+    for note in dict.fromkeys(f.note for f in functions):
+        yield ""
+        names = ", ".join(f"`{f.name}`" for f in functions if f.note == note)
+        yield from textwrap.wrap(f"- {note}: {names}", 120, subsequent_indent="  ", break_long_words=False)
 
 
 def _row(f: ApiFunction) -> str:

@@ -78,6 +78,7 @@ class Session(ProcessDevice):
         self.recorder = recorder
         self.printed = bytearray()
         self._own_context = 0
+        self._retained = 0
 
     def close(self) -> None:
         """Give the memory back."""
@@ -100,6 +101,7 @@ class Session(ProcessDevice):
             for stack in self.stacks.values():
                 stack[:] = [c for c in stack if c != self._own_context]
             self._own_context = 0
+        self._retained = 0
         self.users.clear()
         self.lost = self.late = None
         self.restart()
@@ -156,10 +158,41 @@ class Session(ProcessDevice):
         """
         stack = self.stacks.setdefault(self.thread, [])
         if not stack and self.thread in self.users:
-            if not self._own_context:
-                self._own_context = self.handles.add(CudaContext())
-            stack.append(self._own_context)
+            stack.append(self._primary())
         return stack
+
+    def _primary(self) -> int:
+        if not self._own_context:
+            self._own_context = self.handles.add(CudaContext(self.flags))
+        return self._own_context
+
+    @property
+    def active(self) -> bool:
+        """True if the device's primary context is there: the runtime's own, which the driver interface can hold too."""
+        return bool(self._own_context)
+
+    def retain_context(self) -> int:
+        """Return the handle of the primary context, which one more has hold of."""
+        self._retained += 1
+        return self._primary()
+
+    def release_context(self) -> None:
+        """Let the primary context go; the last one ends it. Raises CudaError if nothing holds it."""
+        if not self._retained:
+            raise CudaError("cudaErrorIncompatibleDriverContext", "the primary context is not retained")
+        self._retained -= 1
+        if self._retained or self.users:
+            return
+        handle, self._own_context = self._own_context, 0
+        self.destroy_context(handle)
+
+    def destroy_context(self, handle: int) -> None:
+        """Destroy a context; with the last one goes what the device holds. Raises CudaError for other handles."""
+        self.handles.drop(handle, CudaContext)
+        for stack in self.stacks.values():
+            stack[:] = [c for c in stack if c != handle]
+        if not self.handles.holds(CudaContext):
+            self.reset()
 
     def context(self) -> CudaContext:
         """Return the current context of the driver interface. Raises CudaError if there is none."""

@@ -10,6 +10,7 @@ connection and the reference page follow from it.
 | `local` | a C function written by hand; the line holds its C prototype |
 | `hint` | no code: a setting without a counterpart on these chips; it succeeds |
 | `refuse` | no code: returns the error code behind `=` and says why, once |
+| `later` | the same for functions of later chips: only names, one after the other; they answer NOT_SUPPORTED |
 | `wire` | a message of the library itself; results behind `->` |
 | `blas` | a routine of cuBLAS, for both its interfaces: `NAME` and, with a handle, `NAME_v2`; all share a message |
 | `blas1`, `blas2` | for the first interface alone, for the one with handles alone, under the very name |
@@ -44,7 +45,8 @@ from isakit.lean import cached_property
 
 API = Path(__file__).parent / "api"
 """The folder of the tables."""
-KINDS = ("call", "copy", "local", "hint", "refuse", "wire", "blas", "blas1", "blas2")
+KINDS = ("call", "copy", "local", "hint", "refuse", "later", "wire", "blas", "blas1", "blas2")
+_NOT_SUPPORTED = "801"
 MARKS = ("after fault", "without device", "not traced", "of the driver")
 LIBRARIES = ("cublas", "cufft", "curand")
 """The libraries whose work is done on the host."""
@@ -170,7 +172,7 @@ def _line(line: str, interface: str, section: str) -> ApiFunction:
             raise DefinitionError(f"{where}: no prototype")
         return ApiFunction(interface, section, kind, m["name"], since, note=m["note"] or "", prototype=m["prototype"])
     m = _LINE.fullmatch(line)
-    if m is None or kind not in KINDS:
+    if m is None or kind not in KINDS or kind == "later":
         raise DefinitionError(f"{where}: neither {', '.join(KINDS)}")
     parameters = _parameters(m["parameters"], where) + _parameters(m["results"] or "", where, "out")
     if (kind in ("copy", "refuse")) != bool(m["more"]) or (kind in ("hint", "refuse") and not m["note"]):
@@ -189,6 +191,8 @@ def _lines() -> Iterator[ApiFunction]:
             line = line.strip()
             if line.startswith("["):
                 section = line.strip("[]")
+            elif line.startswith("later "):
+                yield from _later(line, interface, section)
             elif line and not line.startswith("#"):
                 text, _, marks = line.partition(" | ")
                 marked = _marks(marks, f"{interface}: {line[:60]!r}")
@@ -196,6 +200,16 @@ def _lines() -> Iterator[ApiFunction]:
                     made = _line(one, interface, section)
                     for f in _routines(made, letters) if made.kind.startswith("blas") else [made]:
                         yield replace(f, marks=marked)
+
+
+def _later(line: str, interface: str, section: str) -> Iterator[ApiFunction]:
+    """Yield the functions of a line that names what came later."""
+    text, _, note = line.partition(" -- ")
+    _, since, *names = text.split()
+    if not names or not note:
+        raise DefinitionError(f"{interface}: {line[:60]!r}: something is missing")
+    for name in names:
+        yield ApiFunction(interface, section, "later", name, since, more=_NOT_SUPPORTED, note=note)
 
 
 def _spread(text: str) -> Iterator[tuple[str, str]]:

@@ -42,6 +42,17 @@ int cuMemcpyHtoDAsync_v2(Address, const void *, size_t, void *), cuStreamDestroy
 int cuCtxAttach(void **, unsigned), cuCtxDetach(void *), cuCtxGetApiVersion(void *, unsigned *);
 int cuOccupancyMaxPotentialBlockSize(int *, int *, void *, size_t (*)(int), size_t, int);
 int cuDeviceGetProperties(int *, int), cuMemHostRegister(void *, size_t, unsigned), cuMemHostUnregister(void *);
+int cuDevicePrimaryCtxRetain(void **, int), cuDevicePrimaryCtxRelease_v2(int), cuDevicePrimaryCtxReset_v2(int);
+int cuDevicePrimaryCtxSetFlags_v2(int, unsigned), cuDevicePrimaryCtxGetState(int, unsigned *, int *);
+int cuCtxCreate_v4(void **, void *, unsigned, int), cuCtxGetFlags(unsigned *), cuCtxGetId(void *, unsigned long long *);
+int cuFuncGetModule(void **, void *), cuFuncSetAttribute(void *, int, int), cuGraphCreate(void);
+int cuFuncGetParamInfo(void *, size_t, size_t *, size_t *), cuModuleGetLoadingMode(int *), cuEventDestroy_v2(void *);
+int cuOccupancyMaxPotentialBlockSizeWithFlags(int *, int *, void *, size_t (*)(int), size_t, int, unsigned);
+int cuStreamGetCtx(void *, void **), cuStreamGetId(void *, unsigned long long *), cuStreamIsCapturing(void *, int *);
+int cuEventRecordWithFlags(void *, void *, unsigned), cuLaunchHostFunc(void *, void (*)(void *), void *);
+int cuGetProcAddress(const char *, void *, int, unsigned long long);
+typedef struct { unsigned grid[3], block[3], shared; void *stream, *attributes; unsigned count; } Config;
+int cuLaunchKernelEx(const Config *, void *, void **, void **);
 
 typedef struct {
     size_t x, y, z, level; int what; void *host; Address device; void *array, *reserved; size_t pitch, rows;
@@ -323,9 +334,61 @@ static void migration(void)
     EXPECT(cuCtxPushCurrent_v2(second), 400);
 }
 
+/* What clients of later versions call: the context that both interfaces share, launches with a configuration. */
+static void one_more(void *p) { ++*(int *)p; }
+static void later(void)
+{
+    void *context, *again, *now, *module, *f, *stream, *event, *(*found)(void) = 0;
+    unsigned flags, value = 21;
+    unsigned long long id;
+    int active, calls = 0, n;
+    size_t at, bytes;
+    Address d;
+    OK(cuInit(0)); EXPECT(cuDevicePrimaryCtxRelease_v2(0), 201); OK(cuDevicePrimaryCtxSetFlags_v2(0, 4));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active)); EXPECT(flags, 4); EXPECT(active, 0);
+    OK(cuDevicePrimaryCtxRetain(&context, 0)); OK(cuDevicePrimaryCtxRetain(&again, 0)); EXPECT(context == again, 1);
+    OK(cuCtxGetCurrent(&now)); EXPECT(now == 0, 1); OK(cuCtxPushCurrent_v2(context)); OK(cuCtxGetFlags(&flags)); EXPECT(flags, 4);
+    OK(cuCtxGetId(0, &id)); EXPECT(id == (uintptr_t)context, 1);
+    OK(cuModuleLoadData(&module, ptx)); OK(cuModuleGetFunction(&f, module, "twice")); OK(cuModuleGetLoadingMode(&n)); EXPECT(n, 1);
+    OK(cuFuncGetModule(&now, f)); EXPECT(now == module, 1); OK(cuFuncSetAttribute(f, 8, 16000)); EXPECT(cuFuncSetAttribute(f, 8, 16385), 1);
+    OK(cuFuncGetParamInfo(f, 0, &at, &bytes)); EXPECT(at, 0); EXPECT(bytes, 8); EXPECT(cuFuncGetParamInfo(f, 1, &at, &bytes), 1);
+    OK(cuStreamCreate(&stream, 0)); OK(cuStreamGetCtx(stream, &now)); EXPECT(now == context, 1);
+    OK(cuStreamGetId(stream, &id)); EXPECT(id == (uintptr_t)stream, 1); OK(cuStreamIsCapturing(stream, &n)); EXPECT(n, 0);
+    OK(cuMemAlloc_v2(&d, 4)); OK(cuMemcpyHtoD_v2(d, &value, 4));
+    Config config = {{1, 1, 1}, {1, 1, 1}, 0, stream, 0, 0};
+    OK(cuLaunchKernelEx(&config, f, (void *[]){&d}, 0)); OK(cuLaunchHostFunc(stream, one_more, &calls)); EXPECT(calls, 1);
+    OK(cuMemcpyDtoH_v2(&value, d, 4)); EXPECT(value, 42);
+    config.count = 1; EXPECT(cuLaunchKernelEx(&config, f, (void *[]){&d}, 0), 801); EXPECT(cuGraphCreate(), 801);
+    OK(cuEventCreate(&event, 0)); OK(cuEventRecordWithFlags(event, stream, 0)); OK(cuEventDestroy_v2(event));
+    OK(cuOccupancyMaxPotentialBlockSizeWithFlags(&n, &active, f, 0, 0, 0, 0)); EXPECT(n >= 30 && active % 32 == 0, 1);
+    OK(cuGetProcAddress("cuCtxCreate", &found, 13000, 0)); EXPECT(found == (void *)cuCtxCreate_v4, 1);
+    /* a thread that uses the driver interface alone has no context but those it pushes */
+    OK(cuCtxPopCurrent_v2(&now)); EXPECT(now == context, 1); EXPECT(cuCtxPopCurrent_v2(&now), 201);
+    OK(cuDevicePrimaryCtxRelease_v2(0)); OK(cuDevicePrimaryCtxGetState(0, &flags, &active)); EXPECT(active, 1);
+    OK(cuDevicePrimaryCtxRelease_v2(0)); OK(cuDevicePrimaryCtxGetState(0, &flags, &active)); EXPECT(active, 0);
+    EXPECT(cuCtxPushCurrent_v2(context), 400); EXPECT(cuCtxCreate_v4(&context, &n, 0, 0), 801); OK(cuCtxCreate_v4(&context, 0, 0, 0));
+    OK(cuMemAlloc_v2(&d, 4)); OK(cuCtxDestroy_v2(context)); OK(cuDevicePrimaryCtxReset_v2(0));
+}
+
+/* Memory of malloc that the device sees: what lies beside it on its pages stays as it is. */
+static void beside(void)
+{
+    begin();
+    for (size_t size = 40; size < 60000; size = size * 3 + 8) {
+        Address d;
+        unsigned char *before = malloc(size), *shown = malloc(size), *after = malloc(size);
+        memset(before, 1, size), memset(shown, 2, size), memset(after, 3, size);
+        OK(cuMemHostRegister(shown, size, 2)); OK(cuMemHostGetDevicePointer_v2(&d, shown, 0));
+        for (size_t k = 0; k < size; k++) EXPECT(before[k] == 1 && shown[k] == 2 && after[k] == 3, 1);
+        OK(cuMemsetD32_v2(d, 0x04040404, size / 4)); OK(cuMemHostUnregister(shown));
+        for (size_t k = 0; k < size; k++) EXPECT(before[k] == 1 && shown[k] == 4 && after[k] == 3, 1);
+        free(before), free(shown), free(after);
+    }
+}
+
 static const struct { const char *name; void (*run)(void); } all[] = {
     {"modules", modules}, {"memory", memory}, {"textures", textures}, {"devices", devices}, {"boxes", boxes},
-    {"references", references}, {"migration", migration},
+    {"references", references}, {"migration", migration}, {"later", later}, {"beside", beside},
 };
 
 int main(int n, char **words)

@@ -24,11 +24,7 @@ def create(s: Session, flags: int, device: int) -> int:
 
 @handler("cuCtxDestroy", "cuCtxDestroy_v2")
 def destroy(s: Session, handle: int) -> None:
-    s.handles.drop(handle, CudaContext)
-    for stack in s.stacks.values():
-        stack[:] = [c for c in stack if c != handle]
-    if not s.handles.holds(CudaContext):
-        s.reset()
+    s.destroy_context(handle)
 
 
 @handler("cuCtxAttach")
@@ -92,6 +88,53 @@ def api_version(s: Session, handle: int) -> int:
     return 3020
 
 
+@handler("cuCtxGetFlags")
+def flags_of(s: Session) -> int:
+    return s.context().flags
+
+
+@handler("cuCtxGetId")
+def id_of(s: Session, handle: int) -> int:
+    if handle:
+        s.handles.get(handle, CudaContext)
+        return handle
+    s.context()
+    return s.contexts[-1]
+
+
+# --- the context of the device, which the runtime uses ----------------------------------------------------------------
+@handler("cuDevicePrimaryCtxRetain")
+def retain(s: Session, device: int) -> int:
+    only(device)
+    return s.retain_context()
+
+
+@handler("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2")
+def release(s: Session, device: int) -> None:
+    only(device)
+    s.release_context()
+
+
+@handler("cuDevicePrimaryCtxSetFlags", "cuDevicePrimaryCtxSetFlags_v2")
+def set_primary_flags(s: Session, device: int, flags: int) -> None:
+    only(device)
+    if flags & ~0x1F:
+        raise invalid(f"flags {flags:#x}")
+    s.flags = flags
+
+
+@handler("cuDevicePrimaryCtxGetState")
+def primary_state(s: Session, device: int) -> tuple[int, int]:
+    only(device)
+    return s.flags, int(s.active)
+
+
+@handler("cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2")
+def reset_primary(s: Session, device: int) -> None:
+    only(device)
+    s.reset()
+
+
 # --- modules --------------------------------------------------------------------------------------------------------
 @handler("build_module")
 def build(s: Session, number: int, registers: int) -> tuple[int, int]:
@@ -124,6 +167,12 @@ def log(s: Session, number: int, errors: int, room: int) -> bytes:
 def code(s: Session, number: int, room: int) -> bytes:
     """Return the machine code of a module, cut to `room` bytes."""
     return s.module(number).placed[:room]
+
+
+@handler("cuModuleGetLoadingMode")
+def loading_mode(s: Session) -> int:
+    """Return 1: a module is loaded whole, before its first kernel runs."""
+    return 1
 
 
 @handler("cuModuleUnload")

@@ -49,10 +49,41 @@ def attributes(s: Session, driver: int, number: int) -> tuple[int, ...]:
 @handler("cuFuncGetAttribute")
 def attribute(s: Session, number: int, handle: int) -> int:
     shared, constant, local, threads, registers, ptx, binary = attributes(s, 1, handle)
-    values = (threads, shared, constant, local, registers, ptx, binary)
+    # What later versions ask: loads through a cache, the most dynamic shared memory, how much of a cache is shared.
+    values = (threads, shared, constant, local, registers, ptx, binary, 0, s.device.limits_of.shared_bytes - shared, -1)
     if not 0 <= number < len(values):
         raise invalid(f"attribute {number}")
     return values[number]
+
+
+_MOST_DYNAMIC, _CARVEOUT = 8, 9
+
+
+@handler("cuFuncSetAttribute")
+def set_attribute(s: Session, handle: int, number: int, value: int) -> None:
+    """Accept what a kernel has already: dynamic shared memory up to what a block has, and a wish about the cache."""
+    most = attribute(s, _MOST_DYNAMIC, handle)
+    good = 0 <= value <= most if number == _MOST_DYNAMIC else -1 <= value <= 100 if number == _CARVEOUT else False
+    if not good:
+        raise invalid(f"attribute {number} = {value}")
+
+
+@handler("cuFuncGetModule")
+def module_of(s: Session, handle: int) -> int:
+    module = s.function(handle, True).module
+    found = s.handles.find(type(module), lambda m: m is module)
+    if found is None:
+        raise CudaError("cudaErrorInvalidResourceHandle", "the module is unloaded")
+    return found
+
+
+@handler("cuFuncGetParamInfo")
+def parameter(s: Session, handle: int, number: int) -> tuple[int, int]:
+    """Return offset and size of one parameter of a kernel."""
+    params = s.function(handle, True).kernel().params
+    if params is None or number >= len(params):
+        raise invalid(f"parameter {number}")
+    return params[number].offset, params[number].size
 
 
 def _occupancy(s: Session, kernel: LoadedKernel, threads: int, shared: int) -> int:
@@ -70,6 +101,13 @@ def occupancy(s: Session, number: int, threads: int, shared: int) -> int:
 @handler("cuOccupancyMaxActiveBlocksPerMultiprocessor")
 def driver_occupancy(s: Session, handle: int, threads: int, shared: int) -> int:
     return _occupancy(s, s.function(handle, True).kernel(), threads, shared)
+
+
+@handler("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
+def driver_occupancy_with_flags(s: Session, handle: int, threads: int, shared: int, flags: int) -> int:
+    if flags & ~1:
+        raise invalid(f"flags {flags:#x}")
+    return driver_occupancy(s, handle, threads, shared)
 
 
 @handler("parameters")

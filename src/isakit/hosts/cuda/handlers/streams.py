@@ -49,6 +49,26 @@ def flags_of(s: Session, stream: int) -> int:
     return s.handles.get(stream, CudaStream).flags if stream else 0
 
 
+@handler("cuStreamGetCtx")
+def context_of(s: Session, stream: int) -> int:
+    known_stream(s, stream)
+    s.context()
+    return s.contexts[-1]
+
+
+@handler("cuStreamGetId")
+def id_of(s: Session, stream: int) -> int:
+    known_stream(s, stream)
+    return stream
+
+
+@handler("cuStreamGetDevice", "cuStreamIsCapturing")
+def nought(s: Session, stream: int) -> int:
+    """Return 0: the only device, and that calls are carried out, never captured for a graph."""
+    known_stream(s, stream)
+    return 0
+
+
 @handler("cudaStreamDestroy", "cuStreamDestroy", "cuStreamDestroy_v2")
 def destroy(s: Session, stream: int) -> None:
     s.handles.drop(stream, CudaStream)
@@ -83,6 +103,13 @@ def event_create_with_flags(s: Session, flags: int) -> int:
 def record(s: Session, event: int, stream: int) -> None:
     known_stream(s, stream)
     s.handles.get(event, CudaEvent).at = time.perf_counter()
+
+
+@handler("cuEventRecordWithFlags")
+def record_with_flags(s: Session, event: int, stream: int, flags: int) -> None:
+    if flags & ~1:
+        raise invalid(f"flags {flags:#x}")
+    record(s, event, stream)
 
 
 @handler("cudaEventQuery", "cudaEventSynchronize", "cuEventQuery", "cuEventSynchronize")

@@ -47,6 +47,9 @@ struct box {
 struct copy_box_old { struct box_old from, to; unsigned width, height, depth; };
 struct copy_box { struct box from, to; size_t width, height, depth; };
 
+/* A launch with attributes, since CUDA 11.8. */
+struct launch_config { struct dim3 grid, block; unsigned shared; void *stream, *attributes; unsigned count; };
+
 struct complex32 { float x, y; };
 struct complex64 { double x, y; };
 

@@ -43,8 +43,10 @@ EXPORT int cuGetErrorString(int error, const char **text)
     return driver_status(e ? 0 : INVALID);
 }
 
-/* What a name means from a version on, of which the form here has other parameters. */
-static const struct changed { const char *name; int version; } changed[] = {{"cuCtxCreate", 11040}};
+/* What a name means from a version on where it is neither the plain one nor `_v2`; the newest first. */
+static const struct changed { const char *name; int version; const char *means; } changed[] = {
+    {"cuCtxCreate", 12050, "cuCtxCreate_v4"}, {"cuCtxCreate", 11040, "cuCtxCreate_v3"},
+};
 
 /* A function of this library by its name, as a version of the interface means it: `_v2` from 3.2 on, where there is one. */
 static int function_by_name(const char *symbol, void **function, int version, int *status)
@@ -56,7 +58,10 @@ static int function_by_name(const char *symbol, void **function, int version, in
     if (!symbol || !function) return driver_status(INVALID);
     *function = 0;
     for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
-        if (!strcmp(symbol, changed[k].name) && version >= changed[k].version) return driver_status(NO_SYMBOL);
+        if (!strcmp(symbol, changed[k].name) && version >= changed[k].version) {
+            symbol = changed[k].means;
+            break;
+        }
     if (strncmp(symbol, "cu", 2) || !strncmp(symbol, "cuda", 4) || !dladdr((void *)function_by_name, &here))
         return driver_status(NO_SYMBOL);
     if (!(library = dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD))) return driver_status(NO_SYMBOL);

@@ -100,6 +100,33 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     return driver_status(status ? status : launch(1, address_number(function), &l));
 }
 
+/* Later forms of what is above, whose additions need later chips. */
+#define NOT_SUPPORTED 801
+EXPORT int cuLaunchKernelEx(const struct launch_config *c, void *function, void **parameters, void **extra)
+{
+    if (!c) return driver_status(INVALID);
+    if (c->count) {
+        refuse("cuLaunchKernelEx", "attributes of a launch need later chips");
+        return driver_status(NOT_SUPPORTED);
+    }
+    return cuLaunchKernel(function, c->grid.x, c->grid.y, c->grid.z, c->block.x, c->block.y, c->block.z, c->shared,
+                          c->stream, parameters, extra);
+}
+
+EXPORT int cuCtxCreate_v3(void **context, void *affinity, int count, unsigned flags, int device)
+{
+    if (affinity || count) {
+        refuse("cuCtxCreate_v3", "parts of a device need sm_60");
+        return driver_status(NOT_SUPPORTED);
+    }
+    return cuCtxCreate_v2(context, flags, device);
+}
+
+EXPORT int cuCtxCreate_v4(void **context, void *parameters, unsigned flags, int device)
+{
+    return cuCtxCreate_v3(context, parameters, 0, flags, device);
+}
+
 /* The launches of compilers since CUDA 7: an array of pointers, and since 9.2 a configuration that the stub fetches. */
 EXPORT int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared,
                             void *stream)
@@ -187,7 +214,21 @@ EXPORT int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *functio
     return driver_status(status);
 }
 
+EXPORT int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *function, size_t (*shared_of)(int),
+                                                     size_t shared, int limit, unsigned flags)
+{
+    if (flags & ~1u) return driver_status(INVALID);
+    return cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_of, shared, limit);
+}
+
 /* Work is done when a call returns, so a callback is due at once. */
+EXPORT int cuLaunchHostFunc(void *stream, void (*function)(void *), void *data)
+{
+    uint64_t in = address_number(stream);
+    int status = function ? say(OP_cuStreamSynchronize, &in, 1, 0, 0) : INVALID;
+    if (!status) function(data);
+    return driver_status(status);
+}
 EXPORT int cudaStreamAddCallback(void *stream, void (*callback)(void *, int, void *), void *data, unsigned flags)
 {
     (void)flags;
@@ -230,17 +271,23 @@ void *mapped_address(uint64_t offset)
     return offset < window.size ? window.base + offset : 0;
 }
 
-/* Put the device's file in the place of pages of the program, or the program's own memory back; contents stay. */
-static int remap(unsigned char *first, size_t length, int file, uint64_t offset)
+/* Put the device's file in the place of pages of the program, or the program's own memory back; contents stay.
+ * What holds them meanwhile does not come from malloc: it could lie in these very pages. */
+static int to_device_file(unsigned char *first, size_t length, uint64_t offset)
 {
-    void *saved = malloc(length);
-    if (!saved) return NO_MEMORY;
-    memcpy(saved, first, length);
-    int flags = MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-    void *now = mmap(first, length, PROT_READ | PROT_WRITE, flags, file, (off_t)offset);
-    if (now != MAP_FAILED) memcpy(first, saved, length);
-    free(saved);
+    memcpy(window.base + offset, first, length);
+    void *now = mmap(first, length, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED, window.file, (off_t)offset);
     return now == MAP_FAILED ? NO_MEMORY : 0;
+}
+
+static int to_own_memory(unsigned char *first, size_t length)
+{
+    void *own = mmap(0, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own == MAP_FAILED) return NO_MEMORY;
+    memcpy(own, first, length);
+    if (mremap(own, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, first) != MAP_FAILED) return 0;
+    munmap(own, length);
+    return NO_MEMORY;
 }
 
 static struct registered *registered_at(const void *host)
@@ -276,7 +323,7 @@ static int register_host(unsigned char *host, size_t size, unsigned flags)
     if (!status && aliased) {
         if (offset % page || offset >= window.size || end - start > window.size - offset) return LOST;
         device_memory_shown();
-        status = remap((unsigned char *)(uintptr_t)start, end - start, window.file, offset);
+        status = to_device_file((unsigned char *)(uintptr_t)start, end - start, offset);
         if (status) say(OP_unpin, &offset, 1, in, 2);
     }
     if (!status) *free_place = (struct registered){host, size, offset + (address_number(host) - start), aliased};
@@ -291,7 +338,7 @@ static int unregister_host(unsigned char *host)
     if (r->aliased) {
         uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = address_number(host) & ~(page - 1), out[2];
         uint64_t end = (address_number(host) + r->size + page - 1) & ~(page - 1);
-        status = remap((unsigned char *)(uintptr_t)start, end - start, -1, 0);
+        status = to_own_memory((unsigned char *)(uintptr_t)start, end - start);
         uint64_t offset = r->offset - (address_number(host) - start);
         if (!status) status = say(OP_unpin, &offset, 1, out, 2);
     }
