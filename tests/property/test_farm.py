@@ -124,6 +124,17 @@ def test_a_condition_that_is_inverted_wrongly_is_found(monkeypatch: pytest.Monke
     assert "Wrong: pixel" in why
 
 
+def test_a_wrong_operator_of_spirv_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its front end takes differences for sums."""
+    from isakit.compile.shading.spirv import numbers, opcodes
+
+    if why := campaign("glsl-spirv").needs():
+        pytest.skip(why)
+    monkeypatch.setitem(numbers._BINARY, opcodes.OPS["FSub"], ("+", "float"))
+    _, why = first_failure("glsl-spirv")
+    assert "Wrong" in why
+
+
 def test_an_off_by_one_in_a_container_reader_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last byte of a section is left out."""
     read = elf.ElfSection

@@ -55,6 +55,7 @@ CAMPAIGNS: dict[str, str] = {
     "ptx": "compiler", "c": "compiler", "shader-glsl": "shader_glsl", "glsl-texts": "shader_glsl",
     "hostile": "hostile", "pushes": "pushes", "soak": "soak", "libraries": "libraries",
     "shading-texts": "shading", "shading-values": "shading_values", "python-texts": "strangers", "c-texts": "strangers",
+    "glsl-spirv": "glsl_sources", "glsl-llvmpipe": "glsl_sources",
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
     "servers": "servers", "races": "races",
 }  # fmt: skip

@@ -51,3 +51,16 @@ def rejected_texts(texts: Sequence[tuple[str, str]]) -> dict[int, str]:
             out.setdefault(at, line)
     assert ran.returncode == 0 or out, ran.stdout + ran.stderr
     return out
+
+
+def spirv_of(text: str, stage: str) -> bytes:
+    """Return the SPIR-V of a program of Vulkan's GLSL, as glslang makes it. Raises AssertionError with its errors."""
+    assert COMPILER is not None
+    with TemporaryDirectory() as folder:
+        path, made = Path(folder) / f"x.{stage[:4]}", Path(folder) / "x.spv"
+        path.write_text(text, encoding="utf-8")
+        ran = subprocess.run(
+            [COMPILER, "-V", path, "-o", made], capture_output=True, encoding="utf-8", check=False, timeout=60
+        )
+        assert ran.returncode == 0, ran.stdout
+        return made.read_bytes()

@@ -116,13 +116,13 @@ def _rows(g: DeclaredInput, values: Any, count: int) -> Array:
     return rows
 
 
-_PLACE = """gl_Position = vec4((2.0 * float(gl_VertexID) + 1.0) / float(pixels) - 1.0, 0.0, 0.0, 1.0);
+PLACE = """gl_Position = vec4((2.0 * float(gl_VertexID) + 1.0) / float(pixels) - 1.0, 0.0, 0.0, 1.0);
     gl_PointSize = 1.0;
 """
 """Invocation k draws a point on pixel k of a row."""
 
 
-def _drawn(gl: Any, program: Any, buffers: list[Any], count: int, targets: int) -> list[Array]:
+def draw_points(gl: Any, program: Any, buffers: list[Any], count: int, targets: int) -> list[Array]:
     """A point per invocation: what is written to each target, [count, 4]."""
     program["pixels"] = count
     array = gl.vertex_array(program, buffers)
@@ -149,7 +149,7 @@ def vertex_results(shader: Shader, given: dict[str, Any], count: int) -> dict[st
         text = p.text.replace("out float gl_ClipDistance", "float clip_distance")
         text = text.replace("gl_ClipDistance", "clip_distance")
         text = text.replace("void main() {", f"uniform int pixels;\n{declared}void main() {{", 1)
-        text = text.rstrip().removesuffix("}") + copies + _PLACE + "}\n"
+        text = text.rstrip().removesuffix("}") + copies + PLACE + "}\n"
         lines = ["#version 420"]
         for k, (name, ty) in enumerate(types.items()):
             lines += [f"flat in {ty} captured_{name};", f"layout(location = {k}) out vec4 color{k};"]
@@ -158,7 +158,7 @@ def vertex_results(shader: Shader, given: dict[str, Any], count: int) -> dict[st
         fragment = "\n".join([*lines, "void main() {", *stores, "}"])
         program = p.gl.program(vertex_shader=text, fragment_shader=fragment)
         kept = p.bind(program)
-        drawn = _drawn(p.gl, program, p.buffers(program, "", "attributes"), count, len(part))
+        drawn = draw_points(p.gl, program, p.buffers(program, "", "attributes"), count, len(part))
         found |= {o.name: rows[:, : o.size] for o, rows in zip(part, drawn, strict=True)}
         del kept
     return found
@@ -180,10 +180,10 @@ def fragment_results(shader: Shader, given: dict[str, Any], count: int) -> tuple
         ty = (f"uvec{g.size}" if g.size > 1 else "uint") if flat else f"vec{g.size}" if g.size > 1 else "float"
         vertex += [f"in {ty} a_{g.name};", f"{'flat ' if flat else ''}out {ty} {g.name};"]
         body.append(f"{g.name} = a_{g.name};")
-    text = "\n".join([*vertex, "void main() {", *body, _PLACE, "}"])
+    text = "\n".join([*vertex, "void main() {", *body, PLACE, "}"])
     program = p.gl.program(vertex_shader=text, fragment_shader=p.text)
     kept = p.bind(program)
-    (color,) = _drawn(p.gl, program, p.buffers(program, "a_", "varyings"), count, 1)
+    (color,) = draw_points(p.gl, program, p.buffers(program, "a_", "varyings"), count, 1)
     del kept
     return color, (color == NOT_WRITTEN).all(1)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from isakit.compile.ir import Const, IrValue, Operation, PlainOp
-from isakit.compile.ops import ABS, ADD, AND, MAXS, MAXU, MINS, MINU, OR, SHL, SHR, SUB
+from isakit.compile.ops import ABS, ADD, AND, MAXS, MAXU, MINS, MINU, OR, SAR, SHL, SHR, SUB
 from isakit.compile.shading.emitter import Emitter, Values, float_const, same_number
 from isakit.compile.shading.types import Numeric
 from isakit.compile.vector_ops import (
@@ -630,19 +630,44 @@ def _unpackhalf(e: Emitter, a: list[Values], call: Call) -> Values:
     return [e.join([half_of_bits(e, bits), half_of_bits(e, e.op(SHR, bits, Const(16)))])]
 
 
-@_defines("packunorm")
-def _packunorm(e: Emitter, a: list[Values], call: Call) -> Values:
-    v = EXPANSIONS["round"](e, [[e.mul(e.op(VSAT, a[0][0]), e.constant(255, a[0][0].kind))]], call)[0]
-    out: IrValue = Const(0)
-    for k, part in enumerate(e.parts(v)):
-        out = e.op(OR, out, e.op(SHL, e.op(F2I(False), part), Const(8 * k)))
-    return [out]
+def _packs_parts(bits: int, signed: bool) -> Expansion:
+    """Make an expansion that packs fractions into an integer, the first into its lowest bits."""
+    largest, mask = (1 << bits - signed) - 1, (1 << bits) - 1
+
+    def expand(e: Emitter, a: list[Values], call: Call) -> Values:
+        x = a[0][0]
+        within = e.op(VMIN, e.op(VMAX, x, _number(e, -1, x)), _number(e, 1, x)) if signed else e.op(VSAT, x)
+        v = EXPANSIONS["round"](e, [[e.mul(within, _number(e, largest, x))]], call)[0]
+        out: IrValue = Const(0)
+        for k, part in enumerate(e.parts(v)):
+            number = e.op(F2I(signed), part)
+            out = e.op(OR, out, e.op(SHL, e.op(AND, number, Const(mask)) if signed else number, Const(bits * k)))
+        return [out]
+
+    return expand
 
 
-@_defines("unpackunorm")
-def _unpackunorm(e: Emitter, a: list[Values], call: Call) -> Values:
-    parts = [e.op(I2F(False), e.op(AND, e.op(SHR, a[0][0], Const(8 * k)), Const(255))) for k in range(4)]
-    return [e.mul(e.join(parts), e.constant(1 / 255, "f32x4"))]
+def _unpacks_parts(bits: int, signed: bool) -> Expansion:
+    """Make an expansion that takes an integer apart into fractions."""
+    largest, mask = (1 << bits - signed) - 1, (1 << bits) - 1
+
+    def expand(e: Emitter, a: list[Values], call: Call) -> Values:
+        def number(at: int) -> IrValue:
+            if signed:
+                return e.op(SAR, e.op(SHL, a[0][0], Const(32 - bits - at)), Const(32 - bits))
+            return e.op(AND, e.op(SHR, a[0][0], Const(at)), Const(mask))
+
+        v = e.join([e.op(I2F(signed), number(at)) for at in range(0, 32, bits)])
+        v = e.mul(v, _number(e, 1 / largest, v))
+        return [e.op(VMAX, v, _number(e, -1, v)) if signed else v]
+
+    return expand
+
+
+for _bits in (8, 16):
+    for _signed, _kind in ((False, "unorm"), (True, "snorm")):
+        EXPANSIONS[f"pack{_kind}{_bits}"] = _packs_parts(_bits, _signed)
+        EXPANSIONS[f"unpack{_kind}{_bits}"] = _unpacks_parts(_bits, _signed)
 
 
 # --- textures --------------------------------------------------------------------------------------------------------

@@ -51,7 +51,9 @@ lessThan:less B:NN | lessThanEqual:lessequal B:NN | greaterThan:greater B:NN | g
 equal:equal B:NN | equal:equal B:BB | notEqual:notequal B:NN | notEqual:notequal B:BB
 floatBitsToInt:floatbits I:F | floatBitsToUint:floatubits U:F | intBitsToFloat:bitsfloat F:I
 uintBitsToFloat:bitsfloat F:I | packHalf2x16:packhalf u:2 | unpackHalf2x16:unpackhalf 2:u
-packUnorm4x8:packunorm u:4 | unpackUnorm4x8:unpackunorm 4:u
+packUnorm4x8:packunorm8 u:4 | unpackUnorm4x8:unpackunorm8 4:u | packSnorm4x8:packsnorm8 u:4
+unpackSnorm4x8:unpacksnorm8 4:u | packUnorm2x16:packunorm16 u:2 | unpackUnorm2x16:unpackunorm16 2:u
+packSnorm2x16:packsnorm16 u:2 | unpackSnorm2x16:unpacksnorm16 2:u
 texture1D:sample 4:1f 4:1ff | texture1DLod:sample 4:1ff | texture1DProj:sample 4:12 4:12f 4:14 4:14f
 texture3D:sample 4:D3 4:D3f | texture3DLod:sample 4:D3f | texture3DProj:sample 4:D4 4:D4f
 texture2D:sample 4:S2 | texture2D:bias 4:S2f | texture2DBias:bias 4:S2f | texture2DProj:project3 4:S3

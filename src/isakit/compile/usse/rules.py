@@ -17,7 +17,9 @@ from isakit.compile.ops import (
     AND,
     CMP,
     MAXS,
+    MAXU,
     MINS,
+    MINU,
     MUL,
     MUL16,
     MUL24,
@@ -418,14 +420,16 @@ def _not(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     s.emit(hw.BITWISE["xor"], dst=dst, src1=s.register_word(i.args[0]), src2=s.word(Const(0xFFFF_FFFF)))
 
 
-@rule(MINS, MAXS)
+@rule(MINS, MAXS, MINU, MAXU)
 def _extreme(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     x, y = i.args
+    least = i.op in (MINS, MINU)
+    test = hw.TEST_INTEGER["s32" if i.op in (MINS, MAXS) else "u32"]
     p, dst = s.m.vreg(s.registers.predicate), OperandReg(s.vreg(i.out))
-    s.emit(hw.TEST_INTEGER["s32"], cond="lt", dst=OperandReg(p), src1=s.word(x), src2=s.word(y))
-    s.word_into(dst, y if i.op is MINS else x)
+    s.emit(test, cond="lt", dst=OperandReg(p), src1=s.word(x), src2=s.word(y))
+    s.word_into(dst, y if least else x)
     s.guard = p, ""
-    s.word_into(dst, x if i.op is MINS else y)
+    s.word_into(dst, x if least else y)
     s.guard = None
 
 
@@ -504,9 +508,15 @@ def _uniform_at(s: UsseSelection, i: Ins, a: UniformName) -> None:
     for start, stop in ((k, min(k + per, d.count)) for k in range(0, d.count, per)):
         part = d.slice(start, stop)
         view = View(tuple(range(stop - start)), d.ty)
-        if not pairs:
-            s.emit(hw.BITWISE["or"], dst=s.destination(part), src1=FixedView(Fixed("sa1", 0), view),
+        if not pairs:  # a word cannot go to the upper channels of an internal register, nor to half a register
+            whole = (
+                not part.first and part.ty == "f32" if part.internal else part.covers and part.first % (per // 2) == 0
+            )
+            t = part if whole else s.temporary(part.count, part.ty)
+            s.emit(hw.BITWISE["or"], dst=s.destination(t), src1=FixedView(Fixed("sa1", 0), view),
                    src2=immediate(0), via=OperandReg(via))  # fmt: skip
+            if not whole:
+                s.assign(part, s.read(t))
             continue
         for b, e in s.chunks(part):
             one = part.slice(b, e)

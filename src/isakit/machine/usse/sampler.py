@@ -7,7 +7,7 @@ weights is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from isakit.texture.lanes import known
 
 Filter = Literal["nearest", "bilinear"]
 Wrap = Literal["clamp", "wrap", "mirror"]
+Mip = Literal["nearest", "linear"]
 _DTYPES = {np.dtype(np.uint8): "u8", np.dtype(np.float16): "f16", np.dtype(np.float32): "f32"}
 
 
@@ -33,11 +34,12 @@ class Texture:
         wrap: what happens outside of 0..1: clamp, wrap, mirror; or a pair (u, v).
         mip: how levels are chosen: nearest, or linear between two.
 
-    Raises LaunchError for arrays of another type or shape. Missing channels read 0, a missing alpha 1.
+    Raises LaunchError for arrays of another type or shape, and for other words. Missing channels read 0, a missing
+    alpha 1.
     """
 
     def __init__(self, data: ArrayLike, filter: Filter = "bilinear", wrap: Wrap | tuple[Wrap, Wrap] = "clamp",
-                 mip: Literal["nearest", "linear"] = "nearest") -> None:  # fmt: skip
+                 mip: Mip = "nearest") -> None:  # fmt: skip
         given: list[ArrayLike] = list(data) if isinstance(data, (list, tuple)) else [data]  # pyright: ignore[reportUnknownArgumentType]
         levels: list[Array] = [np.asarray(a) for a in given]
         self.format = _DTYPES.get(levels[0].dtype, "")
@@ -46,6 +48,13 @@ class Texture:
         self.levels = [_texels(a) for a in levels]
         self.filter, self.mip = filter, mip
         self.wrap: tuple[Wrap, Wrap] = wrap if isinstance(wrap, tuple) else (wrap, wrap)
+        for what, word, words in (
+            ("filter", filter, Filter),
+            ("mip", mip, Mip),
+            *(("wrap", w, Wrap) for w in self.wrap),
+        ):
+            if word not in get_args(words):
+                raise LaunchError(f"no {what} of a texture is called {word!r}; there are {', '.join(get_args(words))}")
 
     @property
     def size(self) -> tuple[int, int]:
@@ -192,7 +201,7 @@ class Cube(Texture):
     hardware does is not known, so it is off: they stop at the edge. `stacks` are the levels as f32 [6, size, size, 4].
     """
 
-    def __init__(self, faces: ArrayLike, filter: Filter = "bilinear", mip: Literal["nearest", "linear"] = "nearest", *,
+    def __init__(self, faces: ArrayLike, filter: Filter = "bilinear", mip: Mip = "nearest", *,
                  seamless: bool = False) -> None:  # fmt: skip
         given: list[ArrayLike] = list(faces) if isinstance(faces, (list, tuple)) else [faces]  # pyright: ignore[reportUnknownArgumentType]
         levels: list[Array] = [np.asarray(a) for a in given]

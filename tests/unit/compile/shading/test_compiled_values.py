@@ -102,3 +102,47 @@ def test_half_vectors_of_elements_that_others_share(seed: int) -> None:
     for k, elements in enumerate(made.values()):
         want = np.stack([values[scalars[e]] for e in elements], axis=1)
         assert np.array_equal(got[f"texcoord{k}"][:, : len(elements)], want), (k, body)
+
+
+def test_an_element_by_a_variable_index_is_one_channel_of_a_vector() -> None:
+    """It went to the first channel of an internal register, whichever it belonged to."""
+    text = """#version 310 es
+    precision highp float;
+    in vec4 c; out vec4 o; uniform float ks[3]; uniform int n;
+    void main() { int j = n; switch (n) { case 2: j = 5; case 1: j ^= 3; }
+      o = abs(vec4(c.x, c.y, ks[(j & 1) + 1], c.w)); }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    c = np.array([[1, -2, 3, -4]], np.float32)
+    for n, want in ((0, 5), (1, 5), (2, 5), (3, 6)):
+        uniforms = {"ks": np.array([[3], [-5], [6]], np.float32), "n": np.array([n])}
+        got = isakit.usse.run(shader, varyings={"texcoord0": c}, uniforms=uniforms)
+        assert got["color"][0].tolist() == [1, 2, want, 4]
+
+
+def test_the_larger_and_the_smaller_of_unsigned_numbers() -> None:
+    text = """#version 300 es
+    precision highp float;
+    uniform uint a; uniform uint b; out vec4 o;
+    void main() { o = vec4(max(a, b) >> 16, min(a, b) >> 16, max(b, 2u) & 255u, clamp(a, 1u, 7u)); }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    for a, b in ((5, 0x9000_0001), (0x8000_0000, 3), (0, 0)):
+        got = isakit.usse.run(shader, count=1, uniforms={"a": np.array([a], np.uint32), "b": np.array([b], np.uint32)})
+        want = [max(a, b) >> 16, min(a, b) >> 16, max(b, 2) & 255, min(max(a, 1), 7)]
+        assert got["color"][0].tolist() == want
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "least", "parts"),
+    [("Snorm2x16", 2, -1, 32767), ("Unorm2x16", 2, 0, 65535), ("Snorm4x8", 4, -1, 127), ("Unorm4x8", 4, 0, 255)],
+)
+def test_fractions_are_packed_into_an_integer(name: str, count: int, least: int, parts: int) -> None:
+    vector, zeros = f"vec{count}", ", 0.0, 0.0" if count == 2 else ""
+    text = f"""#version 300 es
+    precision highp float;
+    in vec4 c; out vec4 o; uniform uint u;
+    void main() {{ {vector} x = unpack{name}(pack{name}({vector}(c)) ^ u); o = vec4(x{zeros}); }}"""
+    shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    c = np.array([[0.4, -0.7, 2, -3], [-1, 0.999, -0.001, 0.45]], np.float32)
+    got = isakit.usse.run(shader, varyings={"texcoord0": c}, uniforms={"u": np.array([0], np.uint32)})
+    want = np.round(np.clip(c[:, :count], least, 1).astype(np.float64) * parts) / parts
+    assert got["color"][:, :count] == pytest.approx(want, abs=1e-6)

@@ -169,3 +169,10 @@ def test_volumes(filter):
     flat = usse.Core(1, textures={4: usse.Texture(data[0])})
     with pytest.raises(isakit.NotModelled, match="neither a volume nor a cube map"):
         flat.run(isakit.isa("usse").assemble("smp3d.f32 f32 r0 pa0 sa4 drc0"))
+
+
+@pytest.mark.parametrize("words", [{"wrap": "repeat"}, {"wrap": ("wrap", "x")}, {"filter": "linear"}, {"mip": "none"}])
+def test_words_that_name_nothing_are_refused(words):
+    """`repeat` was `clamp` without a word."""
+    with pytest.raises(isakit.LaunchError, match="of a texture is called"):
+        usse.Texture(np.zeros((1, 1, 4), np.float32), **words)

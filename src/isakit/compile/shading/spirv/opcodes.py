@@ -51,8 +51,10 @@ EXTENDED = {
     20: "cosh", 21: "tanh", 22: "asinh", 23: "acosh", 24: "atanh", 25: "atan2", 26: "pow", 27: "exp", 28: "log",
     29: "exp2", 30: "log2", 31: "sqrt", 32: "rsqrt", 33: "determinant", 34: "inverse", 37: "min", 38: "min", 39: "min",
     40: "max", 41: "max", 42: "max", 43: "clamp", 44: "clamp", 45: "clamp", 46: "lerp", 48: "step", 49: "smoothstep",
-    50: "fma", 55: "packunorm", 58: "packhalf", 62: "unpackhalf", 64: "unpackunorm", 66: "length", 67: "distance",
-    68: "cross", 69: "normalize", 70: "faceforward", 71: "reflect", 72: "refract", 79: "min", 80: "max", 81: "clamp",
+    50: "fma", 54: "packsnorm8", 55: "packunorm8", 56: "packsnorm16", 57: "packunorm16", 58: "packhalf",
+    60: "unpacksnorm16", 61: "unpackunorm16", 62: "unpackhalf", 63: "unpacksnorm8", 64: "unpackunorm8", 66: "length",
+    67: "distance", 68: "cross", 69: "normalize", 70: "faceforward", 71: "reflect", 72: "refract", 79: "min", 80: "max",
+    81: "clamp",
 }  # fmt: skip
 """Numbers of the set GLSL.std.450 to expansions."""
 INTEGERS = {5: "int", 7: "int", 38: "uint", 39: "int", 41: "uint", 42: "int", 44: "uint", 45: "int"}
