@@ -14,6 +14,7 @@ import uvicorn
 
 from isakit.web.connections import bounded_connections
 from isakit.web.limits import Limits
+from support.patience import PATIENCE
 
 SECONDS = 0.4
 
@@ -28,11 +29,11 @@ async def application(scope, receive, send):
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-def served(test, **limits):
+def served(test, arrival=SECONDS, **limits):
     """Run a coroutine function with the port of a server."""
 
     async def whole():
-        http = bounded_connections(Limits(arrival=SECONDS, **limits))
+        http = bounded_connections(Limits(arrival=arrival, **limits))
         server = uvicorn.Server(uvicorn.Config(application, http=http, log_level="error", lifespan="off", port=0))
         running = asyncio.create_task(server.serve())
         while not server.started:
@@ -56,7 +57,7 @@ async def end_of(port, *sent):
             await asyncio.sleep(SECONDS / 10)
     said = b""
     with contextlib.suppress(ConnectionError):
-        said = await asyncio.wait_for(reader.read(), 10)
+        said = await asyncio.wait_for(reader.read(), PATIENCE)
     writer.close()
     return said
 
@@ -79,10 +80,18 @@ def test_half_a_request_is_closed(what):
     served(test)
 
 
+async def answered(port, *sent):
+    """Whether a whole request is answered; on a busy machine, it may take too long to arrive."""
+    for _ in range(10):
+        if (await end_of(port, *sent)).endswith(b"ok"):
+            return True
+    return False
+
+
 def test_a_whole_request_is_answered_however_long_that_takes():
     async def test(port):
         whole = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"
-        assert (await end_of(port, whole[:20], whole[20:], b"12345")).endswith(b"ok")
+        assert await answered(port, whole[:20], whole[20:], b"12345")
 
     served(test)
 
@@ -93,7 +102,6 @@ def test_connections_beyond_the_most_are_closed_and_places_are_free_again():
         assert await end_of(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") == b""
         for _, writer in silent:
             writer.close()
-        await asyncio.sleep(SECONDS)
-        assert (await end_of(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).endswith(b"ok")
+        assert await answered(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
-    served(test, connections=3)
+    served(test, PATIENCE, connections=3)
