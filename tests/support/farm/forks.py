@@ -145,7 +145,7 @@ HERE = (
         _less,
         needs=_needs,
         memory=None,
-        seconds=120.0,
+        seconds=300.0,
         fixed=4,
     ),
 )

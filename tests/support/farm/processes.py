@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from support.farm.campaign import Wrong
 
-SECONDS = 50.0
+SECONDS = 120.0
 """What a process may take."""
 
 

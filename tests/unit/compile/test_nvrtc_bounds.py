@@ -74,7 +74,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _found(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvrtc, "find_nvrtc", lambda: library)
-    monkeypatch.setattr(nvrtc, "ANYBODYS", Bounds(memory=256 << 20, seconds=30, output=1 << 20))
+    monkeypatch.setattr(nvrtc, "ANYBODYS", Bounds(memory=256 << 20, seconds=PATIENCE, output=1 << 20))
 
 
 def said(text: str, alone: bool = True) -> str:
