@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Generator
 from pathlib import Path
@@ -56,6 +57,13 @@ def shared() -> Path:
     if path is None:
         pytest.skip("no conformance data: set ISAKIT_SHARED or put a folder `shared` beside the repository")
     return path
+
+
+@pytest.fixture
+def short_path() -> Generator[Path]:
+    """Return a folder for sockets, whose paths are bounded: those with the name of a test may be too long."""
+    with tempfile.TemporaryDirectory(prefix="test-") as folder:
+        yield Path(folder)
 
 
 def shared_file(name: str) -> Path:

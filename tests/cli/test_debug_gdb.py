@@ -235,8 +235,8 @@ def test_packets_in_a_request_of_http_are_not_carried_out(method: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no sockets in folders here")
-def test_a_socket_lets_in_its_user_alone_and_goes_with_the_server(tmp_path: Path) -> None:
-    path = tmp_path / "k.sock"
+def test_a_socket_lets_in_its_user_alone_and_goes_with_the_server(short_path: Path) -> None:
+    path = short_path / "k.sock"
     server = GdbServer(diverging(), str(path))
     assert path.stat().st_mode & 0o777 == 0o600
     thread = threading.Thread(target=server.serve, daemon=True)
@@ -260,8 +260,8 @@ def test_a_socket_lets_in_its_user_alone_and_goes_with_the_server(tmp_path: Path
 
 @gdb
 @needs_gdb
-def test_gdb_talks_to_a_socket(tmp_path: Path) -> None:
-    path = tmp_path / "k.sock"
+def test_gdb_talks_to_a_socket(short_path: Path) -> None:
+    path = short_path / "k.sock"
     server = GdbServer(diverging(), str(path))
     threading.Thread(target=server.serve, daemon=True).start()
     line = [str(GDB), "-nx", "-batch", "-ex", f"target remote {server.place}", "-ex", "info threads", "-ex", "kill"]

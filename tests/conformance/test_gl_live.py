@@ -75,21 +75,19 @@ def test_two_programs_at_once_have_cards_of_their_own(programs: Path, tmp_path: 
 
 
 def test_a_killed_program_leaves_nothing_behind(
-    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    programs: Path, short_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(short_path))
     done = isakit("gl", "--", "sh", "-c", f"{programs}/gears 64 /dev/null 500 & sleep 0.5; kill -9 $!; exit 3")
     assert done.returncode == 3
-    assert not list(tmp_path.iterdir())
+    assert not list(short_path.iterdir())
 
 
-def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path, short_path: Path) -> None:
     program = compiled(ROOT / "tests" / "support" / "clients" / "gl_endless.c", tmp_path, ["EGL", "GLESv2", "m"])
-    folder = tmp_path / "temporary"
-    folder.mkdir()
     running = subprocess.Popen(
         [sys.executable, "-m", "isakit", "gl", "--threads", "2", "--", program, "fragment", "256"],
-        env={**os.environ, "TMPDIR": str(folder)},
+        env={**os.environ, "TMPDIR": str(short_path)},
         stdout=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
@@ -99,7 +97,7 @@ def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path) ->
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(PATIENCE) == 128 + signal.SIGINT
     running.stdout.close()
-    assert not list(folder.iterdir())
+    assert not list(short_path.iterdir())
 
 
 @pytest.mark.parametrize("flags", [("-fsanitize=address,undefined",)])

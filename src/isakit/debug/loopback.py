@@ -22,7 +22,7 @@ LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
 """Seconds that a client may leave its data unread before it counts as gone."""
 _GRACE = 1.0
-"""Seconds that a new client waits for one that is about to leave."""
+"""Seconds that a new client waits for one that may be about to leave."""
 
 
 class _SocketFile(socket.socket):
@@ -110,12 +110,25 @@ class SocketWriter:
         """Do nothing: everything has been sent."""
 
 
+def _has_left(client: socket.socket | None) -> bool:
+    """Return true if the other end is closed, though what it has sent may not be answered yet."""
+    if client is None or not hasattr(select, "POLLRDHUP"):
+        return False
+    watched = select.poll()
+    try:
+        watched.register(client, select.POLLRDHUP)
+        return bool(watched.poll(0))
+    except (OSError, ValueError):  # it is closed here, too
+        return True
+
+
 class SingleClientServer:
     """Serves clients one after the other; those that come while there is one are turned away."""
 
     def __init__(self, listening: socket.socket, serve: Callable[[socket.socket], bool]) -> None:
         self._listening, self._serve = listening, serve
         self._free = threading.Event()
+        self._client: socket.socket | None = None
 
     def run(self) -> None:
         """Serve until a client says that it is done, which `serve` tells by True."""
@@ -130,10 +143,13 @@ class SingleClientServer:
                         client, _ = self._listening.accept()
                     except OSError:  # closed: the session is over
                         return
-                    if not self._free.wait(_GRACE):
+                    while not (free := self._free.wait(_GRACE)) and _has_left(self._client):
+                        pass
+                    if not free:
                         client.close()
                         continue
                     self._free.clear()
+                    self._client = client
                     with here:
                         waiting.append(client)
                         here.notify()

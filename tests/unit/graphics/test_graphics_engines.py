@@ -254,7 +254,7 @@ def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.Mon
     monkeypatch.setattr(engines, "MAKING", 4 * LANES)
     monkeypatch.setattr(engines, "LEAST", 1)
     monkeypatch.setattr(kernels, "at_hand", lambda launch, results: False)
-    monkeypatch.setattr(engines, "PATIENCE", 60.0)
+    monkeypatch.setattr(engines, "PATIENCE", 5 * PATIENCE)
     auto = StageEngine("auto")
     found = list[int]()
     for _ in range(6):

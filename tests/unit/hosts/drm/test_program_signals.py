@@ -17,9 +17,9 @@ from support.patience import PATIENCE
 
 @pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_to_the_command_alone_ends_the_program(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_to_the_command_alone_ends_the_program(short_path: Path, number: signal.Signals) -> None:
     line = [sys.executable, "-m", "isakit", "gl", "--", "sh", "-c", "trap - INT; echo begun; exec sleep 600"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment = {**os.environ, "TMPDIR": str(short_path)}
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == "begun\n"
@@ -28,7 +28,7 @@ def test_a_signal_to_the_command_alone_ends_the_program(tmp_path: Path, number: 
             assert parent.wait(PATIENCE) == 128 + number
         finally:
             parent.kill()
-    assert list(tmp_path.iterdir()) == []
+    assert list(short_path.iterdir()) == []
 
 
 def test_before_there_is_a_program_a_signal_ends_the_command() -> None:
