@@ -116,7 +116,7 @@ class LineTable:
             text = ""
             try:
                 file = Path(path)
-                if path and file.is_file() and file.stat().st_size <= _LARGEST_SOURCE:
+                if path and file.is_file() and 0 < file.stat().st_size <= _LARGEST_SOURCE:  # /proc/kmsg says 0
                     text = file.read_text(errors="replace")
             except (OSError, ValueError):
                 text = ""

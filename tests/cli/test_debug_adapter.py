@@ -16,11 +16,13 @@ from typing import Any
 
 import pytest
 
+import isakit
 from conftest import ROOT
 from isakit.debug.dap import DapServer, read_message
+from isakit.debug.session import Session
 from support.clients.command_line import run
 from support.clients.node_tools import needs_node, node
-from support.patience import PATIENCE
+from support.patience import PATIENCE, until
 from support.runners.debugging import diverging
 
 DIVERGE = (str(ROOT / "examples/tesla/diverge.s"), "--block", "64", "--arg", "zeros:i32:64")
@@ -319,6 +321,31 @@ def test_an_editor_that_is_none_leaves_the_session_to_the_next(data: bytes) -> N
     bad.close()
     connection, stream = talk(server.port, "initialize", "configurationDone", "threads", "disconnect")
     assert stream.read() == b""
+    connection.close()
+
+
+ENDLESS = ".isa tesla gt200\n.kernel k\nagain:\n    add b32 $r1 $r1 0x1\n    bra #again\n    exit nop\n"
+
+
+def message(command: str, **arguments: Any) -> bytes:
+    body = json.dumps({"seq": 1, "type": "request", "command": command, "arguments": arguments}).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def test_an_editor_that_asks_for_more_than_can_be_kept_during_a_run_is_closed() -> None:
+    kernel = isakit.Device("gt200").load(isakit.isa("tesla", "gt200").assemble(ENDLESS))["k"]
+    server = DapServer(Session(kernel.machine(1, 32)))
+    threading.Thread(target=server.serve, daemon=True).start()
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as greedy:
+        greedy.sendall(message("continue"))
+        assert until(lambda: server.session.position > 0)
+        with suppress(ConnectionError):
+            for _ in range(100):
+                greedy.sendall(message("evaluate", expression="1", more=[[]] * 200_000))
+            pytest.fail("all of it is kept")
+    position = server.session.position
+    connection, _ = talk(server.port, "initialize", "threads")
+    assert server.session.position >= position
     connection.close()
 
 

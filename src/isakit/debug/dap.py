@@ -29,7 +29,12 @@ from isakit.json_text import JsonObject
 LONGEST = 1 << 20
 """Bytes of a message that is taken."""
 LONGEST_HEADER = 1 << 10
+_LEAST_SIZE = 200
+"""Bytes that a message counts for besides its text."""
 _HEADERS = (b"content-length", b"content-type")
+MOST_WAITING = 1 << 22
+"""Bytes of all messages that have come and are not answered yet: a program may run for long. As objects they take
+twenty times as much."""
 MOST = 1 << 16
 """Instructions or bytes that one request may ask for."""
 _REASONS = {"watchpoint": "data breakpoint", "step": "step", "until": "step",
@@ -62,6 +67,12 @@ class DapError(IsakitError):
 
 def read_message(stream: BinaryIO) -> Message | None:
     """Read the next message; None at the end. Raises DapError."""
+    data = _body(stream)
+    return None if data is None else _parsed(data)
+
+
+def _body(stream: BinaryIO) -> bytes | None:
+    """Read the text of the next message."""
     length = None
     while True:
         line = stream.readline(LONGEST_HEADER)
@@ -82,8 +93,10 @@ def read_message(stream: BinaryIO) -> Message | None:
     if length is None or not 0 <= length <= LONGEST:
         raise DapError(f"a message of {length} bytes; at most {LONGEST} are taken")
     data = stream.read(length)
-    if len(data) < length:
-        return None
+    return None if len(data) < length else data
+
+
+def _parsed(data: bytes) -> Message:
     try:
         message = json.loads(data)
     except (ValueError, RecursionError):
@@ -99,8 +112,10 @@ class Adapter:
     def __init__(self, session: Session, source: BinaryIO, to: MessageSink) -> None:
         self.session, self._source, self._to = session, source, to
         self._sent = 0
-        self._inbox: queue.Queue[Message | None] = queue.Queue(1000)
-        self._held: list[Message] = []
+        self._inbox: queue.SimpleQueue[tuple[Message, int] | None] = queue.SimpleQueue()
+        self._held: list[tuple[Message, int]] = []
+        self._waiting, self._count = 0, threading.Lock()
+        """Bytes of the messages in both."""
         self._ended = self._said_so = False
         self._sources = Sources(session)
         self._set: dict[str, list[int]] = {}
@@ -111,9 +126,12 @@ class Adapter:
         """Answer requests until the client disconnects, which is True, or goes away."""
         threading.Thread(target=self._read, name="isakit-dap", daemon=True).start()
         while not self._ended:
-            message = self._held.pop(0) if self._held else self._inbox.get()
-            if message is None:
+            received = self._held.pop(0) if self._held else self._inbox.get()
+            if received is None:
                 break
+            message, size = received
+            with self._count:
+                self._waiting -= size
             if message.get("type") == "request":
                 self._answer(message)
         for kind in list(self._set):
@@ -122,8 +140,13 @@ class Adapter:
 
     def _read(self) -> None:
         try:
-            while (message := read_message(self._source)) is not None:
-                self._inbox.put(message)
+            while (data := _body(self._source)) is not None:
+                message = _parsed(data)
+                with self._count:
+                    self._waiting += len(data) + _LEAST_SIZE
+                    if self._waiting > MOST_WAITING:
+                        raise DapError(f"more than {MOST_WAITING} bytes of messages wait for their answers")
+                self._inbox.put((message, len(data) + _LEAST_SIZE))
         except (IsakitError, OSError, ValueError):
             pass
         self._inbox.put(None)
@@ -132,14 +155,14 @@ class Adapter:
         """Return true if a run must end: the client wants to pause, or is gone."""
         while True:
             try:
-                message = self._inbox.get_nowait()
+                received = self._inbox.get_nowait()
             except queue.Empty:
                 break
-            if message is None:
+            if received is None:
                 self._ended = True
                 return True
-            self._held.append(message)
-        return any(m.get("command") in ("pause", "disconnect", "terminate") for m in self._held)
+            self._held.append(received)
+        return any(m.get("command") in ("pause", "disconnect", "terminate") for m, _ in self._held)
 
     # --- messages ---
     def _send(self, message: JsonObject) -> None:
