@@ -30,7 +30,7 @@ def arranged(folder: Path, graphs: list[dict[str, Any]]) -> list[dict[str, Any]]
     shutil.copy(str(static / "dom.js"), folder / "dom.mjs")
     (folder / "arrange.mjs").write_text(SCRIPT)
     (folder / "graphs.json").write_text(json.dumps(graphs))
-    return json.loads(node(str(folder / "arrange.mjs"), str(folder / "graphs.json"), timeout=20))
+    return json.loads(node(str(folder / "arrange.mjs"), str(folder / "graphs.json")))
 
 
 def graph(count: int, edges: list[tuple[int, int]]) -> dict[str, Any]:
