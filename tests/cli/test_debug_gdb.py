@@ -264,7 +264,8 @@ def test_gdb_talks_to_a_socket(short_path: Path) -> None:
     path = short_path / "k.sock"
     server = GdbServer(diverging(), str(path))
     threading.Thread(target=server.serve, daemon=True).start()
-    line = [str(GDB), "-nx", "-batch", "-ex", f"target remote {server.place}", "-ex", "info threads", "-ex", "kill"]
+    commands = ("set remotetimeout 100", f"target remote {server.place}", "info threads", "kill")
+    line = [str(GDB), "-nx", "-batch", *(word for command in commands for word in ("-ex", command))]
     said = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
     assert "warp 1" in said
 

@@ -92,8 +92,7 @@ def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path, sh
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert running.stdout is not None
-    while "begun" not in running.stdout.readline():
-        pass
+    assert any("begun" in line for line in iter(running.stdout.readline, ""))
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(PATIENCE) == 128 + signal.SIGINT
     running.stdout.close()

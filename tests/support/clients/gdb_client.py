@@ -82,8 +82,12 @@ class Gdb:
             stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         self.said = ""
-        for line in ("-gdb-set confirm off", f"-interpreter-exec console \"source {SCRIPT}\"",
-                     f"-target-select remote 127.0.0.1:{port}"):  # fmt: skip
+        for line in (
+            "-gdb-set confirm off",
+            f"-gdb-set remotetimeout {PATIENCE:.0f}",  # after two seconds it would ask again, and take both answers
+            f'-interpreter-exec console "source {SCRIPT}"',
+            f"-target-select remote 127.0.0.1:{port}",
+        ):
             self.ask(line)
 
     def __enter__(self) -> Gdb:
