@@ -12,7 +12,7 @@ import platform
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from isakit.errors import HostError
 from isakit.object_cache import cache_folder, read_object, refusal, write_object
-from isakit.processes import TemporaryFolder
+from isakit.processes import Reaper, TemporaryFolder
 
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
 SECONDS = 600.0
@@ -32,12 +32,9 @@ def _nothing() -> dict[str, str]:
     return {}
 
 
-def _run(line: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Run a compiler; gives its exit status and what it said. Interrupted, it ends its own processes.
-
-    Its files lie in the folder, so that they go with it, also when all are killed.
-    """
-    around = {**os.environ, "TMPDIR": str(folder)}
+def _run(line: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run a compiler; gives its exit status and what it said. Interrupted, it ends its own processes."""
+    around = {**os.environ, **environment}
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=around) as compiler:
         try:
             said, _ = compiler.communicate(timeout=SECONDS)
@@ -79,7 +76,7 @@ class CLibrary:
             raise HostError(
                 f"`{self.command}` needs a C compiler once, to build its library: install gcc or clang, or set CC"
             )
-        with TemporaryFolder() as folder:
+        with Reaper() as reaper, TemporaryFolder(reaper) as folder:  # also what the compiler keeps for itself goes
             for name, text in self.generated().items():
                 Path(folder, name).write_text(text, "utf-8")
             made, sources = Path(folder, self.name), map(str, sorted(self.folder.glob("*.c")))
@@ -100,7 +97,7 @@ class CLibrary:
                 *sources,
             ]
             try:
-                status, said = _run(line, folder)
+                status, said = _run(line, {**reaper.environment, "TMPDIR": str(folder)})
             except (OSError, subprocess.TimeoutExpired) as e:
                 raise HostError(f"{command[0]} cannot build the library of `{self.command}`: {e}") from e
             if status:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,17 +12,20 @@ import pytest
 from isakit.c_library import CLibrary, compiler
 from isakit.errors import HostError
 from isakit.processes import PREFIX
+from support.clients.leftovers import ended
+from support.clients.processes import SOURCE
+from support.patience import until
 
 pytestmark = [
     pytest.mark.compiler,
     pytest.mark.skipif(compiler() is None, reason="needs a C compiler: install gcc or clang, or set CC"),
 ]
-SOURCE = '#include "made.h"\nint answer(void) { return MADE; }\nconst char *place(void) { return __FILE__; }\n'
+TEXT = '#include "made.h"\nint answer(void) { return MADE; }\nconst char *place(void) { return __FILE__; }\n'
 
 
 def built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
     folder.mkdir()
-    (folder / "source.c").write_text(SOURCE)
+    (folder / "source.c").write_text(TEXT)
     monkeypatch.chdir(folder)
     made = {"made.h": "#define MADE 42\n", "made.c": "int twice(int n) { return 2 * n; }\n"}
     return CLibrary("libtest.so", "isakit test", folder, ("-g",), lambda: made).compile()
@@ -46,3 +52,21 @@ def test_what_a_compiler_keeps_for_itself_lies_in_a_folder_that_goes(
     (place,) = places.read_text().split()
     assert Path(place).name.startswith(PREFIX)
     assert not Path(place).exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked for in /proc")
+def test_a_killed_process_takes_the_compiler_and_its_files_with_it(tmp_path: Path) -> None:
+    begun, command, place = tmp_path / "begun", tmp_path / "compiler", tmp_path / "temporary"
+    command.write_text(f'#!/bin/sh\necho x > "$TMPDIR/left"\necho $$ > {begun}\nsleep 1000\n')
+    command.chmod(0o700)
+    place.mkdir()
+    text = f"""
+from pathlib import Path
+from isakit.c_library import CLibrary
+CLibrary("libtest.so", "isakit test", Path({str(tmp_path)!r})).compile()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(place), "CC": str(command)}
+    with subprocess.Popen([sys.executable, "-c", text], env=environment) as process:
+        assert until(lambda: begun.exists() and begun.read_text().endswith("\n"))
+        process.kill()
+    assert until(lambda: ended(int(begun.read_text())) and not list(place.iterdir()))

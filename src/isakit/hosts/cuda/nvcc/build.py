@@ -12,7 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from isakit.hosts.cuda.build import library_folder
 from isakit.hosts.cuda.nvcc.options import Image, OptionError, Options
 from isakit.hosts.cuda.nvcc.tools import Tools, find_tools
 from isakit.hosts.cuda.table import LIBRARIES
-from isakit.processes import TemporaryFolder
+from isakit.processes import Reaper, TemporaryFolder
 from isakit.registry import ARCH_TO_VARIANT
 
 RUNTIME = "libcudart.so.5.0"
@@ -96,8 +96,9 @@ def build(options: Options, tell: Tell) -> None:
         raise OptionError(f"there is nothing to compile among {', '.join(options.files)}")
     if action not in ("link", "lib") and len(compiled) > 1 and "output-file" in options:
         raise OptionError(f"`-o {options.last('output-file')}`: there are several files to write")
-    with TemporaryFolder() as folder:
-        _Build(options, tell, Path(folder)).run(action, sources)
+    with Reaper() as reaper, TemporaryFolder(reaper) as folder:  # also what compilers keep for themselves goes
+        around = {**os.environ, **reaper.environment, "TMPDIR": str(folder)}
+        _Build(options, tell, folder, around).run(action, sources)
 
 
 def _source(path: str, options: Options) -> Source:
@@ -120,8 +121,8 @@ def _source(path: str, options: Options) -> Source:
 
 
 class _Build:
-    def __init__(self, options: Options, tell: Tell, folder: Path) -> None:
-        self.options, self.tell, self.folder = options, tell, folder
+    def __init__(self, options: Options, tell: Tell, folder: Path, environment: Mapping[str, str]) -> None:
+        self.options, self.tell, self.folder, self.environment = options, tell, folder, environment
         self.dry = "dryrun" in options
         self.tools: Tools = find_tools(options.last("compiler-bindir"))
         self.warned_double = False
@@ -380,9 +381,10 @@ class _Build:
             self.tell(f"#$ {_shown(command)}")
         if self.dry:
             return ""
-        around = {**os.environ, "TMPDIR": str(self.folder)}  # what a compiler leaves there when it is killed goes, too
         try:
-            got = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, env=around)
+            got = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, check=False, env=self.environment
+            )
         except OSError as e:
             raise HostError(f"{command[0]} cannot be run: {e}") from e
         said = got.stderr.decode("utf-8", "replace").strip()
