@@ -73,6 +73,10 @@ class NoSuchFile(FormatError, FileNotFoundError):
         return f"{self.path}: {self.reason}"
 
 
+class CompileWarning(UserWarning):
+    """A kernel that compiles may not do what its text says."""
+
+
 class FormatWarning(UserWarning):
     """A file that can be read, but contradicts itself."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from isakit.compile.check import verify
-from isakit.compile.ir import Function
+from isakit.compile.ir import Function, Loc
 from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction
@@ -40,7 +41,7 @@ from isakit.description import (
     Relocation,
     TextureSlot,
 )
-from isakit.errors import CompileError, Diagnostic
+from isakit.errors import CompileError, CompileWarning, Diagnostic
 from isakit.line_table import LineTable, SourceLine
 from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
@@ -232,7 +233,7 @@ def _machine_code(
         if watch:
             watch("selected", m.dump())
         convert_ifs_to_guards(m)
-        insert_join_points(m)
+        unmet = insert_join_points(m)
         if watch:
             watch("insert_join_points", m.dump())
         if moved:
@@ -249,12 +250,22 @@ def _machine_code(
         if watch:
             watch("allocated", m.dump())
         try:
-            return m, Emitter(m, chip.variant, local, textures, m.registers).run(), local
+            emitted = Emitter(m, chip.variant, local, textures, m.registers).run()
         except OutOfConstantsError:
             continue
+        _warn(ptx, entry, unmet)
+        return m, emitted, local
     raise PtxSyntaxError(
         entry.pos, f"`{entry.name}` has more constants than instructions reach in c1[]", len(entry.name)
     )
+
+
+def _warn(ptx: PtxModule, entry: PtxFunction, unmet: list[Loc]) -> None:
+    """Say where lanes may come to a barrier one after the other."""
+    for row in dict.fromkeys(row for row, _, _ in unmet):
+        at = ptx.source.diagnostic(ptx.source.start(row), "")
+        text = f"parts of a warp may come from here to one barrier of `{entry.name}` one after the other"
+        warnings.warn(f"{at.path}:{at.line}: {text}", CompileWarning, stacklevel=2)
 
 
 # --- variables -------------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ CAMPAIGNS: dict[str, str] = {
     "shading-texts": "shading", "shading-values": "shading_values", "python-texts": "strangers", "c-texts": "strangers",
     "glsl-spirv": "glsl_sources", "glsl-llvmpipe": "glsl_sources",
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
-    "servers": "servers", "races": "races",
+    "servers": "servers", "races": "races", "exits": "exits", "exits-c": "exits",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 

@@ -15,6 +15,8 @@ import pytest
 from isakit.compile import compile_ptx
 from isakit.compile.c import compile_c
 from isakit.runtime import Device
+from support.farm.exits import wrong
+from support.generators.loop_exits import VALUES, Tree, ptx, uniform
 from support.needs import CLANG
 
 HEAD = """
@@ -78,6 +80,18 @@ def _switched(n: int) -> np.ndarray:
     return acc
 
 
+def _outer_and_inner(n: int) -> np.ndarray:
+    acc = np.zeros(64, int)
+    for i in range(n + 1):
+        for j in range(3):
+            acc += np.where(T & 4, j, 5)
+            if i == n and j == 1:
+                return acc + np.where(T & 4, 0, 300)
+            acc = exchanged(acc, T + j)
+        acc = exchanged(acc, acc & 15)
+    raise AssertionError
+
+
 KERNELS: dict[str, tuple[str, Callable[[int], np.ndarray]]] = {
     "a break on both sides": ("""
     for (int i = 0;; i++) {
@@ -106,6 +120,17 @@ KERNELS: dict[str, tuple[str, Callable[[int], np.ndarray]]] = {
     }
 done:
     out[t] = acc;""", _two_levels),
+    "some lanes leave two loops at once and others the inner one": ("""
+    for (int i = 0;; i++) {
+        for (int j = 0; j < 3; j++) {
+            if (t & 4) { acc += j; if (i == n && j == 1) goto done; } else { acc += 5; if (i == n && j == 1) break; }
+            EXCHANGE(t + j)
+        }
+        if (i == n) { acc += 300; break; }
+        EXCHANGE(acc & 15)
+    }
+done:
+    out[t] = acc;""", _outer_and_inner),
     "some lanes return": ("""
     for (int i = 0;; i++) {
         if (t & 1) { acc += 7; if (i == n) { out[t] = acc; return; } } else acc += i;
@@ -142,6 +167,52 @@ class TestC:
             out = np.zeros(64, np.int32)
             kernel[1, 64](out, n)
             assert (out == want(n)).all(), n
+
+
+ODD, FOUR, ALL = ["t", 1, 1], ["t", 4, 4], ["word", 1]
+TREES: dict[str, list[Tree]] = {
+    "the inner loop, or both": [
+        ["loop", 3, [
+            ["loop", 3, [
+                ["if", FOUR, [["add", 2], ["if", ALL, [["leave", 2]], []]], [["if", ALL, [["leave", 1]], []]]],
+                ["exchange", 1, 7]]],
+            ["if", ALL, [["add", 9], ["leave", 1]], []],
+            ["exchange", 2, 0]]],
+        ["exchange", 3, 1]],
+    "one, two or three loops": [
+        ["loop", 2, [
+            ["loop", 2, [
+                ["loop", 3, [
+                    ["if", FOUR, [["if", ALL, [["add", 1], ["leave", 3]], []]],
+                     [["if", ODD, [["if", ALL, [["leave", 2]], []]], [["add", 4], ["if", ALL, [["leave", 1]], []]]]]],
+                    ["exchange", 1, 3]]],
+                ["if", ALL, [["xor", 9], ["leave", 1]], []],
+                ["exchange", 2, 0]]],
+            ["if", ALL, [["leave", 1]], []],
+            ["exchange", 3, 1]]],
+        ["exchange", 4, 0]],
+    "the next turn of the outer loop": [
+        ["loop", 3, [
+            ["loop", 2, [
+                ["if", FOUR, [["if", ALL, [["next", 2]], []]], [["add", 1], ["if", ALL, [["leave", 1]], []]]],
+                ["exchange", 1, 7]]],
+            ["if", ALL, [["add", 7], ["next", 1]], []],
+            ["exchange", 2, 0]]],
+        ["exchange", 3, 1]],
+    "two barriers that all come to by two ways": [
+        ["block", [
+            ["block", [
+                ["if", ODD, [["add", 2], ["if", ALL, [["leave", 1]], []], ["leave", 2]],
+                 [["add", 5], ["if", ALL, [["leave", 1]], []], ["xor", 3], ["leave", 2]]]]],
+            ["exchange", 1, 7], ["leave", 1]]],
+        ["exchange", 2, 1]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TREES)
+def test_lanes_that_leave_several_at_once_meet(what: str) -> None:
+    assert uniform(TREES[what], VALUES)
+    assert wrong(ptx(TREES[what]), TREES[what]) == []
 
 
 PTX = """.version 1.4

@@ -6,10 +6,14 @@ them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
 
 from __future__ import annotations
 
-from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, PooledLiteral, VReg
+from collections.abc import Iterator
+
+from isakit.compile.ir import Loc
+from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, OperandReg, PooledLiteral, VReg
 from isakit.compile.tesla import instructions as hw
+from isakit.compile.tesla.registers import CONDITION, GENERAL
 from isakit.flow.dominators import EXIT, Dominators, Exit, post_dominators
-from isakit.flow.graph import reachable
+from isakit.flow.graph import FlowGraph, reachable
 from isakit.flow.loops import natural_loops
 
 SHORT_DIVERGENT = 5
@@ -131,27 +135,37 @@ Regions = dict[tuple[MBlock, MBlock], set[MBlock]]
 """(Head, where the ways from it meet) to the blocks between."""
 
 
-def insert_join_points(m: MFunction) -> None:
+def insert_join_points(m: MFunction) -> list[Loc]:
     """Put `joinat` and `join`, or `breakaddr` and `break`, around branches lanes may take differently.
 
     A region is a block that dominates all blocks up to the point where all ways from it meet. Loops are left through
     one region each, so that nothing piles up on the stack. Where the ways meet at the end of the kernel only, because
     some lanes may end before, it is the point where those meet that go on: lanes that end leave all masks of the stack.
     The same holds where lanes leave a loop, or code with a barrier, from within a branch both ways of which go on in
-    it: they break, and the others meet in there.
+    it: they break, and the others meet in there. Where ways that go on still come to one barrier before they meet, as
+    those do of which some lanes leave two loops at once, a point where they meet is put before it (`_Chooser`).
+
+    Returns the places of branches from which lanes still come to one barrier by ways that do not meet before it.
     """
     m.connect()
     _preheaders(m)
     search = _RegionSearch(m)
-    search.collect()
+    chooser = _Chooser(m)
+    while any(chooser.choose(*x) for x in search.unmet()):
+        m.connect()
+        _preheaders(m)
+        search = _RegionSearch(m)
     m.breaks = bool(search.left)
+    unmet = [(b.ins[-1].loc if b.ins else b.loc) for b, *_ in search.unmet()]
     _insert(m, search.found, search.left)
+    return unmet
 
 
 class _RegionSearch:
     """Looks for the regions of a kernel.
 
-    Attributes: `found`; `left`: those of them that lanes leave by `break`.
+    Attributes: `found`; `left`: those of them that lanes leave by `break`; `meets`: where the ways from a branch meet,
+    if they do, and the blocks in which lanes are gone.
     """
 
     def __init__(self, m: MFunction) -> None:
@@ -162,12 +176,15 @@ class _RegionSearch:
         self.turns = {p: len(body) for head, body in self.loops.items() for p in head.preds if p in body}
         self.found: Regions = {}
         self.left: set[tuple[MBlock, MBlock]] = set()
+        self.meets: dict[MBlock, tuple[MBlock | None, set[MBlock]]] = {}
+        self._collect()
 
-    def collect(self) -> None:
+    def _collect(self) -> None:
         """Find the regions of all branches."""
         post = post_dominators(self.blocks, lambda b: b.succs, endless=True)
         lasting = self._lasting([b for b in self.blocks if b not in self.ends], self.ends) if self.ends else post
         branches = [b for b in self.blocks if b.cond is not None and b.cond[2]]
+        self.meets = {b: (None, self.ends) for b in branches}
         self._take(*self._around(branches, self.ends, post, lasting), self.ends)
 
     def _around(
@@ -190,8 +207,9 @@ class _RegionSearch:
     def _take(self, found: Regions, meets: dict[MBlock, MBlock], ends: set[MBlock]) -> None:
         """Note regions. `meets`: where the ways from branches meet; to `ends` lanes are gone, as `_gone` has it.
 
-        A break leads out of the innermost region only: lanes that leave two at once meet behind the outer one.
+        A break leads out of the innermost region that is left by breaks only.
         """
+        self.meets.update({b: (stop, ends) for b, stop in meets.items()})
         _remove_inner(found)
         outside = ends - self.ends
         self.found.update(found)
@@ -209,6 +227,22 @@ class _RegionSearch:
                 self.left.add((head, stop))
                 self._take(inside, meets_inside, gone)
 
+    def unmet(self) -> Iterator[tuple[MBlock, set[MBlock], set[MBlock], set[MBlock]]]:
+        """Yield branches whose ways come to one barrier before they meet.
+
+        With each come the blocks of its ways up to their first barriers, those of them that are on all ways, and those
+        in which lanes are gone. In a program with a meaning all lanes come to the same first barrier.
+        """
+        if not any(map(_waits, self.blocks)):
+            return
+        for b, (stop, ends) in self.meets.items():
+            outside = {*ends} if _waits(b) else {b, *ends}
+            if stop is not None:
+                outside.add(stop)
+            yes, no = (reachable([s], _up_to_barriers, without=outside) for s in b.succs)
+            if any(map(_waits, yes & no)):
+                yield b, yes | no, yes & no, ends
+
     def _lasting(self, blocks: list[MBlock], ends: set[MBlock]) -> Dominators[MBlock | Exit]:
         """Return the post-dominators of what goes on: in an endless loop ways meet where its next turn begins."""
         return post_dominators(
@@ -220,6 +254,94 @@ class _RegionSearch:
         return any(b in body and stop not in body and all(s in body for s in b.succs) for body in self.loops.values())
 
 
+class _Chooser:
+    """Makes ways meet before a barrier: at one point that all come to, from which each lane goes where it was going.
+
+    A register says where: it is 0 or has one bit set, and is moved to a condition register and tested there.
+    """
+
+    def __init__(self, m: MFunction) -> None:
+        self.m = m
+        self.tried: dict[MBlock, int] = {}
+        self.left = _MOST_POINTS
+
+    def choose(self, b: MBlock, ways: set[MBlock], common: set[MBlock], gone: set[MBlock]) -> bool:
+        """Let the ways from a branch, as `unmet` has them, meet; return whether anything was changed.
+
+        They meet where they come together first. Where lanes go on from there by several ways to one barrier, they
+        meet again right before it; in a program with a meaning it is then one barrier for all of them.
+        """
+        tried, inner = self.tried.get(b, 0), set[MBlock]()
+        while not inner and tried < 2 and self.left:
+            behind = {x for x in ways if _waits(x) or (tried == 0 and x in common)}
+            inner = ways - reachable(behind, lambda x: x.succs, without=[b])  # no way leads back from behind to these
+            tried += 1
+        self.tried[b] = tried
+        if not inner:
+            return False
+        leave = gone if _waits(b) else {b, *gone}
+        edges = [
+            (p, s)
+            for p in self.m.blocks
+            if p is b or p in inner
+            for s in dict.fromkeys(p.succs)
+            if s not in inner and s not in leave
+        ]
+        self._meet(b, edges, tried)
+        self.left -= 1
+        return True
+
+    def _meet(self, b: MBlock, edges: list[tuple[MBlock, MBlock]], tried: int) -> None:
+        """Lead edges from a branch on through a point; `tried`: how the ways from there need not be led any more.
+
+        What the point leads to comes one after the other, and lanes that go on from one to another come to the point in
+        between: nothing else leads in there.
+        """
+        m = self.m
+        order = {x: k for k, x in enumerate(FlowGraph(m.blocks[:1], lambda x: x.succs).nodes)}
+        targets = sorted({s for _, s in edges}, key=lambda x: order[x])
+        registers = [m.vreg(GENERAL) for _ in range(0, len(targets) - 1, len(_BITS))]
+        points = [m.made() for _ in targets[1:]] or [m.made()]
+        entered = [(p, s, points[0]) for p, s in edges]
+        for k, target in enumerate(targets[: len(points) - 1]):
+            after = targets[k + 1 :]
+            part = reachable([target], lambda x: x.succs, without=[b, *after])
+            for p in (p for p in m.blocks if p in part):
+                entered += [(p, s, points[k + 1]) for s in dict.fromkeys(p.succs) if s in after]
+        for k, (point, following) in enumerate(zip(points, (*points[1:], targets[-1]), strict=True)):
+            point.loc, point.succs = b.loc, [following]
+            self.tried[point] = tried
+            if len(targets) > 1:
+                c = m.vreg(CONDITION)
+                c.true, c.false = _BITS[k % len(_BITS)]
+                flags = OperandReg(registers[k // len(_BITS)])
+                point.ins = [MIns(hw.MOV_C, {"cdst": OperandReg(c), "src1": flags}, b.loc)]
+                point.succs, point.cond = [targets[k], following], (c, c.true, True)
+        before: dict[MBlock, list[MBlock]] = {}
+        for p, s, point in entered:
+            if s not in p.succs:
+                continue
+            way = m.made()
+            way.loc, way.succs = b.loc, [point]
+            at = targets.index(s)
+            for k, register in enumerate(registers):
+                bit = 1 << at % len(_BITS) if s is not targets[-1] and at // len(_BITS) == k else 0
+                ops = {"ty": "b32", "dst": OperandReg(register), "src1": PooledLiteral(bit)}
+                way.ins.append(MIns(hw.MOV_IMMEDIATE, ops, b.loc))
+            p.succs = [way if x is s else x for x in p.succs]
+            if s in p.edges:
+                p.edges[way] = p.edges.pop(s)
+            before.setdefault(targets[-1], []).append(way)
+        before[targets[-1]] += points
+        m.place(before)
+
+
+_MOST_POINTS = 100
+"""Points that are put into one kernel at most: after each, all regions are looked for again."""
+_BITS = (("e", "lg"), ("s", "ns"), ("c", "nc"), ("o", "no"))
+"""A test of each bit of a condition register alone, and its opposite. Source: [tesla] 3, 5."""
+
+
 def _without(blocks: list[MBlock], ends: set[MBlock]) -> list[MBlock]:
     return [b for b in blocks if b not in ends]
 
@@ -227,6 +349,10 @@ def _without(blocks: list[MBlock], ends: set[MBlock]) -> list[MBlock]:
 def _waits(b: MBlock) -> bool:
     """Return whether a block has a barrier."""
     return any(i.op is hw.BAR for i in b.ins)
+
+
+def _up_to_barriers(b: MBlock) -> list[MBlock]:
+    return [] if _waits(b) else b.succs
 
 
 def _gone(region: set[MBlock], ends: set[MBlock]) -> set[MBlock]:
