@@ -344,12 +344,13 @@ class Session(SessionView):
             return None
         thread = self.execution.following or 0
         address = self.target.thread(thread).address or 0
+        doubts = {b: b.doubt(self.execution, b.thread_met(self.execution, self.focus)) for b in watched}
         found = breakpoints.watched_through(self, watched)
         stops = [(b, text) for b, text in found if self._counts(b)]
         if not stops:
             return None
         self._refocus(thread if self.target.thread(thread).state != "finished" else None)
-        text = "; ".join(f"watchpoint {b.number}: {text}" for b, text in stops)
+        text = "; ".join(said for b, text in stops for said in (f"watchpoint {b.number}: {text}", doubts[b]) if said)
         where = f"{text}, by {address:#x} {self.text_at(address)}"
         return self._stopped("watchpoint", where, tuple(b.number for b, _ in stops))
 
@@ -367,7 +368,8 @@ class Session(SessionView):
         if len(self.records) >= RECORDS:
             return
         thread = b.thread_met(self.execution, self.focus)
-        values: dict[str, int | float | str] = {}
+        doubt = b.doubt(self.execution, thread)
+        values: dict[str, int | float | str] = {b.condition: f"<{doubt}>"} if doubt else {}
         for text, node in b.collect:
             try:
                 values[text] = value(self.execution, node, thread)
@@ -412,6 +414,7 @@ class Session(SessionView):
                 self.breakpoints.pop(b.number, None)
         numbers = tuple(b.number for b in hit)
         text = f"breakpoint {', '.join(map(str, numbers))}: {self.target.thread(self.focus).name} at {self.address:#x}"
+        text = "; ".join(filter(None, (text, *(b.doubt(self.execution, self.focus) for b in hit))))
         return self._stopped("breakpoint", text, numbers)
 
     def _until(self, where: list[int], check: Callable[[int], bool] | None, reason: Reason, text: str) -> Stop:
@@ -459,6 +462,7 @@ class Session(SessionView):
         if b.kind == "breakpoint":
             self.focus = b.thread_met(self.execution, self.focus)
             text = f"{self.target.thread(self.focus).name} at {self.address:#x}"
+            text = "; ".join(filter(None, (text, b.doubt(self.execution, self.focus))))
         return self._stopped(cast(Reason, b.kind), f"{b.kind} {b.number}: {text}", (b.number,))
 
     def _last_match(self, stops: list[Breakpoint], before: int) -> tuple[int, Breakpoint, str] | None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from isakit.debug.execution import Execution, MemoryAccess, Point
 from isakit.debug.expressions import Node
-from isakit.debug.views import holds
+from isakit.debug.views import holds, untold
 from isakit.json_text import JsonObject
 
 Kind = Literal["breakpoint", "watchpoint", "tracepoint"]
@@ -80,12 +80,17 @@ class Breakpoint:
         return max(0, self.point.skip - self.point.hits)
 
     def thread_met(self, execution: Execution, focus: int) -> int:
-        """Return the thread of the next group for which the condition holds, `focus` if it holds for that one."""
+        """Return the thread of the next group for which the condition holds or cannot be told, `focus` if it may be."""
         following = execution.following or 0
         lanes = execution.lanes(following)
         if focus in lanes:
             lanes = [focus, *lanes]
         return next((t for t in lanes if self.node is None or holds(execution, self.node, t)), following)
+
+    def doubt(self, execution: Execution, thread: int) -> str:
+        """Say that its condition cannot be told for a thread, and why; empty where it can."""
+        why = untold(execution, self.node, thread) if self.node is not None else ""
+        return f"cannot tell whether {self.condition}: {why}" if why else ""
 
     def as_json(self) -> JsonObject:
         """Return plain data."""

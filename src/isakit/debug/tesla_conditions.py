@@ -18,6 +18,8 @@ from isakit.errors import NotModelled
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.state_layout import CONTEXT, SLOT, STATE
 from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.rules.state import BufferBytes
+from isakit.sem.records import layout_of
 from isakit.sem.value import Value
 
 _FLAGS = "zsco"
@@ -190,8 +192,30 @@ class _Leaves:
             self._unless_beyond(address, width, self._slot(f"{space}_size"))
             address = b.add(address, self._slot(f"{space}_base"))
             self._unless_beyond(address, width, b.load(I64, pointer("@memory_bytes")))
+            self._unless_in_no_buffer(address, width)
             base = self._slot("memory", PTR)
         return b.load(integer(width), b.offset(base, address), 1)
+
+    def _unless_in_no_buffer(self, address: Ref, width: int) -> None:
+        """Say that the condition may hold where none of the device's buffers has the bytes of an access."""
+        b = self.b
+        look, try_, step, there = (b.fresh(name) for name in ("look", "try", "step", "there"))
+        following = Ref(f"%{b.fresh('following')}", I64)
+        before = b.current
+        b.jump(look)
+        b.label(look)
+        k = b.phi([(I64(0), before), (following, step)])
+        b.branch(b.ult(k, self._slot("range_count")), try_, "maybe")
+        b.label(try_)
+        layout = layout_of(BufferBytes)
+        buffer = b.offset(self._slot("ranges", PTR), b.mul(k, layout.size))
+        start, length = (b.zext(b.load(I32, b.offset(buffer, layout[f].offset)), I64) for f in ("start", "length"))
+        begins, ends = b.ule(start, address), b.ule(b.add(address, width // 8), b.add(start, length))
+        b.branch(b.and_(begins, ends), there, step)
+        b.label(step)
+        b.named(following.text, b.add(k, 1))
+        b.jump(look)
+        b.label(there)
 
     def _unless_beyond(self, address: Ref, width: int, limit: Ref) -> None:
         """Say that the condition may hold where memory ends before an access does."""

@@ -22,6 +22,7 @@ from isakit.debug.expressions import (
     Variable,
     parse,
 )
+from isakit.debug.source_variables import OptimisedOutError
 from isakit.errors import IsakitError, LaunchError
 from isakit.machine.target import RegisterRef as Reference
 
@@ -114,17 +115,37 @@ _MOST = 1000
 
 
 def holds(execution: Execution, node: Node, thread: int) -> bool:
-    """Return true if a condition holds for a thread; one that reads a missing value does not hold."""
+    """Return true if a condition holds for a thread, or cannot be told: see `untold`.
+
+    One on a variable that has been optimised away where the thread stands does not hold.
+    """
     try:
-        node = placed(execution, node, thread)
-        found = _conditions.get(id(node))
-        if found is None:
-            if len(_conditions) >= _MOST:
-                _conditions.clear()
-            found = _conditions[id(node)] = node, condition(node)
-        return found[1](ThreadView(execution, thread))
-    except IsakitError:
+        return _told(execution, node, thread)
+    except OptimisedOutError:
         return False
+    except IsakitError:
+        return True
+
+
+def untold(execution: Execution, node: Node, thread: int) -> str:
+    """Return why it cannot be told whether a condition holds for a thread: what it reads is not there. "" if it can."""
+    try:
+        _told(execution, node, thread)
+    except OptimisedOutError:
+        return ""
+    except IsakitError as e:
+        return str(e)
+    return ""
+
+
+def _told(execution: Execution, node: Node, thread: int) -> bool:
+    node = placed(execution, node, thread)
+    found = _conditions.get(id(node))
+    if found is None:
+        if len(_conditions) >= _MOST:
+            _conditions.clear()
+        found = _conditions[id(node)] = node, condition(node)
+    return found[1](ThreadView(execution, thread))
 
 
 def place(execution: Execution, text: str, thread: int) -> Load | Reference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import isakit
 from isakit.debug.expressions import ExpressionError
 from isakit.debug.session import Session
 from isakit.errors import LaunchError, NotModelled
+from support.runners import debugging
 from support.runners.debugging import REDUCTION
 
 
@@ -323,6 +325,53 @@ def test_compiled_conditions_hold_where_evaluated_ones_do(condition: str) -> Non
             positions.append(s.position)
         met.append(positions)
     assert met[0] == met[1]
+
+
+# --- conditions on what is not there ----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("condition", "lane", "why"),
+    [
+        ("s[0x10000000010] == 1", 0, "s: 4 bytes at 0xffffffffff are outside of its 0x140 bytes"),
+        ("g14[0x10] == 5", 0, "UNMAPPED_ADDRESS"),
+        ("g14[0xfffffff0] == 5", 0, "UNMAPPED_ADDRESS"),
+        ("lane == 2 && s[$r1 << 20] == 1", 2, "s: 4 bytes at 0x200000"),
+    ],
+)
+def test_a_condition_that_cannot_be_told_stops_and_says_so(s: Session, condition: str, lane: int, why: str) -> None:
+    s.break_at("st", condition)
+    stop = s.cont()
+    assert stop.reason == "breakpoint"
+    assert f"; cannot tell whether {condition}: {why}" in stop.text
+    assert s.execution.facts(s.focus)["lane"] == lane
+    at = s.position
+    s.goto(at + 4)
+    back = s.reverse_cont()
+    assert back.text.endswith(stop.text.partition("; ")[2])
+    assert s.position == at
+
+
+def test_a_condition_that_can_be_told_says_nothing_of_it(s: Session) -> None:
+    s.break_at("st", "s[0x10] != 12345")
+    assert s.cont().text.endswith("lane 0 at 0x28")
+
+
+def test_what_is_watched_or_traced_under_a_condition_that_cannot_be_told_says_so(s: Session) -> None:
+    s.watch("$r1", "write", "s[0x10000] == 1")
+    s.trace("st", "$r1", condition="g14[0x10] == 5")
+    assert "; cannot tell whether s[0x10000] == 1: s: 4 bytes at 0x10000" in s.cont().text
+    s.breakpoints.pop(1)
+    s.cont()
+    assert all(set(r.values) == {"$r1", "g14[0x10] == 5"} for r in s.records)
+    assert "cannot tell whether" in str(s.records[0].values["g14[0x10] == 5"])
+
+
+@pytest.mark.parametrize(("make", "space"), [(debugging.usse, "memory"), (debugging.vuc, "D"), (debugging.vuc, "VP")])
+def test_other_machines_stop_too(make: Callable[[int], Session], space: str) -> None:
+    s = make(1)
+    s.break_at([i.address for i in s.program if i.valid][2], f"{space}[0x10000000010] == 1")
+    stop = s.cont()
+    assert stop.reason == "breakpoint"
+    assert f"cannot tell whether {space}[0x10000000010] == 1: {space}: 4 bytes at" in stop.text
 
 
 def test_arrays_that_were_passed_are_brought_up_to_date_when_asked() -> None:
