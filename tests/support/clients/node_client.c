@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +38,34 @@ struct pushbuf {
 };
 #define GEM_NEW _IOWR('d', 0x80, struct gem_new)
 #define PUSHBUF _IOWR('d', 0x81, struct pushbuf)
+
+/* A program's handler that asks the card for something, whatever the program is doing. */
+static int asked_fd, asked, asked_failed;
+
+static void ask_in_handler(int signal)
+{
+    struct gem_new new = {.domain = 2, .size = 0x10000};
+    int error = errno;
+    (void)signal;
+    asked++;
+    asked_failed += ioctl(asked_fd, GEM_NEW, &new) != 0;
+    errno = error;
+}
+
+/* Calls that are interrupted all the time by a handler that calls, too. */
+static int interrupted(int fd)
+{
+    struct sigaction action = {.sa_handler = ask_in_handler};
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    asked_fd = fd;
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+    for (int i = 0; i < 100000 && asked < 50; i++) {
+        struct gem_new new = {.domain = 2, .size = 0x10000};
+        CHECK(ioctl(fd, GEM_NEW, &new) == 0);
+    }
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0 && asked >= 50 && asked_failed == 0);
+    return 0;
+}
 
 int main(void)
 {
@@ -76,6 +106,8 @@ int main(void)
     int result = -1;
     CHECK(child > 0 && waitpid(child, &result, 0) == child && WIFEXITED(result) && WEXITSTATUS(result) == 0);
     CHECK(ioctl(fd, GEM_NEW, &new) == 0 && new.handle == 2);
+    if (interrupted(fd))
+        return 1;
     CHECK(munmap(map, new.size) == 0 && close(other) == 0 && close(fd) == 0);
     puts("all as expected");
     return 0;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,22 @@ static int copied(void *to, const struct piece *from)
     return got == (ssize_t)from->length ? 0 : -EFAULT;
 }
 
+/* Put off the handlers of signals until a call is over, as a kernel does: one that draws itself would wait for the call
+ * that it interrupts. Signals that end the program are left alone, so that it can be ended while the card draws. */
+static void put_off_handlers(sigset_t *before)
+{
+    static const int may_come[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,  SIGTERM,
+                                   SIGCHLD, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGWINCH, SIGURG};
+    sigset_t some;
+    sigemptyset(&some);
+    for (size_t i = 0; i < sizeof may_come / sizeof *may_come; i++) {
+        struct sigaction now;
+        if (sigaction(may_come[i], NULL, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN)
+            sigaddset(&some, may_come[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &some, before);
+}
+
 int session_call(uint32_t op, uint32_t command, const struct piece *pieces, int count, void *back, size_t room)
 {
     struct request request = {op, command, 0};
@@ -217,6 +234,8 @@ int session_call(uint32_t op, uint32_t command, const struct piece *pieces, int 
         return error;
     }
     struct iovec parts[] = {{&request, sizeof request}, {payload, (size_t)request.length}};
+    sigset_t signals;
+    put_off_handlers(&signals);
     pthread_mutex_lock(&lock);
     error = -ENODEV;
     if (channel >= 0 && owner == getpid()) {
@@ -233,6 +252,7 @@ int session_call(uint32_t op, uint32_t command, const struct piece *pieces, int 
         }
     }
     pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
     free(payload);
     return error != 0 ? error : reply.status;
 }
