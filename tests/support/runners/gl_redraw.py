@@ -91,6 +91,7 @@ class Redraw:
         """
         e, memory, report = self.engine, self.replay.memory, self.replay.report
         memory.bytes[: self.used] = self.before
+        memory.touch()
         e.state[:] = self.state
         e.stale = -1
         for name, value in self.kept.items():

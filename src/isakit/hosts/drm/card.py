@@ -69,6 +69,8 @@ class Channel:
                 self.report.fault(f"fifo: nothing is bound to subchannel {subchannel}")
                 return
             engine = self.engine3d
+        if engine is not self.engine3d:
+            self.memory.touch()
         try:
             engine.write(method, data, increment)
         except NotModelled as e:
@@ -103,6 +105,7 @@ class Channel:
         Raises GpuFault for a segment outside of memory.
         """
         self.failed = False
+        self.memory.touch()  # the program may have written anything since the push before
         for address, count in segments:
             data = self.memory.view(address, count & ~3, "push")
             start = address - BASE

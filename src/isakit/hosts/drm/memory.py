@@ -26,6 +26,8 @@ FILE_BYTES = 3 << 30
 PAGE = 0x10000
 """Objects begin at multiples of this and take whole ones of it. Source: [nv50] "Memory"."""
 MOST_OBJECTS = 1 << 16
+MOST_WRITTEN = 32
+"""Places that are remembered one by one as written, before everything counts as changed."""
 
 
 class GpuFault(IsakitError):
@@ -66,6 +68,9 @@ class VideoMemory:
     """The memory of one process.
 
     Attributes: `descriptor` of the file; `bytes` u8 and `words` u32: all of it; `objects`: handle -> object.
+
+    What was made of its bytes can be kept while they are `unchanged` since a `mark`. The program writes them at any
+    time between pushes; while a push is executed, engines say what they write.
     """
 
     def __init__(self, size: int = FILE_BYTES) -> None:
@@ -83,6 +88,8 @@ class VideoMemory:
         self._at: dict[int, MemoryObject] = {}
         self._free: list[tuple[int, int]] = [(0, size)]
         self._next = 1
+        self._epoch = self._writes = 0
+        self._written: dict[tuple[int, int], int] = {}
 
     def close(self) -> None:
         """Give the file back; its pages go when the program has unmapped them too."""
@@ -152,6 +159,32 @@ class VideoMemory:
         found = self.object_at(address)
         return 0 if found is None else found.address + found.size - address
 
+    # --- what has changed ---------------------------------------------------------------------------------------------
+    def touch(self) -> None:
+        """Count everything as changed: the program, or an engine that does not say what, may have written it."""
+        self._epoch += 1
+        self._written.clear()
+
+    def wrote(self, address: int, count: int) -> None:
+        """Count the bytes at an address as changed."""
+        self._writes += 1
+        self._written[address, address + count] = self._writes
+        if len(self._written) > MOST_WRITTEN:
+            self.touch()
+
+    def mark(self) -> tuple[int, int]:
+        """Return this moment, for `unchanged`."""
+        return self._epoch, self._writes
+
+    def unchanged(self, mark: tuple[int, int], address: int, count: int) -> bool:
+        """Return whether nothing has written the bytes at an address since a moment."""
+        epoch, writes = mark
+        if epoch != self._epoch:
+            return False
+        return writes == self._writes or not any(
+            when > writes and start < address + count and address < end for (start, end), when in self._written.items()
+        )
+
     # --- accesses -------------------------------------------------------------------------------------------------
     def view(self, address: int, count: int, what: str = "access") -> Array:
         """Return the bytes at an address, to read or write. Raises GpuFault."""
@@ -168,6 +201,7 @@ class VideoMemory:
         """Store 32-bit words. Raises GpuFault."""
         data = np.asarray(words, np.uint32).view(np.uint8)
         self.view(address, len(data), what)[:] = data
+        self.wrote(address, len(data))
 
 
 def os_punch(descriptor: int, offset: int, size: int, view: Array) -> None:

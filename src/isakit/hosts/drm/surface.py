@@ -49,6 +49,11 @@ class Surface:
         rows, width = self.shape
         return rows * width * (-(-max(1, self.depth) // (1 << self.block_z)) << self.block_z)
 
+    @property
+    def span(self) -> int:
+        """Bytes of memory from the first to the last of the whole image."""
+        return self.pitch * (self.rows - 1) + self.row_bytes if self.pitch else self.slice_bytes
+
     def view(self) -> Array:
         """Return the bytes: [rows, bytes] for pitch, else [block rows, rows, blocks, 64]. Raises GpuFault."""
         if self.pitch:
@@ -78,6 +83,7 @@ class Surface:
         """Store u8 `shape`."""
         view = self.view()
         view[...] = data.reshape(view.shape)
+        self.memory.wrote(self.address, self.span)
 
     def read_rectangle(self, x: int, y: int, count: int, rows: int) -> Array:
         """Return `count` bytes from byte x of rows y to y + rows. Raises GpuFault for a rectangle outside."""
@@ -94,6 +100,7 @@ class Surface:
         """Store bytes [rows, count]. Raises GpuFault for a rectangle outside."""
         rows, count = data.shape
         self._inside(x, y, count, rows)
+        self.memory.wrote(self.address, self.span)
         if self.pitch:
             self.view()[y : y + rows, x : x + count] = data
             return

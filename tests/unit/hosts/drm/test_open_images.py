@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from isakit.graphics.color_formats import NAMED
-from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenImages, unpacked
+from isakit.graphics.raster import Bounds
+from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenImages, unpacked
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.surface import Surface
 
@@ -78,3 +79,74 @@ def test_depth_and_stencil_are_those_of_the_pixels(code: int) -> None:
     now, _ = unpacked(code, s.read()[:HEIGHT, : WIDTH * n].reshape(HEIGHT, WIDTH, n))
     depth[7, 8] = 0
     assert np.array_equal(now, depth, equal_nan=True)
+
+
+def test_what_is_loaded_is_kept_until_something_else_writes_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = surface(4, 0, 1)
+    form, box = NAMED["rgba8"], (0, 0, WIDTH, HEIGHT)
+    images, image = OpenImages(), ColorImage(s, form, WIDTH, HEIGHT, 0, False)
+    reads = 0
+    decode = OpenColor._decode  # pyright: ignore[reportPrivateUsage]
+
+    def counted(self: OpenColor, of: Bounds) -> None:
+        nonlocal reads
+        reads += 1
+        decode(self, of)
+
+    monkeypatch.setattr(OpenColor, "_decode", counted)
+
+    def draw(value: int) -> None:
+        opened = images.open_color(image, 0)
+        opened.target.load(box)
+        assert (opened.target.pixels[:, :2] == s.read()[:HEIGHT, : WIDTH * 4].reshape(HEIGHT, WIDTH, 4)[:, :2]).all()
+        opened.target.pixels[:, 0] = value
+        opened.store()
+        images.keep(image, 0, opened)
+
+    draw(1)
+    draw(2)
+    assert reads == 1
+    s.memory.touch()  # a push: the program may have written it
+    draw(3)
+    assert reads == 2
+    s.memory.write_words(s.address, [0x01020304])
+    draw(4)
+    assert reads == 3
+    s.memory.write_words(s.address + s.span, [5])  # beside it
+    draw(5)
+    assert reads == 3
+
+
+def test_two_targets_in_the_same_memory_do_not_keep_what_the_other_has_written() -> None:
+    s = surface(4, 0, 1)
+    color, depth = ColorImage(s, NAMED["rgba8"], WIDTH, HEIGHT, 0, False), DepthImage(s, 0x0A, WIDTH, HEIGHT, 0)
+    images, box = OpenImages(), (0, 0, WIDTH, HEIGHT)
+    for value in (1.0, 2.0, 3.0):
+        c, d = images.open_color(color, 0), images.open_depth(depth, 0)
+        c.target.load(box)
+        d.buffer.load(box)
+        assert c.target.pixels[:, :2].tobytes() == d.buffer.depth[:, :2].astype(np.float32).tobytes()
+        c.target.pixels[:] = 9
+        d.buffer.depth[:] = value
+        c.store()
+        images.keep(color, 0, c)
+        d.store()
+        images.keep(depth, 0, d)
+
+
+def test_memory_says_what_is_unchanged() -> None:
+    memory = VideoMemory(1 << 20)
+    at = memory.allocate(1 << 18, 1).address
+    mark = memory.mark()
+    assert memory.unchanged(mark, at, 64)
+    memory.write_words(at + 64, [1])
+    assert memory.unchanged(mark, at, 64)
+    assert not memory.unchanged(mark, at, 65)
+    assert not memory.unchanged(mark, at + 67, 1)
+    assert memory.unchanged(memory.mark(), at, 1 << 18)
+    for k in range(100):  # more places than are remembered
+        memory.write_words(at + 0x1000 + 8 * k, [k])
+    assert not memory.unchanged(mark, at, 64)
+    mark = memory.mark()
+    memory.touch()
+    assert not memory.unchanged(mark, at, 64)

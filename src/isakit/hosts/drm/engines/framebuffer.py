@@ -121,39 +121,58 @@ class OpenImage:
         self.surface, self.width, self.height, self.nbytes = surface, width, height, nbytes
         self.raw: Array = np.zeros(surface.shape, np.uint8)
         self._loaded: Bounds | None = None
+        self._drawn: Bounds | None = None
+        self._mark = surface.memory.mark()
         self._view = self.raw
 
     def begin(self) -> None:
-        """Begin a draw: nothing of the image is loaded. Raises GpuFault."""
-        self._view, self._loaded = self.surface.view(), None
+        """Begin a draw: what is loaded counts if the card's memory has it still. Raises GpuFault."""
+        self._view, self._drawn = self.surface.view(), None
+        if self._loaded is not None and self._changed():
+            self._loaded = None
+        self._mark = self.surface.memory.mark()
 
-    def forget(self) -> None:
-        """End a draw: nothing of the image is loaded any more."""
-        self._loaded = None
+    def end(self) -> None:
+        """End a draw. What was not stored counts as not loaded."""
+        if self._drawn is not None:
+            self._loaded = None
+
+    def _changed(self) -> bool:
+        """Return whether something else has written the image since it was last known what the card's memory has."""
+        s = self.surface
+        return not s.memory.unchanged(self._mark, s.address, s.span)
 
     def load(self, box: Bounds | None = None) -> None:
-        """Bring a rectangle, or everything, up to date with the card's memory, unless that has been done."""
+        """Bring a rectangle, or everything, up to date with the card's memory, unless that has been done.
+
+        `store` will write it back.
+        """
         x0, y0, x1, y1 = box or (0, 0, self.width, self.height)
         box = max(0, x0), max(0, y0), min(self.width, x1), min(self.height, y1)
         if box[0] >= box[2] or box[1] >= box[3]:
             return
         old = self._loaded
-        if old is not None:
-            if old[0] <= box[0] and old[1] <= box[1] and box[2] <= old[2] and box[3] <= old[3]:
-                return
-            self.store()
-            box = min(old[0], box[0]), min(old[1], box[1]), max(old[2], box[2]), max(old[3], box[3])
-        self._loaded = box
-        mine, theirs = self._parts(box)
-        mine[...] = theirs
-        self._decode(box)
+        if old is None or not _holds(old, box):
+            if old is not None:
+                self.store()
+                old = _around(old, box)
+            self._loaded = old = old or box
+            mine, theirs = self._parts(old)
+            mine[...] = theirs
+            self._decode(old)
+        self._drawn = box if self._drawn is None else _around(self._drawn, box)
 
     def store(self) -> None:
-        """Write what has been loaded back to the card's memory."""
-        if self._loaded is not None:
-            self._encode(self._loaded)
-            mine, theirs = self._parts(self._loaded)
+        """Write what this draw has loaded back to the card's memory."""
+        if self._drawn is not None:
+            self._encode(self._drawn)
+            mine, theirs = self._parts(self._drawn)
             theirs[...] = mine
+            self._drawn = None
+            if self._changed():  # another target of this draw lies in the same memory
+                self._loaded = None
+            self.surface.memory.wrote(self.surface.address, self.surface.span)
+            self._mark = self.surface.memory.mark()
 
     def _parts(self, box: Bounds) -> tuple[Array, Array]:
         """Return the bytes around a rectangle, here and in the card's memory, in whole blocks where there are some."""
@@ -171,6 +190,14 @@ class OpenImage:
 
     def _encode(self, box: Bounds) -> None:
         """Put what has been drawn into the bytes of a rectangle."""
+
+
+def _holds(outer: Bounds, inner: Bounds) -> bool:
+    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
+
+
+def _around(a: Bounds, b: Bounds) -> Bounds:
+    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
 
 
 class OpenColor(OpenImage):
@@ -240,28 +267,28 @@ class OpenDepthBuffer(DepthBuffer):
 
 
 class OpenImages:
-    """Targets that are drawn to again and again: their memory here is kept, not what is in it."""
+    """Targets that are drawn to again and again: their memory here is kept, with what the card has, too."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[ColorImage | DepthImage, int], OpenImage] = OrderedDict()
 
     def open_color(self, image: ColorImage, layer: int) -> OpenColor:
-        """Return a layer of a colour target, of which nothing is loaded. Raises GpuFault."""
+        """Return a layer of a colour target for a draw. Raises GpuFault."""
         found = self._kept.pop((image, layer), None)
         opened = found if isinstance(found, OpenColor) else OpenColor(image, layer)
         opened.begin()
         return opened
 
     def open_depth(self, image: DepthImage, layer: int) -> OpenDepth:
-        """Return a layer of the depth target, of which nothing is loaded. Raises GpuFault."""
+        """Return a layer of the depth target for a draw. Raises GpuFault."""
         found = self._kept.pop((image, layer), None)
         opened = found if isinstance(found, OpenDepth) else OpenDepth(image, layer)
         opened.begin()
         return opened
 
     def keep(self, image: ColorImage | DepthImage, layer: int, opened: OpenImage) -> None:
-        """Keep the memory of a target for the next draw. What is in it is that of the card no longer."""
-        opened.forget()
+        """Keep the memory of a target for the next draw, and what is in it as long as the card has the same."""
+        opened.end()
         if opened.raw.nbytes <= LARGEST_KEPT:
             self._kept[image, layer] = opened
             if len(self._kept) > KEPT:

@@ -82,11 +82,12 @@ class ImagePlan:
 
 @dataclass
 class KeptTexture:
-    """A decoded texture: what its `span` held when it was decoded, None where that is not in one memory object."""
+    """A decoded texture: what its `span` held at `mark`, None where that is not in one memory object."""
 
     plan: ImagePlan
     content: Array | None
     texture: Texture
+    mark: tuple[int, int]
 
 
 class Images:
@@ -104,15 +105,20 @@ class Images:
     def texture(self, words: tuple[int, ...]) -> Texture:
         """Return the texture of a TIC entry. Raises GpuFault, NotModelled."""
         words = self._header(words)
-        found = self._kept.get(words)
-        plan = self._plan(words) if found is None else found.plan
-        whole = plan.span <= self.memory.room(plan.address)
-        now = self.memory.view(plan.address, plan.span, "texture") if whole else None
-        if found is not None and now is not None and found.content is not None and np.array_equal(now, found.content):
+        found, memory = self._kept.get(words), self.memory
+        if found is not None and memory.unchanged(found.mark, found.plan.address, found.plan.span):
             self._kept.move_to_end(words)
             return found.texture
+        plan = self._plan(words) if found is None else found.plan
+        mark = memory.mark()
+        whole = plan.span <= memory.room(plan.address)
+        now = memory.view(plan.address, plan.span, "texture") if whole else None
+        if found is not None and now is not None and found.content is not None and np.array_equal(now, found.content):
+            self._kept.move_to_end(words)
+            found.mark = mark
+            return found.texture
         content = None if now is None else now.copy()  # before it is decoded: what the program writes meanwhile is new
-        self._kept[words] = made = KeptTexture(plan, content, Texture.from_words(words, plan.read(self.memory)))
+        self._kept[words] = made = KeptTexture(plan, content, Texture.from_words(words, plan.read(memory)), mark)
         self._kept.move_to_end(words)
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)

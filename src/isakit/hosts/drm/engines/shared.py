@@ -9,6 +9,8 @@ from isakit.hosts.drm.memory import VideoMemory
 
 WHOLE = 0x10000
 """Bytes of a buffer whose size field is 0."""
+MOST_CONTENTS = 256
+"""Buffers whose content is kept."""
 
 
 K = TypeVar("K")
@@ -35,6 +37,7 @@ class ConstantBuffers:
         self.defined: dict[int, tuple[int, int]] = {}
         self.bound: dict[tuple[int, int], int] = {}
         self._at = 0, 0
+        self._contents: dict[tuple[int, int], tuple[tuple[int, int], bytes]] = {}
 
     def define(self, number: int, address: int, size: int) -> None:
         """Give a buffer its place."""
@@ -66,6 +69,20 @@ class ConstantBuffers:
         for (kind, bank), number in self.bound.items():
             if kind == program and number in self.defined:
                 address, size = self.defined[number]
-                size = min(size, self.memory.room(address))
-                out[bank] = self.memory.view(address, size, "constants").tobytes()
+                out[bank] = self._content(address, min(size, self.memory.room(address)))
         return out
+
+    def _content(self, address: int, size: int) -> bytes:
+        """Return the bytes of a buffer: the same object as before where they are the same."""
+        mark, memory = self.memory.mark(), self.memory
+        found = self._contents.get((address, size))
+        if found is not None and memory.unchanged(found[0], address, size):
+            return found[1]
+        now = memory.view(address, size, "constants")
+        content = now.tobytes()
+        if found is not None and found[1] == content:
+            content = found[1]
+        elif found is None and len(self._contents) >= MOST_CONTENTS:
+            self._contents.clear()
+        self._contents[address, size] = mark, content
+        return content

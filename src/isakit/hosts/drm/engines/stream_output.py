@@ -72,4 +72,5 @@ class StreamOutput:
             if len(rows):
                 out = np.lib.stride_tricks.as_strided(data, (len(rows), 4 * n), (stride, 1))
                 out[...] = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+                e.memory.wrote(start, need)
             e.stream_offsets[b] += stride * len(rows)
