@@ -13,6 +13,7 @@ from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.replay import Capture, Outcome, OutcomeRecord
+    from isakit.hosts.drm.replay import ReplayedDraw
 
 
 def _output() -> ResultType:
@@ -133,6 +134,7 @@ def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, outpu
 
     settings = CardSettings(options["engine"], options["tier"], options["threads"] or 1)
     replay = Replay(path, settings, None if chip is None else chip_named(chip))
+    replay.lists_changes = True
     try:
         replay.run(frame, draw)
         if output is not None:
@@ -145,10 +147,17 @@ def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, outpu
         echo_json(ReplayedFrames(replay.chip.name, replay.draws, **vars(replay.report.record())))
     else:
         for d in replay.draws:
-            echo(f"frame {d.frame} draw {d.draw}: {d.mode}, {d.fragments} fragments")
+            echo(_drawn(d))
         for line in lines(replay.report, False, False):
             echo(line, err=True)
     click.get_current_context().exit(NO if replay.report.faults else 0)
+
+
+def _drawn(d: ReplayedDraw) -> str:
+    """Describe a draw of a GL program in a line."""
+    line = f"frame {d.frame} draw {d.draw}: {d.mode}, {d.vertices} vertices, {d.fragments} fragments, "
+    changed = f"; changed: {', '.join(d.changed)}" if d.changed else ""
+    return f"{line}{d.instructions} instructions, {1000 * d.seconds:.1f} ms{changed}"
 
 
 def _lines(o: Outcome, check: bool) -> list[str]:

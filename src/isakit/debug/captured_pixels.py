@@ -47,7 +47,7 @@ class _CapturedPipeline(WatchedPipeline):
 
 def captured_pixel(
     path: Path, x: int, y: int, frame: int | None = None, draw: int | None = None, chip: str | None = None,
-    settings: CardSettings | None = None,
+    settings: CardSettings | None = None, last: int | None = None,
 ) -> Pixel:  # fmt: skip
     """Replay a capture and look at one pixel of render target 0: column x, row y of its memory.
 
@@ -55,10 +55,11 @@ def captured_pixel(
         frame: the frame, from 0; the last one without.
         draw: the draw of it, from 1; all of its draws without.
         chip: another chip than the one it was captured on.
+        last: the draw after which it ends; the pixel is looked at in those before it, too.
 
     Raises FormatError for a broken capture, LaunchError where no such draw has such a pixel.
     """
-    found = _looked(path, x, y, frame, draw, chip, settings)
+    found = _looked(path, x, y, frame, draw, chip, settings, last)
     if found is None:
         which = f"draw {draw}" if draw is not None else "draw"
         where = f" of frame {frame}" if frame is not None else ""
@@ -71,15 +72,16 @@ def captured_pixel(
 
 
 def _looked(
-    path: Path, x: int, y: int, frame: int | None, draw: int | None, chip: str | None, settings: CardSettings | None
-) -> _CapturedPipeline | None:
+    path: Path, x: int, y: int, frame: int | None, draw: int | None, chip: str | None, settings: CardSettings | None,
+    last: int | None = None,
+) -> _CapturedPipeline | None:  # fmt: skip
     """Replay a capture; returns the last pipeline that drew what was asked for to a target with the pixel."""
 
     def prepare(made: _CapturedPipeline, drawing: Drawing) -> None:
         made.watch(x, y)
         made.look_at(drawing, frame, draw)
 
-    pipelines = replay_with(path, _CapturedPipeline, prepare, frame, draw, chip, settings)
+    pipelines = replay_with(path, _CapturedPipeline, prepare, frame, draw or last, chip, settings)
     return next((p for p in reversed(pipelines) if p.looked), None)
 
 

@@ -9,16 +9,22 @@ from collections.abc import Generator, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
 from isakit.web.folder import checked
-from isakit.web.limits import DRAWS, large_files
+from isakit.web.limits import DRAWS, PIXELS, TEXTURES, VERTICES, large_files
 
 if TYPE_CHECKING:
     from isakit.cli.launches import Prepared
+    from isakit.debug.pixels import Pixel
+    from isakit.debug.session import Session
     from isakit.description import Kernel, Module
+    from isakit.engine.protocol import Array
     from isakit.hosts.cuda.replay import Capture
-    from isakit.hosts.drm.replay import Replay
+    from isakit.hosts.drm.engines.draw3d import Drawing
+    from isakit.hosts.drm.replay import Replay, ReplayedDraw
 
 GL = b"isakit gl capture"
 """The first bytes of captures of GL programs."""
@@ -80,29 +86,123 @@ def _replay(path: Path) -> Generator[Replay]:
         made.close()
 
 
+def is_gl(name: str) -> bool:
+    """Return whether a file of the page is a capture of a GL program."""
+    path = Path(checked(name))
+    if not path.is_file():
+        return False
+    with path.open("rb") as f:
+        return f.read(len(GL)) == GL
+
+
+def _file(name: str) -> Path:
+    """Return the file of a capture of a GL program."""
+    path = Path(checked(name))
+    if not path.is_file():
+        raise IsakitError(f"there is no file {name!r} here")
+    return path
+
+
 def frame(name: str, draw: int | None = None) -> JsonObject:
     """Return the picture of a GL program after draw number `draw` (from 1; None: its last), as PNG, and all draws.
 
     Raises FormatError for a damaged capture, HostError if nothing was drawn to.
     """
-    from isakit.graphics.png import png
-
-    path = Path(checked(name))
-    if not path.is_file():
-        raise IsakitError(f"there is no file {name!r} here")
+    path = _file(name)
     with _replay(path) as everything:
+        everything.lists_changes = True
         everything.run()
         draws = everything.draws[:DRAWS]
         picture = everything.picture() if draw is None else None
     if draw is not None:
-        if not 1 <= draw <= len(draws):
-            raise IsakitError(f"the capture has {len(draws)} draws")
+        at = _draw(draws, draw)
         with _replay(path) as some:
-            some.run(draws[draw - 1].frame, draws[draw - 1].draw)
+            some.run(at.frame, at.draw)
             picture = some.picture()
     assert picture is not None
-    height, width = picture.shape[:2]
-    return {
-        "png": base64.b64encode(png(picture)).decode(), "width": width, "height": height, "draw": draw or len(draws),
-        "draws": [vars(d) for d in draws],
-    }  # fmt: skip
+    return {**_picture(picture), "draw": draw or len(draws), "draws": [vars(d) for d in draws]}
+
+
+def details(name: str, frame: int, draw: int) -> JsonObject:
+    """Return what a draw (from 1) of a frame (from 0) worked on: vertices, textures, targets, each as far as shown.
+
+    Raises FormatError for a damaged capture, IsakitError where there is no such draw.
+    """
+    with _replay(_file(name)) as replay:
+        replay.run(frame, draw)
+        last = replay.draws[-1] if replay.draws else None
+        if last is None or (last.frame, last.draw) != (frame, draw):
+            raise IsakitError(f"there is no draw {draw} of frame {frame}")
+        targets = [
+            {"name": f"target {k}", **_picture(replay.picture(k))}
+            for k, image in enumerate(replay.drawing.engine.color_images)
+            if image is not None
+        ]
+        return {"vertices": _vertices(replay.drawing), "textures": _textures(replay.drawing), "targets": targets}
+
+
+def pixel(name: str, x: int, y: int, frame: int, draw: int) -> Pixel:
+    """Return the history of a pixel up to a draw of a frame, whose row 0 is the first one of its memory.
+
+    Raises LaunchError for a place outside.
+    """
+    from isakit.debug.captured_pixels import captured_pixel
+
+    with large_files():
+        return captured_pixel(_file(name), x, y, frame, None, last=draw)
+
+
+def vertex(name: str, number: int, frame: int, draw: int) -> Session:
+    """Start a session in the program of a vertex, by its place in the drawing order. Raises LaunchError."""
+    from isakit.debug.captured_vertices import captured_vertex
+
+    with large_files():
+        return captured_vertex(_file(name), number, draw, frame).session()
+
+
+def _draw(draws: list[ReplayedDraw], number: int) -> ReplayedDraw:
+    if not 1 <= number <= len(draws):
+        raise IsakitError(f"the capture has {len(draws)} draws")
+    return draws[number - 1]
+
+
+def _picture(image: Array) -> JsonObject:
+    """Return uint8 [h, w, 4] as PNG in base64, with its size and how often its colours have each brightness."""
+    from isakit.graphics.png import png
+
+    height, width = image.shape[:2]
+    counts = [np.bincount(image[..., c].ravel() >> 4, minlength=16).tolist() for c in range(3)]
+    encoded = base64.b64encode(png(np.ascontiguousarray(image))).decode()
+    return {"png": encoded, "width": width, "height": height, "histogram": counts}
+
+
+def _vertices(drawing: Drawing) -> JsonObject:
+    """Return the vertices of the last draw: number and results of the last program before the rasterizer, as f32."""
+    v = drawing.pipeline.vertices
+    if v is None:
+        return {"count": 0, "columns": [], "rows": [], "triangles": []}
+    engine = drawing.engine
+    words = sorted({w for w in engine.last_map.slots if w < len(v.words)})
+    position = [engine.last_map.word(k) for k in range(4)]
+    names = [f"{'xyzw'[position.index(w)]} (o[{4 * w:#x}])" if w in position else f"o[{4 * w:#x}]" for w in words]
+    shown = min(v.words.shape[1], VERTICES)
+    ids = range(shown) if v.ids is None else v.ids[:shown].tolist()
+    values = v.words[words, :shown].T.view(np.float32).astype(np.float64)
+    rows = [[int(k), *(f"{n:.6g}" for n in some)] for k, some in zip(ids, values.tolist(), strict=True)]
+    return {"count": v.words.shape[1], "primitives": len(v.primitives), "columns": ["index", *names], "rows": rows}
+
+
+def _textures(drawing: Drawing) -> list[JsonObject]:
+    """Return the textures that the programs of the last draw could sample: the first level of each."""
+    from isakit.hosts.drm.dump import texture_image
+
+    out: list[JsonObject] = []
+    for stage, bound in drawing.bound_textures().items():
+        for number, some in bound.items():
+            texture, sampler = some if isinstance(some, tuple) else (some, None)
+            about = f"{stage} $t{number}: {texture!r}"[:200]
+            filters = "" if sampler is None else f"{sampler.mag}, {sampler.min}, mipmaps {sampler.mip}"
+            width, height, _ = texture.sizes[0]
+            picture = _picture(texture_image(texture)) if width * height <= PIXELS else {}
+            out.append({"name": about, "filters": filters, **picture})
+    return out[:TEXTURES]

@@ -57,6 +57,10 @@ STEPS = 100_000
 """Instructions that one request may step."""
 ROWS = 20_000
 """Rows of a comparison in one answer."""
+VERTICES = 1024
+"""Vertices of a captured draw in one answer."""
+TEXTURES = 32
+"""Textures of a captured draw in one answer."""
 SCENE = 8 << 20
 """Bytes of a scene file."""
 DRAWS = 10_000

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.cli.launches import Prepared
     from isakit.codec import Instruction
+    from isakit.debug.session import Session
     from isakit.web.stepping import Stepping
 
 TEXT = "editor"
@@ -124,6 +125,16 @@ class Workbench:
     def frame(self, asked: RequestFields) -> JsonObject:
         """Return the picture after a draw of a capture of `isakit gl`; without `draw` after the last one."""
         return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
+
+    def details(self, asked: RequestFields) -> JsonObject:
+        """Return vertices, textures and targets of a draw of a capture of `isakit gl`."""
+        return captures.details(asked.text("name"), asked.number("frame"), asked.number("draw", None, 1))
+
+    def vertex(self, asked: RequestFields) -> JsonObject:
+        """Begin to step the program of a vertex of a draw of a capture of `isakit gl`."""
+        place = asked.number("number"), asked.number("frame"), asked.number("draw", None, 1)
+        self._stepping = None
+        return self._stepped(asked.text("name"), captures.vertex(asked.text("name"), *place))
 
     def array(self, asked: RequestFields) -> JsonObject:
         """Make an array for arguments, of a text such as `ramp:f32:8x8`, and keep it under a name."""
@@ -298,13 +309,28 @@ class Workbench:
         return drawn(checked(asked.text("name")))
 
     def pixel(self, asked: RequestFields) -> JsonObject:
-        """Explain a pixel's colour, and begin to step its fragment program."""
+        """Explain a pixel's colour, and begin to step its fragment program; of a capture that of any of its fragments.
+
+        Without a fragment there are no units.
+        """
         from isakit.web.scenes import fragment
-        from isakit.web.stepping import Stepping
 
         self._stepping = None
-        session = fragment(checked(asked.text("name")), asked.number("x"), asked.number("y"))
-        units = self._units.add_program(asked.text("name"), session.program)
+        name, x, y = checked(asked.text("name")), asked.number("x"), asked.number("y")
+        if not captures.is_gl(name):
+            return self._stepped(name, fragment(name, x, y))
+        found = captures.pixel(name, x, y, asked.number("frame"), asked.number("draw", None, 1))
+        fates = [str(f) for f in found.fragments]
+        if not fates:
+            return {"about": found.lines(), "fragments": fates, "units": []}
+        number = asked.number("fragment", found.last)
+        return {**self._stepped(name, found.session(number)), "fragments": fates, "fragment": number}
+
+    def _stepped(self, name: str, session: Session) -> JsonObject:
+        """Step a session from now on; returns what the page shows of it."""
+        from isakit.web.stepping import Stepping
+
+        units = self._units.add_program(name, session.program)
         self._stepping = Stepping(session, self._limits.seconds)
         return {"about": session.about, "units": [u.as_json() for u in units], "state": self._stepping.state()}
 

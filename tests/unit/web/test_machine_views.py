@@ -198,6 +198,65 @@ def test_a_captured_frame_is_drawn_up_to_any_draw(bench):
     assert answer(bench, "frame", {"name": "gears.glc", "draw": 10_000})["kind"] == "input"
 
 
+@pytest.fixture
+def gears(bench):
+    data = (CAPTURES / "gears-a0.glc").read_bytes()
+    asked(bench, "open", name="gears.glc", data=base64.b64encode(data).decode())
+    return bench
+
+
+def test_draws_of_a_frame_say_what_they_cost_and_what_state_has_changed(gears):
+    draws = asked(gears, "frame", name="gears.glc")["draws"]
+    assert [d["vertices"] for d in draws] == [1920, 960, 960]
+    assert list(draws[0]["changed"]) == []
+    assert list(draws[1]["changed"]) == ["VERTEX_BUFFER_FIRST"]
+    assert all(d["instructions"] > 0 and d["seconds"] > 0 for d in draws)
+
+
+def test_a_draw_is_taken_apart(gears):
+    found = asked(gears, "details", name="gears.glc", frame=0, draw=2)
+    vertices = found["vertices"]
+    assert vertices["count"] == 960
+    assert vertices["columns"][:2] == ["index", "x (o[0x0])"]
+    assert len(vertices["rows"]) == 960
+    assert vertices["rows"][0][0] == 1920  # the second draw begins behind the vertices of the first
+    [target] = found["targets"]
+    assert [sum(c) for c in target["histogram"]] == [target["width"] * target["height"]] * 3
+    assert found["textures"] == []
+    assert answer(gears, "details", {"name": "gears.glc", "frame": 0, "draw": 9})["kind"] == "input"
+
+
+def test_textures_of_a_draw_are_shown(bench):
+    data = (CAPTURES / "textured-a0.glc").read_bytes()
+    asked(bench, "open", name="t.glc", data=base64.b64encode(data).decode())
+    [texture] = asked(bench, "details", name="t.glc", frame=0, draw=1)["textures"]
+    assert texture["name"].startswith("fragment $t0: <Texture 2d")
+    assert base64.b64decode(texture["png"]).startswith(b"\x89PNG")
+
+
+def test_a_pixel_of_a_frame_has_a_history_that_can_be_stepped(gears):
+    picture = asked(gears, "frame", name="gears.glc")
+    there = {"name": "gears.glc", "frame": 0, "draw": 3}
+    x, y = picture["width"] // 2, picture["height"] // 2
+    for place in ((x, y), (x // 2, y), (x, y // 2), (x // 2, y // 2)):
+        found = asked(gears, "pixel", **there, x=place[0], y=place[1])
+        if found["units"]:
+            break
+    assert found["fragments"][found["fragment"]].startswith("draw ")
+    again = asked(gears, "pixel", **there, x=place[0], y=place[1], fragment=0)
+    assert again["fragment"] == 0
+    assert asked(gears, "move", how="step", count=1)
+    nothing = asked(gears, "pixel", **there, x=0, y=0)
+    assert (nothing["units"], nothing["fragments"]) == ([], [])
+    assert answer(gears, "pixel", {**there, "x": 100_000, "y": 0})["kind"] == "input"
+
+
+def test_a_vertex_of_a_frame_can_be_stepped(gears):
+    found = asked(gears, "vertex", name="gears.glc", frame=0, draw=2, number=5)
+    assert found["about"][0] == "draw 2 vertex 5: index 1925"
+    assert asked(gears, "move", how="step", count=1)
+
+
 def test_a_damaged_frame_is_an_error(bench):
     data = (CAPTURES / "triangle-50.glc").read_bytes()
     asked(bench, "open", name="bad.glc", data=base64.b64encode(data[:60]).decode())

@@ -9,6 +9,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
+from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.framebuffer import shown
 from isakit.graphics.png import png
 from isakit.hosts.drm.engines.eng3d import Engine3D
@@ -24,7 +25,7 @@ class Dump:
         folder.mkdir(parents=True, exist_ok=True)
         self._written: set[str] = set()
 
-    def after_draw(self, engine: Engine3D, frame: int, draw: int, mode: str, fragments: int) -> None:
+    def after_draw(self, engine: Engine3D, frame: int, draw: int, mode: str, stats: DrawStats) -> None:
         """Write the programs, textures and constants of a draw, and the content of its first target after it."""
         drawing, number = engine.drawing, f"{frame:03}-{draw:03}"
         for kind, start, texts in drawing.programs.listings():
@@ -38,7 +39,8 @@ class Dump:
                 rows = [f"{16 * k:#06x}: " + " ".join(f"{w:08x}" for w in words[k].tolist()) for k in used.tolist()]
                 self._text(f"draw-{number}-constants-{kind}-{bank}.txt", "\n".join(rows) + "\n")
         for k, texture in enumerate(drawing.images.decoded()):
-            self._picture(f"texture-{abs(hash(texture.words)) & 0xFFFF_FFFF:08x}.png", lambda t=texture: _image(t))
+            name = f"texture-{abs(hash(texture.words)) & 0xFFFF_FFFF:08x}.png"
+            self._picture(name, lambda t=texture: texture_image(t))
             del k
         target = color_image(engine, 0)
         if target is not None:
@@ -63,7 +65,7 @@ class Dump:
         (self.folder / name).write_bytes(png(image))
 
 
-def _image(texture: Texture) -> Array:
+def texture_image(texture: Texture) -> Array:
     """Return the first level of a texture as uint8 [h, w, 4], upper row first."""
     width, height, _ = texture.sizes[0]
     planes = [p[: width * height].reshape(height, width) for p in texture.planes(False)]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isakit.engine.protocol import Array
 from isakit.errors import FormatError, HostError
+from isakit.graphics.draw_state import DrawStats
 from isakit.graphics.framebuffer import shown
 from isakit.hosts.drm import capture
 from isakit.hosts.drm.card import Channel, StopReplay
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CHIPS, CardChip
+from isakit.hosts.drm.engines.draw3d import Drawing
 from isakit.hosts.drm.engines.framebuffer import OpenColor, color_image
 from isakit.hosts.drm.memory import BASE, VideoMemory
 from isakit.hosts.drm.report import Report
@@ -23,12 +27,21 @@ from isakit.results import record
 
 @dataclass(frozen=True)
 class ReplayedDraw:
-    """A draw of a capture: its place and how much it drew."""
+    """A draw of a capture: its place, how much it drew and what that cost.
+
+    Attributes: `seconds` of this replay; `changed`: the methods of the 3D engine whose words differ from those of the
+    draw before, by name.
+    """
 
     frame: int
     draw: int
     mode: str
     fragments: int
+    vertices: int = 0
+    triangles: int = 0
+    instructions: int = 0
+    seconds: float = 0.0
+    changed: tuple[str, ...] = ()
 
 
 @record
@@ -52,8 +65,8 @@ class Replay:
         chip: another chip than the one of the capture.
         report: collects what is done.
 
-    Attributes: `draws` that were done; `on_channel`: called with every channel before anything is done in it.
-    Raises FormatError.
+    Attributes: `draws` that were done; `on_channel`: called with every channel before anything is done in it;
+    `lists_changes`: draws say what state has changed. Raises FormatError.
     """
 
     def __init__(
@@ -76,6 +89,8 @@ class Replay:
         self.on_channel: Callable[[Channel], None] | None = None
         self._last: Channel | None = None
         self._stop: tuple[int | None, int | None] = None, None
+        self._state: dict[int, Array] = {}
+        self.lists_changes = False
 
     def close(self) -> None:
         """Give the memory back, and the channels, whose images are views of it."""
@@ -126,20 +141,39 @@ class Replay:
         found = self._channels.get(number)
         if found is None:
             found = Channel(self.memory, self.chip, self.report, self.settings, self._classes)
-            found.engine3d.drawing.on_draw = self._drawn
+            found.engine3d.drawing.on_draw = partial(self._drawn, number)
             if self.on_channel is not None:
                 self.on_channel(found)
             self._channels[number] = found
         return found
 
-    def _drawn(self, frame: int, draw: int, mode: str, fragments: int) -> None:
+    def _drawn(self, number: int, frame: int, draw: int, mode: str, stats: DrawStats) -> None:
         wanted, last = self._stop
         if wanted is not None and frame > wanted:
             raise StopReplay
-        self.draws.append(ReplayedDraw(frame, draw, mode, fragments))
+        changed = self._changes(number) if self.lists_changes else ()
+        counts = stats.fragments, stats.vertices, stats.triangles, stats.instructions
+        self.draws.append(ReplayedDraw(frame, draw, mode, *counts, stats.seconds, changed))
         if last is not None and draw >= last and (wanted is None or frame == wanted):
             self._last = next(c for c in self._channels.values() if c.engine3d.drawing.frame == frame)
             raise StopReplay
+
+    def _changes(self, number: int) -> tuple[str, ...]:
+        """Return the names of the state that is not as it was at the draw before, of a channel."""
+        engine = self._channels[number].engine3d
+        before = self._state.get(number)
+        self._state[number] = now = np.array(engine.state, np.int64)
+        if before is None:
+            return ()
+        found = (engine.table.by_word[w] for w in np.flatnonzero(before != now).tolist())
+        return tuple(dict.fromkeys(m[0].name for m in found if m is not None and m[0].read))
+
+    @property
+    def drawing(self) -> Drawing:
+        """What drew last. Raises HostError where nothing was drawn."""
+        if self._last is None:
+            raise HostError("nothing was drawn")
+        return self._last.engine3d.drawing
 
     def picture(self, target: int = 0) -> NDArray[np.uint8]:
         """Return a render target of the channel that drew last: uint8 [height, width, 4], row 0 of memory first.

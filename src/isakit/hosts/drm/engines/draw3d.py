@@ -34,8 +34,8 @@ from isakit.hosts.drm.engines.stream_output import StreamOutput
 from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, AttributeFormat, Inline, constant, from_memory
 
 P = TypeVar("P", bound=Pipeline)
-OnDraw = Callable[[int, int, str, int], None]
-"""Called after a draw with its frame and number, its primitives, and the fragments it had."""
+OnDraw = Callable[[int, int, str, DrawStats], None]
+"""Called after a draw with its frame and number, its primitives, and what it counted."""
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
@@ -252,6 +252,10 @@ class Drawing:
         return out
 
     # --- textures -----------------------------------------------------------------------------------------------------
+    def bound_textures(self) -> dict[str, dict[int, Bound]]:
+        """Return what the programs of a draw would sample now, by kind and number. Raises GpuFault, NotModelled."""
+        return self._textures([name for name in STAGES if name != "geometry" or self.engine.on("GP_ENABLE")])
+
     def _textures(self, stages: list[str]) -> dict[str, dict[int, Bound]]:
         e = self.engine
         out: dict[str, dict[int, Bound]] = {name: {} for name in STAGES}
@@ -323,7 +327,7 @@ class Drawing:
         opened.close()
         self._count(batch, stats, geometry is not None)
         if self.on_draw is not None:
-            self.on_draw(self.frame, self.draws, batch.mode, stats.fragments)
+            self.on_draw(self.frame, self.draws, batch.mode, stats)
 
     def _texturing(self) -> None:
         e = self.engine
