@@ -8,8 +8,11 @@ import pytest
 from isakit.graphics.color_formats import NAMED
 from isakit.graphics.raster import Bounds
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenImages, unpacked
-from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.engines.images import Images
+from isakit.hosts.drm.memory import BASE, VideoMemory
 from isakit.hosts.drm.surface import Surface
+from isakit.texture.headers import pack, unpack
+from isakit.texture.texture import Texture
 
 WIDTH, HEIGHT = 53, 37
 
@@ -150,3 +153,25 @@ def test_memory_says_what_is_unchanged() -> None:
     mark = memory.mark()
     memory.touch()
     assert not memory.unchanged(mark, at, 64)
+
+
+def test_a_texture_is_read_again_only_after_something_has_written_it() -> None:
+    memory = VideoMemory(1 << 20)
+    at = memory.allocate(1 << 16, 1).address
+    tic = unpack("tic", Texture(np.zeros((8, 8, 4), np.uint8), "rgba8").words)
+    words = pack("tic", tic | {"address_low": at & 0xFFFF_FFFF, "address_high": at >> 32, "gobs_y": 0, "gobs_z": 0})
+    images = Images(memory)
+
+    def red() -> int:
+        return int(images.texture(words).planes(False)[0].view(np.float32)[0] * 255)
+
+    assert red() == 0
+    memory.bytes[at - BASE] = 7  # nobody has said that it was written
+    assert red() == 0
+    memory.touch()
+    assert red() == 7
+    memory.write_words(at, [9])
+    assert red() == 9
+    same = images.texture(words)
+    memory.touch()
+    assert images.texture(words) is same  # the bytes are as they were
