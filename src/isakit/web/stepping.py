@@ -21,7 +21,7 @@ VUC_CYCLES = 1_000_000
 """Cycles that microcode runs on, because it does not end by itself."""
 _OPTIONS: JsonObject = {
     "chip": "gt200", "engine": "auto", "tier": "auto", "threads": 1, "grid": (1,), "block": (1,), "kernel": None,
-    "registers": None, "shared": 0, "local": None, "textures": (), "specs": (),
+    "registers": None, "shared": 0, "local": None, "textures": (), "specs": (), "macros": (), "folders": (),
 }  # fmt: skip
 
 
