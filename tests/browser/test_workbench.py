@@ -588,20 +588,22 @@ def test_a_captured_frame_is_opened_and_looked_at_draw_by_draw(page):
 
 def test_a_captured_frame_is_taken_apart(page):
     page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
-    page.wait_for_selector("#view-picture img", timeout=60_000)
+    page.wait_for_selector("#view-picture img", timeout=1000 * PATIENCE)
     page.click("#view-picture summary:has-text('All 3 draws')")
     assert "VERTEX_BUFFER_FIRST" in page.inner_text("#view-picture tbody tr:nth-child(2)")
     page.click("#view-picture tbody button:text-is('2')")
-    page.wait_for_selector("#view-picture :text('frame 0, draw 2')", timeout=60_000)
+    page.wait_for_selector("#view-picture :text('frame 0, draw 2')", timeout=1000 * PATIENCE)
     page.click("#view-picture button:has-text('Vertices, textures and targets')")
-    page.wait_for_selector("#view-picture summary:has-text('Vertices: 960')", timeout=60_000)
+    page.wait_for_selector("#view-picture summary:has-text('Vertices: 960')", timeout=1000 * PATIENCE)
     page.click("#view-picture summary:has-text('Vertices: 960')")
     assert "1920" in page.inner_text("#view-picture tbody tr:first-child")
     page.click("#view-picture button:has-text('Step its program')")
-    status(page, "stopped")
+    page.wait_for_selector("#listing .row.here", timeout=1000 * PATIENCE)
+    page.click("[data-move=step]")
+    status(page, "after 1 step")
     page.focus("#view-picture img")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#view-picture :text('was cleared to')", timeout=60_000)
+    page.wait_for_selector("#view-picture :text('was cleared to')", timeout=1000 * PATIENCE)
 
 
 def test_microcode_and_a_host_executable_are_opened(page, tmp_path):

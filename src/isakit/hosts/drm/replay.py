@@ -170,7 +170,7 @@ class Replay:
 
     @property
     def drawing(self) -> Drawing:
-        """What drew last. Raises HostError where nothing was drawn."""
+        """The drawing of the channel that drew last. Raises HostError where nothing was drawn."""
         if self._last is None:
             raise HostError("nothing was drawn")
         return self._last.engine3d.drawing
