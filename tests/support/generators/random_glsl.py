@@ -129,7 +129,7 @@ class Writer:
         type = named("float", n)
         plain = [
             f"({x} + {y})", f"({x} - {y})", f"({x} * {self.any('0.5', '2.0', '-1.0')})", f"max({x}, {y})",
-            f"min({x}, {y})", f"abs({x})", f"(-{x})", f"floor({x})", f"fract({x})", f"clamp({x}, -1.0, 2.5)",
+            f"min({x}, {y})", f"abs({x})", f"(- {x})", f"floor({x})", f"fract({x})", f"clamp({x}, -1.0, 2.5)",
             f"({self.bools(1, deep - 1)} ? {x} : {y})", f"step({x}, {y})", f"w({x}) * w({y})", f"sign({x})",
             f"ceil({x})", f"trunc({x})", f"mix({x}, {y}, 0.5)", f"{type}({self.ints('int', n, deep - 2)})",
             f"mod(w({x}), {self.any('2.0', '4.0', '0.5')})", f"(w({x}) / {self.any('2.0', '-4.0', '0.25')})",
@@ -206,7 +206,7 @@ class Writer:
             plain += [f"({x} / {self.any('3u', '10u', '7u')})", f"({x} % {self.any('5u', '8u')})",
                       f"{type}({self.ints('int', n, deep - 1)})", f"({x} / max({y} & 15u, 1u))"]  # fmt: skip
         else:
-            plain += [f"abs({x})", f"(-{x})", f"sign({x})", f"(({x} & 1023) / {self.any('3', '-5')})",
+            plain += [f"abs({x})", f"(- {x})", f"sign({x})", f"(({x} & 1023) / {self.any('3', '-5')})",
                       f"(({x} & 255) % {self.any('5', '8')})", f"{type}(w({self.floats(n, deep - 1)}))",
                       f"{type}({self.ints('uint', n, deep - 1)})", f"({x} * {self.any('3', '-1')})",
                       f"(({x} >> 1) / 4)"]  # fmt: skip

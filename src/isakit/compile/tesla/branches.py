@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from isakit.compile.ir import Loc
 from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, OperandReg, PooledLiteral, VReg
+from isakit.compile.lower.guards import IfConversion
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.registers import CONDITION, GENERAL
 from isakit.flow.dominators import EXIT, Dominators, Exit, post_dominators
@@ -21,79 +22,38 @@ SHORT_UNIFORM = 3
 
 
 # --- short blocks ----------------------------------------------------------------------------------------------------
-def _can_guard(b: MBlock, c: VReg, most: int) -> bool:
-    if len(b.ins) > most:
-        return False
-    for i in b.ins:
-        if not i.op.guarded or i.guard is not None or i.tail or "carry" in i.ops:
-            return False
-        if any(r.v is c for r in i.defs()):
-            return False
-    return True
+class _TeslaGuards(IfConversion):
+    def most(self, divergent: bool) -> int:
+        return SHORT_DIVERGENT if divergent else SHORT_UNIFORM
+
+    def opposite(self, condition: VReg, test: str) -> str:
+        return condition.false if test == condition.true else condition.true
+
+    def can_guard(self, i: MIns, condition: VReg) -> bool:
+        return not i.tail and "carry" not in i.ops and super().can_guard(i, condition)
+
+    def guarded(self, i: MIns) -> None:
+        if i.op is hw.MOV_IMMEDIATE:
+            _literal_move(i)
+
+    def is_whole(self, x: MBlock) -> bool:
+        return x.succs[0] in x.preds[0].succs and any(i.op is hw.ST_UNLOCK for i in x.ins)
+
+    def before(self, x: MBlock, y: MBlock, condition: VReg) -> bool:
+        """Let copies on one side be made before the other side overwrites them under the condition."""
+        return _only_copies(x) and _overwritten(x, y)
 
 
 def convert_ifs_to_guards(m: MFunction) -> None:
     """Execute blocks of a few instructions under the condition of the branch around them."""
-    changed = True
-    while changed:
-        changed = False
-        for b in m.blocks:
-            if b.cond is not None and len(b.succs) == 2 and _guard(m, b):
-                changed = True
-        if changed:
-            alive = reachable(m.blocks[:1], lambda b: b.succs)
-            m.blocks = [b for b in m.blocks if b in alive]
-            m.connect()
+    _TeslaGuards(m).run()
 
 
 def _only_copies(b: MBlock) -> bool:
     return all(i.op in (hw.MOV, hw.MOV_IMMEDIATE) and i.guard is None for i in b.ins)
 
 
-def _guard(m: MFunction, a: MBlock) -> bool:
-    assert a.cond is not None
-    c, test, divergent = a.cond
-    yes, no = a.succs
-    most = SHORT_DIVERGENT if divergent else SHORT_UNIFORM
-    opposite = c.false if test == c.true else c.true
-
-    def side(x: MBlock) -> bool:
-        return x.preds == [a] and len(x.succs) == 1 and x.cond is None and x is not a
-
-    def locked(x: MBlock) -> bool:
-        return any(i.op is hw.ST_UNLOCK for i in x.ins)
-
-    for x, other, t in ((yes, no, test), (no, yes, opposite)):
-        if not side(x):
-            continue
-        if x.succs[0] is other and _can_guard(x, c, 99 if locked(x) else most):
-            _take(a, x, c, t)
-            a.succs, a.cond = [other], None
-            _replace_pred(other, x, a)
-            return True
-    if side(yes) and side(no) and yes.succs == no.succs and yes.succs[0] not in (yes, no):
-        end = yes.succs[0]
-        for x, y, t, u in ((yes, no, test, opposite), (no, yes, opposite, test)):
-            # copies on one side can be made before the other side overwrites them under the condition
-            if _only_copies(y) and _can_guard(x, c, most) and _overwritten(y, x, c):
-                a.ins += y.ins
-                _take(a, x, c, t)
-                break
-            del u
-        else:
-            if len(yes.ins) + len(no.ins) > most or not (_can_guard(yes, c, most) and _can_guard(no, c, most)):
-                return False
-            _take(a, yes, c, test)
-            _take(a, no, c, opposite)
-        a.succs, a.cond = [end], None
-        end.preds = [p for p in end.preds if p not in (yes, no)] + [a]
-        yes.succs, no.succs = [], []
-        yes.preds, no.preds = [], []
-        return True
-    return False
-
-
-def _overwritten(y: MBlock, x: MBlock, c: VReg) -> bool:
+def _overwritten(y: MBlock, x: MBlock) -> bool:
     """Return whether every copy of y writes what x writes too, and x reads none of it before."""
     targets = {(i.ops["dst"].v, i.ops["dst"].unit) for i in y.ins}
     written: set[tuple[VReg, int]] = set()
@@ -106,28 +66,12 @@ def _overwritten(y: MBlock, x: MBlock, c: VReg) -> bool:
     return targets <= written
 
 
-def _take(a: MBlock, x: MBlock, c: VReg, test: str) -> None:
-    for i in x.ins:
-        i.guard = c, test
-        i.literal = False
-        if i.op is hw.MOV_IMMEDIATE:
-            _literal_move(i)
-    a.ins += x.ins
-    a.note(x.notes)
-    x.ins, x.notes = [], []
-
-
 def _literal_move(i: MIns) -> None:
     """Load the constant from the pool, since an immediate move has no condition."""
     value = i.ops.pop("src1")
     assert isinstance(value, PooledLiteral)
     i.op = hw.LD_C
     i.ops = {"dst": i.ops["dst"], "ty": "b32", "src": MemoryReference("c1", None, value.value, "literal")}
-
-
-def _replace_pred(b: MBlock, old: MBlock, new: MBlock) -> None:
-    b.preds = [p for p in b.preds if p is not old and p is not new] + [new]
-    old.succs, old.preds = [], []
 
 
 # --- join points -----------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from isakit.compile.passes.vectors import (
 )
 from isakit.compile.usse import rules
 from isakit.compile.usse.emit import CodeText, Emitter
+from isakit.compile.usse.guards import convert_ifs_to_guards
 from isakit.compile.usse.locations import UsseLocations
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import INTERNAL, Registers, words
@@ -229,6 +230,8 @@ def _attempt(
         allocate(m, target)
     except OutOfRegistersError:
         raise _pressure(m, registers) from None
+    remove_empty_blocks(m)
+    convert_ifs_to_guards(m)
     remove_empty_blocks(m)
     lay_out_blocks(m)
     _end_once(m)

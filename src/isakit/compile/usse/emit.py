@@ -207,7 +207,7 @@ def _mask(lanes: list[int]) -> str:
     return "".join(CHANNELS[k] for k in lanes)
 
 
-_MOVE = re.compile(r"vmov\.f32 ([a-z]+)(\d+)\.xy ([a-z]+)(\d+)\.xyxy(?: repeat (\d))?")
+_MOVE = re.compile(r"(?:!?p\d )?vmov\.f32 ([a-z]+)(\d+)\.xy ([a-z]+)(\d+)\.xyxy(?: repeat (\d))?")
 MOST_REPEATS = 4
 
 
@@ -217,7 +217,10 @@ def _repeated(before: str, line: str) -> str | None:
     if a is None or b is None or b[5] or a[1] == "i" or a[3] == "i":
         return None
     n = int(a[5] or 1)
-    follows = (a[1], a[3]) == (b[1], b[3]) and int(b[2]) - int(a[2]) == int(b[4]) - int(a[4]) == 2 * n
+    guards = {text.partition("vmov")[0] for text in (before, line)}
+    follows = (
+        len(guards) == 1 and (a[1], a[3]) == (b[1], b[3]) and int(b[2]) - int(a[2]) == int(b[4]) - int(a[4]) == 2 * n
+    )
     overlaps = a[1] == a[3] and int(a[4]) < int(b[2]) + 2 and int(a[2]) < int(b[4]) + 2
     if not follows or n == MOST_REPEATS or overlaps:
         return None

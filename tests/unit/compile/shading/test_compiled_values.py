@@ -146,3 +146,28 @@ def test_fractions_are_packed_into_an_integer(name: str, count: int, least: int,
     got = isakit.usse.run(shader, varyings={"texcoord0": c}, uniforms={"u": np.array([0], np.uint32)})
     want = np.round(np.clip(c[:, :count], least, 1).astype(np.float64) * parts) / parts
     assert got["color"][:, :count] == pytest.approx(want, abs=1e-6)
+
+
+def test_short_sides_of_a_branch_are_executed_under_a_predicate() -> None:
+    text = """precision highp float;
+    varying vec4 c; uniform float k;
+    void main() { vec4 x = c; if (c.x > 0.5) x = c.wzyx; float y = 1.0; if (c.y > k) y = k * c.x; else y -= c.z;
+      gl_FragColor = x * y; }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    assert not [i for i in shader.primary if i.mnemonic == "br"]
+    assert "per_instance" not in "".join(shader.directives())
+    c = np.array([[1, 0, 3, 4], [0, 0, 3, 4], [1, 2, 3, 4], [0, 2, 3, 4]], np.float32)
+    got = isakit.usse.run(shader, varyings={"texcoord0": c}, uniforms={"k": np.array([0.5], np.float32)})
+    x = np.where(c[:, :1] > 0.5, c[:, ::-1], c)
+    y = np.where(c[:, 1] > 0.5, 0.5 * c[:, 0], 1 - c[:, 2])
+    assert np.array_equal(got["color"], x * y[:, None])
+
+
+@pytest.mark.parametrize("inside", ["x = texture2D(t, x.xy);", "x += dFdx(c);", "x = x * 2.0 + sin(x) - cos(x) * c;"])
+def test_other_branches_stay(inside: str) -> None:
+    """A texel is waited for, a derivative reads other pixels, and many instructions cost more than a branch."""
+    text = f"""precision highp float;
+    varying vec4 c; uniform sampler2D t;
+    void main() {{ vec4 x = c; if (c.x > 0.5) {{ {inside} }} gl_FragColor = x; }}"""
+    shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    assert [i for i in shader.primary if i.mnemonic == "br"]

@@ -1,0 +1,34 @@
+"""Short blocks of shaders under a predicate, where registers are known.
+
+A branch costs as much as an instruction, and a program without one is not run pixel by pixel.
+"""
+
+from __future__ import annotations
+
+from isakit.compile.lower.form import MFunction, MIns, VReg
+from isakit.compile.lower.guards import IfConversion
+from isakit.compile.usse import instructions as hw
+
+SHORT = 6
+"""Instructions of both sides of a branch that are rather executed under a predicate."""
+_OF_NEIGHBOURS = (*hw.DSX.values(), *hw.DSY.values(), hw.SAMPLE)
+"""Operations that read what other pixels have."""
+
+
+class _UsseGuards(IfConversion):
+    def most(self, divergent: bool) -> int:
+        return SHORT
+
+    def opposite(self, condition: VReg, test: str) -> str:
+        return "" if test else "!"
+
+    def can_guard(self, i: MIns, condition: VReg) -> bool:
+        """Predicates share their few registers by now, so none may be written at all."""
+        if i.op in _OF_NEIGHBOURS or any(r.v.cls is condition.cls for r in i.defs()):
+            return False
+        return super().can_guard(i, condition)
+
+
+def convert_ifs_to_guards(m: MFunction) -> None:
+    """Execute blocks of a few instructions under the predicate of the branch around them."""
+    _UsseGuards(m).run()
