@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isakit.description import Kernel, Param
 from isakit.engine.protocol import Array
-from isakit.errors import LaunchError
+from isakit.errors import LaunchError, MachineFault
 from isakit.machine.interrupts import deferred
 from isakit.machine.tesla import (
     HEADER_BYTES,
@@ -21,8 +22,10 @@ from isakit.machine.tesla import (
 )
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
 from isakit.runtime.launch_device import LaunchDevice
+from isakit.runtime.printing import LONGEST_TEXT, printed
 
 if TYPE_CHECKING:
+    from isakit.runtime.buffer import Buffer
     from isakit.texture import Sampler, Texture
 
 Dims = int | Sequence[int]
@@ -39,6 +42,8 @@ class LoadedKernel:
         constants: constant bank number -> content; can be replaced between launches. Banks of the module are shared
             with its other kernels.
         samplers: texture references of the kernel: name -> number.
+        printing: the variable of the module in which kernels leave what they print; a launch writes it to the standard
+            output.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class LoadedKernel:
         self._textures: dict[int, Texture] = {}
         self._samplers: dict[int, Sampler] = {}
         self._provided = False
+        self.printing: Buffer | None = None
 
     @property
     def name(self) -> str:
@@ -154,8 +160,35 @@ class LoadedKernel:
             try:
                 launch = self._launch(grid, block, passed.data, limits, windows, dynamic_shared)
                 return self.device.execute(launch, max_instructions)
+            except MachineFault as e:
+                if failed := self._show_printed():
+                    raise MachineFault("ASSERTION_FAILED", e.pc, e.block, e.warp, e.lane, detail=failed) from None
+                raise
             finally:
                 passed.finish()
+                self._show_printed()
+
+    def _show_printed(self) -> str:
+        """Write what a launch has printed; returns the assertion that failed first, the empty text if none has."""
+        buffer = self.printing
+        if buffer is None:
+            return ""
+        got = printed(buffer.view().data, self._text_at)
+        if got.words > 1:
+            buffer.write(bytes(4 * got.words))
+        sys.stdout.write(got.text.decode("utf-8", "replace"))
+        if got.lost:
+            size = buffer.nbytes >> 10
+            sys.stderr.write(f"{self.name} has printed more than {size} KB; what came last is lost\n")
+        return got.assertions[0] if got.assertions else ""
+
+    def _text_at(self, address: int) -> bytes:
+        """Return the text at an address of the device's memory, up to its zero."""
+        found = self.device.memory.range_of(address)
+        if found is None:
+            return b"(not in global memory)"
+        text = self.device.memory.memory.bytes[address : min(found[1], address + LONGEST_TEXT)].tobytes()
+        return text[: text.find(b"\0")] if b"\0" in text else text
 
     def prepare(
         self,

@@ -138,6 +138,17 @@ def test_a_dry_run_writes_nothing_and_a_verbose_one_names_the_compiler(kernel: P
     assert sorted(p.name for p in kernel.iterdir()) == ["k.compute_13.ptx", "k.cu", "k.fatbin", "k.o", "k.sm_13.cubin"]
 
 
+def test_cmake_finds_what_it_looks_for(kernel: Path) -> None:
+    """It reads the linker's words for the runtime from `-v`, knows a toolkit by a folder, links with an archive."""
+    (kernel / "m.cu").write_text("int main() { return 0; }\n")
+    said = nvcc("-v", "m.cu", "-o", "m", folder=kernel).stderr.splitlines()
+    (words,) = (m[1] for m in (re.match(r"#\$ LIBRARIES= *(.*)", line) for line in said) if m)
+    assert words in said[-1]
+    isakit("nvcc", "--toolkit", "toolkit", folder=kernel)
+    assert (kernel / "toolkit/nvvm/libdevice").is_dir()
+    assert (kernel / "toolkit/lib64/libcudadevrt.a").read_bytes() == b"!<arch>\n"
+
+
 def test_dependencies_and_preprocessed_text_go_where_they_are_asked_to(kernel: Path) -> None:
     (kernel / "own.h").write_text("#define N 3\n")
     (kernel / "d.cu").write_text('#include "own.h"\n#include <stdio.h>\nint n = N;\n')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
-from isakit.compile.python.calls import Calls
+from isakit.compile.python.output import Output
 from isakit.compile.python.types import LOCAL, SHARED, Pointer, Scalar, boolean, f64, i32, scalar_named, wider_of
 from isakit.compile.python.writer import TypedValue, VariableWidened, ir_name, name_of
 
@@ -25,7 +25,7 @@ def wider(kind: Scalar, v: TypedValue) -> Scalar | None:
     return both if both != kind else None
 
 
-class Statements(Calls):
+class Statements(Output):
     """Statements."""
 
     # --- statements -------------------------------------------------------------------------------------------------
@@ -47,6 +47,9 @@ class Statements(Calls):
             return
         if not isinstance(s.value, ast.Call):
             self.fail("this has no effect")
+        if isinstance(s.value.func, ast.Name) and s.value.func.id == "print":
+            self.print_call(s.value)
+            return
         self.call(s.value, statement=True)
 
     def do_Return(self, s: ast.Return) -> None:

@@ -46,6 +46,8 @@ NAMES = (
     "libcuda.so.1",
 )
 """Names under which programs look for the library."""
+DEVICE_RUNTIME = "libcudadevrt.a"
+"""An archive of nothing, which build systems link with; kernels of these chips have no need of it."""
 
 
 def library_folder(bits: int = 64) -> Path:
@@ -67,4 +69,6 @@ def library_folder(bits: int = 64) -> Path:
     for name in NAMES:
         with suppress(FileExistsError):
             (library.parent / name).symlink_to(library.name)
+    with suppress(FileExistsError), (library.parent / DEVICE_RUNTIME).open("xb") as archive:
+        archive.write(b"!<arch>\n")
     return library.parent

@@ -12,11 +12,11 @@ from isakit.formats.elf import ELF_MAGIC
 from isakit.formats.fatbin import LARGEST_UNPACKED
 from isakit.formats.lz4 import unpack_block
 from isakit.hosts.cuda.codes import CudaError
-from isakit.hosts.cuda.printing import BUFFER
 from isakit.hosts.cuda.process_device import ProcessDevice
 from isakit.lean import cached_property
 from isakit.registry import VARIANT_TO_ARCH
 from isakit.runtime import LoadedKernel, LoadedModule
+from isakit.runtime.printing import BUFFER
 
 FAT_CONTAINER, OLD_LIST, WHOLE_FILE = 1, 2, 3
 """Kinds of images the library sends: a container, the entries of an old description packed one after the other, or

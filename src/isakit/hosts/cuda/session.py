@@ -22,13 +22,13 @@ from isakit.hosts.cuda.objects import (
     LaunchRequest,
     TextureReference,
 )
-from isakit.hosts.cuda.printing import printed
 from isakit.hosts.cuda.process_device import DeviceOptions, OutsideMemory, ProcessDevice
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
 from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Stats
 from isakit.runtime import LoadedKernel
+from isakit.runtime.printing import LONGEST_TEXT, printed
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import LaunchRecorder
@@ -37,11 +37,12 @@ T = TypeVar("T")
 _LIFTED = " (--no-limits starts it all the same)"
 _SHAPES = 64
 """Shapes of launches that are kept for a function."""
-_MOST_PRINTED, _LONGEST, _SHOWN = 16 << 20, 1 << 16, 8
-"""Bytes of text that may wait for the program to fetch them, and of one text; assertions that are shown."""
+_MOST_PRINTED, _SHOWN = 16 << 20, 8
+"""Bytes of text that may wait for the program to fetch them; assertions that are shown."""
 _RUNTIMES: Mapping[str, Version] = {
     "libcudart.so.2": (2, 3), "libcudart.so.3": (3, 2), "libcudart.so.4": (4, 2), "libcudart.so.5.0": (5, 0),
     "libcudart.so.5.5": (5, 5), "libcudart.so.6.0": (6, 0), "libcudart.so.6.5": (6, 5),
+    "libcudart.so": (5, 0),
 }  # fmt: skip
 
 
@@ -264,8 +265,8 @@ class Session(ProcessDevice):
         """Return the text at an address, up to its zero."""
         if not 0 < address < len(self.pages):
             return b"(null)" if not address else b"(not in global memory)"
-        end = self.pages.find(b"\0", address, address + _LONGEST)
-        return self.pages[address : end if end >= 0 else min(address + _LONGEST, len(self.pages))]
+        end = self.pages.find(b"\0", address, address + LONGEST_TEXT)
+        return self.pages[address : end if end >= 0 else min(address + LONGEST_TEXT, len(self.pages))]
 
     def _prepared(self, kernel: LoadedKernel, launch: LaunchRequest) -> MachineLaunch:
         """Return a launch that is ready to run, kept for others of its shape. Raises CudaError."""

@@ -358,16 +358,16 @@ class _Build:
         name = "a.so" if "shared" in o else "a.out"
         output = Path(o.last("output-file") or Path(o.last("output-directory", "."), name))
         ours = library_folder()
-        folders = [f"-L{ours}", *(f"-L{v}" for v in o.all("library-path"))]
+        folders = [f"-L{v}" for v in o.all("library-path")]
         words = [w for text in o.all("compiler-options") for w in shlex.split(text)]
         linker = [x for text in o.all("linker-options") for v in shlex.split(text) for x in ("-Xlinker", v)]
         libraries = [_library(p, o.all("library-path")) for p in parts]
         out = output if self.dry else self.folder / "made"
-        if self.dry:  # a line that scripts look for
+        if self.dry or "verbose" in o:  # a line that CMake looks for, and for its words in the line of the linker
             self.tell(f'#$ LIBRARIES=  "-L{ours}" -lcudart')
         command = [*self.tools.host, *(["-shared"] if "shared" in o else []), *(["-g"] if "debug" in o else []),
-                   *(["-pg"] if "profile" in o else []), *words, "-o", str(out), *folders, *filter(None, libraries),
-                   *linker, f"-l:{RUNTIME}", "-lm"]  # fmt: skip
+                   *(["-pg"] if "profile" in o else []), *words, "-o", str(out), *filter(None, libraries), *linker,
+                   f"-L{ours}", "-lcudart", *folders, "-lm"]  # fmt: skip
         if Path(self.tools.host[0]).name.startswith(("gcc", "cc")):
             command.append("-lstdc++")
         self.host(command)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from isakit.compile.c.clang import CUDA_HEADERS
 from isakit.errors import HostError
-from isakit.hosts.cuda.build import NAMES, library_folder
+from isakit.hosts.cuda.build import DEVICE_RUNTIME, NAMES, library_folder
 
 _PROGRAM = """\
 #!/bin/sh
@@ -20,7 +20,7 @@ exec {python} -P -m isakit nvcc "$@"
 
 
 def lay_out(folder: Path) -> None:
-    """Make `bin/nvcc`, `include`, `lib64` and `lib` in a folder, which may be there; what is not ours in it stays.
+    """Make `bin/nvcc`, `include`, `lib64`, `lib` and an empty `nvvm` in a folder; what is not ours in it stays.
 
     Raises HostError where that cannot be written.
     """
@@ -32,9 +32,10 @@ def lay_out(folder: Path) -> None:
         libraries = library_folder()
         for name in ("lib64", "lib"):
             (folder / name).mkdir(exist_ok=True)
-            for library in NAMES:
+            for library in (*NAMES, DEVICE_RUNTIME):
                 _link(folder / name / library, libraries / library)
         _link(folder / "include", CUDA_HEADERS)
+        (folder / "nvvm" / "libdevice").mkdir(parents=True, exist_ok=True)  # by its name CMake knows a toolkit
     except OSError as e:
         raise HostError(f"the toolkit in {folder} cannot be laid out: {e}") from e
 

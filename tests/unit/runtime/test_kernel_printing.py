@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isakit.hosts.cuda.printing import formatted, printed
+from isakit.runtime.printing import formatted, printed
 
 INTEGER, FLOAT, DOUBLE = 1, 2, 3
 

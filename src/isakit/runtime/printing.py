@@ -1,6 +1,7 @@
 """Output of kernels: records that they leave in a buffer, as text.
 
-The buffer is a variable of the module; `compile/c/headers/cuda/printing.h` says what is in it.
+The buffer is a variable of the module; `compile/c/headers/cuda/printing.h` says what is in it, and
+`compile/python/output.py` writes one record more, that of Python's `print`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,21 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from isakit.sem.value import mask, signed
 
 BUFFER = "__isakit_printed"
 """The start or end of the variable's name, which compilers may decorate."""
-_PRINT, _ASSERTION = 1, 2
-_FLOAT, _DOUBLE = 2, 3
+_PRINT, _ASSERTION, _PYTHON = 1, 2, 3
+_UNSIGNED, _FLOAT, _DOUBLE, _BOOLEAN = 0, 2, 3, 4
+_VALUE = b"\1"
+"""In the text of Python's `print`: here stands the next value. Kinds of such a record have four bits each."""
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\*|\d*)(?:\.(\*|-?\d*))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 _WIDEST = 4096
 """Characters that one conversion makes at most."""
+LONGEST_TEXT = 1 << 16
+"""Bytes of one text."""
 TextAt = Callable[[int], bytes]
 """Gives the text at an address of the device's memory."""
 
@@ -48,17 +55,32 @@ def printed(buffer: memoryview, text_at: TextAt) -> Printed:
     while at + 5 <= min(used, room):
         head = int.from_bytes(buffer[4 * at : 4 * at + 4], "little")
         kind, words = head >> 24, head & 0xFF_FFFF
-        if kind not in (_PRINT, _ASSERTION) or words < 5 or at + words > room:
+        if kind not in (_PRINT, _ASSERTION, _PYTHON) or words < 5 or at + words > room:
             break  # it found no room
         record = bytes(buffer[4 * at : 4 * (at + words)])
         text, kinds = int.from_bytes(record[4:12], "little"), int.from_bytes(record[12:20], "little")
         arguments = [int.from_bytes(record[k : k + 8], "little") for k in range(20, len(record) - 7, 8)]
         if kind == _PRINT:
             out += formatted(text_at(text), [(kinds >> 2 * k & 3, v) for k, v in enumerate(arguments)], text_at)
+        elif kind == _PYTHON:
+            values = [_shown(kinds >> 4 * k & 15, v) for k, v in enumerate(arguments)]
+            parts = text_at(text).split(_VALUE)
+            out += parts[0] + b"".join(v + part for v, part in zip(values, parts[1:], strict=False))
         elif len(arguments) == 9:
             assertions.append(_assertion(text_at(text), arguments, text_at))
         at += words
     return Printed(bytes(out), assertions, min(used, room), used > room)
+
+
+def _shown(kind: int, bits: int) -> bytes:
+    """Return a number as Python shows it: floats by the fewest digits that tell them from others of their type."""
+    if kind == _FLOAT:
+        return str(np.uint32(bits & 0xFFFF_FFFF).view(np.float32)).encode()
+    if kind == _DOUBLE:
+        return repr(struct.unpack("<d", bits.to_bytes(8, "little"))[0]).encode()
+    if kind == _BOOLEAN:
+        return b"True" if bits & 1 else b"False"
+    return str(bits if kind == _UNSIGNED else signed(bits, 64)).encode()
 
 
 def _assertion(what: bytes, arguments: list[int], text_at: TextAt) -> str:
