@@ -4,14 +4,13 @@ Objects are machine code that will be executed, so nothing is believed: the fold
 for its owner only and not be a link, every object carries its length and the SHA-256 of its name and content, and
 whatever is not as it should be is a miss and gets replaced. Folders are held open while something is done in them,
 links are not followed, and what is removed begins as objects do: the folder may be one that holds other files. Objects
-are synced before they get their name, and the least recently used ones go when the cache is full. A cache that cannot
-be used only costs time.
+are synced before they get their name unless they are made in less time than that takes, and the least recently used
+ones go when the cache is full. A cache that cannot be used only costs time.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import re
 import stat
@@ -35,7 +34,8 @@ USED_AGAIN = 3600.0
 """Seconds after which a use of an object is noted again."""
 STALE = 3600.0
 """Seconds after which an object under construction counts as left behind."""
-_TRIM_EVERY = 64
+_TRIM_PARTS = 64
+"""Parts of the limit: after as many bytes have been written as one has, the cache is trimmed."""
 _PARTIAL = ".partial-"
 _LEVELS = 4
 """Levels of folders that are looked at; kinds have two at most."""
@@ -88,7 +88,8 @@ def _foreign(found: os.stat_result) -> str | None:
 
 
 _told: set[tuple[Path, str]] = set()
-_writes = itertools.count()
+_untrimmed = sys.maxsize
+"""Bytes that this process has written since it trimmed the cache."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _BY_DESCRIPTOR = {os.open, os.stat, os.unlink, os.mkdir, os.rmdir} <= os.supports_dir_fd
 
@@ -247,8 +248,12 @@ def _header(path: Path, data: bytes) -> bytes:
     return MAGIC + len(data).to_bytes(8, "little") + found.digest()
 
 
-def write_object(kind: str, key: str, data: bytes) -> None:
-    """Keep an object; other processes see all of it or nothing, also after a power cut."""
+def write_object(kind: str, key: str, data: bytes, lasting: bool = True) -> None:
+    """Keep an object; other processes see all of it or nothing.
+
+    `lasting`: also after a power cut, for which disks need tens of milliseconds. Others may be damaged then, and are
+    missing.
+    """
     partial = f"{_PARTIAL}{os.getpid()}-{os.urandom(8).hex()}"
     try:
         with _folder(kind, make=True) as folder:
@@ -256,16 +261,21 @@ def write_object(kind: str, key: str, data: bytes) -> None:
                 with folder.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as f:
                     f.write(_header(folder.path / key, data) + data)
                     f.flush()
-                    os.fsync(f.fileno())
+                    if lasting:
+                        os.fsync(f.fileno())
                 folder.replace(partial, key)
-                folder.sync()
+                if lasting:
+                    folder.sync()
             except OSError:
                 with suppress(OSError):
                     folder.remove(partial)
                 raise
     except OSError:  # read-only, full, gone, not trusted
         return
-    if next(_writes) % _TRIM_EVERY == 0:
+    global _untrimmed
+    _untrimmed += HEADER_BYTES + len(data)
+    if _untrimmed > size_limit() // _TRIM_PARTS:
+        _untrimmed = 0
         trim()
 
 

@@ -38,6 +38,17 @@ def test_what_was_written_is_read(folder: Path) -> None:
     assert [p.name for p in folder.rglob("*") if p.is_file()] == ["a"]
 
 
+def test_what_is_made_fast_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unwanted(_: int) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, "fsync", unwanted)
+    write_object("code", "a", DATA)
+    assert read_object("code", "a") is None
+    write_object("code", "a", DATA, lasting=False)
+    assert read_object("code", "a") == DATA
+
+
 DAMAGES = {
     "empty": lambda raw: b"",
     "one byte short": lambda raw: raw[:-1],

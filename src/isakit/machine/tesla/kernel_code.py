@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from isakit.codec.decoder import Decoder
 from isakit.codec.instruction import Instruction
@@ -12,7 +12,7 @@ from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER, bind_control, fields_of, trace_of
 from isakit.sem.trace import Effect, Trace, control, tracing
 from isakit.sem.value import uniform_number
-from isakit.spec.parts import Part, bound_value, static_bits
+from isakit.spec.parts import Part, Template, bound_value, static_bits, text_of
 from isakit.spec.record import Form
 
 _compiled: dict[Trace, CompiledTrace] = {}
@@ -189,7 +189,7 @@ class Code:
 def reads_space(code: Code, space: str) -> bool:
     """Return true if some instruction of a program loads from a memory space."""
     find, length, units = code.decoder.find, code.decoder.isa.length, code.units
-    touching: dict[Form, bool] = {}
+    naming: dict[Form, list[Part | str]] = {}
     k = 0
     while k < len(units):
         n = length(units[k])
@@ -199,13 +199,21 @@ def reads_space(code: Code, space: str) -> bool:
         if isinstance(found, str):
             continue
         form = found.form
-        if not touching.get(form, True) or found.error(word) is not None:
-            continue  # what an undecodable word loads is unknown
-        if form not in touching:
-            touching[form] = any(e.name[0] == space[0] for e in _loads(form, word))
-        if touching[form] and any(e.name == space for e in _loads(form, word)):
-            return True
+        if form not in naming:
+            naming[form] = [name for part in form.parts.values() for name in _spaces(part)]
+        if space not in [name if isinstance(name, str) else text_of(name, word) for name in naming[form]]:
+            continue
+        if found.error(word) is None and any(e.name == space for e in _loads(form, word)):
+            return True  # what an undecodable word loads is unknown
     return False
+
+
+def _spaces(part: Part) -> Iterator[Part | str]:
+    """Yield the names of the memory spaces that an operand may be in: texts, or the parts that tell them."""
+    if isinstance(part, Template) and "space" in {**part.holes, **part.facts}:
+        yield part.holes.get("space") or str(part.facts["space"])
+    for inner in part.children:
+        yield from _spaces(inner)
 
 
 def _loads(form: Form, word: int) -> list[Effect]:

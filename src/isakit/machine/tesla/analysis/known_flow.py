@@ -1,4 +1,4 @@
-"""Facts about the control flow of a kernel, kept on disk: analysing a big kernel takes a second."""
+"""Facts about a kernel, kept on disk: finding them takes as long as a launch, for big kernels a second."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import Any
 
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.json_text import JsonObject
 from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Sample
-from isakit.machine.tesla.analysis.racing_accesses import WarpOrder, literals_of, warp_order
+from isakit.machine.tesla.analysis.racing_accesses import NOT_SEEN, WarpOrder, literals_of, warp_order
 from isakit.machine.tesla.analysis.spin_loops import spin_loops
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.object_cache import read_object, write_object
+from isakit.sem.routine import on_change
 
-KEPT_FROM = 200
-"""Instructions of the smallest kernel of which something is kept: to write it takes tens of milliseconds on disks."""
-_KIND, _ORDERS = "flows", "orders"
+_KIND = "flows"
 
 
 @dataclass(frozen=True)
@@ -57,48 +57,65 @@ def flow_of(code: Code, entry: int, results: frozenset[RegisterKey], choices: Ch
     return Flow(code, entry, results, choices)
 
 
+class KernelFacts:
+    """Facts found out about a kernel, by name, as JSON: one object of the cache."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._found: JsonObject = json.loads(read_object(_KIND, key) or b"{}")
+
+    def get(self, name: str) -> Any:
+        """Return a fact; None if it is not known."""
+        return self._found.get(name)
+
+    def set(self, name: str, value: object) -> None:
+        """Keep a fact; of two processes that do so at once one may lose its own."""
+        self._found[name] = value
+        write_object(_KIND, self._key, json.dumps(self._found).encode(), lasting=False)
+
+
 @lru_cache(maxsize=256)
-def flow_key(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> str:
-    """Return stands for everything a flow depends on."""
+def facts_of(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> KernelFacts:
+    """Return what was found out about a kernel before."""
     view = code.decoder.view
     parts = (
         fingerprint("tesla"), view.variant.name, view.program, code.address, code.registers, code.drop_unallocated,
         entry, sorted(results), choices, code.units,
     )  # fmt: skip
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+    return KernelFacts(hashlib.sha256(repr(parts).encode()).hexdigest())
+
+
+on_change(facts_of.cache_clear)
 
 
 @lru_cache(maxsize=256)
 def known_flow(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> KnownFlow:
-    """Return the facts of a kernel's flow, from disk if they are known. Raises NotCompiled."""
-    key = flow_key(code, entry, results, choices) if len(code.units) >= KEPT_FROM else ""
-    data = read_object(_KIND, key) if key else None
-    if data is not None:
-        kept: JsonObject = json.loads(data)
-        kept["stored"] = tuple(kept["stored"])
-        kept["spins"] = tuple((first, last) for first, last in kept["spins"])
-        kept["samples"] = tuple(Sample(pc, t, s, (x, y, z), *rest) for pc, t, s, (x, y, z), *rest in kept["samples"])
-        return KnownFlow(**kept)
-    known = KnownFlow.of(flow_of(code, entry, results, choices))
-    if key:
-        write_object(_KIND, key, json.dumps(asdict(known)).encode())
-    return known
+    """Return the facts of a kernel's flow. Raises NotCompiled."""
+    facts = facts_of(code, entry, results, choices)
+    found: JsonObject | None = facts.get("flow")
+    if found is None:
+        known = KnownFlow.of(flow_of(code, entry, results, choices))
+        facts.set("flow", asdict(known))
+        return known
+    kept = dict(found)
+    kept["stored"] = tuple(kept["stored"])
+    kept["spins"] = tuple((first, last) for first, last in kept["spins"])
+    kept["samples"] = tuple(Sample(pc, t, s, (x, y, z), *rest) for pc, t, s, (x, y, z), *rest in kept["samples"])
+    return KnownFlow(**kept)
 
 
 def known_order(launch: Launch) -> WarpOrder:
-    """Return `warp_order`, without looking through a big kernel if that was done before."""
-    code, choices = launch.code, launch.choices
-    if launch.warps == 1 or len(code.units) < KEPT_FROM:
-        return warp_order(launch)
-    parts = flow_key(code, launch.entry, frozenset[RegisterKey](), choices), launch.block, literals_of(launch)
-    key = hashlib.sha256(repr(parts).encode()).hexdigest()
-    data = read_object(_ORDERS, key)
-    if data is not None:
-        kept = json.loads(data)
-        return WarpOrder(kept["ordered"], tuple((pc, bits) for pc, bits in kept["races"]))
-    found = warp_order(launch)
-    write_object(_ORDERS, key, json.dumps(asdict(found)).encode())
-    return found
+    """Return `warp_order`, without looking through a kernel if that was done before."""
+    if launch.warps == 1:
+        return NOT_SEEN
+    facts = facts_of(launch.code, launch.entry, frozenset[RegisterKey](), launch.choices)
+    name = f"order {launch.block} {hashlib.sha256(literals_of(launch)).hexdigest()}"
+    kept = facts.get(name)
+    if kept is None:
+        found = warp_order(launch)
+        facts.set(name, asdict(found))
+        return found
+    return WarpOrder(kept["ordered"], tuple((pc, bits) for pc, bits in kept["races"]))
 
 
 def has_loops(launch: Launch) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of big kernels is kept on disk, so that a second process need not look through them again."""
+"""What is known of kernels is kept on disk, so that a second process need not look through them again."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ BIG = "\n".join(
         "bar inc wait 0x0 all", "shl b32 $r0 $r0 0x2", "add b32 $r0 b32 s[out] $r0", "exit st b32 g14[$r0] $r1",
     ]
 )  # fmt: skip
+SMALL = ".kernel k\n.param out ptr\nshl b32 $r0 $r0 0x2\nadd b32 $r0 b32 s[out] $r0\nexit st b32 g14[$r0] $r0"
 
 
 def forget() -> None:
     """As a new process would begin."""
-    for kept in (known_flow.known_flow, known_flow.flow_of, known_flow.flow_key, compiled_kernels._kernel):
+    for kept in (known_flow.known_flow, known_flow.flow_of, known_flow.facts_of, compiled_kernels._kernel):
         kept.cache_clear()
 
 
-def run() -> list[int]:
+def run(text: str = BIG) -> list[int]:
     device = compiled_device({"tier": "interp", "threads": 1}, "gt200")
-    kernel = device.load(isakit.isa("tesla", "gt200").assemble(BIG), registers=12)["k"]
+    kernel = device.load(isakit.isa("tesla", "gt200").assemble(text), registers=12)["k"]
     out = np.zeros(64, np.uint32)
     kernel[1, 64](out)
     return out.tolist()
@@ -56,11 +57,12 @@ def unwanted(*_: object) -> Any:
     raise AssertionError("the kernel is looked through again")
 
 
-def test_a_kernel_that_was_run_before_is_not_looked_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run()
+@pytest.mark.parametrize("text", [BIG, SMALL])
+def test_a_kernel_that_was_run_before_is_not_looked_through_again(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run(text)
     forget()
     monkeypatch.setattr(control_flow.Flow, "_explore", unwanted)
-    assert run() == first
+    assert run(text) == first
 
 
 def test_without_its_handlers_a_program_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +74,7 @@ def test_without_its_handlers_a_program_is_made_again(monkeypatch: pytest.Monkey
 
 def test_a_kept_program_is_the_one_that_was_made(own_cache: Path) -> None:
     run()
-    kernels = list(own_cache.rglob("programs/*"))
-    assert len(kernels) == 1
+    assert len(list(own_cache.rglob("flows/*"))) == 1
     forget()
     device = compiled_device({"tier": "interp", "threads": 1}, "gt200")
     kernel = device.load(isakit.isa("tesla", "gt200").assemble(BIG), registers=12)["k"]

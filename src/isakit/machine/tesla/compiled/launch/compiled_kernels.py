@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import os
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, RegisterKey
-from isakit.machine.tesla.analysis.known_flow import KEPT_FROM, flow_key, flow_of, known_flow
+from isakit.machine.tesla.analysis.known_flow import facts_of, flow_of, known_flow
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.function_code import LaunchFacts
 from isakit.machine.tesla.compiled.emit.interpreter import InterpreterProgram, handlers_of, keys_of, library
@@ -123,16 +124,13 @@ class CompiledKernel:
 
     def _program(self) -> InterpreterProgram:
         """Return the records for the interpreter, from disk if they are there."""
-        f, key = self.facts, ""
-        if self.known.count >= KEPT_FROM:
-            parts = f"{flow_key(self.code, self.entry, f.results, f.choices)} {self.target.key}"
-            key = hashlib.sha256(parts.encode()).hexdigest()
-        data = read_object("programs", key) if key else None
-        found = None if data is None else InterpreterProgram.kept(data, self.target, f.choices)
+        f = self.facts
+        facts, name = facts_of(self.code, self.entry, f.results, f.choices), f"program {self.target.key}"
+        kept = facts.get(name)
+        found = None if kept is None else InterpreterProgram.kept(b64decode(kept), self.target, f.choices)
         if found is None:
             found = InterpreterProgram.made(self.code, self.flow, self.target, f.choices)
-            if key:
-                write_object("programs", key, found.content())
+            facts.set(name, b64encode(found.content()).decode())
         found.mark(self.code, f.order.races)
         return found
 
