@@ -112,7 +112,7 @@ class ArrayFragments:
                 alive + start,
                 [registers(file, c, alive) for c in wanted],
                 None if shader.second is None else registers(file, shader.second, alive),
-                None if shader.depth is None else file[shader.depth, alive].view(np.float32),
+                None if shader.depth is None else registers(file, (shader.depth,), alive)[:, 0].view(np.float32),
                 None if shader.sample_mask is None else registers(file, (shader.sample_mask,), alive)[:, 0],
                 done.stats.instructions,
             )

@@ -85,7 +85,7 @@ class Redraw:
         """What is seen of the draw.
 
         Args:
-            methods: words for methods and their indices, written before it.
+            methods: words for methods and their indices, written before it, and instead of what it writes there itself.
             headers: for `tic` or `tsc` what makes other words of all that are bound.
             actions: whether a query and a clear follow.
         """
@@ -108,7 +108,8 @@ class Redraw:
         out: list[Any] = []
         for (name, k), word in (methods or {}).items():
             self._do([(e.table.word(name, k) << 2, np.array([word], np.uint32), False)])
-        self._do(self.packets)
+        self._do([_replaced(p, {e.table.word(name, k): word for (name, k), word in (methods or {}).items()})
+                  for p in self.packets])  # fmt: skip
         for words, before in patched:
             words[:] = before
         out.append(zlib.crc32(memory.bytes[: self.used]))
@@ -133,6 +134,15 @@ class Redraw:
     def close(self) -> None:
         """Give the memory back."""
         self.replay.close()
+
+
+def _replaced(packet: Packet, words: Mapping[int, int]) -> Packet:
+    """A packet with other words for some methods."""
+    method, data, increment = packet
+    changed = data.copy()
+    for k in range(len(data)):
+        changed[k] = words.get((method >> 2) + (k if increment else 0), data[k])
+    return method, changed, increment
 
 
 ACTIONS = (
