@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -225,5 +227,27 @@ def test_a_server_ends_with_its_editor() -> None:
         await server.stdin.drain()
         server.stdin.close()
         assert await asyncio.wait_for(server.wait(), PATIENCE) is not None
+
+    asyncio.run(run())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_an_interrupt_ends_a_server_that_waits_for_its_editor() -> None:
+    async def run() -> None:
+        server = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "isakit", "lsp",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert server.stdin is not None
+        assert server.stdout is not None
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+        body = json.dumps(asked).encode()
+        server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        await server.stdin.drain()
+        assert (await server.stdout.readline()).startswith(b"Content-Length")
+        server.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(server.wait(), PATIENCE) == 130
+        assert server.stderr is not None
+        assert await server.stderr.read() == b"interrupted\n"
 
     asyncio.run(run())

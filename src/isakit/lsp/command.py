@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from types import FrameType
+
 import click
 
 from isakit.cli.common import isa_option
+from isakit.cli.interrupts import interrupted
 from isakit.errors import HostError
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End at once: Python would wait for the thread that waits for what the editor says next."""
+    try:
+        interrupted()
+    except SystemExit as e:
+        os._exit(e.code if isinstance(e.code, int) else 1)
 
 
 @click.command(
@@ -29,4 +42,5 @@ def command(isa_name: str | None) -> None:
         raise HostError(
             f"the language server needs {e.name}: install the extra `lsp` (pip install 'isakit[lsp]')"
         ) from None
+    signal.signal(signal.SIGINT, _end)
     Server(isa_name or "tesla").start_io()
