@@ -1,12 +1,26 @@
-"""Mappings of a device's memory, which end with the process they were made for."""
+"""Memory of a device: files that programs of the host map, too, and mappings that end with the process they are for."""
 
 from __future__ import annotations
 
 import gc
 import mmap
+import os
 
 _GENERATIONS = (0, 1, 2, 2)
 """Generations to collect, one after the other: looking through all objects of a large process takes a second."""
+
+
+def memory_file(name: str, size: int) -> int:
+    """Return the descriptor of a sparse file of `size` bytes, which nobody who gets it can make shorter or longer.
+
+    A file that shrinks under a mapping kills the process that reads it.
+    """
+    import fcntl  # where there are such files, there are seals
+
+    file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(file, size)
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    return file
 
 
 def close_mapping(pages: mmap.mmap) -> None:

@@ -65,6 +65,21 @@ def greets(broker: socket.socket) -> bool:
         return ANSWER.unpack(mine.recv(ANSWER.size, socket.MSG_WAITALL))[0] == 0
 
 
+def test_a_program_cannot_make_the_memory_of_its_device_shorter() -> None:
+    """The server would end by a signal when it next looked there."""
+    with serving() as (_, broker, _), introduced(broker) as mine:
+        body = b"".join(n.to_bytes(8, "little") for n in (fingerprint(), 1, 8)) + b"libcudart.so.4"
+        mine.sendall(HEADER.pack(functions()["hello"].number, len(body)) + body)
+        _, length = ANSWER.unpack(mine.recv(ANSWER.size, socket.MSG_WAITALL))
+        mine.recv(length, socket.MSG_WAITALL)
+        _, (memory,), _, _ = socket.recv_fds(mine, 1, 1)
+        size = os.fstat(memory).st_size
+        for other in (0, size - 4096, size + 4096):
+            with pytest.raises(PermissionError):
+                os.ftruncate(memory, other)
+        os.close(memory)
+
+
 def _listening() -> socket.socket:
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     made.bind("")  # the system chooses a name

@@ -8,7 +8,6 @@ of an allocation is a fault.
 from __future__ import annotations
 
 import mmap
-import os
 from bisect import bisect_right, insort
 
 from isakit.hosts.cuda.codes import CudaError
@@ -21,13 +20,6 @@ SLACK = 1 << 16
 """Bytes that can be accessed before the first and after the last allocation of a flat heap."""
 _STEP = 1 << 22
 _PAGE, _MANY = 1 << 16, 1 << 18
-
-
-def memory_file() -> int:
-    """Return the descriptor of a sparse file for the whole address space of a device."""
-    file = os.memfd_create("isakit-device", os.MFD_CLOEXEC)
-    os.ftruncate(file, WINDOW)
-    return file
 
 
 class Heap:

@@ -16,8 +16,8 @@ from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
 from isakit.formats import Module
 from isakit.hosts.cuda.device_facts import Card, Version
-from isakit.hosts.cuda.heap import WINDOW, Heap, memory_file
-from isakit.hosts.mappings import close_mapping
+from isakit.hosts.cuda.heap import WINDOW, Heap
+from isakit.hosts.mappings import close_mapping, memory_file
 from isakit.runtime import Buffer, Device, LoadedModule
 
 _HEAP = 0x1_0000
@@ -82,7 +82,7 @@ class ProcessDevice:
 
     def __init__(self, options: DeviceOptions) -> None:
         self.options, self.card = options, options.card
-        self.file = memory_file()
+        self.file = memory_file("isakit-device", WINDOW)
         self.pages = mmap.mmap(self.file, WINDOW)
         self.pointer = 8
         self._banks: dict[tuple[int, int], int] = {}

@@ -18,9 +18,10 @@ import numpy as np
 from isakit.errors import FormatError, HostError, MachineFault
 from isakit.formats import load_image
 from isakit.hosts.cuda.capture import FORMAT, KIND, LIBRARY_CALLS, PIECE, CaptureError, blob_name
-from isakit.hosts.cuda.heap import WINDOW, memory_file
+from isakit.hosts.cuda.heap import WINDOW
 from isakit.hosts.cuda.objects import Binding, ChannelFormat, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
+from isakit.hosts.mappings import memory_file
 from isakit.json_text import JsonObject, parse_json
 from isakit.machine.tesla import LinearWindow, Stats
 from isakit.results import OMITTED, Omitted
@@ -168,7 +169,7 @@ class Capture:
         return self._prepare(self.launch(number), options)
 
     def _prepare(self, entry: JsonObject, options: JsonObject) -> tuple[Device, LoadedKernel, JsonObject]:
-        file = memory_file()
+        file = memory_file("isakit-device", WINDOW)
         try:
             pages = mmap.mmap(file, WINDOW)
         except OSError as e:

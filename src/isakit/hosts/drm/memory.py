@@ -6,7 +6,6 @@ GPU addresses are BASE + offset in the file. Every access of an engine is checke
 from __future__ import annotations
 
 import errno
-import fcntl
 import gc
 import mmap
 import os
@@ -18,7 +17,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.graphics import kept_launches
-from isakit.hosts.mappings import close_mapping
+from isakit.hosts.mappings import close_mapping, memory_file
 
 BASE = 0x2000_0000
 """GPU address of the first byte; small numbers are not addresses."""
@@ -75,11 +74,7 @@ class VideoMemory:
 
     def __init__(self, size: int = FILE_BYTES) -> None:
         self.size = size
-        self.descriptor = os.memfd_create("isakit-card", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(self.descriptor, size)
-        # A file that shrinks under a mapping kills the process that reads it.
-        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
-        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
+        self.descriptor = memory_file("isakit-card", size)
         self.map = _mapped(self.descriptor, size)
         self.bytes: Array = np.frombuffer(self.map, np.uint8)
         self.words: Array = self.bytes.view(np.uint32)
