@@ -130,17 +130,31 @@ class CLibrary:
             data = self.compile(extra) if found is None else found
             if found is None:
                 write_object(_KIND, f"{self.name}-{key}", data)
-        file = private_folder() / key / self.name
-        with suppress(OSError):
-            if file.read_bytes() == data:
-                return file
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Another process may do the same: a file gets its name when it is whole, and one that is in use stays.
-        partial = file.with_name(f".{file.name}.{os.getpid()}")
+        kept = private_folder()
+        try:
+            return _placed(kept / key / self.name, data)
+        except OSError:  # the disk is full
+            if kept == _temporary_folder():
+                raise
+            return _placed(_temporary_folder() / key / self.name, data)
+
+
+def _placed(file: Path, data: bytes) -> Path:
+    """Return a library's file, which is there and whole. Raises OSError."""
+    with suppress(OSError):
+        if file.read_bytes() == data:
+            return file
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Another process may do the same: a file gets its name when it is whole, and one that is in use stays.
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
         partial.write_bytes(data)
         partial.chmod(0o700)
         os.replace(partial, file)
-        return file
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+    return file
 
 
 def compiler() -> list[str] | None:

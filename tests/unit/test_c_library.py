@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -70,3 +71,24 @@ CLibrary("libtest.so", "isakit test", Path({str(tmp_path)!r})).compile()
         assert until(lambda: begun.exists() and begun.read_text().endswith("\n"))
         process.kill()
     assert until(lambda: ended(int(begun.read_text())) and not list(place.iterdir()))
+
+
+def test_a_library_that_does_not_fit_in_the_cache_is_put_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ISAKIT_CACHE", str(tmp_path / "cache"))
+    written = Path.write_bytes
+
+    def full(self: Path, data: bytes) -> int:
+        if tmp_path / "cache" in self.parents:
+            written(self, data[:9])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return written(self, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source/source.c").write_text("int answer(void) { return 42; }\n")
+    found = CLibrary("libtest.so", "isakit test", tmp_path / "source").path()
+    assert found.read_bytes().startswith(b"\x7fELF")
+    assert tmp_path not in found.parents
+    assert not [p for p in (tmp_path / "cache/libraries").rglob("*") if p.is_file()]
