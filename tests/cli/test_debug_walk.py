@@ -123,4 +123,5 @@ def test_microcode(tmp_path: Path) -> None:
 @needs_node("@vscode/debugadapter-testsupport")
 def test_a_shader(tmp_path: Path) -> None:
     (tmp_path / "tint_f.cg").write_text(SHADER)
-    walk(tmp_path, "tint_f.cg", "--arg", "color0=ramp:f32:2x4", line=3, watch="pa0", data="pa0")
+    seen = walk(tmp_path, "tint_f.cg", "--arg", "color0=ramp:f32:2x4", line=3, watch="d.y", data="pa0")
+    assert (seen["watch"], seen["hit"]["locals"]["d"]) == ("0.5", "{0, 0.5, 1, 1.5}")

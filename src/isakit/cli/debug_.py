@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Generator, Iterator
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli import interrupted
-from isakit.cli.common import echo, echo_json, json_option, on_terminal
+from isakit.cli.common import echo, echo_json, json_option, on_terminal, write_bytes
 from isakit.cli.launches import launch_options, prepare
 from isakit.errors import IsakitError
 from isakit.results import Output, record
@@ -84,6 +85,8 @@ Arguments are those of `isakit run`. Some commands:
               help="Serve the Debug Adapter Protocol on a port of this machine (0: a free one) or socket.")  # fmt: skip
 @click.option("--gdb", "gdb_place", callback=_place, metavar="PORT|SOCKET",
               help="Serve gdb's remote protocol on a port of this machine (0: a free one) or socket.")  # fmt: skip
+@click.option("--gdb-file", metavar="OUT",
+              help="With --gdb: write an ELF file with lines and variables, which gdb loads.")  # fmt: skip
 @json_option
 @click.argument("file", metavar="FILE")
 def command(
@@ -100,6 +103,7 @@ def command(
     dap: bool,
     dap_place: int | str | None,
     gdb_place: int | str | None,
+    gdb_file: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -113,6 +117,8 @@ def command(
     from isakit.debug.session import Session
     from isakit.debug.terminal import Commands
 
+    if gdb_file is not None and gdb_place is None:
+        raise click.UsageError("--gdb-file goes with --gdb")
     given = [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
     if vertex is not None:
         if (pixel, fragment) != (None, None):
@@ -146,7 +152,13 @@ def command(
         from isakit.debug.gdb.stub import SCRIPT
 
         server = GdbServer(session, gdb_place)
-        echo(f"gdb -ex 'source {SCRIPT}' -ex 'target remote {server.place}'", err=True)
+        loaded = ""
+        if gdb_file is not None:
+            from isakit.debug.gdb.dwarf import debug_file
+
+            write_bytes(gdb_file, debug_file(session, file))
+            loaded = f" {shlex.quote(gdb_file)}"
+        echo(f"gdb{loaded} -ex 'source {SCRIPT}' -ex 'target remote {server.place}'", err=True)
         with _interrupts_end_it():
             server.serve()
         return

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import threading
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -73,13 +74,13 @@ class Bare:
 
 
 class Gdb:
-    """gdb with a program of ours, through its machine interface."""
+    """gdb with a program of ours, through its machine interface; `file` has its lines and variables."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, file: Path | None = None) -> None:
         assert GDB is not None
         self.process = subprocess.Popen(
-            [GDB, "-q", "-nx", "--interpreter=mi3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True,
+            [GDB, "-q", "-nx", "--interpreter=mi3", *([str(file)] if file else [])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         self.said = ""
         for line in (

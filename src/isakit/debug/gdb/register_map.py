@@ -28,6 +28,8 @@ _FIRST = {"code": 0, "s": 1, "l": 2, "c": 0x10, "g": 0x20, "memory": 1, "D": 1, 
 """The number of a memory; those with a number in their name (`c4`, `g14`) count on from it."""
 STACK, STACK_SIZE = 0x3F << SHIFT, 1 << 16
 """The address at which gdb finds return addresses, and the bytes there."""
+REGISTERS, STRIDE = 0x3E << SHIFT, 16
+"""The address at which gdb finds registers as memory, where variables are, and the bytes from one to the next."""
 _GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", *(f"r{n}" for n in range(8, 16)), "rip")
 _SHORT = ("eflags", "cs", "ss", "ds", "es", "fs", "gs")
 _STACK = tuple(f"st{n}" for n in range(8))
@@ -101,7 +103,7 @@ class GdbRegisterMap:
     def memory_map(self) -> str:
         """Return the memory map as XML."""
         every = [(self.numbers[m.name] << SHIFT, m.size) for m in self.spaces.values() if m.size]
-        every.append((STACK, STACK_SIZE))
+        every += [(REGISTERS, len(self.slots) * STRIDE), (STACK, STACK_SIZE)]
         rows = "".join(f'<memory type="ram" start="{start:#x}" length="{size:#x}"/>' for start, size in every)
         return f'<?xml version="1.0"?><!DOCTYPE memory-map SYSTEM "gdb-memory-map.dtd"><memory-map>{rows}</memory-map>'
 
@@ -117,6 +119,18 @@ class GdbRegisterMap:
         if name is None or inside >= self.spaces[name].size:
             raise LaunchError(f"no memory lies at {address:#x}")
         return name, inside, min(size, self.spaces[name].size - inside)
+
+    @staticmethod
+    def register_address(number: int) -> int:
+        """Return the address of a register's lowest byte, by gdb's number."""
+        return REGISTERS + number * STRIDE
+
+    def register_at(self, address: int, size: int) -> tuple[int, int] | None:
+        """Return the number of the register whose bytes lie at an address, and the first of them; None elsewhere."""
+        number, first = divmod(address - REGISTERS, STRIDE)
+        if 0 <= number < len(self.slots) and first + size <= self.slots[number].size:
+            return number, first
+        return None
 
     def stack(self, address: int, size: int, calls: Sequence[int]) -> bytes | None:
         """Return bytes of the return addresses, innermost first; None for an address elsewhere."""

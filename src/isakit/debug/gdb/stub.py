@@ -151,6 +151,11 @@ class Stub:
         stack = self.carrier.stack(address, size, self._calls(self._looked_at()))
         if stack is not None:
             return stack.hex().encode()
+        register = self.carrier.register_at(address, size)
+        if register is not None:
+            number, first = register
+            thread = self._looked_at()
+            return self.carrier.value(number, thread, self._calls(thread))[first : first + size].hex().encode()
         space, inside, count = self.carrier.place(address, size)
         return self.session.target.read_memory(space, inside, count, self._looked_at()).hex().encode()
 
@@ -166,6 +171,12 @@ class Stub:
         address, size = (int(x, 16) for x in where.split(","))
         if size != len(data):
             raise LaunchError(f"{len(data)} bytes where {size} were promised")
+        register = self.carrier.register_at(address, size)
+        if register is not None:
+            number, first = register
+            whole = bytearray(self.carrier.value(number, self._looked_at()))
+            whole[first : first + size] = data
+            return self._set_register(f"{number:x}={whole.hex()}")
         if data:
             space, inside, count = self.carrier.place(address, size)
             if count < size:
