@@ -8,6 +8,7 @@ hold against each other. A part of another kind raises `CannotExport`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from isakit.codec import Decoder, Stream, tokenize
 from isakit.errors import AsmError, IsakitError
@@ -376,6 +377,7 @@ class Model:
             for second in common[k + 1 :]:
                 if place[first] > place[second]:
                     needed.append(_any([self._is_empty(longs[first]), self._is_empty(longs[second])]))
+        needed += self._together(longs, shorts, common)
         for name, part in longs.items():
             other = shorts.pop(name, None)
             if other is None:
@@ -389,6 +391,22 @@ class Model:
             if isinstance(part, str) or not any(k == 0 for k, _ in readings(part, Stream([]), 0)):
                 return NO
         return _all(needed)
+
+    def _together(self, longs: dict[str, Part | str], shorts: dict[str, Part | str], common: list[str]) -> list[Node]:
+        """Return tests that two operands of the larger form are read by alternatives that can stand side by side."""
+        out: list[Node] = []
+        choices = [(n, part) for n in common if isinstance(part := shorts[n], Choice)]
+        for k, (second, b) in enumerate(choices):
+            for first, a in choices[:k]:
+                one, two = longs[first], longs[second]
+                if isinstance(one, str) or isinstance(two, str):
+                    continue
+                pairs = [(x, y, x.beside(y)) for x in _ways(a) for y in _ways(b)]
+                if not all(fits for _, _, fits in pairs):
+                    read = [_all([self.readable(one, x.part), self.readable(two, y.part)])
+                            for x, y, fits in pairs if fits]  # fmt: skip
+                    out.append(_any(read))
+        return out
 
     def _agreements(self, long: Form, short: Form) -> list[Node]:
         """Return tests that operands of the larger form agree where two of the smaller one are the same register."""
@@ -472,6 +490,38 @@ class Model:
             if _can_read(other, text_of(part, word)):
                 raise CannotExport(f"{type(other).__name__} reads some of what {type(part).__name__} prints")
         return NO
+
+
+_ANY = Bits()
+
+
+class _Way(NamedTuple):
+    """A part that a choice may come to: the bits of a word that does, and those of words that come to others first."""
+
+    part: Part
+    told: Bits
+    before: tuple[Bits, ...]
+
+    def beside(self, other: _Way) -> bool:
+        """Return whether a word can come to this part and to one of another choice, as far as its bits tell."""
+        both = self.told.join(other.told)
+        return both is not None and not any(
+            not e.mask & ~both.mask and both.value & e.mask == e.value for e in (*self.before, *other.before)
+        )
+
+
+def _ways(part: Part, told: Bits = _ANY, before: tuple[Bits, ...] = ()) -> Iterator[_Way]:
+    """Yield the parts that a text may be read as."""
+    if not isinstance(part, Choice):
+        yield _Way(part, told, before)
+        return
+    for a in part.alternatives:
+        if a.reading is not None and (here := told.join(a.when)) is not None:
+            both = here.join(a.reading)
+            if both is not None:
+                yield from _ways(a.part, both, before)
+        if a.unless is None:
+            before = (*before, a.when)
 
 
 def alternatives(part: Part) -> Iterator[Part]:

@@ -94,3 +94,19 @@ def test_a_long_form_is_not_forced_where_the_short_one_has_its_words_in_another_
     assert not evaluate(form.forced, word)
     short = isakit.isa("tesla", "gt215").assemble("subr sat b16 $r0h $r7h $r2l")
     assert len(short.words) == 1  # that text would be shorter
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [((0xE08D0A01, 0x00200780), "add f32 $r0 (mul a[0x14] c0[0x34]) $r0"),
+     ((0x21000211, 0x0422C780), "add b32 $r4 a[0x4] c0[0x2c]")],
+)  # fmt: skip
+def test_a_long_form_is_not_forced_where_the_short_one_has_one_operand_or_the_other_in_memory(
+    words: tuple[int, int], text: str
+) -> None:
+    decoder = isakit.isa("tesla", "gt200").decoder("vertex")
+    word = words[0] | words[1] << 32
+    i = decoder.one(word, 2)
+    assert i.text == text
+    form = next(f for f in Model(decoder).forms if f.form is i.form)
+    assert not evaluate(form.forced, word)
