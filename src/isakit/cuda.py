@@ -65,7 +65,7 @@ class DeviceArray:
         ary[...] = got
         return ary
 
-    def copy_to_device(self, ary: Any, stream: object = None) -> None:
+    def copy_to_device(self, ary: object, stream: object = None) -> None:
         """Fill it from an array of NumPy's or another one of the device."""
         host = ary.copy_to_host() if isinstance(ary, DeviceArray) else np.asarray(ary)
         if host.shape != self.shape or host.dtype != self.dtype:
@@ -79,7 +79,7 @@ class DeviceArray:
         return f"<device array {self.dtype} {self.shape}>"
 
 
-def device_array(shape: int | Sequence[int], dtype: Any = np.float64) -> DeviceArray:
+def device_array(shape: int | Sequence[int], dtype: object = np.float64) -> DeviceArray:
     """Return an array of zeros in the memory of the device."""
     return DeviceArray(current_device(), shape, dtype)
 
@@ -89,7 +89,7 @@ def device_array_like(ary: Any) -> DeviceArray:
     return device_array(ary.shape, ary.dtype)
 
 
-def to_device(ary: Any, stream: object = None, copy: bool = True, to: DeviceArray | None = None) -> DeviceArray:
+def to_device(ary: object, stream: object = None, copy: bool = True, to: DeviceArray | None = None) -> DeviceArray:
     """Return a copy of an array in the memory of the device."""
     host = np.asarray(ary)
     out = to if to is not None else device_array_like(host)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isakit.errors import IsakitError, UnknownIsaError
 from isakit.registry import VARIANTS
@@ -119,7 +119,7 @@ class Isa:
         at: int = 0,
         long: bool = False,
         raw: int = 0,
-        **operands: Any,
+        **operands: object,
     ) -> Instruction:
         """Build an instruction from values: `isa.build("add", ty="b32", dst=Register("r", 0), src1=..., src2=...)`.
 

@@ -86,7 +86,7 @@ def is_record(value: object) -> TypeGuard[Any]:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     return str(key.value if isinstance(key, enum.Enum) else key)
 
 

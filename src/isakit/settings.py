@@ -48,7 +48,7 @@ def _checks(cls: type[Any]) -> list[_FieldCheck]:
     return [_FieldCheck(f, check) for f, check in found if check is not None]
 
 
-def _check(hint: Any) -> tuple[Callable[[object], bool], str] | None:
+def _check(hint: object) -> tuple[Callable[[object], bool], str] | None:
     """Return the test for an annotation, and the words of a message for what passes."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
@@ -72,11 +72,11 @@ def _check(hint: Any) -> tuple[Callable[[object], bool], str] | None:
     return None
 
 
-def _is_int(v: Any) -> bool:
+def _is_int(v: object) -> bool:
     return isinstance(v, int | np.integer) and not isinstance(v, bool)
 
 
-def _all_are(test: Callable[[object], bool], v: Any, length: int | None) -> bool:
+def _all_are(test: Callable[[object], bool], v: object, length: int | None) -> bool:
     if not isinstance(v, tuple):
         return False
     parts = cast(tuple[Any, ...], v)

@@ -135,7 +135,7 @@ def echo(text: str = "", nl: bool = True, err: bool = False, painted: Callable[[
         click.echo(text, nl=nl, err=err)
 
 
-def echo_json(result: Any, indent: int | None = 1) -> None:
+def echo_json(result: object, indent: int | None = 1) -> None:
     """Write a record, or plain data, as JSON; on one line where `indent` is None."""
     from isakit.results import plain
 

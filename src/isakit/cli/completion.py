@@ -62,7 +62,7 @@ def _instructions(isa_name: Any) -> list[str]:
     return sorted({r.name for s in sets for r in isa(s).instructions})
 
 
-def _kernels(file: Any) -> list[str]:
+def _kernels(file: object) -> list[str]:
     from isakit.errors import IsakitError
     from isakit.programs import load_all
 

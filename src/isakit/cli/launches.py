@@ -114,7 +114,7 @@ def _numbers(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers)) or "it is empty"
 
 
-def captured_launch(capture: Capture, number: int, **options: Any) -> Prepared:
+def captured_launch(capture: Capture, number: int, **options: object) -> Prepared:
     """Prepare the machine of a captured launch at its first instruction; options are those of `Capture.prepare`.
 
     Raises CaptureError and FormatError.

@@ -44,7 +44,7 @@ _FLAGS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false"
 
 
 def run_image(
-    source: Any,
+    source: object,
     settings: Sequence[str] = (),
     *,
     max_cycles: int | None = None,
@@ -103,7 +103,7 @@ def run_image(
 
 
 def prepared_core(
-    source: Any, settings: Sequence[str] = (), engine: Literal["auto", "reference", "llvm"] = "auto"
+    source: object, settings: Sequence[str] = (), engine: Literal["auto", "reference", "llvm"] = "auto"
 ) -> Core:
     """Prepare a core with a program and its data, at the first instruction. Arguments and errors as of `run_image`."""
     given = _Settings(settings)

@@ -119,7 +119,7 @@ class Dims(click.ParamType[tuple[int, ...]] if TYPE_CHECKING else click.ParamTyp
     def __init__(self, most: int) -> None:
         self.most = most
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         try:
             dims = tuple(int(n, 0) for n in str(value).split(","))
         except ValueError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from isakit.cli.common import NO, echo, echo_json, json_option
@@ -34,7 +32,7 @@ Arguments are those of `isakit run`. What `out:` passes counts as uninitialised 
 @json_option
 @click.argument("file", metavar="FILE")
 def command(
-    file: str, isa_name: str | None, variant: str | None, limit: int | None, as_json: bool, **options: Any
+    file: str, isa_name: str | None, variant: str | None, limit: int | None, as_json: bool, **options: object
 ) -> None:
     """Run a program and report what it does wrong, faulting or not.
 

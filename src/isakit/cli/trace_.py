@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -43,7 +42,7 @@ def command(
     html: str | None,
     limit: int | None,
     as_json: bool,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Write down what a program does, step by step.
 

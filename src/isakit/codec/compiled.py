@@ -25,7 +25,7 @@ class _Namespace:
         self.names: dict[str, Any] = {}
         self._known: dict[Hashable, str] = {}
 
-    def keep(self, obj: Any) -> str:
+    def keep(self, obj: object) -> str:
         key: object = cast("object", obj) if isinstance(obj, tuple) else id(obj)
         name = self._known.get(key)
         if name is None:
@@ -98,7 +98,7 @@ class CompiledForm:
 
 
 def _no_error(word: int) -> None:
-    """For forms all of whose words are instructions."""
+    """Return no error, for forms all of whose words are instructions."""
 
 
 def _fold_literals(pieces: list[str]) -> list[str]:

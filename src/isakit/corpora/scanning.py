@@ -32,7 +32,7 @@ def scan(
     index: str,
     *,
     jobs: int | None = None,
-    dask: Any = None,
+    dask: object = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ScanReport:
     """Find every program of our instruction sets in files and write tables of them.

@@ -57,7 +57,7 @@ def sweep(
     jobs: Iterable[Job | tuple[Any, ...]],
     *,
     processes: int | None = None,
-    dask: Any = None,
+    dask: object = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[SweepResult]:
     """Launch a kernel many times; every launch begins with the device as it is now, and leaves it alone.
@@ -116,7 +116,7 @@ def _run(blob: bytes, key: str, job: Job) -> SweepResult:
         return SweepResult(key, arrays, error=e)
 
 
-def _array(value: Any) -> Array | None:
+def _array(value: object) -> Array | None:
     return cast("Array", value) if isinstance(value, np.ndarray) else None
 
 

@@ -30,7 +30,7 @@ def work(
     tasks: Iterable[Task],
     *,
     jobs: int | None = None,
-    dask: Any = None,
+    dask: object = None,
     failed: Callable[[Task, BaseException], Result],
 ) -> Iterator[Result]:
     """Yield `function(task)` for each task, in order.
@@ -109,7 +109,7 @@ def _pool(count: int, context: Any) -> Generator[ProcessPoolExecutor]:
 def _on_cluster(
     function: Callable[[Task], Result],
     tasks: Iterable[Task],
-    dask: Any,
+    dask: object,
     failed: Callable[[Task, BaseException], Result],
 ) -> Iterator[Result]:
     try:

@@ -87,7 +87,7 @@ class _Kernel:
             raise FormatError(str(source), 0, f"has {len(kernels)} kernels, not one")
         (self._kernel,) = kernels.values()
 
-    def run(self, grid: int, block: int | tuple[int, ...], *args: Any) -> None:
+    def run(self, grid: int, block: int | tuple[int, ...], *args: object) -> None:
         """Launch the kernel; arrays are changed in place."""
         self._kernel.launch(grid, block, *args, max_instructions=MOST_INSTRUCTIONS)
 
@@ -104,7 +104,7 @@ class _Kernel:
         machine = self.device.machine(self._kernel, grid, block, list(args))
         return profile(machine, capability=capability, max_instructions=MOST_INSTRUCTIONS).counters
 
-    def complaint(self, grid: int, block: int | tuple[int, ...], *args: Any) -> str:
+    def complaint(self, grid: int, block: int | tuple[int, ...], *args: object) -> str:
         """Return the first finding of `isakit sanitize`, or nothing."""
         from isakit.debug.sanitize import sanitize
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from isakit.debug.captured_draws import replay_with
 from isakit.debug.pixels import Pixel, WatchedPipeline
@@ -30,7 +29,7 @@ class _CapturedPipeline(WatchedPipeline):
 
     def draw(self, mode: str, vertex: VertexShader, fragment: FragmentShader,
              attributes: Sequence[Attribute | Array] = (),
-             **options: Any) -> DrawStats:  # fmt: skip
+             **options: object) -> DrawStats:  # fmt: skip
         """See `Pipeline`."""
         d = self._drawing
         self.watching = d.is_at(*self._wanted) and self.inside

@@ -174,7 +174,7 @@ class Adapter:
         except (OSError, ValueError):
             self._ended = True
 
-    def _event(self, name: str, **body: Any) -> None:
+    def _event(self, name: str, **body: object) -> None:
         self._send({"type": "event", "event": name, "body": body})
 
     def _answer(self, request: Message) -> None:

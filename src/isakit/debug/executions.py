@@ -126,7 +126,7 @@ class UsseExecution(SteppedExecution):
     def facts(self, thread: int) -> Mapping[str, int]:
         return {"thread": thread, "invocation": thread, "pc": 8 * (self._machine.at(thread) or 0)}
 
-    def find(self, **where: Any) -> int:
+    def find(self, **where: object) -> int:
         """Return the thread that `thread` or `invocation` names."""
         if "invocation" in where:
             where = {"thread": where["invocation"], **{k: v for k, v in where.items() if k != "invocation"}}

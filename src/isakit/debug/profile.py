@@ -131,7 +131,7 @@ class Profile:
 
 
 def profile(
-    machine: Any,
+    machine: object,
     name: str = "",
     *,
     capability: str | None = None,

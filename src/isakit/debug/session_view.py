@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from isakit.codec import Instruction
 from isakit.debug.execution import Execution, Frame
@@ -60,7 +59,7 @@ class SessionView:
         x, y, z = (1, 1, 1) if launch is None else launch.block
         return x, y, z
 
-    def focus_on(self, **where: Any) -> None:
+    def focus_on(self, **where: object) -> None:
         """Look at another thread: `thread=`, or on Tesla `block=`, `warp=`, `lane=`. Raises LaunchError."""
         self.focus = self.execution.find(**where)
 

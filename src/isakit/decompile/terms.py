@@ -32,7 +32,7 @@ class Terms:
     def __init__(self) -> None:
         self._made: dict[object, Term] = {}
 
-    def make(self, op: str, type: Type, *args: Term, attr: Any = None, size: int = 1) -> Term:
+    def make(self, op: str, type: Type, *args: Term, attr: object = None, size: int = 1) -> Term:
         """Make a term, or return the one that was made before."""
         key = op, type, tuple(map(id, args)), repr(attr) if isinstance(attr, float) else attr, size
         if key not in self._made:

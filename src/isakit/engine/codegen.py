@@ -71,7 +71,7 @@ class FunctionWriter:
         return text if text not in self.space else self.name(hint)
 
     def reserve(self, names: list[str]) -> None:
-        """Names the function's signature uses."""
+        """Reserve the names that the function's signature uses."""
         self.space.update(dict.fromkeys(names))
 
     def named(self, thing: object, hint: str) -> str:
@@ -132,7 +132,7 @@ class FunctionWriter:
         return self._text.get(id(n))
 
     def atom(self, n: Value, hint: str = "v") -> str:
-        """`text` as a variable or a number."""
+        """Return `text` as a variable or a number."""
         text = self._text[id(n)] = self.assign(self.text(n), hint)
         return text
 
@@ -259,7 +259,7 @@ _HINTS = {"read": "r", "load": "m", "call": "f", "eq": "c", "ult": "c", "slt": "
 
 
 def bare(text: str) -> str:
-    """`text` without parentheses that enclose all of it."""
+    """Return `text` without parentheses that enclose all of it."""
     if text.startswith("(") and text.endswith(")"):
         depth = 0
         for i, c in enumerate(text):

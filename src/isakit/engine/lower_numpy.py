@@ -75,7 +75,7 @@ class NumpyLowering:
         return self._constant(0, like.width)
 
     def _masked(self, text: str, n: Value, largest: int | None = None) -> str:
-        """`text` reduced to the width of `n`, unless the dtype wraps there or the number cannot be larger."""
+        """Return `text` reduced to the width of `n`, unless the dtype wraps there or the number cannot be larger."""
         if n.width in {32, 64} or (largest is not None and largest <= mask(n.width)):
             return f"({text})"
         return f"(({text}) & {self._constant(mask(n.width), n.width)})"

@@ -103,7 +103,7 @@ def both(active: Array | None, condition: Array) -> Array:
 
 # --- operations -------------------------------------------------------------------------------------------------------
 def divided(a: Array, b: Array, ones: Array) -> Array:
-    """Unsigned quotient, `ones` for a zero divisor."""
+    """Return the unsigned quotient, `ones` for a zero divisor."""
     zero = b == 0
     if a.dtype == obj or b.dtype == obj:
         return np.where(zero, ones, a // np.where(zero, np.array(1, obj), b))

@@ -91,7 +91,10 @@ class LaneState(Protocol):
     style: list of ints. One element holds one register; a write of fewer bits zero-extends."""
 
     def load(self, space: str, address: Any, size: int, attrs: Attributes, lanes: Any) -> Any:
-        """`size` bytes, little-endian, as unsigned numbers. NumPy style and 16 bytes: a pair (low, high) of uint64."""
+        """Return `size` bytes, little-endian, as unsigned numbers.
+
+        NumPy style and 16 bytes: a pair (low, high) of uint64.
+        """
         ...
 
     def store(self, space: str, address: Any, value: Any, size: int, attrs: Attributes, lanes: Any) -> None:
@@ -108,11 +111,14 @@ class LaneState(Protocol):
         attrs: Attributes,
         lanes: Any,
     ) -> Any:
-        """Read-modify-write lane by lane in ascending order; returns the old values."""
+        """Read, modify and write lane by lane in ascending order; returns the old values."""
         ...
 
     def machine(self, name: str, args: Sequence[Any], attrs: Attributes, lanes: Any) -> Any:
-        """Lane number, counters, other lanes' values, votes. Arguments: arrays for lane values, ints for uniform."""
+        """Return a lane number, counter, other lanes' values or votes.
+
+        Arguments: arrays for lane values, ints for uniform.
+        """
         ...
 
     def trap(self, kind: str, lanes_mask: Any) -> None:

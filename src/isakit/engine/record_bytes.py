@@ -43,6 +43,6 @@ class Bytes:
         """`pack(thing, buffer, offset=0)`: the fields of an object into a buffer."""
         self._fill: Callable[[Any, tuple[int, ...]], None] = made["fill"]
 
-    def unpack(self, thing: Any, buffer: Any, offset: int = 0) -> None:
+    def unpack(self, thing: object, buffer: object, offset: int = 0) -> None:
         """Copy the fields from a buffer into an object; lists keep their identity."""
         self._fill(thing, self.numbers(buffer, offset))

@@ -33,7 +33,7 @@ class CompiledTrace:
     source: str
     function: Callable[..., list[Control]]
 
-    def run(self, state: LaneState, lanes: Any, params: Sequence[int] = ()) -> list[Control]:
+    def run(self, state: LaneState, lanes: object, params: Sequence[int] = ()) -> list[Control]:
         """Apply the effects to `state` in the selected lanes; returns the control requests in order.
 
         `lanes` is a `Lanes` in NumPy style; scalar style hands it through to `state` untouched.
@@ -64,7 +64,7 @@ class _TraceWriter:
 
     @staticmethod
     def _split_wide(e: Effect) -> Effect:
-        """16-byte stores go by halves, so that no value of more than 64 bits need exist."""
+        """Split 16-byte stores into halves, so that no value of more than 64 bits need exist."""
         if e.kind == "store" and e.args[1].width == 128:
             value = e.args[1]
             return Effect(e.kind, e.name, (e.args[0], value.bits(0, 64), value.bits(64, 64)), e.when, e.attr)

@@ -331,7 +331,7 @@ class Tables(Constructors):
         return (SleighOperand(self.table(rows)),)
 
     def valid(self, error: Node) -> list[str] | None:
-        """Hidden operands that match the words without an error, None where there are no such words."""
+        """Return the hidden operands that match the words without an error, None where there are no such words."""
         found: dict[str, None] = {}
         together = EVERYTHING
         for n in error.nodes if isinstance(error, AnySet) else (error,):

@@ -266,7 +266,10 @@ def c_strings(text: str) -> Iterator[tuple[int, bytes]]:
 
 
 def find_in_source(text: str, path: str | None = None) -> list[Found]:
-    """Device programs in the arrays and strings of a C source; offsets are those of the array or the first string."""
+    """Return the device programs in the arrays and strings of a C source.
+
+    Offsets are those of the array or the first string.
+    """
     out: list[Found] = []
     for offset, data in itertools.chain(c_arrays(text), c_strings(text)):
         for f in find_embedded(data, path):

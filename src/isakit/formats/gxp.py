@@ -314,7 +314,7 @@ def vertex_bytes(version: tuple[int, int]) -> int:
 
 
 def gxp_extent(data: bytes, start: int = 0) -> int | None:
-    """Length of the GXP file that starts there, with its padding; None when there is none."""
+    """Return the length of the GXP file that starts there, with its padding; None when there is none."""
     if data[start : start + 4] != MAGIC or len(data) - start < _MIN_HEADER:
         return None
     if (data[start + 4], data[start + 5]) not in HEADER_SIZES:
@@ -601,7 +601,7 @@ def texcoord_code(outputs2: int, k: int) -> int:
 
 
 def vertex_outputs(outputs1: int, outputs2: int) -> list[VertexOutput]:
-    """Results in register order: position, colours, fog, texture coordinates, point size, clip distances.
+    """Return results in register order: position, colours, fog, texture coordinates, point size, clip distances.
 
     The bits of `texcoord_pack` have no part in this: a coordinate declared half takes a register per component, too.
     """

@@ -386,7 +386,7 @@ class GxpBuilder:
             raise FormatError(None, 0, f"there is no buffer {name!r}; there are {', '.join(SIZE_NAMES)}")
         self._sizes[SIZE_NAMES.index(name)] = words
 
-    def field(self, name: str, value: Any) -> None:
+    def field(self, name: str, value: object) -> None:
         """Set a field of `GxpFile` that would be derived."""
         if name not in {f.name for f in fields(GxpFile)}:
             raise FormatError(None, 0, f"there is no field {name!r}")
@@ -401,7 +401,7 @@ class GxpBuilder:
         self._layout = pieces
 
     def gap(self, piece: str, data: bytes) -> None:
-        """Bytes before a part that nothing explains."""
+        """Return the bytes before a part that nothing explains."""
         self._gaps[piece] = self._gaps.get(piece, b"") + data
 
     def unaligned(self, piece: str) -> None:

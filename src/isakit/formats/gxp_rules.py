@@ -69,7 +69,7 @@ class CodeFacts:
 
 
 def code_facts(primary: Program | None, secondary: Program | None) -> CodeFacts:
-    """Facts of a shader's programs."""
+    """Return the facts of a shader's programs."""
     phases: list[int] = []
     names: set[str] = set()
     high = {"r": 0, "pa": 0, "sa": 0}
@@ -101,7 +101,7 @@ _REGISTER = re.compile(r"(r|pa|sa)(\d+)\b")
 
 
 def _reached(i: Instruction) -> list[tuple[str, int]]:
-    """(register file, one more than the highest register) of every operand that names its register."""
+    """Yield (register file, one more than the highest register) of every operand that names its register."""
     out: list[tuple[str, int]] = []
     assert i.form is not None
     repeats = re.search(r"\brepeat (\d+)", i.text)
@@ -217,17 +217,17 @@ def last_iterated(inputs: tuple[AttributeDescriptor, ...]) -> int:
 
 # --- the file as it follows ------------------------------------------------------------------------------------------
 def data_base(gxp: GxpFile) -> int:
-    """First sa register of the container for data; 0 where there is none."""
+    """Return the first sa register of the container for data; 0 where there is none."""
     return next((c.base_sa_offset for c in gxp.containers if c.index == DATA), 0)
 
 
 def literal_base(gxp: GxpFile) -> int:
-    """First sa register that literals count from."""
+    """Return the first sa register that literals count from."""
     return next((c.base_sa_offset for c in gxp.containers if c.index == LITERAL_BUFFER), data_base(gxp))
 
 
 def uniform_end(parameters: Iterable[GxpParameter], container: int = DEFAULT_BUFFER) -> int:
-    """Words of a uniform buffer that its uniforms take."""
+    """Return the words of a uniform buffer that its uniforms take."""
     inside = [p for p in parameters if p.category == UNIFORM and p.container_index == container]
     return max((p.resource_index + p.words for p in inside), default=0)
 
@@ -329,7 +329,7 @@ def _flags(gxp: GxpFile, code: CodeFacts) -> int:
 
 
 def _buffer_flags(gxp: GxpFile, code: CodeFacts) -> int:
-    """Two bits per buffer: 1 loaded into registers, 2 read from memory."""
+    """Return two bits per buffer: 1 loaded into registers, 2 read from memory."""
     flags = 0
     for c in gxp.containers:
         flags |= 1 << 2 * c.index if c.index <= DEFAULT_BUFFER else 0
@@ -339,7 +339,7 @@ def _buffer_flags(gxp: GxpFile, code: CodeFacts) -> int:
 
 
 def _texunit_flags(gxp: GxpFile, code: CodeFacts) -> int:
-    """Four bits per unit: 1 fetched before the program, 2 sampled by it."""
+    """Return four bits per unit: 1 fetched before the program, 2 sampled by it."""
     flags = 0
     for unit, _ in _fetches(gxp):
         flags |= 1 << 4 * unit if unit < UNITS else 0
@@ -364,7 +364,7 @@ def _buffer_sizes(gxp: GxpFile, code: CodeFacts) -> tuple[int, ...]:
 
 
 def _queries(gxp: GxpFile, code: CodeFacts) -> tuple[int, ...]:
-    """Per unit what its samples are: the format, and above it the components less one."""
+    """Return per unit what its samples are: the format, and above it the components less one."""
     samplers = [p for p in gxp.parameters if p.category == SAMPLER and 0 <= p.resource_index < UNITS]
     if not samplers or gxp.version < (1, 5):
         return ()
@@ -403,7 +403,7 @@ DERIVED = (
 
 
 def derived(gxp: GxpFile, code: CodeFacts) -> Derived:
-    """Fields of `gxp` as they follow from its tables (parameters, varyings, containers, textures) and its code."""
+    """Return the fields that follow from the tables (parameters, varyings, containers, textures) and code of a GXP."""
     return {f.name: f.follows(gxp, code) for f in DERIVED}
 
 

@@ -470,7 +470,7 @@ class Line:
             group.read(a, values)
         return values
 
-    def write(self, *many: Values, **values: Any) -> str:
+    def write(self, *many: Values, **values: object) -> str:
         """Return the line for some values, `none` without any."""
         words = [w for v in many or (values,) if v for e in self.elements for w in e.write(v)]
         return " ".join([self.name, *(words or ["none"] * ("none" in self.usage))])
@@ -662,7 +662,7 @@ _directive(".padding", "BYTE, ... | none", """
 
 
 # --- the lines of a file ---------------------------------------------------------------------------------------------
-def _line(name: str, /, *many: Values, **values: Any) -> str:
+def _line(name: str, /, *many: Values, **values: object) -> str:
     return LINES[name].write(*many, **values)
 
 
@@ -849,6 +849,6 @@ def _layout_lines(gxp: GxpFile) -> Iterator[str]:
             yield _line(".padding")
 
 
-def _byte_lines(name: str, data: bytes, **values: Any) -> Iterator[str]:
+def _byte_lines(name: str, data: bytes, **values: object) -> Iterator[str]:
     for at in range(0, len(data), 16):
         yield _line(name, **values, data=data[at : at + 16])

@@ -67,7 +67,7 @@ def parse_records(data: bytes, path: str | None = None, offset: int = 0) -> list
 
 
 def pack_records(records: Iterable[InfoRecord]) -> bytes:
-    """Inverse of `parse_records`."""
+    """Return the bytes of records: the inverse of `parse_records`."""
     parts: list[bytes] = []
     for r in records:
         size = len(r.data).to_bytes(2, "little") if r.form == FORM_SIZED else b""

@@ -108,7 +108,7 @@ class Primitives:
     restarts: Array
 
     def plain(self) -> Primitives:
-        """Without the adjacent vertices."""
+        """Return the primitives without the adjacent vertices."""
         width = self.corners.shape[1]
         chosen = {4: [1, 2], 6: [0, 2, 4]}.get(width)
         return self if chosen is None else replace(self, corners=self.corners[:, chosen])
@@ -213,7 +213,7 @@ def _halves(q: Array, provoking: Array, from_first: bool) -> tuple[Array, Array,
 
 
 def _strip_with_adjacency(run: Array, last: bool) -> tuple[Array, Array, Array] | None:
-    """Triangle strips whose odd vertices are adjacent to the triangles."""
+    """Assemble triangle strips whose odd vertices are adjacent to the triangles."""
     count = (len(run) - 4) // 2
     if count < 1:
         return None

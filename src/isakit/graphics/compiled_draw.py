@@ -250,14 +250,14 @@ class _Work:
             return self.drawing.fragments()
 
     def count(self, instructions: int, issued: int, visible: int, passed: int) -> None:
-        """Something has been done; called in the turn of a batch. Raises BudgetExceeded."""
+        """Count something that has been done, in the turn of a batch. Raises BudgetExceeded."""
         self.engine.count(self.drawing.launch, issued)
         self.instructions += instructions
         self.visible += visible
         self.passed += passed
 
     def run(self) -> None:
-        """All batches."""
+        """Run all batches."""
         starts = range(0, len(self.covered), LANES)
         count = min(self.drawing.threads, len(starts))
         if count < 2:

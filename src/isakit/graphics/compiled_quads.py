@@ -184,7 +184,7 @@ def _sources() -> str:
 
 
 def function_of(
-    question: Any, write: Callable[[], QuadFunction], target: Host, pixels: int | None
+    question: object, write: Callable[[], QuadFunction], target: Host, pixels: int | None
 ) -> CompiledFunction | None:
     """Return the function for a key (anything hashable whose `repr` tells all).
 

@@ -146,7 +146,7 @@ class StageLaunch(ServedWarps):
             self.context.set_slot("reserve", self.kernel.reserve)
 
     def check_ended(self) -> None:
-        """Compiled code has stopped. Raises BudgetExceeded if a watchdog is why."""
+        """Raise BudgetExceeded if a watchdog has stopped compiled code."""
         stopped = np.flatnonzero(self.states.column(state_layout.STATUS) == state_layout.INTERRUPTED)
         if len(stopped):
             warp = int(stopped[0])

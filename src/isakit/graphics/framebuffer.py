@@ -41,7 +41,10 @@ class Framebuffer:
         self.clear()
 
     def bounds(self, scissor: Rectangle | None, across: int = 1, down: int = 1) -> Bounds:
-        """Pixels that may be drawn; with several samples a pixel, `across` and `down` of them are stored pixels."""
+        """Return the pixels that may be drawn.
+
+        With several samples a pixel, `across` and `down` of them are stored pixels.
+        """
         width, height = self.width // across, self.height // down
         if scissor is None:
             return 0, 0, width, height

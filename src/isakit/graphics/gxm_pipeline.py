@@ -175,7 +175,7 @@ class ShaderPipeline(Framebuffer):
         return bound(0), bound(1)
 
     def _count(self, instructions: int) -> None:
-        """Shaders have executed so many instructions. Raises BudgetExceeded where they are more than was left."""
+        """Count instructions that shaders have executed. Raises BudgetExceeded where they are more than was left."""
         if self._budget is not None:
             self._budget.charge(instructions, 0)
 

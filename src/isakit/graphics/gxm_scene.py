@@ -126,7 +126,7 @@ class ShaderScene(SceneFile):
         """The chip of all such scenes."""
         return CHIP
 
-    def render(self, **options: Any) -> ShaderPipeline:
+    def render(self, **options: object) -> ShaderPipeline:
         """Draw the whole scene; options are those of `ShaderPipeline`."""
         pipeline = self.pipeline(**options)
         for n in range(len(self.draws)):

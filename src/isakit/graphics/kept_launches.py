@@ -20,13 +20,13 @@ class _OfThread(threading.local):
 _own = _OfThread()
 
 
-def kept(key: Any, make: Callable[[], T]) -> T:
+def kept(key: object, make: Callable[[], T]) -> T:
     """Return what this thread has kept under a key, which it keeps no longer, or something new."""
     found = _own.launches.pop(key, None)
     return make() if found is None else found
 
 
-def keep(key: Any, some: object) -> None:
+def keep(key: object, some: object) -> None:
     """Keep something for the next draw of this thread, in place of what was used least recently."""
     _own.launches[key] = some
     if len(_own.launches) > MOST_LAUNCHES:

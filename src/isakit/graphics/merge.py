@@ -117,7 +117,7 @@ class Merger:
     def write(
         self, x: Array, y: Array, z: Array, front: Array, colors: Sequence[Array], second: Array | None = None
     ) -> None:
-        """Fragments in drawing order.
+        """Write fragments in drawing order.
 
         Args:
             x: column of each fragment.

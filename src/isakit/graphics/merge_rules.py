@@ -48,7 +48,7 @@ _COMPARE: dict[str, np.ufunc] = {
 }
 
 
-def holds(func: str, a: Array, b: Any) -> Array:
+def holds(func: str, a: Array, b: object) -> Array:
     """Compare by the name of a relation; returns bool [n]."""
     if func in ("never", "always"):
         return np.full(len(a), func == "always")
@@ -232,7 +232,7 @@ class ColorMerge:
 def blended(
     blend: Blend, src: Sequence[Array], dst: Sequence[Array], constant: Sequence[Array | float], second: Sequence[Array]
 ) -> list[Array]:
-    """Blending of R, G, B and A in their own precision. `second`: the colour of the src1 factors."""
+    """Blend R, G, B and A in their own precision. `second`: the colour of the src1 factors."""
     one = src[0].dtype.type(1)
 
     def factor(name: str, c: int) -> Any:

@@ -108,7 +108,7 @@ class Rasterizer:
             return self._triangles(v)
 
     def _not_culled(self, v: Vertices) -> Vertices:
-        """Without primitives that a cull distance drops."""
+        """Drop primitives that a cull distance culls."""
         gone = np.zeros(len(v.primitives), bool)
         for d in self.state.clip_distances:
             if d.mode == "cull":

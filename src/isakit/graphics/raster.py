@@ -57,7 +57,7 @@ def snapped(window: Array) -> Array:
 
 
 def doubled_area(p: Array) -> Array:
-    """Twice the signed area of triangles [n, 3, 2]; positive for counter-clockwise, y up."""
+    """Return twice the signed area of triangles [n, 3, 2]; positive for counter-clockwise, y up."""
     ax, ay = p[:, 1, 0] - p[:, 0, 0], p[:, 1, 1] - p[:, 0, 1]
     bx, by = p[:, 2, 0] - p[:, 0, 0], p[:, 2, 1] - p[:, 0, 1]
     return ax * by - bx * ay
@@ -301,7 +301,7 @@ def _in_diamond(point: Array, axis: Array, forward: Array) -> Array:
 
 
 def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:
-    """Single pixels of primitives, collected in quads; pixels of a primitive in one quad share it."""
+    """Return single pixels of primitives, collected in quads; pixels of a primitive in one quad share it."""
     if not len(x):
         return in_order([])
     key = np.stack((primitive, y >> 1, x >> 1), axis=1)

@@ -115,7 +115,7 @@ class SceneFile:
 
     @staticmethod
     def state(what: JsonObject) -> DrawState:
-        """Fixed-function state."""
+        """Return the fixed-function state."""
         blend = what.get("blend")
         return DrawState(
             depth=what.get("depth"),

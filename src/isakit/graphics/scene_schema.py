@@ -83,7 +83,7 @@ def problem(scene: Any) -> str | None:
     return None
 
 
-def unknown(scene: Any) -> list[str]:
+def unknown(scene: object) -> list[str]:
     """Return a line for each record of a scene that has a name without a meaning here."""
     return [p.text for p in _problems(scene, SCENE, "the scene") if p.unknown]
 
@@ -95,7 +95,7 @@ class _Problem(NamedTuple):
     unknown: bool = False
 
 
-def _problems(value: Any, wanted: Any, where: str) -> Iterator[_Problem]:
+def _problems(value: object, wanted: object, where: str) -> Iterator[_Problem]:
     if isinstance(wanted, dict):
         table = cast("dict[str, Any]", wanted)
         if not isinstance(value, Mapping):

@@ -72,7 +72,7 @@ class PipelineShader:
         return self.program.constants
 
 
-def _banks(constants: Any) -> dict[int, bytes]:
+def _banks(constants: object) -> dict[int, bytes]:
     if constants is None:
         return {}
     banks = cast(Mapping[int, Any], constants if isinstance(constants, Mapping) else {0: constants})

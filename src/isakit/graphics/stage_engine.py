@@ -71,7 +71,7 @@ class StageEngine:
         return done
 
     def count(self, launch: Launch, instructions: int) -> None:
-        """Warps have executed so many instructions. Raises BudgetExceeded where they are more than was left."""
+        """Count instructions that warps have executed. Raises BudgetExceeded where they are more than was left."""
         if self.watchdog is not None:
             self.watchdog.charge(instructions, launch.entry)
 

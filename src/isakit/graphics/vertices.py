@@ -40,7 +40,7 @@ class Vertices:
         self.numbers: Array = np.arange(n) if numbers is None else numbers
 
     def plain(self) -> Vertices:
-        """Without adjacent vertices."""
+        """Return the vertices without adjacent ones."""
         chosen = {4: [1, 2], 6: [0, 2, 4]}.get(self.primitives.shape[1])
         return self if chosen is None else self.part(slice(None), chosen)
 

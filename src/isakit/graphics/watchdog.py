@@ -32,7 +32,7 @@ class Watchdog:
         return self.compiled * min(max(warps, LEAST_WARPS), MOST_WARPS)
 
     def charge(self, instructions: int, pc: int) -> None:
-        """Nothing: every run is bounded for itself."""
+        """Do nothing: every run is bounded for itself."""
 
 
 class Budget:
@@ -54,7 +54,7 @@ class Budget:
         return self.left if self.watchdog is None else min(self.left, self.watchdog.allowed(warps, reference))
 
     def charge(self, instructions: int, pc: int) -> None:
-        """So many have been executed by the program at `pc`. Raises BudgetExceeded where they were not left."""
+        """Count instructions that the program has executed at `pc`. Raises BudgetExceeded where they were not left."""
         with self._lock:
             self.left = max(self.left - instructions, -1)
         if self.left < 0:

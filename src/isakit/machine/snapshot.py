@@ -29,7 +29,7 @@ class Snapshot:
         return pickle.loads(self.data)
 
 
-def frozen(machine: str, content: Any) -> Snapshot:
+def frozen(machine: str, content: object) -> Snapshot:
     """Return a snapshot of plain data and arrays."""
     return Snapshot(machine, pickle.dumps(content, pickle.HIGHEST_PROTOCOL))
 
@@ -67,7 +67,7 @@ class _Pickler(pickle.Pickler):
         super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
         self._names = {id(p): n for n, p in parts.items()}
 
-    def persistent_id(self, obj: Any) -> str | None:
+    def persistent_id(self, obj: object) -> str | None:
         return self._names.get(id(obj))
 
 

@@ -125,7 +125,7 @@ def aligned(at: int, size: int) -> int:
 
 
 def _check_overlaps(kernel: str, args: Sequence[object]) -> None:
-    """Two different arrays over the same memory would become two buffers, and one would overwrite the other."""
+    """Refuse different arrays over the same memory: of two buffers one would overwrite the other."""
     arrays = [(i, cast(Array, a)) for i, a in enumerate(args) if isinstance(a, np.ndarray)]
     for k, (i, a) in enumerate(arrays):
         for j, b in arrays[k + 1 :]:

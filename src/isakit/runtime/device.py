@@ -149,7 +149,7 @@ class Device(LaunchDevice):
     # --- kernels ----------------------------------------------------------------------------------------------------
     def load(
         self,
-        source: Any,
+        source: object,
         *,
         registers: int | None = None,
         shared: int | None = None,

@@ -99,7 +99,7 @@ class LoadedModule(Mapping[str, LoadedKernel]):
         return f"<loaded module with {', '.join(self._kernels) or 'no kernels'}>"
 
 
-def described(source: Any, chip: str) -> Module:
+def described(source: object, chip: str) -> Module:
     """Return the description of what is to be loaded: a module, an assembled or disassembled program, or 32-bit words.
 
     Raises LaunchError for anything else, and for code of another instruction set.

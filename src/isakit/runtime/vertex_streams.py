@@ -92,7 +92,7 @@ def fractions(integers: Array) -> Array:
     return np.maximum(integers.astype(np.float64) / top, -1).astype(np.float32)
 
 
-def _bytes(data: Any) -> Array:
+def _bytes(data: object) -> Array:
     if isinstance(data, (bytes, bytearray)):
         return np.frombuffer(data, np.uint8)
     return np.ascontiguousarray(data).reshape(-1).view(np.uint8)

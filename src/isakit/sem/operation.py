@@ -30,7 +30,7 @@ class Operation:
         self.name = definition.__name__
         self.__doc__ = definition.__doc__
 
-    def __call__(self, *args: Value, **statics: Any) -> Value:
+    def __call__(self, *args: Value, **statics: object) -> Value:
         key = tuple(sorted(statics.items()))
         widths = tuple(a.width for a in args)
         _, body = expansion(self, key, widths)

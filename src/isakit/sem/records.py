@@ -112,7 +112,7 @@ class StateRecord:
                 setattr(self, f.name, 0)
 
 
-def width_of(annotation: Any) -> int | None:
+def width_of(annotation: object) -> int | None:
     """Return the bits of an annotated number, 1 for a bool; None for something else."""
     if annotation is bool:
         return 1
@@ -146,7 +146,7 @@ def layout_of(record: type[StateRecord]) -> RecordLayout:
     return RecordLayout(fields, end)
 
 
-def _field(where: str, name: str, annotation: Any, end: int) -> RecordField:
+def _field(where: str, name: str, annotation: object, end: int) -> RecordField:
     width = width_of(annotation)
     if width is not None:
         size = max(1, width // 8)

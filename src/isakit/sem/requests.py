@@ -53,7 +53,7 @@ class MachineValue(Request):
     width: int = 32
     effect: bool = False
 
-    def __call__(self, *args: Value, **facts: Any) -> Value:
+    def __call__(self, *args: Value, **facts: object) -> Value:
         """Ask for it, inside of a semantics function."""
         self.check(args, facts)
         return trace.machine(self.name, self.width, *args, **facts)
@@ -65,7 +65,7 @@ class ControlRequest(Request):
 
     target: bool = False
 
-    def __call__(self, *args: Value, **facts: Any) -> None:
+    def __call__(self, *args: Value, **facts: object) -> None:
         """Ask for it, inside of a semantics function."""
         self.check(args, facts)
         trace.control(self.name, *args, **facts)

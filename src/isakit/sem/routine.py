@@ -130,7 +130,7 @@ class Routine(Translatable, Generic[P, T]):
         return self._look()[2]
 
     # --- what it does -----------------------------------------------------------------------------------------------
-    def code(self, **statics: Any) -> RoutineCode:
+    def code(self, **statics: object) -> RoutineCode:
         """Return its statements for these static arguments.
 
         Arguments that differ only in attributes that it does not look at share them.
@@ -247,7 +247,7 @@ def external(function: Callable[P, T]) -> External[P, T]:
     return External(function)
 
 
-def _parameter(name: str, hint: Any) -> RoutineParameter | None:
+def _parameter(name: str, hint: object) -> RoutineParameter | None:
     """Return a parameter that is not static."""
     width = width_of(hint)
     if width is not None:

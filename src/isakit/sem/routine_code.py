@@ -170,7 +170,7 @@ class Translatable(Callee):
         """Its text, parsed."""
 
     @abstractmethod
-    def code(self, **statics: Any) -> RoutineCode:
+    def code(self, **statics: object) -> RoutineCode:
         """Return its statements for these static arguments."""
 
 

@@ -104,26 +104,26 @@ def read(file: str, index: Index, width: int) -> Value:
     return Value("read", width, (_value(index),), file)
 
 
-def write(file: str, index: Index, value: Value, when: Value | None = None, **attrs: Any) -> None:
+def write(file: str, index: Index, value: Value, when: Value | None = None, **attrs: object) -> None:
     """Write a register in the lanes that execute the instruction (and where `when` is 1)."""
     current().effects.append(Effect("write", file, (_value(index), value), when, _attrs(attrs)))
 
 
-def load(space: str, address: Value, size: int, when: Value | None = None, **attrs: Any) -> Value:
+def load(space: str, address: Value, size: int, when: Value | None = None, **attrs: object) -> Value:
     """Load `size` bytes (little-endian) as an 8*size-bit value; lanes that do not execute get 0."""
     result = Value("load", 8 * size, (address,), (space, size, _attrs(attrs)))
     current().effects.append(Effect("load", space, (address,), when, _attrs({"size": size, **attrs}), result))
     return result
 
 
-def store(space: str, address: Value, value: Value, when: Value | None = None, **attrs: Any) -> None:
+def store(space: str, address: Value, value: Value, when: Value | None = None, **attrs: object) -> None:
     """Store `value` (a whole number of bytes, little-endian)."""
     current().effects.append(
         Effect("store", space, (address, value), when, _attrs({"size": value.width // 8, **attrs}))
     )
 
 
-def atomic(space: str, name: str, address: Value, *operands: Value, size: int, **attrs: Any) -> Value:
+def atomic(space: str, name: str, address: Value, *operands: Value, size: int, **attrs: object) -> Value:
     """Read, modify and write `size` bytes, lane by lane in ascending order; returns the old value.
 
     `name` selects a function of the machine's table `(old, *operands) -> new`, itself an `Operation`.
@@ -135,12 +135,12 @@ def atomic(space: str, name: str, address: Value, *operands: Value, size: int, *
     return result
 
 
-def machine(name: str, width: int, /, *args: Value, **attrs: Any) -> Value:
+def machine(name: str, width: int, /, *args: Value, **attrs: object) -> Value:
     """Return a value only the machine knows: lane number, a counter, another lane's value, a vote."""
     return Value("machine", width, args, (name, _attrs(attrs)))
 
 
-def control(name: str, /, *args: Value, **attrs: Any) -> None:
+def control(name: str, /, *args: Value, **attrs: object) -> None:
     """Ask the machine for a control action (branch, call, barrier, exit ...)."""
     current().effects.append(Effect("control", name, args, None, _attrs(attrs)))
 

@@ -43,7 +43,7 @@ class Field:
         return value
 
     def put(self, value: int) -> int:
-        """`value` placed into the field's bits of an otherwise zero word; it must fit."""
+        """Return `value` placed into the field's bits of an otherwise zero word; it must fit."""
         word = 0
         for low, n in self.slices:
             word |= (value & (1 << n) - 1) << low
@@ -55,7 +55,7 @@ class Field:
         return 0 <= value < 1 << self.width
 
     def expression(self, word: str = "w") -> str:
-        """Python source that reads the field from the variable `word`."""
+        """Return Python source that reads the field from the variable `word`."""
         terms: list[str] = []
         shift = 0
         for low, n in self.slices:

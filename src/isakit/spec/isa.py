@@ -182,7 +182,7 @@ class InstructionSet:
         group: InstructionKind | str = InstructionKind.ARITHMETIC,
         ends: bool = False,
         links: str = "",
-        **facts: Any,
+        **facts: object,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Return a decorator that records an instruction: encodings here, meaning and manual text in the function.
 
@@ -262,7 +262,7 @@ class InstructionSet:
         self.package = ""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickled as its name: the instruction sets of this package are the same in every process."""
+        """Pickle it as its name: the instruction sets of this package are the same in every process."""
         if self.name not in VARIANTS or instruction_set(self.name) is not self:
             raise PicklingError(f"the instruction set {self.name!r} is not one of this package's")
         return instruction_set, (self.name,)

@@ -268,7 +268,7 @@ class Form:
         return out
 
     def unexplained(self, word: int) -> int:
-        """Bits that differ from what the assembler would write and that no part tells (ignored ones included)."""
+        """Return the bits that no part tells and that the assembler would write otherwise (ignored ones included)."""
         return (word ^ self.base) & ~self.claimed(word)
 
     def unknown(self, word: int) -> int:

@@ -145,7 +145,7 @@ class Encoding:
         return fields[0] if len(fields) == 1 else self._named([s for f in reversed(fields) for s in f.slices])
 
     def where(self, conditions: str) -> list[Bits]:
-        """`o=11 w=0` as bits; `o=01,10 w=0` as two."""
+        """Return `o=11 w=0` as bits; `o=01,10 w=0` as two."""
         out = [Bits()]
         for letters, _, values in (c.partition("=") for c in conditions.split()):
             f = self.field(letters)
@@ -162,7 +162,7 @@ class Encoding:
         return found if isinstance(found, Part) else found(self, *filter(None, arguments.split(",")))
 
     def unused(self) -> list[str]:
-        """Letters that nothing has asked for."""
+        """Return the letters that nothing has asked for."""
         return sorted(set(self._letters) - self.used)
 
 
@@ -179,7 +179,7 @@ class FormTable:
         """Return the same language with further kinds of operands, which win against those of the same name."""
         return replace(self, more={**self.more, **operands})
 
-    def __call__(self, text: str, *rows: str, **parts: Any) -> list[Form]:
+    def __call__(self, text: str, *rows: str, **parts: object) -> list[Form]:
         """Return the forms of a table, for each row of `rows`; of several tables of rows the last varies fastest.
 
         `parts` are operands (parts, or functions that make them from the encoding) and constants of the semantics.
@@ -314,7 +314,7 @@ class Declared:
 
 
 def words(*spellings: str | None, values: Sequence[Any] | None = None, on: str = "", **options: Any) -> Maker:
-    """Words for the values of letters, from 0 up; None where there is no such encoding.
+    """Return words for the values of letters, from 0 up; None where there is no such encoding.
 
     `values` is what the semantics gets (default: the words); `on` are the letters, where the syntax does not say them.
     """
@@ -345,7 +345,7 @@ def number(label: str, width: int = 32, on: str = "", **options: Any) -> Maker:
 
 
 def cases(alternatives: Mapping[str, Part | Maker | str]) -> Maker:
-    """One of several operands, by conditions like `w=0 s=1 | needs FEATURE`, the first that holds.
+    """Choose one of several operands, by conditions like `w=0 s=1 | needs FEATURE`, the first that holds.
 
     A text is an operand as in a syntax line, `dst:b32`.
     """

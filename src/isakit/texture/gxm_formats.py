@@ -282,7 +282,7 @@ def _small_float(v: Array, mantissa: int) -> Array:
 
 
 def _ordered(order: str, parts: list[Array]) -> Array:
-    """R, G, B, A from components, lowest first: uint8 where all are, else f32."""
+    """Return R, G, B, A from components, lowest first: uint8 where all are, else f32."""
     bytes_only = all(p.dtype == np.uint8 for p in parts)
     kind = np.uint8 if bytes_only else np.float32
     one = 255 if bytes_only else 1
@@ -337,7 +337,7 @@ def _blocks(f: GxmFormat, raw: Array, width: int, height: int, layout: Layouts) 
 
 
 def _signed_blocks(f: GxmFormat, blocks: Array, width: int, height: int) -> Array:
-    """SBC4 and SBC5: like their unsigned kin, with signed ends and -127 and 127 as outer values."""
+    """Decode SBC4 and SBC5: like their unsigned kin, with signed ends and -127 and 127 as outer values."""
     parts: list[Array] = []
     for k in range(blocks.shape[2] // 8):
         half = blocks[..., 8 * k : 8 * k + 8]
@@ -361,7 +361,7 @@ _WEIGHTS = {"601": (0.299, 0.114), "709": (0.2126, 0.0722)}
 
 
 def _rgb(y: Array, u: Array, v: Array, matrix: str) -> Array:
-    """RGB of luma 16 to 235 and chroma 16 to 240, rounded to bytes."""
+    """Return RGB of luma 16 to 235 and chroma 16 to 240, rounded to bytes."""
     red, blue = _WEIGHTS[matrix]
     luma = (y.astype(np.float64) - 16) / 219
     pb, pr = (u.astype(np.float64) - 128) / 224, (v.astype(np.float64) - 128) / 224

@@ -62,7 +62,7 @@ def _flag(on: str, off: str = "no") -> Meaning:
 
 
 def _fixed(bits: int, signed: bool = False) -> Meaning:
-    """Eight fraction bits."""
+    """Return a number of eight fraction bits."""
     return lambda v: f"{(v - ((v >> bits - 1) << bits) if signed else v) / 256:g}"
 
 
@@ -172,14 +172,14 @@ HEADERS = {"tic": TIC, "tsc": TSC}
 
 
 def joined(words: Sequence[int]) -> int:
-    """Eight words as one number. Raises LaunchError for another count or size."""
+    """Return eight words as one number. Raises LaunchError for another count or size."""
     if len(words) != WORDS or any(not 0 <= w < 1 << 32 for w in words):
         raise LaunchError(f"a header has {WORDS} words of 32 bits, not {len(words)}")
     return sum(w << 32 * k for k, w in enumerate(words))
 
 
 def unpack(kind: str, words: Sequence[int]) -> dict[str, int]:
-    """Field name -> value. Bits of no field come under `unknown`, at their place in the 256 bits."""
+    """Return field name -> value. Bits of no field come under `unknown`, at their place in the 256 bits."""
     whole = joined(words)
     out = {h.name: h.field.get(whole) for h in HEADERS[kind]}
     for h in HEADERS[kind]:

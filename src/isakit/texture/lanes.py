@@ -17,12 +17,12 @@ NEAR = 2.0**30
 """The limit of `except_far` in code that is made."""
 
 
-def known(lanes: Any) -> TypeGuard[Array]:
+def known(lanes: object) -> TypeGuard[Array]:
     """Return whether lanes are numbers, of which a part can be worked on by itself."""
     return isinstance(lanes, np.ndarray)
 
 
-def everywhere(lanes: Any) -> bool:
+def everywhere(lanes: object) -> bool:
     """Return whether something is known to hold in all lanes."""
     return known(lanes) and bool(lanes.all())
 
@@ -40,7 +40,7 @@ def except_far(lanes: Any, limit: float, rare: Callable[[], Any]) -> Any:
 
 
 def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
-    """`usual`, but what `rare` gives in some lanes; code that is made leaves those to the arrays."""
+    """Return `usual`, but what `rare` gives in some lanes; code that is made leaves those to the arrays."""
     if known(lanes):
         if not lanes.any():
             return usual
@@ -50,7 +50,7 @@ def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
 
 
 def doubtful(lanes: Callable[[], Any], value: Any) -> None:
-    """Code that is made leaves those lanes of a value to the arrays whose outcome hangs on its rounding errors."""
+    """Leave lanes whose outcome hangs on the rounding errors of a value to the arrays, in code that is made."""
     if not known(value):
         value.code.mark(lanes())
 

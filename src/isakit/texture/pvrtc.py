@@ -89,7 +89,7 @@ def four_bit_codes(bits: Array) -> Array:
 
 
 def four_bit_weights(codes: Array, punched: Array) -> tuple[Array, Array]:
-    """Weights of the second colour in eighths, and where a texel is transparent: `punched` are those that may be."""
+    """Return the second colour's weights in eighths, and which texels are transparent: `punched` may be."""
     weights = np.where(punched, np.array([0, 4, 4, 8])[codes], np.array([0, 3, 5, 8])[codes])
     return weights, punched & (codes == 2)
 

@@ -105,7 +105,7 @@ class Image:
         return t.widths[level], t.heights[level], t.bases[level]
 
     def place(self, index: Sequence[Array], layer: Array | None, strides: Strides) -> Array:
-        """Position of texels in the planes: indices per axis, layer (or depth slice for 3D is the third index)."""
+        """Return the place of texels in the planes: indices per axis, and the layer (in 3D the third index)."""
         w, h, base = strides
         at = index[0]
         rows = index[1] if len(index) > 1 else None

@@ -235,7 +235,10 @@ class Texture:
                 self._planes, self._words = {}, None
 
     def planes(self, srgb: bool, srgb_bits: int | None = None, srgb_of: str = "results") -> list[Array]:
-        """R, G, B, A of all texels as u32 register bits, levels one after another; `bases` says where each starts."""
+        """Return R, G, B, A of all texels as u32 register bits, levels one after another.
+
+        `bases` says where each starts.
+        """
         key = srgb and self.format.srgb, srgb_bits, srgb_of
         found = self._planes.get(key)
         if found is None:

@@ -194,10 +194,10 @@ class TextureUnit:
             mix = None if levels.weight is None else np.where(levels.magnified, 0, levels.weight)
             return image.sample(request, level, smp.mag, levels.second, mix)
 
-        def near(some: SampleRequest, here: Any) -> list[Array]:
+        def near(some: SampleRequest, here: object) -> list[Array]:
             return image.sample(some, filled(len(some.coords[0]), first), smp.mag)
 
-        def far(some: SampleRequest, here: Any) -> list[Array]:
+        def far(some: SampleRequest, here: object) -> list[Array]:
             level, second, mix = (_those(x, here) for x in (levels.first, levels.second, levels.weight))
             return image.sample(some, level, smp.min, second, mix)
 
@@ -312,7 +312,7 @@ def _layer(sources: list[Array], n: int, layers: Array | int) -> tuple[Array, li
 
 
 def _chosen(request: SampleRequest, here: Any, yes: Any, no: Any) -> list[Array]:
-    """`yes(request, lanes)` where `here` holds, else `no`; of arrays each works on its own lanes only."""
+    """Return `yes(request, lanes)` where `here` holds, else `no`; of arrays each works on its own lanes only."""
     if not known(here):
         return [np.where(here, a, b) for a, b in zip(yes(request, None), no(request, None), strict=True)]
     out = [np.zeros(len(here), np.uint32) for _ in range(4)]

@@ -104,7 +104,7 @@ class RequestGuard:
         return None
 
 
-def _nested_deeper(value: Any, levels: int) -> bool:
+def _nested_deeper(value: object, levels: int) -> bool:
     """Return whether lists and objects are nested in a value on more levels than these."""
     if not isinstance(value, dict | list):
         return False

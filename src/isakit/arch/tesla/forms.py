@@ -16,7 +16,6 @@ a second letter says where half sources are signed. Without a width the operand 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from isakit.arch.tesla import operands as op
 from isakit.arch.tesla.fields import CONTROL, IMMEDIATE, LONG, SHORT, SHORT_CONTROL, ControlWord, ImmWord, Long, Short
@@ -47,7 +46,7 @@ _OFFSETS = {1: Long.offset16, 2: bits(9, 23), 4: bits(9, 22)}
 """access size in bytes -> offset field; the offset counts accesses"""
 
 
-def sized(make: Callable[..., Part], *front: Any, signed: bool = False) -> Maker:
+def sized(make: Callable[..., Part], *front: object, signed: bool = False) -> Maker:
     """Return `make(*front, width[, signs])` of the width, and with the sign, that the form says or selects."""
 
     def half(signs: str) -> Part:

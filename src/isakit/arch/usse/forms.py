@@ -193,7 +193,7 @@ def forms(
     early: str | Early = "",
     described: str = "",
     base: int | None = None,
-    **parts: Any,
+    **parts: object,
 ) -> list[Form]:
     """Return the forms of a table.
 

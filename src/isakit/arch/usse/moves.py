@@ -327,7 +327,7 @@ def _converted(v: Value, sty: str, dty: str, scale: bool) -> Value:
     ],
     group="move",
 )
-def vpck(name, sty, dty, dst, src1, scale, src2: Any = None):
+def vpck(name, sty, dty, dst, src1, scale, src2: object = None):
     """Convert between formats, channel by channel: DST.c gets the selected element of the source.
 
     With `scale` integers stand for fractions: the largest one is 1.0. Between floating point formats, and between
@@ -348,7 +348,7 @@ def vpck(name, sty, dty, dst, src1, scale, src2: Any = None):
     notes=["the scale of o8 is not known"],
     group="move",
 )
-def vpck_o8(name, sty, dty, dst, src1, scale, src2: Any = None):
+def vpck_o8(name, sty, dty, dst, src1, scale, src2: object = None):
     """Convert from or to o8, an unsigned byte with a scale that is not known."""
     from isakit.errors import NotModelled
 

@@ -172,7 +172,7 @@ def _selector(bank: Field | None, ext: Field | None) -> Field | None:
 
 
 def source(
-    layout: Any,
+    layout: object,
     n: int,
     *,
     double: bool = False,

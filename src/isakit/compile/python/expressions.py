@@ -61,7 +61,7 @@ class Expressions(Writer):
     def of_Constant(self, node: ast.Constant) -> TypedValue:
         return self.literal(node.value, node)
 
-    def literal(self, v: Any, node: ast.AST) -> TypedValue:
+    def literal(self, v: object, node: ast.AST) -> TypedValue:
         if isinstance(v, bool):
             return TypedValue(str(v).lower(), boolean)
         if isinstance(v, int):

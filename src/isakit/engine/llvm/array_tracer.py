@@ -166,7 +166,7 @@ class Tracer:
         return TracedArray(self, name, dtype)
 
     def forget(self) -> None:
-        """Values made so far may not be there in what is written next (a block behind a branch)."""
+        """Forget values made so far, which may not be there in what is written next (a block behind a branch)."""
         self._done = {}
 
     def constant(self, number: Scalar, dtype: DTypeLike) -> TracedArray:
@@ -285,7 +285,7 @@ class Tracer:
         return self.op("fdiv", *(self.of(a, wide) for a in args))
 
     def _remainder(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
-        """Of integers below 2**52: no quotient of theirs is rounded to the next integer."""
+        """Return the remainder of integers below 2**52: no quotient of theirs is rounded to the next integer."""
         i, n = args
         return i - self._floor_divide(args, dtype) * n
 
@@ -386,7 +386,7 @@ class Tracer:
         return self.of(out)
 
     def _log2(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
-        """With an error below 2**-50; exact at powers of two, and of the right sign near 1."""
+        """Return the logarithm with an error below 2**-50; exact at powers of two, and of the right sign near 1."""
         x = args[0]
         bits = x.view(I64)
         exponent = (bits >> 52) - 1023

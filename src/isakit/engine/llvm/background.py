@@ -81,7 +81,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def write_message(pipe: IO[bytes], data: bytes) -> None:
-    """Length, then content."""
+    """Write the length, then the content."""
     pipe.write(len(data).to_bytes(8, "little") + data)
     pipe.flush()
 
@@ -127,7 +127,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def object_code_elsewhere(ir: str, target: Host, level: int = 2, quick: bool = False) -> bytes:
-    """`object_code` without the cache, in another process; in this one where there can be no other.
+    """Return `object_code` without the cache, from another process; from this one where there can be no other.
 
     Raises Ending, and CompileError.
     """

@@ -223,7 +223,7 @@ class Builder:
         return self._value(f"{name} {x.type.text} {x.text} to {type.text}", type)
 
     def zext(self, x: Ref, type: IrType) -> Ref:
-        """Zeros in front."""
+        """Put zeros in front."""
         if x.type.lanes != type.lanes or not 0 < x.type.width < type.width:
             raise IrTypeError(f"{x!r} cannot be extended to {type}")
         return self._cast("zext", x, type)
@@ -362,7 +362,7 @@ class Builder:
         return self.call(self._intrinsic(f"vector.reduce.{name}", v.type, _vector(v).element, v.type), v)
 
     def trailing_zeros(self, x: Ref, *, never_zero: bool = False) -> Ref:
-        """Zeros behind the lowest bit that is set; of 0 all bits, or anything if it is `never_zero`."""
+        """Count zeros behind the lowest bit that is set; of 0 all bits, or anything if it is `never_zero`."""
         return self.call(self._intrinsic("cttz", x.type, x.type, x.type, I1), x, int(never_zero))
 
     def gather(self, type: IrType, places: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:

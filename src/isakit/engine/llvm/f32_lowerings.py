@@ -48,7 +48,7 @@ def _packed(low: ValueLowering, name: str, a: Ref, b: Ref, *given: tuple[str, ob
 
 
 def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref:
-    """Arithmetic with embedded rounding."""
+    """Return the arithmetic with embedded rounding."""
     return _packed(low, name, a, b, ("i32", EMBEDDED_ROUNDING[rounding]))
 
 
@@ -65,7 +65,7 @@ FIX_NANS = 0x11111100
 
 
 def one_nan(low: ValueLowering, r: Ref) -> Ref:
-    """`canonical_nan` by one instruction a register, for results of AVX-512 (denormals become zeros)."""
+    """Emit `canonical_nan` by one instruction a register, for results of AVX-512 (denormals become zeros)."""
     f = low.module.declare(
         "llvm.x86.avx512.mask.fixupimm.ps.512",
         "<16 x float> @(<16 x float>, <16 x float>, <16 x i32>, i32, i16, i32)",
@@ -391,7 +391,7 @@ _TAIL = (1 << 29) - 1
 
 
 def _to_24_bits(low: ValueLowering, d: Ref, rounding: str) -> Ref:
-    """Double bits rounded to 24 significant bits, any exponent."""
+    """Round double bits to 24 significant bits, any exponent."""
     if rounding == "rn":
         odd = low.op("and", low.op("lshr", d, low.constant(29, 64)), low.constant(1, 64))
         d = low.op("add", low.op("add", d, low.constant((1 << 28) - 1, 64)), odd)
@@ -399,7 +399,7 @@ def _to_24_bits(low: ValueLowering, d: Ref, rounding: str) -> Ref:
 
 
 def _to_single(low: ValueLowering, d: Ref, rounding: str) -> Ref:
-    """f32 bits of a number of 24 significant bits: overflow by rounding mode, underflow to signed zero, one NaN."""
+    """Return a number of 24 significant bits in f32: overflow by rounding mode, underflow to signed zero, one NaN."""
     n = low.module.lanes
     f = low.body(f"fptrunc <{n} x double> {_as_double(low, d)} to <{n} x float>")
     r = _bits(low, f)

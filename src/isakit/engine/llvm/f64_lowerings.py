@@ -142,7 +142,7 @@ def _odd(low: ValueLowering, args: Sequence[Ref], results: Sequence[str]) -> Ref
 
 
 def denormal(low: ValueLowering, x: Ref) -> Ref:
-    """Smaller than the least normal number, but not zero."""
+    """Return true for numbers below the least normal one that are not zero."""
     fraction = 23 if x.width == 32 else 52
     less = low.op("sub", low.op("and", x, low.constant((1 << (x.width - 1)) - 1, x.width)), low.constant(1, x.width))
     return low.compare("ult", less, low.constant((1 << fraction) - 1, x.width))
@@ -151,7 +151,7 @@ def denormal(low: ValueLowering, x: Ref) -> Ref:
 def carefully(
     low: ValueLowering, operation: Operation, args: Sequence[Ref], statics: Statics, odd: Ref, usual: Ref
 ) -> Ref:
-    """`usual`, but by the definition for all lanes where a lane is odd."""
+    """Emit `usual`, but the definition for all lanes where a lane is odd."""
     vectors = [low.splat(a) for a in args]
     f = low.definition(operation, tuple(statics.items()), tuple(a.width for a in args))
     return low.unlikely(low.any(odd), usual, lambda: low.call(f, vectors, usual.width))

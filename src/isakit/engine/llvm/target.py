@@ -37,7 +37,7 @@ class CodegenError(IsakitError):
 
 
 def llvm_version() -> int:
-    """Major version of the LLVM inside llvmlite."""
+    """Return the major version of the LLVM inside llvmlite."""
     return int(llvm.llvm_version_info[0])
 
 

@@ -133,7 +133,7 @@ class ValueLowering:
         return Ref(self.body(f"call {convention}{vector.text} {function}({listed})"), vector)
 
     def unlikely(self, condition: Ref | str, usual: Ref, make: Callable[[], Ref]) -> Ref:
-        """`usual`, but what `make` emits where the `i1` is true, which is rarely the case."""
+        """Emit `usual`, but what `make` emits where the `i1` is true, which is rarely the case."""
         body = self.body
         here, rare, done = body.fresh("usual"), body.fresh("rare"), body.fresh("either")
         body.do(f"br label %{here}")

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -137,7 +137,7 @@ class Capture:
         return self._json(self.launches[number])
 
     def replay(
-        self, number: int, *, check: bool = False, max_instructions: int | None = None, **options: Any
+        self, number: int, *, check: bool = False, max_instructions: int | None = None, **options: object
     ) -> Outcome:
         """Run a launch again.
 
@@ -161,7 +161,7 @@ class Capture:
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as e:
             raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
 
-    def prepare(self, number: int, **options: Any) -> tuple[Device, LoadedKernel, JsonObject]:
+    def prepare(self, number: int, **options: object) -> tuple[Device, LoadedKernel, JsonObject]:
         """Return the device as it was before a launch, the kernel, and the options for its `launch` or `machine`.
 
         For use in `reading`.

@@ -318,7 +318,7 @@ class DeviceMemory:
         return (starts[k - 1], ends[k - 1]) if k and address < ends[k - 1] else None
 
     def valid(self, address: Array, size: int) -> Array | None:
-        """None when every access of `size` bytes (aligned) hits an allocation, else a bool array of those that do."""
+        """Return None if all accesses of `size` bytes (aligned) hit allocations, else a bool array of those that do."""
         low, high = int(address.min()), int(address.max()) + size
         start, end = self._last
         if start <= low and high <= end:

@@ -407,7 +407,7 @@ def has_effect(op: Op, executing: Lanes) -> bool:
     return not op.dropped and (op.controls or executing.active is None or bool(executing.active.any()))
 
 
-def _where(lanes: Lanes, holds: Any) -> Lanes:
+def _where(lanes: Lanes, holds: object) -> Lanes:
     """Return the lanes that execute: the same object if all do."""
     if not isinstance(holds, np.ndarray):
         return lanes if holds else lanes.where(np.zeros(lanes.count, bool))

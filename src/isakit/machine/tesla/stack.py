@@ -105,7 +105,7 @@ class Stack(WarpState):
         """Execute a `bra` taken by the lanes `taken` of the active ones."""
         self.rules.branch(self, taken, target, following)
 
-    def branch_indirect(self, targets: Any) -> None:
+    def branch_indirect(self, targets: object) -> None:
         """Execute a `bra` to addresses from memory, one per lane."""
         self.rules.branch_indirect(self, targets)
 

@@ -128,7 +128,7 @@ def once(function: Callable[[Any], T]) -> Callable[[Any], T]:
     key = f"_{function.__name__}"
 
     @wraps(function)
-    def known(part: Any) -> T:
+    def known(part: object) -> T:
         kept = part.__dict__
         return kept[key] if key in kept else kept.setdefault(key, function(part))
 

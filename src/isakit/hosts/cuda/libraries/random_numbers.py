@@ -204,7 +204,7 @@ class Mrg32k3a(_Sequences):
         return _box_muller(self._uniform(first), self._uniform(second) * np.float32(2 * np.pi), mean, deviation)
 
 
-def _powers_apart(step: Any, first: list[int], modulus: int) -> NDArray[np.int64]:
+def _powers_apart(step: object, first: list[int], modulus: int) -> NDArray[np.int64]:
     """Return the states of all sequences: each is the one before, 2^76 steps further."""
     jump = np.array(step, object)
     for _ in range(76):

@@ -46,7 +46,7 @@ SHORT, PATIENCE = 40, 1 << 12
 
 
 def _order(e: QueueEntry) -> tuple[int, int, int]:
-    """In which order entries land; those compiled code has are in it already (`rules.writes.enter`)."""
+    """Return in which order entries land; those compiled code has are in it already (`rules.writes.enter`)."""
     return e.visible, e.lands, e.serial
 
 
@@ -79,7 +79,7 @@ class Driver:
 
     # --- running ------------------------------------------------------------------------------------------------------
     def advance(self, limit: int, stops: Container[int]) -> str:
-        """Like `CoreMachine.advance`."""
+        """Advance as `CoreMachine.advance` does."""
         core = self.core
         if not self.eager and limit - core.cycle < SHORT:
             return core.advance_reference(limit, stops)

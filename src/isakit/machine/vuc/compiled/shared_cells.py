@@ -41,7 +41,7 @@ class SharedCells:
         self.memory[D_CELLS] = 0
 
     def ran(self) -> None:
-        """Compiled code has run."""
+        """Note that compiled code has run."""
         if self.memory[D_CELLS]:
             self._newer = True
 

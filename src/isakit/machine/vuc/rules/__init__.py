@@ -37,7 +37,7 @@ class CoreRules:
         known = self._known | statics
         return python_function(routine, **{n: known[n] for n in routine.statics})
 
-    def special(self, core: Any, number: int) -> int:
+    def special(self, core: object, number: int) -> int:
         """Return the content of a special register."""
         read = self._reads.get(number)
         if read is None:

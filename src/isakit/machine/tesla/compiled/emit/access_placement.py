@@ -162,7 +162,7 @@ class OffsetAnalysis:
         return (address if lanes == self.code.mask else low.select(bad, low.constant(0, 32), address)), None
 
     def _global(self, step: Step, space: str, vector: Ref, size: int, low: ValueLowering, lanes: Ref) -> LaneOffsets:
-        """Device addresses of g[] accesses that hit a buffer."""
+        """Return the device addresses of g[] accesses that hit a buffer."""
         vector = self._even(step, vector, size, lanes, low)
         vector, lanes = self._windowed(step, space, vector, low, lanes)
         return self._in_buffers(step, self.code.site(), vector, size, lanes, low)
@@ -176,7 +176,7 @@ class OffsetAnalysis:
         return self._aligned(vector, size, low)
 
     def _windowed(self, step: Step, space: str, vector: Ref, low: ValueLowering, lanes: Ref) -> tuple[Ref, Ref]:
-        """Device addresses of g[] accesses that are inside of the window, and their lanes."""
+        """Return the device addresses of g[] accesses that are inside of the window, and their lanes."""
         c = self.code
         at, outside = c.window(space, vector, low)
         if outside is not None and c.choices.out_of_range == "fault":

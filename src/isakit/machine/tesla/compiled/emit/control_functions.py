@@ -52,7 +52,7 @@ def code_of(routine: AnyRoutine, choices: Choices) -> RoutineCode:
 
 @lru_cache(maxsize=256)
 def control_key(choices: Choices) -> str:
-    """Stands for the choices, as far as they matter to the functions here and to the interpreter's loop."""
+    """Return the choices as text, as far as they matter to the functions here and to the interpreter's loop."""
 
     def found() -> bytes:
         codes = [code_of(r, choices) for r in (*SHARED, *INTERPRETER, stack.join)]
@@ -88,7 +88,7 @@ def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choic
 
 
 def surroundings(target: Host, choices: Choices, specials: SpecialCalls | None = None) -> InlineSite:
-    """Of functions of their own in the module that has all of them."""
+    """Return the surroundings of functions of their own in the module that has all of them."""
 
     def nothing(*_: object) -> NoReturn:
         raise AssertionError("a function of its own asks nothing of its surroundings")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.requests import REQUESTS
@@ -84,7 +83,7 @@ class Transfers:
 
     # --- routines -------------------------------------------------------------------------------------------
     def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None,
-             specials: SpecialCalls | None = None, odd: str = "", **statics: Any) -> Ref | None:  # fmt: skip
+             specials: SpecialCalls | None = None, odd: str = "", **statics: object) -> Ref | None:  # fmt: skip
         """Write a routine for this warp; where it raises, the warp stops before the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
 
@@ -189,7 +188,7 @@ class Transfers:
             b.store(b.add(b.load(I32, p), 1), p)
 
     def _bra(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        """`rules.stack.branch` where all lanes branch, or none; the rest is the routine."""
+        """Emit `rules.stack.branch` where all lanes branch, or none; the rest is the routine."""
         c, b = self.code, self.code.body
         target, following = step.target, step.op.following
         assert target is not None
@@ -265,7 +264,7 @@ class Transfers:
         self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes)})
 
     def _remain(self, step: Step, lanes: Ref) -> None:
-        """`rules.stack.remain` after an instruction that is known: where no lane has left, nothing has changed."""
+        """Emit `rules.stack.remain` after an instruction that is known: where no lane has left, nothing has changed."""
         c, b = self.code, self.code.body
         if not step.conditional:
             c.settle()
@@ -304,7 +303,7 @@ class Transfers:
         self.rule(step, locks.unlock, {"words": words, "lanes": self._taken(executing)})
 
     def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        """Discarded lanes are not visible any more; they end, or go on as helpers."""
+        """Hide discarded lanes; they end, or go on as helpers."""
         c, b = self.code, self.code.body
         p = c.state_pointer(state_layout.VISIBLE)
         kept = b.not_(self._taken(executing))
@@ -381,7 +380,7 @@ class KernelTransfers(Transfers):
             b.label(f"MJ{step.pc}")
 
     def _backward(self, step: Step, target: int) -> None:
-        """Before a jump back: let an interrupt, a used-up budget, or the end of the warp's turn through."""
+        """Let an interrupt, a used-up budget or the end of the warp's turn through, before a jump back."""
         if target > step.pc:
             return
         c, b = self.code, self.code.body

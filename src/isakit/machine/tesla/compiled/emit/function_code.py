@@ -156,7 +156,7 @@ class FunctionCode:
         return (low.op("add", address, low.constant(window.base, 32)) if window.base else address), outside
 
     def step_of_lanes(self, step: Step, space: str, address: Value) -> int | None:
-        """By how much device addresses of a g[] space differ from lane to lane, all of them active; None: not known."""
+        """Return the difference of device addresses of a g[] space from lane to lane, all active; None: not known."""
         if self._lane_steps is None or not self.full or isinstance(self._window(space), PitchWindow):
             return None
         return self._lane_steps.step_of(step, address, self.steps_known)

@@ -198,7 +198,7 @@ class GlobalRows(OwnAccess):
         low: ValueLowering,
         apart: int | None,
     ) -> None:
-        """`size` bytes of g[] per lane, all lanes active, see `_row`."""
+        """Store `size` bytes of g[] per lane, all lanes active, see `_row`."""
         b = self.code.body
         rows = self._rows(step, space, address, size, low, apart, STORED_AT_ONCE if size == 4 else ())
         self._store_near(rows, words, size)

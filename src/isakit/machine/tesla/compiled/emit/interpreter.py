@@ -247,7 +247,7 @@ def _controls(step: Step) -> bool:
 
 
 def _choices_of(step: Step, choices: Choices) -> str:
-    """Stands for the choices that the code of an instruction depends on."""
+    """Return a text that stands for the choices that the code of an instruction depends on."""
     assert step.trace is not None
     out: list[object] = [choices.join] if step.op.join or step.op.exit else []
     if _controls(step):

@@ -216,7 +216,7 @@ class HandlerCode(InstructionCode):
         return b.zext(b.lshr(offset, 2), I64)
 
     def in_loop(self, step: Step) -> bool:
-        """Handlers are made once, and run for many instructions."""
+        """Return true: handlers are made once, and run for many instructions."""
         return True
 
     def bound(self, space: str) -> bool:
@@ -249,7 +249,7 @@ class HandlerCode(InstructionCode):
         return low.op("add", place, low.resize(number("base"), 32)), outside
 
     def _beyond(self, address: Ref, size: Ref, low: ValueLowering) -> Ref:
-        """`rules.accesses.beyond` in 32 bits."""
+        """Emit `rules.accesses.beyond` in 32 bits."""
         last = low.resize(low.op("sub", size, low.constant(1, 64)), 32)
         none = low.compare("eq", size, low.constant(0, 64))
         return low.op("or", low.compare("ugt", address, last), none)

@@ -111,7 +111,7 @@ class KernelAccesses(GlobalRows):
             self._store_each(e.name, placed, words, low)
 
     def atomic(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref) -> None:
-        """Read-modify-write, as lane after lane; defines the node of the old values."""
+        """Emit a read-modify-write, as lane after lane; defines the node of the old values."""
         b, size = self.code.body, int(e.get("size"))
         if e.name[0] != "g":
             raise NotCompiled(f"an atomic on {e.name}[]")
@@ -144,7 +144,7 @@ class KernelAccesses(GlobalRows):
             low.define(node, b.load(vector, olds, 64))
 
     def _update(self, space: str, placed: LaneOffsets, update: Update, olds: Ref, low: ValueLowering) -> None:
-        """Read-modify-write of words that may be anywhere."""
+        """Emit a read-modify-write of words that may be anywhere."""
         b, bits, done = self.code.body, update.operands[0].width, self.code.body.fresh("updated")
         offsets, size, element = low.splat(placed.offsets), bits // 8, integer(bits)
         f = low.one_lane(update.operation, (), (bits,) * (1 + len(update.operands)))

@@ -50,7 +50,10 @@ def _from(b: Builder, lanes: Ref, distance: int) -> Ref:
 
 
 def at_one_word(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> None:
-    """All lanes at the word of a pointer, with an operation in `NEUTRAL`; lanes that do not execute change nothing."""
+    """Emit an atomic operation of all lanes at the word of a pointer, with an operation in `NEUTRAL`.
+
+    Lanes that do not execute change nothing.
+    """
     b, lanes = low.body, update.lanes
     f = low.definition(update.operation, (), (32, 32))
 
@@ -77,7 +80,7 @@ def at_one_word(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> 
 def in_one_word(
     low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[Ref], Ref], olds: Ref, done: str
 ) -> None:
-    """All lanes at one word, with an operation in `NEUTRAL`; the block for others is open after it."""
+    """Emit all lanes' accesses to one word, with an operation in `NEUTRAL`; the block for others is open after it."""
     b, lanes = low.body, update.lanes
     first = b.and_(b.trailing_zeros(lanes), 31)
     at = b.extract(offsets, first)
@@ -93,7 +96,7 @@ def in_one_word(
 
 
 def at_row(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> None:
-    """Every lane at a word of its own, one after the other from a pointer on."""
+    """Emit an access of every lane to a word of its own, one after the other from a pointer on."""
     b = low.body
     old = b.load(V32, pointer, 4)
     f = low.definition(update.operation, (), (32,) * (1 + len(update.operands)))
@@ -105,7 +108,7 @@ def at_row(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> None:
 def in_a_row(
     low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[Ref], Ref], olds: Ref, done: str
 ) -> None:
-    """All lanes at neighbouring words; the block for others is open after it."""
+    """Emit the accesses of lanes to neighbouring words; the block for others is open after it."""
     b = low.body
     first = b.extract(offsets, 0)
     neighbours = all_equal(b, offsets, low.op("add", low.splat(first), WORDS))

@@ -131,7 +131,7 @@ class OwnAccess(OffsetAccess):
         return b.phi(ways)
 
     def _relative_places(self, relative: tuple[int, int], low: ValueLowering) -> Ref:
-        """Places of the lanes at $aN plus an offset."""
+        """Return the places of the lanes at $aN plus an offset."""
         a = self.code.body.load(V32, self.code.variable(("a", relative[0])))
         return low.op("add", a, low.constant(relative[1], 32))
 

@@ -81,14 +81,14 @@ class OffsetAccess(OffsetAnalysis):
             b.store(word, p, 4)
 
     def _store_each(self, space: str, placed: LaneOffsets, words: Sequence[Ref], low: ValueLowering) -> None:
-        """Words of each lane, wherever they are."""
+        """Store words of each lane, wherever they are."""
         offsets = low.splat(placed.offsets)
         for k, word in enumerate(words):
             at = low.op("add", offsets, low.constant(k * placed.step, 32)) if k else offsets
             self._store_words(space, at, word, low, placed.lanes)
 
     def _store_small(self, space: str, offsets: Ref, value: Ref, size: int, lanes: Ref) -> None:
-        """Bytes and halfwords, lane by lane."""
+        """Store bytes and halfwords, lane by lane."""
         b = self.code.body
 
         def one(lane: Ref) -> None:

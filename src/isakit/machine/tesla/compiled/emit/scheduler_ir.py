@@ -21,7 +21,7 @@ FIELDS = layout_of(BlockState)
 
 
 def entry(module: LlvmModule, target: Host, run_blocks: str) -> str:
-    """`i32 @enter(ctx, first, last, begin)`: `run_blocks` in the floating-point environment the code needs."""
+    """Emit `i32 @enter(ctx, first, last, begin)`: `run_blocks` in the floating-point environment the code needs."""
     inner = IrFunction(run_blocks, I32, (PTR, I64, I64, I32))
     if target.embedded:
         return flushing(module, "@enter", inner)

@@ -97,7 +97,7 @@ class StateSaving:
         return b.select(b.is_nan(b.bitcast(v, vector(32, F32))), V32(0x7FFFFFFF), v)
 
     def dirty(self, pc: int | None) -> set[RegisterKey]:
-        """Places that may hold NaNs of the host before an instruction; None: where waiting lanes go on."""
+        """Return the places that may hold NaNs of the host before an instruction; None: where waiting lanes go on."""
         if self._lazy is None:
             return set()
         return self._lazy.dirty_anywhere if pc is None else self._lazy.dirty[pc]
@@ -158,7 +158,7 @@ class StateSaving:
             b.ret(b.select(alone, said, state_layout.FINISHED))
 
     def checkpoint(self, pc: int, uncounted: int, status: int = state_layout.STOPPED) -> None:
-        """From here on a stop goes back to this instruction, up to the next thing that cannot be done twice.
+        """Let a stop from here on go back to this instruction, up to the next thing that cannot be done twice.
 
         The registers of this place stay alive as far as the last stop; the instructions in between need no state of
         their own. `uncounted` instructions of the block were counted and will not have been executed.

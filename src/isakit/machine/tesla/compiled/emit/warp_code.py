@@ -97,7 +97,7 @@ class WarpCode(InstructionCode):
         return str(self.module)
 
     def _entry(self) -> list[str]:
-        """Variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
+        """Emit variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
         b = Builder(self.module, first=1_000_000)  # names must not meet those of the body
         b.label("entry")
         for name in ("mask", "broke", "returned", "exited", "depth", "next", "why", "pending"):

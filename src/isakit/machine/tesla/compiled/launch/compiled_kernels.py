@@ -189,7 +189,7 @@ class CompiledKernel:
         _begun.discard(self)
 
     def start_again(self) -> None:
-        """In a forked process there is no thread that compiles."""
+        """Let compiling begin again in a forked process, which has no thread that compiles."""
         if self.compiled is None:
             self._claims.clear()
 
@@ -237,7 +237,7 @@ class CompiledKernel:
 
 
 def supported(launch: Launch) -> str | None:
-    """Why the launch needs the reference engine, or None."""
+    """Return why the launch needs the reference engine, or None."""
     if any(w.end > 1 << 32 for w in launch.windows.values()):
         return "a window beyond the address space"
     return None

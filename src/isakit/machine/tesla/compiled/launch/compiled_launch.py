@@ -217,7 +217,10 @@ class CompiledLaunch:
     def _resident(
         self, machines: list[Machine], left: list[tuple[int, int]], alone: int = ALONE
     ) -> list[tuple[int, int]]:
-        """Time-slice the blocks that have begun, and as many more as they need; returns the ranges that are left."""
+        """Slice the time of the blocks that have begun, and as many more as they need.
+
+        Returns the ranges that are left.
+        """
         kernel = self.kernel.interpreted()
         residents = ResidentBlocks(self.launch, self.device, self.bound, kernel, machines, left, alone)
         if self.bounded:
@@ -336,7 +339,7 @@ _numbers: dict[Hashable, tuple[Array, Array, Array]] = {}
 
 
 def _thread_numbers(launch: Launch) -> tuple[Array, Array, Array]:
-    """$r0 of the threads, the lanes that exist, and $physid of as many blocks as there are multiprocessors.
+    """Return $r0 of the threads, the lanes that exist, and $physid of as many blocks as there are multiprocessors.
 
     They depend on the shape of the launch alone.
     """

@@ -175,7 +175,7 @@ class ServedWarps:
         return False
 
     def _exit(self, warps: Array) -> None:
-        """All active lanes end."""
+        """End all active lanes."""
         states = self.states
         depth = states.column(state_layout.DEPTH)[warps]
         done = warps[depth == 0]
@@ -198,12 +198,12 @@ class ServedWarps:
                 self._open_barriers(block)
 
     def _ended(self, block: int) -> int:
-        """Warps of a block that have finished."""
+        """Return the warps of a block that have finished."""
         status = self.states.column(state_layout.STATUS).reshape(self.blocks, -1)[block]
         return int(np.count_nonzero(status == state_layout.FINISHED))
 
     def _open_barriers(self, block: int) -> None:
-        """Warps of a block have finished: what that does to its barriers, on objects of the same records."""
+        """Tell the barriers of a block that warps have finished, on objects of the same records."""
         held = BlockOfRecords(self.states, self.barriers[block], block * self.per_block, self.per_block)
         held.ended = self._ended(block) - 1  # one by one they would have opened the same barriers
         rules_of(self.launch.choices).warp_ended(held)
@@ -211,7 +211,7 @@ class ServedWarps:
 
 
 def _compact(numbers: Array) -> Array | slice:
-    """Neighbouring numbers as a slice."""
+    """Return neighbouring numbers as a slice."""
     first, last = int(numbers[0]), int(numbers[-1])
     return slice(first, last + 1) if last - first == len(numbers) - 1 else numbers
 

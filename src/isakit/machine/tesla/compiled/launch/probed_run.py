@@ -77,7 +77,7 @@ def _called(p: Ref) -> IrFunction:
 
 
 def _guards() -> str:
-    """Functions that stop at the end of the budget and when asked, and remember the warp that stopped."""
+    """Return functions that stop at the end of the budget and when asked, and remember the warp that stopped."""
     module = LlvmModule(32)
     stride, who, resumed = (module.variable(name, I64) for name in ("stride", "who", "resumed"))
     for name, pair in _PAIRS:
@@ -189,7 +189,7 @@ class Probes(_Globals):
         self.functions = {a: [loaded.address(f"probe_{a:x}_{name}") for name in names] for a in addresses}
 
     def cell(self, k: int) -> list[int]:
-        """Hits, hits to let pass, position of the last hit, and whether the probe never stops."""
+        """Return hits, hits to let pass, position of the last hit, and whether the probe never stops."""
         return [self.get("cells", 4 * k + n) for n in range(4)]
 
     def set_cell(self, k: int, *, skip: int = 0, records: bool = False) -> None:
@@ -244,7 +244,7 @@ class ProbedRun:
         return self._version != self.machine.device.version
 
     def probes(self, table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> Probes:
-        """Code that looks at probes by address; `conditions` adds their functions to a module.
+        """Return code that looks at probes by address; `conditions` adds their functions to a module.
 
         They find the number of bytes of device memory in `@memory_bytes`, and in `@instructions_before` what threads
         had executed before the resident block or the blocks after it went on.
@@ -308,7 +308,7 @@ class ProbedRun:
             self._probes.set("instructions_before", self.machine.stats.instructions)
 
     def _why(self, who: int, stopped: int, until: int) -> Why | None:
-        """Why the run ended; None where it just goes on."""
+        """Return why the run ended; None where it just goes on."""
         if self.position >= until:
             return "until"
         if self._probes is not None and self._probes.get("hit"):

@@ -83,7 +83,7 @@ class RepeatedLaunch:
 
 
 def key_of(launch: Launch, tier: str, portable: bool) -> Key:
-    """All of a launch that must be the same, but for what `RepeatedLaunch.fits` looks at."""
+    """Return all of a launch that must be the same, but for what `RepeatedLaunch.fits` looks at."""
     return (
         launch.grid, launch.block, launch.shared_bytes, launch.local_bytes, launch.barriers, len(launch.params),
         launch.entry, launch.flags, launch.limits, id(launch.choices), launch.chip.variant, tier, portable,

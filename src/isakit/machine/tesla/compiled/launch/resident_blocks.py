@@ -234,14 +234,14 @@ class ResidentBlocks:
 
     # --- the watchdog ---------------------------------------------------------------------------------------
     def _digest(self) -> bytes:
-        """Stands for the whole state: blocks run in a fixed order, so that a state seen twice repeats forever."""
+        """Return a hash of the whole state: blocks run in a fixed order, so that a state seen twice repeats forever."""
         h = hashlib.blake2b(self._memory(), digest_size=16)
         for b in self._blocks:
             b.digest(h)
         return h.digest()
 
     def _memory(self) -> bytes:
-        """Stands for what is in the device's memory."""
+        """Return a hash of the content of the device's memory."""
         h = hashlib.blake2b(digest_size=16)
         for address, size in self.device.allocations.items():
             h.update(self.device.memory.bytes[address : address + size].data)

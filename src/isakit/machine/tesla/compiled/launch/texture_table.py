@@ -40,7 +40,7 @@ class TextureTable:
             self.addresses[unit] = self._entries.ctypes.data + 16 * k
 
     def _answer(self, launch: Launch, s: Sample, target: Host) -> tuple[int, int]:
-        """Addresses of the function and of the record of a question."""
+        """Return the addresses of the function and of the record of a question."""
         choices = launch.texturing
         number = 0 if s.op == "texfetch" else s.sampler
         if choices.linked:

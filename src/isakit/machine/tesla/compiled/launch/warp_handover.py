@@ -25,12 +25,12 @@ _LANES = np.arange(32, dtype=np.uint32)
 
 
 def lanes_of(masks: Array) -> Array:
-    """Lane masks [n] as bools [n, 32]."""
+    """Return lane masks [n] as bools [n, 32]."""
     return np.unpackbits(np.ascontiguousarray(masks).view(np.uint8), bitorder="little").view(bool).reshape(-1, 32)
 
 
 def masks_of(lanes: Array) -> Array:
-    """Bools [32 * n] as lane masks u32 [n]."""
+    """Return bools [32 * n] as lane masks u32 [n]."""
     return np.packbits(lanes.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
 
 
@@ -143,7 +143,7 @@ class BlockOfRecords(BlockState):
 
 
 def every_place(registers: int) -> list[RegisterKey]:
-    """All registers of a thread."""
+    """Return all registers of a thread."""
     return [*(("r", n) for n in range(registers)), *(("a", n) for n in range(8)), *(("c", n) for n in range(4))]
 
 

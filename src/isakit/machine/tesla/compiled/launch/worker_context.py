@@ -24,7 +24,7 @@ SHORT = 1 << 12
 
 
 def aligned(nbytes: int) -> Array:
-    """Zeroed bytes at an address that is a multiple of 64."""
+    """Return zeroed bytes at an address that is a multiple of 64."""
     raw = np.zeros(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + nbytes]
