@@ -62,3 +62,21 @@ def test_the_graph_is_drawn_by_the_layout_of_ours(page: Any) -> None:
     assert tops[0] == min(tops)
     page.click("#view-graph .node >> nth=2")
     page.wait_for_selector("#listing .row.selected")
+
+
+def test_panes_are_split_and_widened_and_the_parts_have_names(page: Any) -> None:
+    lesson(page, "01-first-kernel")
+    tree = page.locator("body").aria_snapshot()
+    for part in ('region "Source text"', 'region "Machine code"', 'region "Views"', 'tablist "Views"'):
+        assert part in tree, part
+    page.click("#panes")
+    for title in ("Lanes", "Memory"):
+        page.check(f"#dialog label:has-text('{title}') input")
+    page.click("#dialog form button")
+    assert page.locator("#view-lanes, #view-memory, #view-registers").filter(visible=True).count() == 3
+    width = page.evaluate("document.getElementById('write').offsetWidth")
+    page.focus("[role=separator][aria-label='Width of Source text']")
+    page.keyboard.press("ArrowRight")
+    until(page, f"document.getElementById('write').offsetWidth > {width}")
+    page.click("[aria-label='Close Memory']")
+    assert not page.locator("#view-memory").is_visible()

@@ -126,7 +126,7 @@ def test_a_warp_is_seen_to_diverge(page):
     page.click("#tab-lanes")
     until(page, "document.querySelectorAll('#view-lanes .cell.on').length === 16")
     page.click("#tab-stack")
-    assert "joinat" in page.inner_text("#view-stack")
+    until(page, "document.getElementById('view-stack').innerText.includes('joinat')")
     page.click("[data-move=back]")
     page.click("#tab-lanes")
     until(page, "document.querySelectorAll('#view-lanes .cell.on').length === 32")
@@ -161,13 +161,13 @@ def test_what_is_typed_is_assembled_and_errors_stand_where_they_are(page):
 
 def test_lines_of_the_text_and_of_the_listing_belong_together(page):
     lesson(page, "14-python")
-    page.locator("#editor .cm-line", has_text="y[i] =").click()
+    page.locator("#editor .cm-line", has_text="y[i] =").click(position={"x": 60, "y": 6})
     page.wait_for_selector("#listing .row.linked")
     page.click("#listing .row.linked >> nth=0")
     page.wait_for_selector("#editor .cm-line.linked")
     assert "y[i]" in page.inner_text("#editor .cm-line.linked")
     page.click("#tab-ptx")
-    assert ".entry normalise" in page.inner_text("#view-ptx")
+    until(page, "document.getElementById('view-ptx').innerText.includes('.entry normalise')")
 
 
 def test_bits_of_an_instruction_light_up_with_their_row(page):
@@ -491,7 +491,7 @@ def test_a_core_shows_its_pipeline_and_its_hazards(page):
     assert "No hazards" in page.inner_text("#view-pipeline")
     assert page.locator("#view-pipeline .way").count() >= 1, "the load is under way for a while"
     assert "MBRING" in page.inner_text("#view-pipeline")
-    page.locator("#editor .cm-line", has_text="add  $r2 $r2 0x1").click()
+    page.locator("#editor .cm-line", has_text="add  $r2 $r2 0x1").click(position={"x": 60, "y": 6})
     page.keyboard.press("Home")
     page.keyboard.press("Shift+End")
     page.keyboard.press("Delete")
@@ -514,7 +514,7 @@ def test_invocations_of_a_shader_are_a_picture(page):
     pixels = "new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)"
     assert page.evaluate(f"c => new Set({pixels}).size", canvas) > 20
     box = canvas.bounding_box()
-    page.mouse.click(box["x"] + box["width"] - 5, box["y"] + box["height"] - 5)
+    page.locator("#view-invocations canvas").click(position={"x": box["width"] - 5, "y": box["height"] - 5})
     until(page, "document.querySelector('#view-invocations p').textContent.includes('invocation 255')")
     page.select_option("#view-invocations select[aria-label=Show]", "place")
     until(page, "document.querySelector('#view-invocations p').textContent.includes('those that have ended')")
@@ -543,7 +543,7 @@ def test_what_a_search_finds_and_what_differs_is_marked(page):
     until(page, "document.getElementById('found').textContent === '2 of 2'")
     page.click("#keep")
     status(page, "kept as")
-    page.locator("#editor .cm-line", has_text="shl b32 $r3 $r2 0x2").click()
+    page.locator("#editor .cm-line", has_text="shl b32 $r3 $r2 0x2").click(position={"x": 60, "y": 6})
     page.keyboard.press("End")
     page.keyboard.press("Backspace")
     page.keyboard.type("3")
@@ -633,8 +633,8 @@ def test_buttons_are_large_enough_to_be_hit(chromium, running, width):
 
 def test_the_accessibility_tree_has_the_parts_of_the_page(page):
     tree = page.locator("body").aria_snapshot()
-    for part in ('region "Lessons and programs"', 'region "Source text"', 'region "Machine code"', 'region "Views"',
-                 'listbox "Instructions"', 'tablist "Views"', 'toolbar "Run and step"', "status"):  # fmt: skip
+    for part in ('region "Lessons and programs"', 'region "Source text"', 'region "Machine code"', 'tab "Bits"',
+                 'listbox "Instructions"', 'tab "Lanes"', 'toolbar "Run and step"', "status"):  # fmt: skip
         assert part in tree, part
     assert tree.count("heading") >= 3
 
@@ -681,3 +681,96 @@ def test_an_exercise_is_checked(page, answer, wrong):
     page.click("#check")
     until(page, "document.querySelectorAll('#task .verdicts li').length === 3")
     assert page.locator("#task .verdicts .bad").count() == wrong
+
+
+def test_text_files_breakpoints_and_panes_survive_a_reload(page, tmp_path):
+    lesson(page, "01-first-kernel")
+    launched(page)
+    page.dblclick("#line-5 .address")
+    page.wait_for_selector("#line-5 .stop:has-text('●')")
+    page.click(".cm-content")
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// mine\n")
+    program = isakit.isa("tesla", "gt200").assemble(lessons.lesson("02-divergence")["source"])
+    (tmp_path / "mine.cubin").write_bytes(write(program, "elf"))
+    page.set_input_files("#file", str(tmp_path / "mine.cubin"))
+    page.wait_for_selector("#programs button:has-text('mine.cubin')", timeout=60_000)
+    until(page, "!document.querySelector('#tab-write')")
+    page.click("#panes")
+    page.uncheck("#dialog label:has-text('Stack') input")
+    page.click("#dialog form button")
+    page.wait_for_timeout(1500)
+    page.reload()
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    status(page, "as it was: diverge")
+    assert not page.locator("#tab-stack").count()
+    assert not page.locator("#tab-write").count()
+    page.click("#programs button:has-text('saxpy')")
+    page.wait_for_selector("#line-5 .stop:has-text('●')")
+    page.click("#panes")
+    page.check("#dialog label:has-text('Source text') input")
+    page.click("#dialog form button")
+    assert page.inner_text("#editor .cm-content").startswith("// mine")
+    page.click("#launch")
+    page.click("[data-move=cont]")
+    status(page, "breakpoint")
+
+
+def test_a_changed_text_is_asked_about_before_it_is_lost(page):
+    lesson(page, "01-first-kernel")
+    page.click(".cm-content")
+    page.keyboard.type("// mine\n")
+    page.click("#lessons [data-lesson='02-divergence']")
+    page.click("#no")
+    assert "// mine" in page.inner_text("#editor .cm-content")
+    page.click("#lessons [data-lesson='02-divergence']")
+    page.click("#yes")
+    until(page, "!document.querySelector('#editor').shadowRoot.textContent.includes('// mine')")
+
+
+def test_a_pane_is_split_off_widened_and_closed_by_keys(page):
+    lesson(page, "01-first-kernel")
+    tab = "document.getElementById('tab-{}').closest('[role=tab]')"
+    width = f"{tab.format('graph')}.closest('.dv-groupview').offsetWidth"
+    page.evaluate(f"{tab.format('bits')}.focus()")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#view-graph .node")
+    page.keyboard.press("Shift+ArrowDown")
+    until(page, f"{tab.format('bits')}.parentNode !== {tab.format('graph')}.parentNode")
+    assert page.locator("#view-graph").is_visible()
+    assert page.locator("#view-bits, #view-profile, #view-compare, #view-manual").filter(visible=True).count() == 1
+    before = page.evaluate(width)
+    page.keyboard.press("+")
+    until(page, f"{width} > {before}")
+    page.keyboard.press("Delete")
+    until(page, "!document.getElementById('tab-graph')")
+
+
+def test_what_cannot_be_opened_is_said_with_its_reason(page, tmp_path):
+    (tmp_path / "large.bin").write_bytes(bytes(26 << 20))
+    page.set_input_files("#file", str(tmp_path / "large.bin"))
+    status(page, "large.bin has 26.0 MB; a file that is opened here may have 24.0 MB")
+    (tmp_path / "broken.json").write_text('{"width": ')
+    page.set_input_files("#file", str(tmp_path / "broken.json"))
+    page.wait_for_selector("#status.bad:not(:has-text('large.bin'))")
+    assert "is not a scene" in page.inner_text("#status")
+
+
+def test_registers_of_all_lanes_are_seen_and_written(page):
+    lesson(page, "01-first-kernel")
+    page.click("#tab-grid")
+    page.click("#launch")
+    page.click("[data-move=step]")
+    page.click("[data-move=step]")
+    cell = page.locator("#view-grid [aria-label='$r2 of thread 5']")
+    cell.wait_for()
+    assert page.locator("#view-grid td.changed").count() >= 31
+    cell.fill("9")
+    cell.press("Enter")
+    until(page, "document.querySelector(\"#view-grid [aria-label='$r2 of thread 5']\").value === '0x9'")
+    page.click("#tab-memory")
+    page.select_option("#view-memory select[aria-label=Memory]", "s")
+    word = page.locator("#view-memory [aria-label='s[0x40]']")
+    word.fill("2a")
+    word.press("Enter")
+    until(page, "document.querySelector(\"#view-memory [aria-label='s[0x40]']\").value === '0000002a'")

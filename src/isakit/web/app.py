@@ -146,7 +146,7 @@ def make_app(
             tab = await tabs.open()
         except IsakitError as e:
             return JSONResponse({"error": str(e)}, 503)
-        return JSONResponse({"tab": tab.id, "lessons": lessons(), "given": list(given or ())})
+        return JSONResponse({"tab": tab.id, "lessons": lessons(), "given": list(given or ()), "largest": limits.file})
 
     async def alive(request: Request) -> Response:
         try:

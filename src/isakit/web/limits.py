@@ -38,6 +38,11 @@ class Limits:
     arrive: float = 60.0
     leave: float = 0.25
 
+    @property
+    def file(self) -> int:
+        """Return the bytes of the largest file that one request carries: it comes in base64, with its name."""
+        return (self.body - (1 << 12)) * 3 // 4
+
 
 LARGEST_FILE = 1 << 40
 """Bytes of the files without content that stand for a card's memory: see `large_files`."""

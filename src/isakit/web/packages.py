@@ -44,7 +44,8 @@ def key() -> str:
 def installed(folder: Path = BUILT) -> list[str]:
     """Return the names of the bundles that are there, of the lock file that is there."""
     with suppress(OSError):
-        if (folder / _STAMP).read_text("utf-8").strip() == key():
+        whole = all((folder / f"{name}.js").is_file() for name in BUNDLES)
+        if whole and (folder / _STAMP).read_text("utf-8").strip() == key():
             return list(BUNDLES)
     return []
 

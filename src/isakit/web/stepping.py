@@ -162,6 +162,23 @@ class Stepping:
         found = sorted(kernel.device.memory.allocations.items())
         return [{"address": a, "size": n} for a, n in found[:BUFFERS]]
 
+    def grid(self) -> JsonObject:
+        """Return the registers of the threads of the focused group, without those that are 0 in all of them.
+
+        Raises IsakitError where there is no thread.
+        """
+        from isakit.machine.pictures import ROW, rows
+
+        s = self.session
+        found = rows(s.target, s.focus // ROW * ROW, ROW)
+        if not found:
+            raise IsakitError(f"there is no thread {s.focus}")
+        row = found[0]
+        of_each = [s.registers(row.first + k) for k in range(len(row.picture))]
+        used = [name for name in of_each[0] if any(r[name] for r in of_each)]
+        registers = {name: [f"{r[name]:#x}" for r in of_each] for name in used}
+        return {"name": row.name, "first": row.first, "threads": len(of_each), "registers": registers}
+
     def breakpoint(self, where: str, condition: str = "", kind: str = "break", access: str = "change") -> None:
         """Set a breakpoint or a watchpoint."""
         if kind == "watch":

@@ -363,9 +363,14 @@ class Workbench:
         return self._session.state()
 
     def set(self, asked: RequestFields) -> JsonObject:
-        """Set a register or a cell of memory."""
-        self._session.session.set(asked.text("what"), asked.text("value"))
+        """Set a register or a cell of memory; `thread` is another one than that in focus."""
+        session = self._session.session
+        session.set(asked.text("what"), asked.text("value"), asked.number("thread", session.focus))
         return self._session.state()
+
+    def grid(self, asked: RequestFields) -> JsonObject:
+        """Return the registers of all threads of the group that is looked at."""
+        return self._session.grid()
 
     def evaluate(self, asked: RequestFields) -> JsonObject:
         """Return the value of an expression for the focused thread."""

@@ -261,3 +261,20 @@ def test_a_damaged_frame_is_an_error(bench):
     data = (CAPTURES / "triangle-50.glc").read_bytes()
     asked(bench, "open", name="bad.glc", data=base64.b64encode(data[:60]).decode())
     assert answer(bench, "frame", {"name": "bad.glc"})["kind"] == "input"
+
+
+def test_registers_of_all_lanes_are_a_grid_and_are_written_one_by_one(bench):
+    text = ".kernel k\n.param out ptr\ncvt u32 $r1 u16 $r0l\nmov b32 $r2 b32 s[out]\nexit st b32 g14[$r2] $r1\n"
+    unit = asked(bench, "assemble", source=text, isa="tesla", variant="gt200", language="asm")["units"][0]["unit"]
+    asked(bench, "launch", unit=unit, launch={"grid": [1], "block": [64], "args": ["out:u32:64"]})
+    asked(bench, "move", how="step")
+    grid = asked(bench, "grid")
+    assert (grid["first"], grid["threads"]) == (0, 32)
+    assert grid["registers"]["$r1"] == [f"{n:#x}" for n in range(32)]
+    assert "$r2" not in grid["registers"], "it is 0 in every lane"
+    asked(bench, "set", what="$r1", value="7", thread=5)
+    after = asked(bench, "grid")["registers"]["$r1"]
+    assert [n for n in range(32) if after[n] != f"{n:#x}"] == [5]
+    assert after[5] == "0x7"
+    asked(bench, "focus", thread=35)
+    assert (asked(bench, "grid")["first"], asked(bench, "grid")["threads"]) == (32, 32)

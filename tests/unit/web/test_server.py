@@ -83,10 +83,12 @@ def test_the_page_says_what_it_may_load(running):
     assert " on" + "click" not in text
 
 
-def test_the_whole_page_is_less_than_a_megabyte():
+def test_the_page_is_small_and_so_are_the_packages_of_npm():
     from isakit.web.app import files
 
-    assert sum(f.stat().st_size for f in files().values()) < 1_000_000
+    sizes = {name: f.stat().st_size for name, f in files().items()}
+    assert sum(n for name, n in sizes.items() if not name.startswith("vendor/")) < 250_000
+    assert sum(n for name, n in sizes.items() if name.startswith("vendor/")) < 1_000_000
 
 
 def test_a_request_that_is_too_long_is_not_taken(running, page):

@@ -84,7 +84,8 @@ function sized(width, height, label) {
   return canvas;
 }
 
-export function memory(answer, before) {
+// set(what, value): a word is written.
+export function memory(answer, before, set) {
   const data = answer.data;
   const old = before && before.space === answer.space && before.address === answer.address ? before.data : null;
   const lines = [];
@@ -94,7 +95,8 @@ export function memory(answer, before) {
     for (let j = 0; j < row.length; j += 8) {
       const word = row.slice(j, j + 8);
       const text = word.match(/../g).reverse().join("");
-      words.push(make("span", {class: old && old.slice(k + j, k + j + 8) !== word ? "changed" : ""}, text), " ");
+      const what = `${answer.space}[0x${(answer.address + (k + j) / 2).toString(16)}]`;
+      words.push(make("input", {class: `cell-value ${old && old.slice(k + j, k + j + 8) !== word ? "changed" : ""}`, value: text, "aria-label": what, size: 8, onchange: (e) => set(what, `0x${e.target.value.replace(/^0x/, "")}`)}), " ");
     }
     const letters = row.match(/../g).map((h) => parseInt(h, 16)).map((c) => c >= 32 && c < 127 ? String.fromCharCode(c) : "·").join("");
     lines.push(make("div", {}, `${answer.space}[0x${(answer.address + k / 2).toString(16).padStart(4, "0")}]  `, ...words, ` ${letters}`));

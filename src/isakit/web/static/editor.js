@@ -111,6 +111,7 @@ export class Editor {
         ],
       }),
     });
+    this.view.scrollDOM.tabIndex = 0;  // it can be scrolled by keys
   }
 
   get text() { return this.view.state.doc.toString(); }

@@ -28,10 +28,10 @@ export function graph(data, follow) {
   const nodes = new Map();
   data.blocks.forEach((b, k) => {
     const n = size.nodes.get(b.number);
-    const node = draw("g", {class: `node ${b.joins ? "joins" : ""}`, tabindex: 0, role: "button", "aria-label": `block at ${b.address.toString(16)}`,
+    const node = draw("g", {class: `node ${b.joins ? "joins" : ""}`, tabindex: 0, role: "button",
       onclick: () => follow(b.address), onkeydown: (e) => { if (e.key === "Enter") follow(b.address); }},
     draw("rect", {x: n.x - n.width / 2, y: n.y - n.height / 2, width: n.width, height: n.height, rx: 4}));
-    texts[k].forEach((t, row) => node.append(draw("text", {x: n.x - n.width / 2 + 8, y: n.y - n.height / 2 + 17 + LINE * row, "font-size": 11}, t)));
+    texts[k].forEach((t, row) => node.append(draw("text", {x: n.x - n.width / 2 + 8, y: n.y - n.height / 2 + 17 + LINE * row, "font-size": 11}, `${t} `)));
     nodes.set(b.number, node);
     picture.append(node);
   });

@@ -6,6 +6,7 @@ import {comparison, marks} from "./compare.js";
 import {$, make} from "./dom.js";
 import {graph} from "./graph.js";
 import {hue} from "./listing.js";
+import {markdown} from "./markdown.js";
 import {page, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {panes} from "./views.js";
@@ -113,7 +114,7 @@ export async function showManual() {
   const look = (name) => trying(async () => {
     word.value = name;
     const answer = await api.ask("manual", {isa: page.unit?.isa || $("isa").value, word: name});
-    if (answer.pages.length) out.replaceChildren(...answer.pages.map((p) => make("pre", {}, p)));
+    if (answer.pages.length) out.replaceChildren(...answer.pages.map((p) => make("article", {class: "manual"}, ...markdown(p))));
     else out.replaceChildren(make("ul", {}, ...answer.found.map(([isa, n, text]) => make("li", {}, make("button", {type: "button", onclick: () => look(n)}, n), ` ${isa} ${text}`))), answer.found.length ? "" : "Nothing has this word.");
   });
   panes.manual.replaceChildren(make("form", {class: "bar", onsubmit: (e) => { e.preventDefault(); look(word.value); }}, word, make("button", {}, "Look up")), out);

@@ -15,7 +15,7 @@ export function activity(state, on) {
       });
     });
     const where = g.address === null ? "ended" : `${g.address.toString(16).padStart(4, "0")}${g.state === "waiting" ? " waits" : ""}`;
-    return [make("span", {}, g.name), make("span", {class: "cells", role: "img", "aria-label": `${[...g.picture].filter((m) => m === "#").length} of ${g.picture.length} active`}, ...cells), make("span", {}, where)];
+    return [make("span", {}, g.name), make("span", {class: "cells", role: "group", "aria-label": `${[...g.picture].filter((m) => m === "#").length} of ${g.picture.length} active`}, ...cells), make("span", {}, where)];
   });
   const text = state.fault ? `fault: ${state.text}` : state.text;
   return [
@@ -44,21 +44,23 @@ export function shown(text, kind, width) {
   return String(n);
 }
 
+// Bits of a register.
+export function widthOf(state, name) {
+  for (const [pattern, bits] of Object.entries(state.widths)) {
+    const [before, after] = pattern.split("{n}");
+    if (after === undefined ? name === pattern : name.startsWith(before) && /^\d+$/.test(name.slice(before.length, after ? -after.length : undefined))) return bits;
+  }
+  return 32;
+}
+
 export function registers(state, kind, on) {
   const changed = new Set(state.changed);
   const names = Object.keys(state.registers);
   const interesting = names.filter((n) => state.registers[n] !== "0x0" || changed.has(n));
-  const width = (name) => {
-    for (const [pattern, bits] of Object.entries(state.widths)) {
-      const [before, after] = pattern.split("{n}");
-      if (after === undefined ? name === pattern : name.startsWith(before) && /^\d+$/.test(name.slice(before.length, after ? -after.length : undefined))) return bits;
-    }
-    return 32;
-  };
   const cells = interesting.map((name) => make("button", {
     type: "button", class: changed.has(name) ? "changed" : "", title: `${name}: click for the instruction that wrote it last`,
     "data-register": name, onclick: () => on.move("last_write", name),
-  }, `${name} = ${shown(state.registers[name], kind, width(name))}`));
+  }, `${name} = ${shown(state.registers[name], kind, widthOf(state, name))}`));
   const variables = (state.variables ?? []).map(([name, type, text]) => make("span", {title: type}, `${name} = ${text}`));
   if (variables.length) {
     const rest = cells.length ? [make("div", {class: "registers"}, ...cells)] : [];

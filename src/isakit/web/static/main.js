@@ -1,9 +1,10 @@
 // The page: wires its parts together and begins. All facts come from the server.
 
 import * as api from "./api.js";
-import {$, make, say} from "./dom.js";
+import {$, has, make, say} from "./dom.js";
+import * as kept from "./kept.js";
 import * as looks from "./looks.js";
-import {page, tell, trying} from "./page.js";
+import {page, remember, tell, trying} from "./page.js";
 import {editor, inEditor, listing} from "./parts.js";
 import {showPicture} from "./pictures.js";
 import * as programs from "./programs.js";
@@ -11,7 +12,7 @@ import * as running from "./running.js";
 import {find} from "./search.js";
 import * as share from "./share.js";
 import * as views from "./state_views.js";
-import {addView, fit, show} from "./views.js";
+import {addView, arrange, arranged, fit, show} from "./views.js";
 
 const of = (...isas) => (p) => !p.unit || isas.includes(p.unit.isa);
 
@@ -23,6 +24,7 @@ function makeViews() {
   addView("invocations", "Invocations", {fill: views.showInvocations, applies: (p) => p.unit?.isa === "usse", live: true});
   addView("lanes", "Lanes");
   addView("registers", "Registers");
+  addView("grid", "Grid", {fill: views.showGrid, live: true});
   addView("stack", "Stack", {applies: of("tesla", "vuc")});
   addView("memory", "Memory", {fill: views.showMemory, live: true});
   addView("arrays", "Arrays", {fill: views.showArrays, applies: of("tesla"), live: true});
@@ -50,19 +52,31 @@ function theme(name) {
 
 const button = (id, what) => $(id).addEventListener("click", () => trying(what));
 
+// Which panes there are, and usual arrangements of them.
+function showPanes() {
+  const preset = (kind, text) => make("button", {type: "button", onclick: () => { arranged().preset(kind); showPanes(); }}, text);
+  const boxes = arranged().list().map(({name, title, there}) => make("li", {}, make("label", {},
+    make("input", {type: "checkbox", checked: there, onchange: (e) => arranged().toggle(name, e.target.checked)}), ` ${title}`)));
+  if ($("dialog").open) $("dialog").close();
+  tell("Panes", make("p", {class: "bar"}, preset("usual", "Usual"), preset("reading", "Reading")), make("ul", {class: "choices"}, ...boxes),
+    make("p", {class: "quiet"}, has("dockview") ? "Drag a tab to move its pane beside another, or a border to make it larger; × closes what is in front." : "Choose views that stand below the one in front; drag a border, or move it with the arrow keys."));
+}
+
 function wireHeader() {
   $("file").addEventListener("change", () => programs.openFiles([...$("file").files]));
   button("share", share.share);
   button("save", share.save);
   button("keep", programs.keep);
   button("theme", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  button("panes", showPanes);
   button("help", () => tell("Keys", make("table", {}, ...Object.entries(KEYS).map(([k, [text]]) => make("tr", {}, make("th", {}, k.toUpperCase()), make("td", {}, text)))),
-    make("p", {}, "In the listing: arrows move, Enter follows a branch, Space sets a breakpoint. Escape leaves the editor.")));
+    make("p", {}, "In the listing: arrows move, Enter follows a branch, Space sets a breakpoint. Escape leaves the editor."),
+    has("dockview") ? make("p", {}, "On a tab: arrows go to the next one, with Shift they split its pane off to that side; + and − make the pane wider and narrower, Delete closes it.") : null));
   for (const b of $("rooms").children) b.addEventListener("click", () => programs.room(b.dataset.room));
 }
 
 function wireText() {
-  inEditor.changed = () => trying(programs.check);
+  inEditor.changed = () => { remember.soon(); trying(programs.check); };
   inEditor.moved = (line) => trying(() => looks.linkListing(line));
   for (const id of ["language", "isa"]) $(id).addEventListener("change", () => trying(async () => { await programs.machineChosen(); await programs.check(); }));
   $("variant").addEventListener("change", () => trying(programs.check));
@@ -108,11 +122,26 @@ function wirePage() {
   });
 }
 
+// What this tab held before it was loaded again; an address that somebody handed on comes first.
+async function remembered() {
+  const remembers = await kept.open(share.remembered);
+  const before = await kept.mine();
+  remember.soon = kept.later;
+  addEventListener("beforeunload", (e) => { if (!kept.remembers() && editor.text !== page.original) e.preventDefault(); });
+  const earlier = remembers ? await kept.others() : [];
+  $("earlier").replaceChildren(...earlier.map((entry) => make("li", {}, make("button", {type: "button", onclick: () => trying(async () => {
+    if (await programs.mayGo("The earlier page")) await share.restore(entry);
+  })}, entry.unit?.split(":").at(-1) || entry.page.lesson || "a text", make("small", {}, new Date(entry.when).toLocaleString())))));
+  $("earlier").parentNode.hidden = !earlier.length;
+  return before && (location.hash.length < 2 || location.hash === before.hash) ? before : null;
+}
+
 async function begin() {
   let kept = null;
   try { kept = localStorage.getItem("theme"); } catch (e) { /* no storage */ }
   theme(kept || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
   makeViews();
+  await arrange(() => remember.soon());
   wireHeader();
   wireText();
   wireListing();
@@ -127,8 +156,12 @@ async function begin() {
     const own = answer.lessons.filter((l) => l.kind === kind);
     $(list).replaceChildren(...own.map((l) => make("li", {}, make("button", {type: "button", "data-lesson": l.name, onclick: () => trying(() => share.openLesson(l.name))}, l.title))));
   }
+  page.largest = answer.largest ?? Infinity;
   await programs.machineChosen();
-  if (answer.given.length) {
+  const before = await remembered();
+  if (before) {
+    await share.restore(before);
+  } else if (answer.given.length) {
     await programs.openFiles(await Promise.all(answer.given.map(async (path) => Object.assign(new File([await api.given(path)], path.split("/").at(-1)), {path: path.includes("/") ? path : ""}))));
   } else if (location.hash.length > 1) {
     await share.openAddress(location.hash.slice(1));

@@ -4,10 +4,10 @@ import * as api from "./api.js";
 import {$, make, say} from "./dom.js";
 import {grammar} from "./grammar.js";
 import {colourLines, showPtx} from "./looks.js";
-import {page, trying} from "./page.js";
+import {asked, page, remember, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
-import {forget, showForm} from "./running.js";
-import {fit, panes, show} from "./views.js";
+import {showForm, showState, usual} from "./running.js";
+import {arranged, fit, panes, show} from "./views.js";
 
 // Programs of a file in place of those it had; without a file the list is drawn again.
 export function showUnits(units = [], file = "") {
@@ -17,14 +17,25 @@ export function showUnits(units = [], file = "") {
   }, u.name || u.file, make("small", {}, `${u.file}, ${u.isa} ${u.variant}, ${u.bytes} bytes`)))));
 }
 
-async function choose(unit) {
+let machine = "tesla";  // of the program that was chosen last
+
+export async function choose(unit) {
   page.unit = unit;
+  page.state = null;  // now, and not below: it may be launched before all of it is shown
+  remember.soon();
   showUnits();
   panes.bits.replaceChildren(make("p", {class: "quiet"}, "Click an instruction, or walk through the listing with the arrow keys: here is what each of its bits means."));
   const settled = async (step) => (await step, page.unit === unit);  // another program may be chosen meanwhile
   if (!await settled(listing.show(unit)) || !await settled(colourLines())) return;
+  if (unit.file !== "editor") {
+    $("isa").value = unit.isa;
+    await machineChosen();
+    $("variant").value = unit.variant;
+  }
   showForm(unit);
-  if (!await settled(forget()) || !await settled(fit())) return;
+  if (!await settled(showState()) || !await settled(fit())) return;
+  if (arranged().several && machine !== unit.isa) show(usual(unit));  // views of another machine are of no use
+  machine = unit.isa;
   say(`${unit.name || unit.file}: ${listing.total} instructions`);
 }
 
@@ -55,6 +66,7 @@ export async function check() {
   if (answer.units.length) {
     const same = answer.units.find((u) => u.name === page.unit?.name) || answer.units[0];
     showUnits(answer.units, "editor");
+    remember.soon();
     if (page.unit === shown || page.unit.file === "editor") await choose(same);  // a file opened meanwhile stays in view
   }
 }
@@ -82,7 +94,14 @@ export async function machineChosen() {
 export async function write(text) {
   await machineChosen();
   editor.set(text);
+  page.original = text;
   await check();
+}
+
+// Whether the text may go: one that its user has changed is asked about.
+export async function mayGo(what) {
+  if (editor.text === page.original || !editor.text.trim()) return true;
+  return asked("Your text has been changed", `${what} takes its place. To keep it, press Share or Save page first.`, "Replace it", "Stay");
 }
 
 // --- files ---
@@ -93,7 +112,11 @@ export function showFiles(files) {
 
 const nameOf = (text) => text.replace(/[^A-Za-z0-9_.+ -]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
 
-const contentOf = async (file) => api.base64(new Uint8Array(await file.arrayBuffer()));
+async function contentOf(file) {
+  const size = (bytes) => `${(bytes / (1 << 20)).toFixed(1)} MB`;
+  if (file.size > page.largest) throw new api.Failure({error: `${file.name} has ${size(file.size)}; a file that is opened here may have ${size(page.largest)}`, kind: "request"});
+  return api.base64(new Uint8Array(await file.arrayBuffer()));
+}
 
 const PART = /([^/]+)\/(capture\.json|launches\/\d+\.json|blobs\/[0-9a-f]{32})$/;
 
@@ -102,6 +125,9 @@ const SCENE = /\.json$/i;
 // files: of the kind File; those of a capture's folder have a `path` in it. What is opened together with a scene are
 // its parts, whatever they hold.
 export async function openFiles(files) {
+  const opened = [...files].map((file) => ({file, path: file.path || file.webkitRelativePath || ""}));
+  page.files = [...page.files.filter((old) => !opened.some((o) => o.file.name === old.file.name && o.path === old.path)), ...opened];
+  remember.soon();
   const parts = new Map(), single = [];
   for (const file of files) {
     const part = PART.exec(file.path || file.webkitRelativePath || "");
@@ -132,7 +158,7 @@ async function openFile(file) {
   if (answer.kind === "programs") {
     showUnits(answer.units, name);
     await choose(answer.units[0]);
-    room("read");
+    reading();
     if (raw.isa && answer.undecoded) say(`${answer.undecoded} of ${listing.total} are no instructions of ${raw.isa} ${raw.variant}: if ${name} is for another machine, choose Machine and Chip and open it again`, true);
   } else if (answer.kind === "scene" || answer.kind === "frames") {
     page.scene = answer.kind === "scene" ? {name, program: null} : null;
@@ -141,10 +167,10 @@ async function openFile(file) {
     await show("picture");
     room("look");
     if (panes.picture.querySelector("img, canvas")) say(`${name} is drawn under Picture`);
-  } else if (answer.kind === "text") {
+  } else if (answer.kind === "text" && await mayGo(name)) {
     $("language").value = answer.language;
     await write(answer.text);
-  } else {
+  } else if (answer.kind === "array") {
     say(`${name}: ${answer.dtype}, ${answer.shape.join(" × ")}; use it as in:${name}`);
   }
 }
@@ -164,6 +190,12 @@ async function openCapture(name, parts) {
   const answer = await api.ask("capture", {name});
   showUnits(answer.units, name);
   await choose(answer.units[0]);
+  reading();
+}
+
+// A file is read: the text of something else is put away, and its machine is the one that is chosen.
+function reading() {
+  arranged().toggle("write", false);
   room("read");
 }
 
@@ -189,8 +221,9 @@ export async function dropped(items) {
   return out;
 }
 
-// On a narrow screen one part of the page is shown.
+// A part of the page is wanted: it is opened, and on a narrow screen it is the one that is shown.
 export function room(name) {
+  if (name !== "look") arranged().toggle(name, true);
   for (const s of document.querySelectorAll("main > section")) s.classList.toggle("shown", s.id === name);
   for (const b of $("rooms").children) b.setAttribute("aria-current", String(b.dataset.room === name));
 }

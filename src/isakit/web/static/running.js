@@ -4,9 +4,9 @@ import * as api from "./api.js";
 import {$, hex, make, say} from "./dom.js";
 import {standInGraph} from "./looks.js";
 import * as machine from "./machine.js";
-import {page, trying} from "./page.js";
+import {page, remember, stopsOf, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
-import {panes, refresh, show, shown} from "./views.js";
+import {isShown, panes, refresh, show} from "./views.js";
 
 // --- the form ---
 
@@ -49,18 +49,23 @@ const many = (numbers, what) => `${numbers.join("×")} ${what}${numbers.length =
 
 export function summary() {
   const l = launchFields();
+  remember.soon();
   $("launch-summary").textContent = page.unit?.isa === "tesla" ? [`${many(l.grid, "block")} of ${many(l.block, "thread")}`, ...l.args].join(", ") : l.args.join(" ");
 }
 
 // --- moves ---
 
-const LIVE = ["lanes", "registers", "stack", "memory", "arrays", "access", "pipeline", "invocations"];
+const LIVE = ["lanes", "registers", "grid", "stack", "memory", "arrays", "access", "pipeline", "invocations"];
+
+// The view of a launch that says most.
+export const usual = (unit) => ({vuc: "pipeline", usse: "invocations"})[unit.isa] || "lanes";
 
 export async function launch() {
   if (!page.unit) throw new api.Failure({error: "open a program first"});
   say("launching …");
   adopt(await api.ask("launch", {unit: page.unit.unit, launch: launchFields()}));
-  if (!LIVE.includes(shown())) show({vuc: "pipeline", usse: "invocations"}[page.unit.isa] || "lanes");
+  for (const {kind, where, condition} of stopsOf(page.unit)) await trying(async () => { page.state = await api.ask("breakpoint", {kind: kind.startsWith("watch") ? "watch" : "break", where, condition}); });
+  if (!LIVE.some(isShown)) show(usual(page.unit));
   await showState();
 }
 
@@ -82,7 +87,7 @@ export function forget() {
   return showState();
 }
 
-const changed = (verb, fields) => trying(async () => { page.state = await api.ask(verb, fields); await showState(); });
+export const changed = (verb, fields) => trying(async () => { page.state = await api.ask(verb, fields); await showState(); });
 
 export const focus = (thread) => changed("focus", {thread});
 
@@ -93,6 +98,8 @@ export async function toggleStop(line) {
 }
 
 // --- where it stands ---
+
+const addresses = (stops) => new Set(stops.flatMap((b) => b.kind === "breakpoint" ? b.addresses : []));
 
 function registerBar() {
   const kinds = make("select", {"aria-label": "Numbers as", onchange: () => { page.numbers = kinds.value; showState(); }}, ...["hex", "signed", "float"].map((k) => make("option", {selected: k === page.numbers}, k)));
@@ -110,7 +117,7 @@ export async function showState() {
   if (!s) {
     for (const n of ["lanes", "registers", "stack", "stops"]) panes[n].replaceChildren(make("p", {}, "Nothing is launched: press Launch, or L."));
     listing.here = null;
-    listing.stops = new Set();
+    listing.stops = addresses(stopsOf(page.unit));
     listing.draw();
     standInGraph(null);
     return;
@@ -122,7 +129,9 @@ export async function showState() {
     remove: (number) => changed("breakpoint", {delete: number}),
     add: (where, condition, kind) => changed("breakpoint", {where, condition, kind}),
   }));
-  listing.stops = new Set(s.breakpoints.flatMap((b) => b.kind === "breakpoint" ? b.addresses : []));
+  listing.stops = addresses(s.breakpoints);
+  page.stops.set(page.unit.unit, s.breakpoints.map(({kind, where, condition, addresses}) => ({kind, where, condition: condition ?? "", addresses})));
+  remember.soon();
   await listing.stand(s.address);
   if (s.address !== null && listing.unit?.file === "editor") {
     const line = await listing.whole(await listing.numberAt(s.address));

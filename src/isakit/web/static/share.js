@@ -4,10 +4,10 @@ import * as api from "./api.js";
 import {$, make, say} from "./dom.js";
 import {page, tell, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
-import {machineChosen, room, showFiles, write} from "./programs.js";
+import {choose, machineChosen, mayGo, openFiles, room, showFiles, write} from "./programs.js";
 import {launchFields} from "./running.js";
 import {decode, encode} from "./state.js";
-import {panes, show} from "./views.js";
+import {arranged, panes, show} from "./views.js";
 
 function paragraphs(text) {
   return text.trim().split(/\n\s*\n/).map((p) => make("p", {}, ...p.split(/(`[^`]+`)/).map((t) => t.startsWith("`") ? make("code", {}, t.slice(1, -1)) : t)));
@@ -31,6 +31,10 @@ function judged(exercise) {
 
 export async function openLesson(name) {
   const l = await api.lesson(name);
+  if (await mayGo(`“${l.title}”`)) await showLesson(l, name);
+}
+
+async function showLesson(l, name) {
   page.lesson = name;
   for (const b of document.querySelectorAll("[data-lesson]")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
   const [task, ...more] = paragraphs(l.task.charAt(0).toUpperCase() + l.task.slice(1));
@@ -62,6 +66,24 @@ export async function adopt(state) {
   if (state.variant) $("variant").value = state.variant;
   page.wanted = state.launch || null;
   await write(state.source);
+}
+
+// What a reload gives back.
+export const remembered = () => ({
+  page: current(), original: page.original, unit: page.unit?.unit, files: page.files, stops: [...page.stops], panes: arranged().saved(), hash: location.hash,
+});
+
+export async function restore(entry) {
+  page.stops = new Map(entry.stops);
+  const {lesson} = entry.page;
+  if (lesson) await trying(async () => showLesson(await api.lesson(lesson), lesson));
+  await openFiles(entry.files.map(({file, path}) => path ? Object.assign(file, {path}) : file));
+  await adopt(entry.page);
+  page.original = entry.original;
+  const unit = page.units.find((u) => u.unit === entry.unit);
+  if (unit && unit !== page.unit) await choose(unit);
+  arranged().restore(entry.panes);
+  if (page.unit) say(`as it was: ${page.unit.name || page.unit.file}`);
 }
 
 const current = () => ({

@@ -4,12 +4,13 @@ import * as api from "./api.js";
 import {access} from "./access.js";
 import * as arrays from "./arrays.js";
 import {hex, make} from "./dom.js";
+import {grid} from "./grid.js";
 import {invocations} from "./invocations.js";
 import {page, trying} from "./page.js";
 import {listing} from "./parts.js";
 import {pipeline} from "./pipeline.js";
 import {profile} from "./profile.js";
-import {focus, launchFields} from "./running.js";
+import {changed, focus, launchFields} from "./running.js";
 import {panes} from "./views.js";
 
 const BYTES = 512;
@@ -37,8 +38,21 @@ export async function showMemory() {
   const answer = await api.ask("memory", {space: at.space, address: at.address, size});
   panes.memory.replaceChildren(
     make("div", {class: "bar"}, space, ...(buffers.length ? [" buffer ", buffer] : []), " at ", address, " as ", as, ...(at.as === "words" ? [] : [width, " in a row"])),
-    at.as === "words" ? arrays.memory(answer, page.memory) : arrays.memoryPicture(answer, at.as, at.width));
+    at.as === "words" ? arrays.memory(answer, page.memory, (what, value) => changed("set", {what, value})) : arrays.memoryPicture(answer, at.as, at.width));
   page.memory = at.as === "words" ? answer : null;
+}
+
+// The grid of the last stop, and the one before it: a grid that is drawn again at one place marks what it has marked.
+const grids = {position: null, now: null, before: null};
+
+export async function showGrid() {
+  if (!page.state || page.state.focus_name === "") { nothing(panes.grid, "Launch something to see the registers of all its lanes."); return; }
+  const {position, focus: thread} = page.state;
+  const answer = await api.ask("grid");
+  if (position !== grids.position) Object.assign(grids, {position, before: grids.now});
+  grids.now = answer;
+  const set = (what, value, thread) => changed("set", {what, value, thread});
+  panes.grid.replaceChildren(...grid(answer, grids.before, {...page.state, focus: thread}, page.numbers, {set, focus}));
 }
 
 export async function showArrays() {

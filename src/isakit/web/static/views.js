@@ -1,61 +1,54 @@
-// The views: tabs, one of which is shown. Each has a pane, and may have a function that fills it when it is shown.
+// The views: each has a pane, and may have a function that fills it when it is seen. How panes lie on the screen is the
+// arrangement's: docked where dockview is there and the screen is wide enough, else in columns.
 
-import {$, make} from "./dom.js";
+import {$, has} from "./dom.js";
 import {page, trying} from "./page.js";
+
+const NARROW = "(max-width: 760px)";
 
 const views = new Map();
 export const panes = {};
-let current = "bits";
+let arrangement = null;
 
 // A view; `applies`: whether it makes sense for what the page holds; `live`: whether it is filled again after each move;
 // `costly`: filled only when someone asks for it, not with every change of the program.
 export function addView(name, title, {fill = null, applies = () => true, live = false, costly = false} = {}) {
-  const tab = make("button", {
-    type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}`, "aria-selected": "false", tabIndex: -1,
-    onclick: () => show(name),
-  }, title);
-  panes[name] = make("div", {id: `view-${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}`, tabIndex: 0, hidden: true});
-  $("tabs").append(tab);
-  $("views").append(panes[name]);
-  views.set(name, {tab, fill, applies, live, costly});
+  panes[name] = $("view-store").appendChild(document.createElement("div"));
+  panes[name].id = `view-${name}`;
+  panes[name].tabIndex = 0;
+  views.set(name, {name, title, element: panes[name], fill, applies, live, costly});
 }
 
-export const shown = () => current;
+const applicable = () => [...views.values()].filter((v) => v.applies(page)).map((v) => v.name);
 
-const there = () => [...views].filter(([, v]) => !v.tab.hidden).map(([name]) => name);
+const filled = (names) => Promise.all(names.map((n) => views.get(n)).filter((v) => v.fill).map((v) => trying(v.fill)));
 
+// The arrangement is made once all views are known; `changed` is called when there is something to remember.
+export async function arrange(changed) {
+  const docked = has("dockview") && !matchMedia(NARROW).matches;
+  const {Arrangement} = await import(docked ? "./dock.js" : "./columns.js");
+  const parts = ["side", "write", "read"].map((id) => ({name: id, title: $(id).getAttribute("aria-label"), element: $(id)}));
+  arrangement = new Arrangement(parts, [...views.values()], applicable(), {seen: (name) => filled([name]), changed});
+}
+
+export const arranged = () => arrangement;
+
+export const isShown = (name) => arrangement.visible().has(name);
+
+// Bring a view to the front; one that says nothing about this program gives way to the bits.
 export function show(name) {
-  if (views.get(name).tab.hidden) name = "bits";
-  current = name;
-  for (const [n, v] of views) {
-    v.tab.setAttribute("aria-selected", String(n === name));
-    v.tab.tabIndex = n === name ? 0 : -1;
-    panes[n].hidden = n !== name;
-  }
-  const {fill} = views.get(name);
-  return fill ? trying(fill) : undefined;
+  const found = applicable().includes(name) ? name : "bits";
+  arrangement.show(found);
+  return filled([found]);
 }
 
-// Another program: only tabs that say something about it stay.
+const seen = (which) => [...views.values()].filter((v) => arrangement.visible().has(v.name) && which(v)).map((v) => v.name);
+
+// Another program: only views that say something about it stay.
 export function fit() {
-  for (const v of views.values()) v.tab.hidden = !v.applies(page);
-  const {costly, tab} = views.get(current);
-  return costly && !tab.hidden ? undefined : show(current);
+  arrangement.allow(applicable());
+  return filled(seen((v) => !v.costly));
 }
 
 // The launch has moved.
-export function refresh() {
-  const {fill, live} = views.get(current);
-  return live ? trying(fill) : undefined;
-}
-
-$("tabs").addEventListener("keydown", (e) => {
-  const names = there();
-  const k = names.indexOf(current);
-  const next = {ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: names.length - 1}[e.key];
-  if (next === undefined) return;
-  e.preventDefault();
-  const name = names[(next + names.length) % names.length];
-  show(name);
-  views.get(name).tab.focus();
-});
+export const refresh = () => filled(seen((v) => v.live));

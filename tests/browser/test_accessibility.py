@@ -1,0 +1,79 @@
+"""The pages as axe-core judges them: no violation, whatever is open.
+
+axe-core is a package of npm, which is looked for in NODE_PATH; the tests are skipped where it is not there.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser.test_workbench import chromium, lesson, opened, running, until  # noqa: F401  (fixtures)
+
+FOLDERS = [Path(p, "axe-core", "axe.min.js") for p in os.environ.get("NODE_PATH", "").split(os.pathsep) if p]
+AXE = next((p for p in FOLDERS if p.is_file()), None)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.node,
+    pytest.mark.skipif(AXE is None, reason="NODE_PATH names no folder with axe-core"),
+]
+IDLE = "document.body.dataset.busy !== 'yes'"
+
+
+def violations(page: Any) -> list[Any]:
+    """What axe-core finds: rules with the first element each."""
+    assert AXE is not None
+    # The page's policy lets no script in: the browser's own tools put it there.
+    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
+    until(page, IDLE)
+    return page.evaluate("""async () => {
+        const {violations} = await axe.run(document, {resultTypes: ["violations"]});
+        return violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]);
+    }""")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 900, 1500])
+def test_a_page_that_is_opened(chromium: Any, running: Any, width: int, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, running, size=(width, 900), color_scheme=scheme)
+    assert violations(page) == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_views_of_a_kernel_that_is_stepped(chromium: Any, running: Any, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, running, size=(1500, 900), color_scheme=scheme)
+    page.click("#tab-lanes")
+    page.click("#launch")
+    page.wait_for_selector("#view-lanes .matrix")
+    page.click("[data-move=step]")
+    page.click("#line-3 .text")
+    found = {}
+    for name in ("bits", "graph", "grid", "registers", "stack", "memory", "arrays", "access", "stops", "profile",
+                 "compare", "manual"):  # fmt: skip
+        page.click(f"#tab-{name}")
+        until(page, IDLE)
+        if name == "manual":
+            page.fill("#view-manual input", "add")
+            page.press("#view-manual input", "Enter")
+            page.wait_for_selector("#view-manual h2")
+        found[name] = violations(page)
+    page.click("#panes")
+    found["panes"] = violations(page)
+    assert {name: f for name, f in found.items() if f} == {}
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", ["12-vuc-delay-slot", "13-usse-swizzle", "15-pixel", "14-python"])
+def test_lessons_with_views_of_their_own(chromium: Any, running: Any, name: str) -> None:  # noqa: F811
+    page = opened(chromium, running, size=(1500, 900))
+    lesson(page, name)
+    if name != "15-pixel":
+        page.click("#launch")
+        until(page, IDLE)
+    if name == "14-python":
+        page.click("#tab-ptx")
+    assert violations(page) == []
+    page.context.close()
