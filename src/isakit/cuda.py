@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Callable, Hashable, Sequence
+import time
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -96,6 +98,61 @@ def to_device(ary: object, stream: object = None, copy: bool = True, to: DeviceA
     if copy:
         out.copy_to_device(host)
     return out
+
+
+class Stream:
+    """A stream. A launch or copy returns when it has ended, so that a stream has nothing to do."""
+
+    def synchronize(self) -> None:
+        """Do nothing: all work has ended."""
+
+    @contextmanager
+    def auto_synchronize(self) -> Generator[Stream]:
+        """Give the stream itself, whose work has ended behind the block."""
+        yield self
+
+
+class Event:
+    """A moment between launches and copies. `timing` says whether there is a time to ask for."""
+
+    def __init__(self, timing: bool = True) -> None:
+        self.timing = timing
+        self._at: float | None = None
+
+    def record(self, stream: object = None) -> None:
+        """Take the time of now: all work before it has ended."""
+        self._at = time.perf_counter()
+
+    def query(self) -> bool:
+        """Return True: what was recorded has ended."""
+        return True
+
+    def synchronize(self) -> None:
+        """Do nothing: what was recorded has ended."""
+
+    def wait(self, stream: object = None) -> None:
+        """Do nothing: what was recorded has ended."""
+
+    def elapsed_time(self, evtend: Event) -> float:
+        """Return the milliseconds up to another event, of this machine. Raises ValueError where one has no time."""
+        if self._at is None or evtend._at is None or not (self.timing and evtend.timing):
+            raise ValueError("both events need a time: made with timing=True, and recorded")
+        return 1e3 * (evtend._at - self._at)
+
+
+def stream() -> Stream:
+    """Return a new stream."""
+    return Stream()
+
+
+def default_stream() -> Stream:
+    """Return a stream that stands for the default one."""
+    return Stream()
+
+
+def event(timing: bool = True) -> Event:
+    """Return a new event."""
+    return Event(timing)
 
 
 def synchronize() -> None:
@@ -200,7 +257,8 @@ def jit(function: Any = None, device: bool = False, **options: object) -> Any:
 
 
 __all__ = [
-    "CudaKernel", "DeviceArray", "current_device", "device_array", "device_array_like", "float32", "float64", "int8",
-    "int16", "int32", "int64", "is_available", "jit", "synchronize", "to_device", "uint8", "uint16", "uint32", "uint64",
-    "use",
+    "CudaKernel", "DeviceArray", "Event", "Stream", "current_device", "default_stream", "device_array",
+    "device_array_like", "event", "float32", "float64", "int8",
+    "int16", "int32", "int64", "is_available", "jit", "stream", "synchronize", "to_device", "uint8", "uint16",
+    "uint32", "uint64", "use",
 ]  # fmt: skip

@@ -210,3 +210,39 @@ def test_threads_of_a_warp_see_each_others_stores_where_they_are_written() -> No
     x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
     in_step[1, 32](x, y)
     assert (y == x.sum()).all()
+
+
+def test_streams_and_events_stand_where_numba_has_them() -> None:
+    @cuda.jit
+    def twice(x: Any) -> None:
+        x[cuda.grid(1)] *= 2
+
+    stream, first, last = cuda.stream(), cuda.event(), cuda.event()
+    first.record(stream)
+    with stream.auto_synchronize():
+        x = cuda.to_device(np.arange(8), stream=stream)
+        twice[1, 8, stream](x)
+    last.record(stream)
+    last.wait(stream)
+    assert last.query()
+    assert x.copy_to_host(stream=stream).tolist() == list(range(0, 16, 2))
+    assert first.elapsed_time(last) > 0
+    with pytest.raises(ValueError, match="both events need a time"):
+        first.elapsed_time(cuda.event())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_atomic_functions_find_the_least_and_the_largest_float(dtype: Any) -> None:
+    @cuda.jit
+    def ends(low: Any, high: Any, v: Any, lock: Any) -> None:
+        i = cuda.grid(1)
+        cuda.atomic.min(low, 0, v[i])
+        cuda.atomic.max(high, 0, v[i])
+        cuda.atomic.compare_and_swap(lock, -1, 5)
+
+    v = np.random.default_rng(3).normal(size=96).astype(dtype)
+    v[7] = np.nan
+    low, high, lock = np.ones(1, dtype) * 9, np.ones(1, dtype) * -9, np.array([-1, -1])
+    ends[3, 32](low, high, v, lock)
+    assert (low[0], high[0]) == (np.nanmin(v), np.nanmax(v))
+    assert lock.tolist() == [5, -1]

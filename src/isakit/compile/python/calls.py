@@ -336,6 +336,9 @@ class Calls(Expressions):
     def atomic(self, op: str, node: ast.Call) -> TypedValue:
         """`atomic_add(array, index, value)`, which gives the old value."""
         cas = op == "cas"
+        if cas and len(node.args) == 3:  # numba's, of the first element
+            first = ast.copy_location(ast.Constant(0), node)
+            node = ast.copy_location(ast.Call(node.func, [node.args[0], first, *node.args[1:]], []), node)
         self.count_of(node, 4 if cas else 3)
         place, kind, space = self.element(
             ast.copy_location(ast.Subscript(node.args[0], node.args[1], ast.Load()), node)
@@ -351,8 +354,9 @@ class Calls(Expressions):
             )
             return self.make(f"extractvalue {{ {kind.llvm}, i1 }} {both.text}, 0", kind)
         names = {"add": "fadd" if kind.is_float else "add", "sub": "fsub" if kind.is_float else "sub",
-                 "min": "min" if kind.signed else "umin", "max": "max" if kind.signed else "umax", "and": "and",
+                 "min": "fmin" if kind.is_float else "min" if kind.signed else "umin",
+                 "max": "fmax" if kind.is_float else "max" if kind.signed else "umax", "and": "and",
                  "or": "or", "xor": "xor", "exch": "xchg"}  # fmt: skip
-        if op not in names or (kind.is_float and op not in ("add", "sub", "exch")):
+        if op not in names or (kind.is_float and op in ("and", "or", "xor")):
             self.fail(f"there is no `atomic_{op}` of {kind}", node)
         return self.make(f"atomicrmw {names[op]} {pointer}, {kind.llvm} {values[0].text} monotonic", kind)
