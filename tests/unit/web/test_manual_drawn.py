@@ -32,7 +32,7 @@ def drawn(folder: Path, *texts: str) -> list[list[object]]:
     shutil.copy(str(static / "dom.js"), folder / "dom.mjs")
     (folder / "draw.mjs").write_text(SCRIPT)
     (folder / "texts.json").write_text(json.dumps(texts))
-    return json.loads(node(str(folder / "draw.mjs"), str(folder / "texts.json"), timeout=20))
+    return json.loads(node(str(folder / "draw.mjs"), str(folder / "texts.json")))
 
 
 @needs_node()
