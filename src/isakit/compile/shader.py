@@ -90,6 +90,7 @@ class ShaderInterface:
         target: how the colour of a fragment program leaves it: `f16x4`, `f32x4` and such, or `u8x4` for the colour of
             the tile itself (o0).
         keep_unused: parameters that the code does not use stay in the file.
+        file_names: what parameters are called in the file, by the name in the text, where that is another one.
     """
 
     stage: str
@@ -99,6 +100,11 @@ class ShaderInterface:
     outputs: list[ShaderOutput] = field(default_factory=list[ShaderOutput])
     target: str = "f16x4"
     keep_unused: bool = False
+    file_names: dict[str, str] = field(default_factory=dict[str, str])
+
+    def named(self, name: str) -> str:
+        """Return what a parameter is called in the file."""
+        return self.file_names.get(name, name)
 
     @property
     def native(self) -> bool:

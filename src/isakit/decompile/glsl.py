@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -192,7 +193,7 @@ def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
         _check_vertex(d)
     printer = Printer(d.roots, True, d.interface.samplers)
     body = _body(d, printer, {r.output.name: _target(r.output.name, vertex) for r in d.results})
-    lines = ["#version 420", *_declarations(d, printer, vertex), "void main() {"]
+    lines = ["#version 420", *_file_names(d), *_declarations(d, printer, vertex), "void main() {"]
     place = _place(d)
     if place is not None:
         lines.append(f"    {_declared(place)} = gl_FragCoord.{'xyzw'[: place.size]};")
@@ -273,6 +274,19 @@ def _renamed(name: str, source: str | None) -> str:
     if source is None:
         return "  // no sampler of the file"
     return "" if name == source else f"  // {source[:_LONGEST_SOURCE]!a} in the file"
+
+
+_NAMEABLE = re.compile(r"[A-Za-z_][\w.\[\]]*", re.ASCII)
+
+
+def _file_names(d: Decompiled) -> list[str]:
+    """Return the directives from which `isakit cc` knows what parameters are called in the file."""
+    known = [p.name for p in d.interface.shader.parameters]
+    given = [(g.name, g.source) for g in (*d.interface.given, *d.interface.samplers.values())]
+    return [
+        f"#pragma isakit name({name}) {source}" for name, source in given
+        if source is not None and name != source and known.count(source) == 1 and _NAMEABLE.fullmatch(source)
+    ]  # fmt: skip
 
 
 def _declarations(d: Decompiled, printer: Printer, vertex: bool) -> list[str]:

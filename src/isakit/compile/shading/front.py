@@ -122,7 +122,7 @@ def _front(
     check = Check(language, stage, sources, built_ins(stage))
     check.columns = _packs_columns(got)
     shader = check.run(declarations)
-    interface = ShaderInterface(stage, target=target)
+    interface = ShaderInterface(stage, target=target, file_names=_file_names(got))
     program = Program(shader, language, interface, sources, varyings)
     program.named = named
     program.lower(_entry(shader, entry, got))
@@ -136,6 +136,15 @@ def _packs_columns(got: Preprocessed) -> bool:
         if p[:1] == ("pack_matrix",):
             columns = "column_major" in p
     return columns
+
+
+def _file_names(got: Preprocessed) -> dict[str, str]:
+    """Return what `#pragma isakit name(variable) name` says of the names of parameters in the file."""
+    found: dict[str, str] = {}
+    for p in got.pragmas:
+        if p[:3] == ("isakit", "name", "(") and p[4:5] == (")",) and len(p) > 5:
+            found.setdefault(p[3], "".join(p[5:]))
+    return found
 
 
 def _entry(shader: CheckedShader, name: str, got: Preprocessed) -> TypedFunction:

@@ -180,7 +180,8 @@ class ShaderCompilation:
                 end += 1
                 continue
             used = mask if i.type == "f32" else sum(1 << k for k in range(4) if mask >> 2 * k & 3)
-            register = self.builder.attribute(i.name, i.type, 4, array=i.array, used=used, semantic=i.semantic)
+            name = self.interface.named(i.name)
+            register = self.builder.attribute(name, i.type, 4, array=i.array, used=used, semantic=i.semantic)
             size = words(f"{i.type}x4") * i.array
             self.plan.inputs[i.name] = register, size
             end = max(end, register + size)
@@ -271,12 +272,13 @@ class ShaderCompilation:
         """Add uniforms, samplers, and what lies in registers beside the uniforms."""
         for u in self.interface.uniforms:
             if u.name in self.plan.uniforms:
-                self.builder.uniform(u.name, u.type, u.components, array=u.array, semantic=u.semantic,
-                                     at=self.plan.uniforms[u.name][0])  # fmt: skip
+                name, at = self.interface.named(u.name), self.plan.uniforms[u.name][0]
+                self.builder.uniform(name, u.type, u.components, array=u.array, semantic=u.semantic, at=at)
         units = self._units()
         for s in sorted(self.interface.samplers, key=lambda s: units[s.name]):
             if self._kept(s.name):
-                self.builder.sampler(s.name, unit=units[s.name], array=s.array, cube=s.kind == "cube")
+                name = self.interface.named(s.name)
+                self.builder.sampler(name, unit=units[s.name], array=s.array, cube=s.kind == "cube")
         for k, register in enumerate(self.plan.addresses):
             self.builder.address(DEFAULT_BUFFER, register, 4 * ((self.near or 0) + k * STRETCH) - 4)
         for name, register in self.plan.textures.items():
