@@ -210,7 +210,12 @@ class Program(Lowering):
                     v.pos, f"`{leaf.name}` is an output, which is of floating point numbers", len(v.name)
                 )
             if any(o.semantic == named.name for o in self.interface.outputs):
-                raise ShadingError(v.pos, f"two outputs are {named.name}", len(v.name))
+                notes = (
+                    ("a program writes one colour: draw again for another one",)
+                    if named.name == "COLOR0" and self.stage == "fragment"
+                    else ()
+                )
+                raise ShadingError(v.pos, f"two outputs are {named.name}", len(v.name), notes)
             half = named.half or leaf.type.base.bits == 16
             self.interface.outputs.append(ShaderOutput(leaf.name, named.name, leaf.type.size, "f16" if half else "f32"))
             self.outputs.append((leaf, v))

@@ -205,3 +205,13 @@ def test_calls_that_multiply_are_refused():
 )
 def test_what_glsl_does_not_have(text, stage, place, message):
     assert errors(text, "glsl", stage)[0] == (*place, message)
+
+
+def test_a_second_colour_is_refused_with_what_to_do() -> None:
+    text = "#version 300 es\nprecision mediump float;\nin vec4 c;\nlayout(location = 0) out vec4 a;\n" \
+           "layout(location = 1) out vec4 b;\nvoid main() { a = c; b = c.wzyx; }\n"  # fmt: skip
+    with pytest.raises(CompileError) as e:
+        front_end(text, stage="fragment", language="glsl")
+    (d,) = e.value.diagnostics
+    assert (d.line, d.message) == (5, "two outputs are COLOR0")
+    assert d.notes == ("a program writes one colour: draw again for another one",)
