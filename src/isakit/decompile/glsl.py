@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
 from isakit.decompile.interface import WIDTHS, DeclaredInput, Interface, Output, Symbol
 from isakit.decompile.loops import SymbolicLoop, variable
+from isakit.decompile.names import LONGEST
 from isakit.decompile.paths import ALWAYS
 from isakit.decompile.printer import HELPERS, VECTORS, Printer, glsl_type
 from isakit.decompile.simplify import bits
@@ -276,7 +277,7 @@ def _renamed(name: str, source: str | None) -> str:
     return "" if name == source else f"  // {source[:_LONGEST_SOURCE]!a} in the file"
 
 
-_NAMEABLE = re.compile(r"[A-Za-z_][\w.\[\]]*", re.ASCII)
+_NAMEABLE = re.compile(rf"[A-Za-z_][\w.\[\]]{{,{LONGEST}}}", re.ASCII)
 
 
 def _file_names(d: Decompiled) -> list[str]:
