@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from isakit.texture import Sampler, Texture
 
 Dims = int | Sequence[int]
+_CONTROLS = re.compile("[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
+"""What a kernel's text must not send to a terminal: all control characters but tabs and ends of lines."""
 
 
 class LoadedKernel:
@@ -176,7 +179,7 @@ class LoadedKernel:
         got = printed(buffer.view().data, self._text_at)
         if got.words > 1:
             buffer.write(bytes(4 * got.words))
-        sys.stdout.write(got.text.decode("utf-8", "replace"))
+        sys.stdout.write(_CONTROLS.sub("\N{REPLACEMENT CHARACTER}", got.text.decode("utf-8", "replace")))
         if got.lost:
             size = buffer.nbytes >> 10
             sys.stderr.write(f"{self.name} has printed more than {size} KB; what came last is lost\n")

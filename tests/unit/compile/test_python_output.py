@@ -32,6 +32,15 @@ def test_values_are_shown_as_python_shows_them(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.startswith("thread 1 1.5 0.1 True 7 -7\n")
 
 
+def test_a_text_sends_no_control_characters_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    @cuda.jit
+    def show(a: Any) -> None:
+        print("a\x1b[31m\tb\x9bc", a[0])
+
+    show[1, 1](np.arange(1))
+    assert capsys.readouterr().out == "a\ufffd[31m\tb\ufffdc 0\n"
+
+
 def helped(x: Any) -> Any:
     assert x > 0, "positive"
     print("x is", x)
