@@ -34,6 +34,17 @@ def test_a_python_source_runs() -> None:
     assert out["arguments"][0]["values"][:7] == [0, 2, 4, 6, 8, 0, 0]
 
 
+def test_what_a_kernel_prints_is_not_among_the_json(tmp_path: Path) -> None:
+    source = tmp_path / "k.py"
+    text = "@isakit.kernel\ndef k(out: 'u32p'):\n    print('lane', thread.x)\n    out[thread.x] = thread.x\n"
+    source.write_text(text)
+    arguments = ("run", str(source), "--block", "2", "--arg", "out:u32:2")
+    assert run(*arguments).stdout.startswith("lane 0\nlane 1\n")
+    got = run(*arguments, "--json")
+    assert json.loads(got.stdout)["arguments"][0]["values"] == [0, 1]
+    assert got.stderr == "lane 0\nlane 1\n"
+
+
 def test_a_source_is_compiled_for_the_chip() -> None:
     listed = json.loads(run("dis", PYTHON, "--json").stdout)
     assert {p["variant"] for p in listed} == {"gt200"}

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -346,7 +346,9 @@ def prepared_kernel(
 
 def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Result:
     device, kernel, arguments = prepared_kernel(source, specs, options)
-    with _progress(f"running {kernel.name}"):
+    # What the kernel prints must not end up before the JSON.
+    printed = redirect_stdout(sys.stderr) if options["as_json"] else nullcontext()
+    with _progress(f"running {kernel.name}"), printed:
         stats = kernel.launch(
             options["grid"], options["block"], *(a.value for a in arguments), max_instructions=options["limit"],
             dynamic_shared=options["shared"],
