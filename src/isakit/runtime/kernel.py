@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Dims = int | Sequence[int]
 _CONTROLS = re.compile("[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
-"""What a kernel's text must not send to a terminal: all control characters but tabs and ends of lines."""
+"""Characters that a kernel's text must not send to a terminal: control characters but tabs and ends of lines."""
 
 
 class LoadedKernel:
