@@ -182,6 +182,7 @@ class Tab:
     def __init__(self, worker: TabWorker) -> None:
         self.id = secrets.token_urlsafe(12)
         self.worker = worker
+        self.replacing = asyncio.Lock()
         self.connections = 0
         self.leaving: asyncio.TimerHandle | None = None
 
@@ -216,6 +217,10 @@ class Tabs:
         self._workers = {w for w in self._workers if w.left} | {worker}
         return worker
 
+    def running(self) -> list[TabWorker]:
+        """Return the workers that run: of every page one, and that of the next page."""
+        return [w for w in self._workers if w.running]
+
     async def open(self) -> Tab:
         """Open a new page. Raises IsakitError when there are too many."""
         if len(self._tabs) + self._opening >= self.limits.tabs:
@@ -241,12 +246,22 @@ class Tabs:
 
     async def ask(self, tab: Tab, verb: str, fields: JsonObject) -> JsonObject:
         """Send one request of a page. A worker that had to be ended is replaced: the page is told what it lost."""
+        worker = tab.worker
         try:
-            return await tab.worker.ask(verb, fields)
+            return await worker.ask(verb, fields)
         except WorkerEnded as e:
-            if tab.id in self._tabs:
-                tab.worker = await self._started()
+            await self._replace(tab, worker)
             return {"error": f"{e}; programs and launches of this page are gone", "kind": "ended"}
+
+    async def _replace(self, tab: Tab, ended: TabWorker) -> None:
+        """Give a page a new worker for one that has ended, once: several requests may have waited for it."""
+        async with tab.replacing:
+            if tab.id not in self._tabs or tab.worker is not ended:
+                return
+            worker = await self._started()
+            tab.worker = worker
+            if tab.id not in self._tabs:  # closed meanwhile, together with the old one
+                worker.end()
 
     async def alive(self, tab: Tab) -> AsyncIterator[bytes]:
         """Stream as long as the page is open; when the stream ends, so does the page, a little later."""

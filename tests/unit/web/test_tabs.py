@@ -91,6 +91,40 @@ def test_a_page_that_nobody_has_open_ends():
     carried_out(test, Limits(leave=0.3))
 
 
+def test_requests_that_wait_while_their_worker_ends_start_one_new_worker():
+    async def test(tabs):
+        tab = await tabs.open()
+        waiting = [asyncio.ensure_future(tabs.ask(tab, "grammar", {"isa": "tesla"})) for _ in range(6)]
+        await asyncio.sleep(0.05)
+        ended = tab.worker
+        ended.end("killed")
+        answers = await asyncio.gather(*waiting)
+        assert {"kind", "error"} <= set(answers[-1])
+        await ended.gone()
+        assert len(tabs.running()) <= 2  # of the page, and of the next one
+
+    carried_out(test, Limits(arrive=600))
+
+
+def test_a_page_that_closes_while_its_worker_is_replaced_leaves_no_worker(monkeypatch):
+    async def test(tabs):
+        tab = await tabs.open()
+        tab.worker.end("killed")
+        start = tabs._started
+
+        async def closed_meanwhile():
+            worker = await start()
+            tabs.close(tab)
+            return worker
+
+        monkeypatch.setattr(tabs, "_started", closed_meanwhile)
+        assert (await tabs.ask(tab, "grammar", {"isa": "tesla"}))["kind"] == "ended"
+        monkeypatch.undo()
+        await asyncio.wait_for(tab.worker.gone(), PATIENCE)
+
+    carried_out(test, Limits(arrive=600))
+
+
 def test_there_are_no_more_pages_than_allowed():
     async def test(tabs):
         await tabs.open()
