@@ -39,6 +39,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_LAST = {"Connection": "close"}
+"""Of what is refused: the client stops sending a body that is not read, and asks for no more without a token."""
 _MOST_FIELDS = 64
 _DEEPEST = 16
 """Levels of the fields of a request. JSON is read and written by recursion, by the worker, too."""
@@ -56,8 +58,7 @@ class RequestGuard:
             return
         refused = self._refused(scope)
         if refused is not None:
-            # The connection ends with the answer, so that the client stops sending a body that is not read.
-            response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS | {"Connection": "close"})
+            response: Response = PlainTextResponse(f"{refused}\n", 403, HEADERS | _LAST)
             if scope["type"] == "http":
                 await response(scope, receive, send)
             return
@@ -75,9 +76,10 @@ class RequestGuard:
         async def sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 names = {k.lower() for k, _ in message["headers"]}
+                added = HEADERS if message["status"] < 300 else HEADERS | _LAST
                 message["headers"] = [
                     *message["headers"],
-                    *((k.lower().encode(), v.encode()) for k, v in HEADERS.items() if k.lower().encode() not in names),
+                    *((k.lower().encode(), v.encode()) for k, v in added.items() if k.lower().encode() not in names),
                 ]
             await send(message)
 

@@ -145,7 +145,7 @@ def command(
         token = secrets.token_urlsafe(18)
         names = {shown, "127.0.0.1", "localhost", "[::1]"} if host in LOOPBACK else {shown}
         app = make_app(frozenset(f"{n}:{number}" for n in names), token, given=given)
-        config = uvicorn.Config(app, http=bounded_connections(Limits()), log_level="warning",
+        config = uvicorn.Config(app, http=bounded_connections(Limits()), ws="none", log_level="warning",
                                 access_log=False, server_header=False, date_header=False,
                                 timeout_graceful_shutdown=1, timeout_keep_alive=30, lifespan="on")  # fmt: skip
 

@@ -16,7 +16,7 @@ class Limits:
         body: of one request.
         answer: of one answer.
         connections: at once; a page has one for as long as it is open, and some for its requests.
-        arrival: that a request may take to arrive.
+        arrival: that a request may take to arrive, and that nothing of an answer may be read.
         tabs: pages that are open at once.
         seconds: that a request may take before it is interrupted.
         grace: that an interrupted worker has to answer before it is ended.

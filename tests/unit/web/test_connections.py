@@ -19,11 +19,21 @@ from support.patience import PATIENCE
 SECONDS = 0.4
 
 
+LEFT: list[str] = []
+"""Addresses of long answers whose reader is gone."""
+
+
 async def application(scope, receive, send):
     """Read the body, wait longer than a request may take to arrive, and answer."""
     assert scope["type"] == "http"
     while (await receive()).get("more_body"):
         pass
+    if scope["path"] == "/long":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(64 << 20), "more_body": True})
+        await send({"type": "http.response.body", "body": bytes(1)})
+        LEFT.append(scope["path"])
+        return
     await asyncio.sleep(2 * SECONDS)
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
@@ -34,7 +44,11 @@ def served(test, arrival=SECONDS, **limits):
 
     async def whole():
         http = bounded_connections(Limits(arrival=arrival, **limits))
-        server = uvicorn.Server(uvicorn.Config(application, http=http, log_level="error", lifespan="off", port=0))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application, http=http, log_level="error", lifespan="off", port=0, timeout_graceful_shutdown=1
+            )
+        )
         running = asyncio.create_task(server.serve())
         while not server.started:
             await asyncio.sleep(0.01)
@@ -96,12 +110,54 @@ def test_a_whole_request_is_answered_however_long_that_takes():
     served(test)
 
 
-def test_connections_beyond_the_most_are_closed_and_places_are_free_again():
+GET = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+def test_silent_connections_hold_nobody_up_and_the_oldest_is_closed():
     async def test(port):
-        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
-        assert await end_of(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") == b""
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(9)]
+        assert (await end_of(port, GET)).endswith(b"ok")
+        ended = await asyncio.wait([asyncio.ensure_future(r.read()) for r, _ in silent[:7]], timeout=PATIENCE)
+        assert not ended[1]
+        assert not silent[-1][0].at_eof()
         for _, writer in silent:
             writer.close()
-        assert await answered(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
     served(test, PATIENCE, connections=3)
+
+
+def test_what_is_being_answered_is_not_closed_for_others():
+    async def test(port):
+        asked = [asyncio.ensure_future(end_of(port, GET)) for _ in range(3)]
+        await asyncio.sleep(SECONDS)
+        assert await end_of(port, GET) == b""
+        assert all(said.endswith(b"ok") for said in await asyncio.gather(*asked))
+        assert await answered(port, GET)
+
+    served(test, PATIENCE, connections=3)
+
+
+def test_half_a_request_behind_a_whole_one_is_closed():
+    async def test(port):
+        whole = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        said = await end_of(port, whole + b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n12345")
+        assert said.count(b"200") <= 1
+
+    served(test)
+
+
+def test_a_connection_that_reads_no_answer_is_closed():
+    async def test(port):
+        class Deaf(asyncio.Protocol):
+            def connection_made(self, transport):
+                transport.pause_reading()
+                transport.write(b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        transport, _ = await asyncio.get_running_loop().create_connection(Deaf, "127.0.0.1", port)
+        async with asyncio.timeout(PATIENCE):
+            while not LEFT:
+                await asyncio.sleep(0.05)
+        transport.abort()
+
+    LEFT.clear()
+    served(test)
