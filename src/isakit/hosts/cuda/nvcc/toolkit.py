@@ -12,19 +12,23 @@ from isakit.compile.c.clang import CUDA_HEADERS
 from isakit.errors import HostError
 from isakit.hosts.cuda.build import DEVICE_RUNTIME, NAMES, library_folder
 
-_PROGRAM = """\
+_MARK = """\
 #!/bin/sh
 # `nvcc` for programs that look for it by name.
-exec {python} -P -m isakit nvcc "$@"
+"""
+"""The first lines of our `nvcc`: the folder of another one is somebody's real toolkit."""
+_PROGRAM = f"""\
+{_MARK}exec {{python}} -P -m isakit nvcc "$@"
 """
 
 
 def lay_out(folder: Path) -> None:
     """Make `bin/nvcc`, `include`, `lib64`, `lib` and an empty `nvvm` in a folder; what is not ours in it stays.
 
-    Raises HostError where that cannot be written.
+    Raises HostError where that cannot be written, and for a folder with an `nvcc` or links that are not ours.
     """
     try:
+        _refuse_others(folder)
         (folder / "bin").mkdir(parents=True, exist_ok=True)
         program = folder / "bin" / "nvcc"
         program.write_text(_PROGRAM.format(python=shlex.quote(sys.executable)))
@@ -38,6 +42,18 @@ def lay_out(folder: Path) -> None:
         (folder / "nvvm" / "libdevice").mkdir(parents=True, exist_ok=True)  # by its name CMake knows a toolkit
     except OSError as e:
         raise HostError(f"the toolkit in {folder} cannot be laid out: {e}") from e
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raise HostError for a folder in which something of another toolkit would be replaced."""
+    program = folder / "bin" / "nvcc"
+    if program.is_symlink() or program.exists():
+        regular = program.is_file() and not program.is_symlink()
+        if regular and program.read_bytes().startswith(_MARK.encode()):
+            return
+        raise HostError(f"{program} is another toolkit's; give a new folder")
+    if (folder / "include").is_symlink() and os.readlink(folder / "include") != str(CUDA_HEADERS):
+        raise HostError(f"{folder / 'include'} is another toolkit's; give a new folder")
 
 
 def _link(place: Path, target: Path) -> None:
