@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import select
 import socket
 import threading
@@ -28,6 +29,8 @@ WATCH_SECONDS = 0.25
 GREETING_SECONDS = 10.0
 """Seconds that a connection may stay open without a request."""
 MOST_CONNECTIONS = 256
+_LATER = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED})
+"""Errors of taking a connection that pass: descriptors are free again when others have ended."""
 
 
 class DrmServer:
@@ -123,8 +126,11 @@ class DrmServer:
         while True:
             try:
                 connection, _ = self._socket.accept()
-            except OSError:
-                return
+            except OSError as e:
+                if e.errno not in _LATER:
+                    return  # closed
+                time.sleep(WATCH_SECONDS)
+                continue
             with self._lock:
                 room = len(self._connections) < MOST_CONNECTIONS
                 if room:

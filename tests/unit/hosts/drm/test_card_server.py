@@ -130,3 +130,26 @@ def test_who_speaks_another_language_is_left_alone_and_others_are_served(server:
     assert server.opened == 1
     os.close(file)
     connection.close()
+
+
+def test_connections_are_taken_again_after_there_were_no_descriptors(server: DrmServer) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    early = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    held = [os.dup(early.fileno())]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (held[0] + 8, before[1]))
+    try:
+        with suppress(OSError):
+            while True:
+                held.append(os.dup(early.fileno()))
+        early.connect(str(server.path))
+        time.sleep(0.1)
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        early.close()
+    assert server._listener.is_alive()
+    connection, file = greeted(server)
+    os.close(file)
+    connection.close()
