@@ -350,15 +350,21 @@ class _Cache:
         return self
 
     def _look(self, folder: _Folder, within: _Folder | None, levels: int) -> None:
+        begun = len(self.files)
         self._folders.append((folder, within))
-        for name in folder.names():
-            with suppress(OSError):
-                found = folder.stat(name)
-                if stat.S_ISDIR(found.st_mode):
-                    if levels:
-                        self._look(_Folder(folder.path / name, folder), folder, levels - 1)
-                elif stat.S_ISREG(found.st_mode) and _own(folder, name):
-                    self.files.append((folder, name, found))
+        try:
+            for name in folder.names():
+                with suppress(OSError):
+                    found = folder.stat(name)
+                    if stat.S_ISDIR(found.st_mode):
+                        if levels:
+                            self._look(_Folder(folder.path / name, folder), folder, levels - 1)
+                    elif stat.S_ISREG(found.st_mode) and _own(folder, name):
+                        self.files.append((folder, name, found))
+        finally:
+            if len(self.files) == begun:  # others' folders, of which there may be more than descriptors
+                self._folders.pop()
+                folder.close()
 
     def remove_folders(self) -> None:
         """Remove the folders that have held files of the cache and hold nothing now, but for the uppermost."""
