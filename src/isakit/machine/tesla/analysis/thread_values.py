@@ -173,14 +173,14 @@ class ThreadValues:
         out: KnownIntervals = {}
         for place in before.known.keys() & known.keys():
             a, b = before.known[place], known[place]
-            if a is b:
+            if _equal(a, b):
                 out[place] = a
                 continue
             low = _where(runs, _where(before.runs, _minimum(a.low, b.low), b.low), a.low)
             high = _where(runs, _where(before.runs, _maximum(a.high, b.high), b.high), a.high)
             alike = a.alike and b.alike
             step = _common_step(a, b, runs & before.runs)
-            same = bool(np.all(low == a.low) and np.all(high == a.high)) and step == _common_step(a, a, runs)
+            same = bool(np.all(low == a.low) and np.all(high == a.high)) and step == _step(a)
             if same and alike == a.alike:
                 out[place] = a
                 continue
@@ -374,6 +374,13 @@ def _wrapped(low: Bound, high: Bound, width: int, alike: bool, step: int = 1) ->
 def _step(*x: Interval) -> int:
     """Return the step of sums and differences."""
     return math.gcd(*(0 if i.exact else i.step for i in x)) or 1
+
+
+def _equal(a: Interval, b: Interval) -> bool:
+    """Return true if two intervals say the same of every thread."""
+    if a is b:
+        return True
+    return a.alike == b.alike and a.step == b.step and np.array_equal(a.low, b.low) and np.array_equal(a.high, b.high)
 
 
 def _common_step(a: Interval, b: Interval, both: Array) -> int:
