@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.machine.interrupts import submitted, wait_stoppable
+from isakit.machine.interrupts import deferred, submitted, wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import scheduler_ir
@@ -204,7 +204,8 @@ class CompiledLaunch:
         if threads == 1 and threading.current_thread() is not threading.main_thread():
             work()
         else:
-            self._wait([submitted(_pool(threads), work) for _ in range(threads)], told)
+            with deferred():  # between the two an interrupt would leave the workers running
+                self._wait([submitted(_pool(threads), work) for _ in range(threads)], told)
         if failed:
             raise min(failed, key=lambda f: f[0])[1]
         if not self.waits:

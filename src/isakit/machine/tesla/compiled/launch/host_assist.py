@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -289,15 +289,8 @@ def interruptible(work: Callable[[], T], stop: Array, brief: bool = False) -> T:
     if brief:
         with deferred():
             return work()
-    future: Future[T] | None = None
-    try:
-        with deferred():  # see `submitted`
-            future = _runner().submit(work)
-    except BaseException:
-        stop[0] = 1
-        if future is not None:
-            wait([future])
-        raise
-    told = watcher()
-    wait_stoppable([future], stop, None if told is None else lambda: told(0, 0))
+    with deferred():  # between the two an interrupt would leave the work running, and the process wait for it for ever
+        future = _runner().submit(work)
+        told = watcher()
+        wait_stoppable([future], stop, None if told is None else lambda: told(0, 0))
     return future.result()
