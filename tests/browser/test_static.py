@@ -18,6 +18,7 @@ import pytest
 from tests.browser.test_workbench import chromium, until  # noqa: F401  (a fixture)
 
 from isakit.web.site import ARCHIVES, write_site
+from support.clients.browser import watched_page
 
 FOLDER = os.environ.get("ISAKIT_PYODIDE", "")
 pytestmark = [
@@ -48,11 +49,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(chromium: Any, address: str) -> Iterator[Any]:  # noqa: F811
-    made = chromium.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    made.problems, made.asked = [], []
-    made.on("pageerror", lambda e: made.problems.append(str(e)))
-    made.on("console", lambda m: made.problems.append(m.text) if m.type == "error" else None)
-    made.context.on("request", lambda r: made.asked.append(r.url))
+    made = watched_page(chromium)
     made.goto(address)
     made.wait_for_selector("body[data-ready]", timeout=300_000)
     yield made

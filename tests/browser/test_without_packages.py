@@ -8,16 +8,14 @@ from typing import Any
 import pytest
 from tests.browser.test_workbench import chromium, lesson, running, until  # noqa: F401  (fixtures)
 
+from support.clients.browser import watched_page
+
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
 def page(chromium: Any, running: Any) -> Iterator[Any]:  # noqa: F811
-    made = chromium.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    made.problems, made.asked = [], []
-    made.on("pageerror", lambda e: made.problems.append(str(e)))
-    made.on("console", lambda m: made.problems.append(m.text) if m.type == "error" else None)
-    made.on("request", lambda r: made.asked.append(r.url))
+    made = watched_page(chromium)
 
     def without(route: Any) -> None:
         answer = route.fetch()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from support.patience import PATIENCE
 
@@ -22,6 +23,16 @@ def document(page: Path, fragment: str = "") -> str:
         capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     return done.stdout
+
+
+def watched_page(chromium: Any) -> Any:
+    """A new page of Playwright's: `problems` are what its scripts complain of, `asked` the addresses that it loads."""
+    made = chromium.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    made.problems, made.asked = [], []
+    made.on("pageerror", lambda e: made.problems.append(str(e)))
+    made.on("console", lambda m: made.problems.append(m.text) if m.type == "error" else None)
+    made.context.on("request", lambda r: made.asked.append(r.url))
+    return made
 
 
 def text_of(html: str, tag: str, about: str) -> list[str]:
