@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isakit.engine.protocol import Array
     from isakit.hosts.cuda.replay import Capture
     from isakit.hosts.drm.engines.draw3d import Drawing
-    from isakit.hosts.drm.replay import Replay, ReplayedDraw
+    from isakit.hosts.drm.replay import Replay
 
 GL = b"isakit gl capture"
 """The first bytes of captures of GL programs."""
@@ -108,18 +108,26 @@ def frame(name: str, draw: int | None = None) -> JsonObject:
 
     Raises FormatError for a damaged capture, HostError if nothing was drawn to.
     """
-    path = _file(name)
-    with _replay(path) as everything:
-        everything.lists_changes = True
-        everything.run()
-        draws = everything.draws[:DRAWS]
-        picture = everything.picture() if draw is None else None
-    if draw is not None:
-        at = _draw(draws, draw)
-        with _replay(path) as some:
-            some.run(at.frame, at.draw)
-            picture = some.picture()
-    assert picture is not None
+    taken: list[Array | IsakitError] = []
+
+    def drawn() -> None:
+        if len(replay.draws) == draw:
+            try:
+                taken.append(replay.picture())
+            except IsakitError as e:  # raised in here it would count as the program's
+                taken.append(e)
+
+    with _replay(_file(name)) as replay:
+        replay.lists_changes, replay.on_draw = True, drawn
+        replay.run()
+        draws = replay.draws[:DRAWS]
+        if draw is None:
+            taken.append(replay.picture())
+        elif not 1 <= draw <= len(draws):
+            raise IsakitError(f"the capture has {len(draws)} draws")
+    picture = taken[0]
+    if isinstance(picture, IsakitError):
+        raise picture
     return {**_picture(picture), "draw": draw or len(draws), "draws": [vars(d) for d in draws]}
 
 
@@ -158,12 +166,6 @@ def vertex(name: str, number: int, frame: int, draw: int) -> Session:
 
     with large_files():
         return captured_vertex(_file(name), number, draw, frame).session()
-
-
-def _draw(draws: list[ReplayedDraw], number: int) -> ReplayedDraw:
-    if not 1 <= number <= len(draws):
-        raise IsakitError(f"the capture has {len(draws)} draws")
-    return draws[number - 1]
 
 
 def _picture(image: Array) -> JsonObject:

@@ -66,7 +66,7 @@ class Replay:
         report: collects what is done.
 
     Attributes: `draws` that were done; `on_channel`: called with every channel before anything is done in it;
-    `lists_changes`: draws say what state has changed. Raises FormatError.
+    `on_draw`: called after every draw; `lists_changes`: draws say what state has changed. Raises FormatError.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class Replay:
         self._handles: dict[int, int] = {}
         self._freed: list[int] = []
         self.on_channel: Callable[[Channel], None] | None = None
+        self.on_draw: Callable[[], None] | None = None
         self._last: Channel | None = None
         self._stop: tuple[int | None, int | None] = None, None
         self._state: dict[int, Array] = {}
@@ -154,6 +155,8 @@ class Replay:
         changed = self._changes(number) if self.lists_changes else ()
         counts = stats.fragments, stats.vertices, stats.triangles, stats.instructions
         self.draws.append(ReplayedDraw(frame, draw, mode, *counts, stats.seconds, changed))
+        if self.on_draw is not None:
+            self.on_draw()
         if last is not None and draw >= last and (wanted is None or frame == wanted):
             self._last = next(c for c in self._channels.values() if c.engine3d.drawing.frame == frame)
             raise StopReplay
