@@ -22,6 +22,9 @@ SECONDS = 0.4
 LEFT: list[str] = []
 """Addresses of long answers whose reader is gone."""
 
+HELD: list[asyncio.Event] = []
+"""One for each answer that waits for a word of the test."""
+
 
 async def application(scope, receive, send):
     """Read the body, wait longer than a request may take to arrive, and answer."""
@@ -34,7 +37,11 @@ async def application(scope, receive, send):
         await send({"type": "http.response.body", "body": bytes(1)})
         LEFT.append(scope["path"])
         return
-    await asyncio.sleep(2 * SECONDS)
+    if scope["path"] == "/held":
+        HELD.append(asyncio.Event())
+        await asyncio.wait_for(HELD[-1].wait(), PATIENCE)
+    else:
+        await asyncio.sleep(2 * SECONDS)
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
 
@@ -128,12 +135,17 @@ def test_silent_connections_hold_nobody_up_and_the_oldest_is_closed():
 
 def test_what_is_being_answered_is_not_closed_for_others():
     async def test(port):
-        asked = [asyncio.ensure_future(end_of(port, GET)) for _ in range(3)]
-        await asyncio.sleep(SECONDS)
+        asked = [asyncio.ensure_future(end_of(port, GET.replace(b"/ ", b"/held "))) for _ in range(3)]
+        async with asyncio.timeout(PATIENCE):
+            while len(HELD) < len(asked):
+                await asyncio.sleep(0.01)
         assert await end_of(port, GET) == b""
+        for answer in HELD:
+            answer.set()
         assert all(said.endswith(b"ok") for said in await asyncio.gather(*asked))
         assert await answered(port, GET)
 
+    HELD.clear()
     served(test, PATIENCE, connections=3)
 
 
