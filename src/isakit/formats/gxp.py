@@ -214,7 +214,7 @@ class GxpFile:
     temp_registers_selective: int = 0
     phase_count: int = 1
     phases: tuple[int, ...] = (0,)
-    buffer_sizes: tuple[int, int, int, int, int, int] = (0, 0, 0, 0, 0, 0)
+    buffer_sizes: tuple[int, ...] = (0, 0, 0, 0, 0, 0)
     compiler_version: int = 0
     primary: list[int] = field(default_factory=list[int])
     secondary: list[int] = field(default_factory=list[int])
@@ -477,8 +477,7 @@ class _Writer:
         if 4 * gxp.buffer_sizes[2] != len(gxp.literal_buffer):
             raise FormatError(None, 0x58, "the literal buffer does not have the size the header states")
         self.places: dict[str, int] = {}
-        self.numbered: dict[int, int] = {}  # where the name of a parameter is
-        self.named: dict[str, int] = {}  # where a name is first
+        self.names: dict[str, int] = {}  # where a name is first
 
     def bytes(self) -> bytes:
         gxp, out = self.gxp, bytearray()
@@ -487,27 +486,23 @@ class _Writer:
             out += piece.gap
             if piece.aligned:
                 out += bytes(-len(out) % alignment(piece.kind))
+            self.places[piece.key] = len(out)
             if piece.kind == "name":
-                name = gxp.parameters[piece.index].name
-                self.numbered[piece.index] = len(out)
-                self.named.setdefault(name, len(out))
-                out += _stored_name(name)
-            else:
-                self.places[piece.kind] = len(out)
-                out += content[piece.kind]
+                self.names.setdefault(gxp.parameters[piece.index].name, len(out))
+            out += content[piece.key]
         if self.places["header"]:
             raise FormatError(None, 0, "the header is not the first part of the file")
         out += gxp.tail
         self.size = len(out)
-        for kind, data in self.content().items():  # now that all places are known
-            if kind in self.places:
-                out[self.places[kind] : self.places[kind] + len(data)] = data
+        for key, data in self.content().items():  # now that all places are known
+            if key in self.places:
+                out[self.places[key] : self.places[key] + len(data)] = data
         return bytes(out) + (gxp.padding if self.size == gxp.stored_size else bytes(-self.size % 4))
 
     def content(self) -> dict[str, bytes]:
         """Return the bytes of every part this file has, without the offsets to parts that have no place yet."""
         gxp, place = self.gxp, self.places.get
-        content = {"header": self.header()}
+        content = {"header": self.header(), "literal_buffer": gxp.literal_buffer}
         for kind, records in TABLES.items():
             rows: list[Any] = getattr(gxp, kind)
             if kind == "parameters":
@@ -515,7 +510,7 @@ class _Writer:
             else:
                 values: list[Values] = [{"word": r} if records is WORD else vars(r) for r in rows]
                 content[kind] = b"".join(map(records.pack, values))
-        content["literal_buffer"] = gxp.literal_buffer
+        content |= {f"name{k}": _stored_name(p.name) for k, p in enumerate(gxp.parameters)}
         if gxp.phases:
             content["phases"] = bytes_of(gxp.phases)
         queried = gxp.sampler_query or any(p.kind == "sampler_query" for p in gxp.layout)
@@ -542,7 +537,7 @@ class _Writer:
 
     def parameter(self, index: int, p: GxpParameter) -> bytes:
         at = self.places.get("parameters", 0) + PARAMETER.size * index
-        place = self.numbered.get(index) or (self.named.get(p.name) if p.name else None)
+        place = self.places.get(f"name{index}") or (self.names.get(p.name) if p.name else None)
         return packed_parameter(p, at, place)
 
     def pieces(self, content: dict[str, bytes]) -> list[GxpPiece]:
@@ -550,7 +545,7 @@ class _Writer:
         gxp, standard = self.gxp, standard_layout(self.gxp)
         if not gxp.layout:
             return standard
-        pieces = [p for p in gxp.layout if (p.index < len(gxp.parameters) if p.kind == "name" else p.kind in content)]
+        pieces = [p for p in gxp.layout if p.key in content]
         have = {p.kind for p in pieces}
         if "phases" not in have and "phases" in content:
             first = next((k for k, p in enumerate(pieces) if p.kind == "primary"), len(pieces))

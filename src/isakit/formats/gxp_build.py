@@ -81,30 +81,33 @@ class GxpBuilder:
             version, sdk_version, binary_guid, source_guid, FRAGMENT if stage == "fragment" else 0,
             compiler_version=compiler_version,
         )  # fmt: skip
-        self._inputs: list[rules.InputFacts] = []
-        self._input_changes: dict[int, tuple[int, int, int, int]] = {}
-        self._vertex = VertexVaryings(outputs1=HAS_POSITION)
+        self._inputs: list[tuple[rules.InputFacts, AttributeDescriptor]] = []
         self._fragment = FragmentVaryings(output_type=1, output_components=4)
+        self._fetches: int | None = None
+        self._vertex = VertexVaryings(outputs1=HAS_POSITION)
         self._vertex_change = VertexVaryings()
-        self._masks: dict[int, int] = {}
-        self._raw: set[int] = set()
-        self._literals: list[tuple[int, int]] = []
-        self._textures: list[tuple[bool, int, int]] = []
-        self._addresses: list[tuple[int, int, int]] = []
         self._containers: list[GxpContainer] | None = None
         self._data_end = 0
+        self._queries: dict[int, int] = {}
         self._given: dict[str, Any] = {}
+        self._flags = 0, 0  # those to set, those to clear
         self._sizes: dict[int, int] = {}
         self._layout: list[str] | None = None
         self._gaps: dict[str, bytes] = {}
         self._unaligned: set[str] = set()
-        self._queries: dict[int, int] = {}
 
     # --- parameters --------------------------------------------------------------------------------------------------
-    def parameter(self, p: GxpParameter) -> None:
-        """Add a parameter record as it is."""
+    def parameter(self, p: GxpParameter, *, used: int | None = None, raw: bool = False) -> None:
+        """Add a parameter record as it is; of an attribute, `used` and `raw` are those of `attribute`."""
         packed_parameter(p)  # refuses what does not fit
         self._file.parameters.append(p)
+        if p.category == ATTRIBUTE and not p.container_index:
+            mask, v = rules.attribute_mask(p, used), self._vertex
+            self._vertex = replace(
+                v,
+                attribute_registers=v.attribute_registers | mask,
+                untyped_registers=v.untyped_registers | mask * raw,
+            )
 
     def attribute(
         self,
@@ -129,12 +132,7 @@ class GxpBuilder:
             register += register % 2
         number, index = semantic_numbers(semantic)
         p = GxpParameter(name, ATTRIBUTE, type_number(type), components, 0, number, index, array, register)
-        k = len(self._file.parameters)
-        self.parameter(p)
-        if used is not None:
-            self._masks[k] = used
-        if raw:
-            self._raw.add(k)
+        self.parameter(p, used=used, raw=raw)
         return register
 
     def uniform(
@@ -215,15 +213,15 @@ class GxpBuilder:
         """First sa register after the default uniforms."""
         return rules.uniform_end(self._file.parameters)
 
-    def _allocate(self, count: int, align: int = 1) -> int:
-        at = max(self._data_end, self._base)
-        at += -at % align
-        return at
-
-    def _taken(self, register: int, count: int) -> None:
+    def _place(self, register: int | None, count: int = 1, align: int = 1) -> int:
+        """Keep `count` registers from `register` on, from the next free one unless it is given; return the first."""
+        if register is None:
+            register = max(self._data_end, self._base)
+            register += -register % align
         if not 0 <= register <= 1 << 33:
             raise FormatError(None, 0, f"there is no register sa{register}")
         self._data_end = max(self._data_end, register + count)
+        return register
 
     def literal(self, value: float | int, register: int | None = None) -> int:
         """Add a constant: a float as f32, an int as its bits; returns its sa register."""
@@ -233,9 +231,8 @@ class GxpBuilder:
             raise FormatError(None, 0, f"{value} is too large for 32 bits") from None
         if not -(1 << 31) <= bits < 1 << 32:
             raise FormatError(None, 0, f"the literal {value:#x} does not fit 32 bits")
-        at = self._allocate(1) if register is None else register
-        self._taken(at, 1)
-        self._literals.append((at, bits & 0xFFFFFFFF))
+        at = self._place(register)
+        self._file.literals.append(GxpLiteral(at, bits & 0xFFFFFFFF))
         return at
 
     def texture(
@@ -245,20 +242,19 @@ class GxpBuilder:
 
         `in_memory`: the words come from the texture buffer.
         """
-        count = 4 if word is None else 1
-        at = self._allocate(count, 2) if register is None else register
-        self._taken(at, count)
-        for k in range(4) if word is None else (word,):
-            if not 0 <= 4 * unit + k < 1 << 16:
+        words = range(4) if word is None else (word,)
+        at = self._place(register, len(words), 2)
+        for k, n in enumerate(words):
+            if not 0 <= 4 * unit + n < 1 << 16:
                 raise FormatError(None, 0, f"there is no texture unit {unit}")
-            self._textures.append((in_memory, 4 * unit + k, at + (k if word is None else 0)))
+            table = self._file.texture_buffer_samplers if in_memory else self._file.dependent_samplers
+            table.append(GxpDependentSampler(4 * unit + n, at + k))
         return at
 
     def address(self, buffer: int, register: int | None = None, bias: int = 0) -> int:
         """Put the address of a buffer plus `bias` bytes into an sa register; returns it."""
-        at = self._allocate(1) if register is None else register
-        self._taken(at, 1)
-        self._addresses.append((buffer, at, bias))
+        at = self._place(register)
+        self._file.uniform_buffers.append(GxpUniformBuffer(buffer, at, bias))
         return at
 
     def container(self, index: int, register: int, words: int, unknown: int = 0) -> None:
@@ -307,16 +303,12 @@ class GxpBuilder:
             raise FormatError(None, 0, f"a texel fetched by {projection} as {texel}")
         if fetch is not None and not 0 <= coordinate <= 14:
             raise FormatError(None, 0, f"there is no texture coordinate {coordinate}")
-        register = sum(f.iterated_words + f.texel_words for f in self._inputs)
-        number = None if source is None else rules.SOURCES.index(source)
-        if any(change):
-            self._input_changes[len(self._inputs)] = change
-        self._inputs.append(
-            rules.InputFacts(
-                number, components, type, centroid, fetch or 0, None if fetch is None else coordinate,
-                rules.COORDINATES.index(projection), texel,
-            )
+        register = sum(f.iterated_words + f.texel_words for f, _ in self._inputs)
+        facts = rules.InputFacts(
+            None if source is None else rules.SOURCES.index(source), components, type, centroid, fetch or 0,
+            None if fetch is None else coordinate, rules.COORDINATES.index(projection), texel,
         )  # fmt: skip
+        self._inputs.append((facts, AttributeDescriptor(*change)))
         return register
 
     def result(self, type: str = "f16", components: int = 4, *, register: int = 0, head: int = 0, byte9: int = 0,
@@ -326,8 +318,7 @@ class GxpBuilder:
         if register > 255 or components > 255:
             raise FormatError(None, 0, "register and components of a result are bytes")
         self._fragment = FragmentVaryings(head, register, byte9, type_number(type), components)
-        if fetches is not None:
-            self._given["fetches"] = fetches
+        self._fetches = fetches
 
     def output(self, name: str, components: int = 4, *, half: bool = False, code: int | None = None) -> None:
         """Add an output of a vertex program to its position: color0, color1, fog, texcoord0 ..., pointsize, clip0 ...
@@ -370,15 +361,13 @@ class GxpBuilder:
     # --- what is otherwise derived -----------------------------------------------------------------------------------
     def flag(self, name: str, there: bool = True) -> None:
         """Set a flag of the header, or clear one that would be derived."""
-        bit = rules.FLAG_BITS.get(name)
-        if bit is None and (m := re.fullmatch(r"bit(\d+)", name)) and int(m[1]) < 32:
-            bit = int(m[1])
-        if bit is None or bit == 0:
-            raise FormatError(
-                None, 0, f"there is no flag {name!r}; there are {', '.join([*rules.FLAG_BITS][1:])}, bit1 ..."
-            )
-        set_, clear = self._given.get("flags", (0, 0))
-        self._given["flags"] = (set_ | 1 << bit, clear) if there else (set_, clear | 1 << bit)
+        m = re.fullmatch(r"bit(\d{1,9})", name)
+        bit = int(m[1]) if m else rules.FLAG_BITS.get(name, 0)
+        if not 0 < bit < 32:
+            known = ", ".join([*rules.FLAG_BITS][1:])
+            raise FormatError(None, 0, f"there is no flag {name!r}; there are {known}, bit1 ...")
+        set_, clear = self._flags
+        self._flags = (set_ | 1 << bit, clear) if there else (set_, clear | 1 << bit)
 
     def size(self, name: str, words: int) -> None:
         """Set the size of a buffer in the header: scratch, thread, literal, data, texture or default."""
@@ -401,7 +390,7 @@ class GxpBuilder:
         self._layout = pieces
 
     def gap(self, piece: str, data: bytes) -> None:
-        """Return the bytes before a part that nothing explains."""
+        """Put bytes before a part that nothing explains."""
         self._gaps[piece] = self._gaps.get(piece, b"") + data
 
     def unaligned(self, piece: str) -> None:
@@ -420,18 +409,19 @@ class GxpBuilder:
         gxp.containers = (
             rules.derived_containers(gxp, self._data_end) if self._containers is None else list(self._containers)
         )
-        self._tables(gxp)
-        gxp.varyings = self._varyings(gxp)
-        if self._given.get("varyings", gxp) is None:
-            gxp.varyings = None
+        for t in rules.PLACED:
+            setattr(gxp, t.name, t.counted(gxp))
+        gxp.varyings = self._given.get("varyings", self._varyings())
         for k, p in enumerate(gxp.parameters):
             if p.category == SAMPLER:
                 found = self._queries.get(k)
                 found = rules.sampled_as(gxp, code, p.resource_index) if found is None else found
                 gxp.parameters[k] = replace(p, semantic=found & 255)
-        for name, value in rules.derived(gxp, code).items():
+        for name, value in {**rules.derived(gxp, code), **self._given}.items():
             setattr(gxp, name, value)
-        self._override(gxp)
+        set_, clear = self._flags
+        gxp.flags = (gxp.flags | set_) & ~clear
+        gxp.buffer_sizes = tuple(self._sizes.get(k, words) for k, words in enumerate(gxp.buffer_sizes))
         gxp.layout = self._pieces(gxp)
         if "padding" in self._given:
             gxp.stored_size = int.from_bytes(write_gxp(gxp)[8:12], "little")
@@ -441,76 +431,27 @@ class GxpBuilder:
         """Return the content of the file."""
         return write_gxp(self.file(primary, secondary))
 
-    def _tables(self, gxp: GxpFile) -> None:
-        data, literals = rules.data_base(gxp), rules.literal_base(gxp)
-
-        def below(register: int, base: int, what: str) -> int:
-            if register < base:
-                raise FormatError(
-                    None, 0, f"{what} in sa{register} lies before its container, which starts at sa{base}"
-                )
-            return register - base
-
-        gxp.literals = [GxpLiteral(below(at, literals, "the literal"), value) for at, value in self._literals]
-        for in_memory, kind in ((False, "dependent_samplers"), (True, "texture_buffer_samplers")):
-            found = [GxpDependentSampler(n, below(at, data, "the texture state"))
-                     for m, n, at in self._textures if m == in_memory]  # fmt: skip
-            setattr(gxp, kind, found)
-        gxp.uniform_buffers = [
-            GxpUniformBuffer(n, below(at, data, "the address"), bias) for n, at, bias in self._addresses
-        ]
-
-    def _varyings(self, gxp: GxpFile) -> VertexVaryings | FragmentVaryings:
-        if self.stage == "fragment":
-            last = max((k for k, f in enumerate(self._inputs) if f.source is not None), default=-1)
-            inputs = [f.descriptor(k == last) for k, f in enumerate(self._inputs)]
-            for k, (a, b, c, d) in self._input_changes.items():
-                i = inputs[k]
-                inputs[k] = AttributeDescriptor(i.info ^ a, i.resource_index ^ b, i.size ^ c, i.component_info ^ d)
-            gxp.varyings = replace(self._fragment, inputs=tuple(inputs))
-            found = rules.derived_varyings(gxp)
-            fetches = self._given.get("fetches")
-            return found if fetches is None else replace(found, unknown_e=fetches)  # type: ignore[call-arg]
-        used = raw = 0
-        for k, p in enumerate(gxp.parameters):
-            if p.category == ATTRIBUTE and not p.container_index:
-                mask = rules.attribute_mask(p, self._masks.get(k))
-                used |= mask
-                raw |= mask if k in self._raw else 0
-        gxp.varyings = replace(self._vertex, attribute_registers=used, untyped_registers=raw)
-        v, c = rules.derived_varyings(gxp), self._vertex_change
-        assert isinstance(v, VertexVaryings)
-        return VertexVaryings(*(getattr(v, f.name) ^ getattr(c, f.name) for f in fields(v)))
-
-    def _override(self, gxp: GxpFile) -> None:
-        for name, value in self._given.items():
-            if name == "flags":
-                gxp.flags = (gxp.flags | value[0]) & ~value[1]
-            elif name not in ("fetches", "varyings"):
-                setattr(gxp, name, value)
-        sizes = list(gxp.buffer_sizes)
-        for k, words in self._sizes.items():
-            sizes[k] = words
-        a, b, c, d, e, f = sizes
-        gxp.buffer_sizes = (a, b, c, d, e, f)
+    def _varyings(self) -> VertexVaryings | FragmentVaryings:
+        if self.stage == "vertex":
+            return rules.flipped(rules.with_words(self._vertex), self._vertex_change)
+        last = max((k for k, (f, _) in enumerate(self._inputs) if f.source is not None), default=-1)
+        inputs = tuple(rules.flipped(f.descriptor(k == last), change) for k, (f, change) in enumerate(self._inputs))
+        count = len(rules.fetches(inputs)) if self._fetches is None else self._fetches
+        return replace(self._fragment, inputs=inputs, unknown_e=count)
 
     def _pieces(self, gxp: GxpFile) -> list[GxpPiece]:
-        pieces = standard_layout(gxp)
-        if self._layout is not None:
-            pieces = list[GxpPiece]()
-            for kind in self._layout:
-                if m := re.fullmatch(r"name(\d+)", kind):
-                    if int(m[1]) >= len(gxp.parameters):
-                        raise FormatError(None, 0, f"the layout has the name of parameter {m[1]}, which is not there")
-                    pieces.append(GxpPiece("name", int(m[1])))
-                elif kind == "names":
-                    pieces += [p for p in standard_layout(gxp) if p.kind == "name"]
-                else:
-                    pieces.append(GxpPiece(kind))
-        out: list[GxpPiece] = []
-        for p in pieces:
-            out.append(replace(p, gap=self._gaps.get(p.key, b""), aligned=p.key not in self._unaligned))
-        return out
+        standard = standard_layout(gxp)
+        pieces = standard if self._layout is None else []
+        for kind in self._layout or ():
+            if kind == "names":
+                pieces += [p for p in standard if p.kind == "name"]
+            elif m := re.fullmatch(r"name(\d+)", kind):
+                if int(m[1]) >= len(gxp.parameters):
+                    raise FormatError(None, 0, f"the layout has the name of parameter {m[1]}, which is not there")
+                pieces.append(GxpPiece("name", int(m[1])))
+            else:
+                pieces.append(GxpPiece(kind))
+        return [replace(p, gap=self._gaps.get(p.key, b""), aligned=p.key not in self._unaligned) for p in pieces]
 
 
 def type_number(name: str) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from isakit.errors import FormatError
 from isakit.formats.gxp import (
     ATTRIBUTE,
     DATA,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from isakit.codec import Instruction
 
 T = TypeVar("T", int, str)
+R = TypeVar("R", VertexVaryings, AttributeDescriptor)
 
 UNITS = 16
 """Texture units, each with an entry in the query information."""
@@ -232,6 +234,43 @@ def uniform_end(parameters: Iterable[GxpParameter], container: int = DEFAULT_BUF
     return max((p.resource_index + p.words for p in inside), default=0)
 
 
+@dataclass(frozen=True)
+class PlacedTable:
+    """A table whose records count registers sa from the start of a container, in the field `offset`."""
+
+    name: str
+    offset: str
+    base: Callable[[GxpFile], int]
+    what: str
+
+    def registers(self, gxp: GxpFile) -> list[int]:
+        """Return the registers of the records."""
+        return [getattr(row, self.offset) + self.base(gxp) for row in getattr(gxp, self.name)]
+
+    def counted(self, gxp: GxpFile) -> list[object]:
+        """Return the records of a table that still has registers, as the file counts them. Raises FormatError."""
+        base = self.base(gxp)
+        rows = getattr(gxp, self.name)
+        for row in rows:
+            if getattr(row, self.offset) < base:
+                where = f"{self.what} in sa{getattr(row, self.offset)}"
+                raise FormatError(None, 0, f"{where} lies before its container, which starts at sa{base}")
+        return [replace(row, **{self.offset: getattr(row, self.offset) - base}) for row in rows]
+
+
+PLACED = (
+    PlacedTable("literals", "sa_offset", literal_base, "the literal"),
+    PlacedTable("dependent_samplers", "sa_offset", data_base, "the texture state"),
+    PlacedTable("texture_buffer_samplers", "sa_offset", data_base, "the texture state"),
+    PlacedTable("uniform_buffers", "ldst_base_offset", data_base, "the address"),
+)
+
+
+def data_end(gxp: GxpFile) -> int:
+    """Return the sa register after the last that a literal, a texture's state or an address is put into."""
+    return max((at + 1 for t in PLACED for at in t.registers(gxp)), default=0)
+
+
 def derived_containers(gxp: GxpFile, data_end: int) -> list[GxpContainer]:
     """Return the containers: default uniforms from sa0 on, then data up to sa register `data_end`."""
     words = uniform_end(gxp.parameters)
@@ -241,19 +280,14 @@ def derived_containers(gxp: GxpFile, data_end: int) -> list[GxpContainer]:
     return out
 
 
-def derived_varyings(gxp: GxpFile) -> VertexVaryings | FragmentVaryings:
-    """Return the counts in the varyings as they follow from parameters and inputs."""
-    v = gxp.varyings
-    if isinstance(v, FragmentVaryings):
-        return replace(v, unknown_e=len(_fetches(gxp)))
-    v = v or VertexVaryings()
-    words = output_words(v.outputs1, v.outputs2)
-    return replace(v, outputs1=v.outputs1 & 0xFFFFFF | (words & 255) << 24)
+def with_words(v: VertexVaryings) -> VertexVaryings:
+    """Return the varyings of a vertex program with the number of registers that its results take."""
+    return replace(v, outputs1=v.outputs1 & 0xFFFFFF | (output_words(v.outputs1, v.outputs2) & 255) << 24)
 
 
 def sampled_as(gxp: GxpFile, code: CodeFacts, unit: int) -> int:
     """Return the format in which the samples of a unit arrive: NATIVE, F32 or F16."""
-    for fetched, format in _fetches(gxp):
+    for fetched, format in fetches(_inputs(gxp)):
         if fetched == unit:
             return format
     base = data_base(gxp)
@@ -271,6 +305,11 @@ def attribute_mask(p: GxpParameter, used: int | None = None) -> int:
     return (every if used is None else used & every) << p.resource_index & (1 << 64) - 1
 
 
+def flipped(record: R, change: R) -> R:
+    """Return a record with the bits flipped that are set in another: the bits in which the two differ."""
+    return replace(record, **{name: value ^ getattr(change, name) for name, value in vars(record).items()})
+
+
 def _inputs(gxp: GxpFile) -> tuple[AttributeDescriptor, ...]:
     return gxp.varyings.inputs if isinstance(gxp.varyings, FragmentVaryings) else ()
 
@@ -279,11 +318,10 @@ def _input_words(gxp: GxpFile) -> int:
     return sum(f.iterated_words + f.texel_words for f in map(input_facts, _inputs(gxp)))
 
 
-def _fetches(gxp: GxpFile) -> list[tuple[int, int]]:
+def fetches(inputs: Iterable[AttributeDescriptor]) -> list[tuple[int, int]]:
     """Return (unit, sample format) of texels that are fetched before the program."""
     formats = {_TEXELS["f16"]: F16, _TEXELS["f32"]: F32}
-    bits = (d.bits for d in _inputs(gxp))
-    return [(b.unit, formats.get(b.texel, NATIVE)) for b in bits if b.coordinate != NO_SOURCE]
+    return [(d.bits.unit, formats.get(d.bits.texel, NATIVE)) for d in inputs if d.bits.coordinate != NO_SOURCE]
 
 
 @dataclass(frozen=True)
@@ -310,7 +348,7 @@ FLAGS = (
     HeaderFlag(7, "reads_color"),
     HeaderFlag(8, "msaa2"),
     HeaderFlag(9, "msaa4"),
-    HeaderFlag(11, "fetches", lambda gxp, code: _fetches(gxp), "texels fetched before the program"),
+    HeaderFlag(11, "fetches", lambda gxp, code: fetches(_inputs(gxp)), "texels fetched before the program"),
     HeaderFlag(12, "iterates", lambda gxp, code: last_iterated(_inputs(gxp)) >= 0, "interpolated inputs"),
     HeaderFlag(14, "store", lambda gxp, code: code.stores, "stores"),
     HeaderFlag(16, "undefined_output", lambda gxp, code: gxp.stage == "vertex"),  # in every vertex program
@@ -341,7 +379,7 @@ def _buffer_flags(gxp: GxpFile, code: CodeFacts) -> int:
 def _texunit_flags(gxp: GxpFile, code: CodeFacts) -> int:
     """Return four bits per unit: 1 fetched before the program, 2 sampled by it."""
     flags = 0
-    for unit, _ in _fetches(gxp):
+    for unit, _ in fetches(_inputs(gxp)):
         flags |= 1 << 4 * unit if unit < UNITS else 0
     for s in (*gxp.dependent_samplers, *gxp.texture_buffer_samplers):
         flags |= 2 << s.resource if s.resource // 4 < UNITS and s.resource % 4 == 0 else 0

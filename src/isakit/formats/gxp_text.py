@@ -46,16 +46,14 @@ from isakit.formats.gxp import (
     texcoord_code,
 )
 from isakit.formats.gxp_build import GxpBuilder, semantic_numbers, type_number
-from isakit.formats.layout import Layout
+from isakit.formats.layout import Layout, Values
 
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.asm.reader import Reader
 
-Values = dict[str, Any]
 U8, U16, U32, U64 = ((1 << n) - 1 for n in (8, 16, 32, 64))
 S32 = -(1 << 31), (1 << 31) - 1
-_PLAIN = re.compile(r"[A-Za-z0-9_.]")
 
 
 class _Misplaced(Exception):
@@ -75,7 +73,7 @@ class Arguments:
     @property
     def text(self) -> str:
         """The next word; nothing at the end."""
-        return self.tokens[self.k].text if self.k < len(self.tokens) else ""
+        return self.stream.text(self.k)
 
     def error(self, message: str) -> _Misplaced:
         """Return the error for the next word."""
@@ -108,127 +106,88 @@ class Arguments:
 
 
 # --- kinds of values -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
 class Kind:
-    """A kind of value: whether one begins at a word, how it is read, how it is written."""
+    """A kind of value: how it is read, how it is written, and whether an optional one begins at the next word.
 
-    def begins(self, a: Arguments) -> bool:
-        """Return whether an optional value is there."""
-        return bool(a.text)
+    The value of one that is `several` is a dictionary of fields.
+    """
 
-    def read(self, a: Arguments) -> Any:
-        """Take the value."""
-        raise NotImplementedError
-
-    def fields(self, a: Arguments, field: str) -> Values:
-        """Take the value as that of a field; some kinds have several."""
-        return {field: self.read(a)}
-
-    def write(self, value: Any) -> str:
-        """Return the value as text."""
-        return str(value)
-
-
-@dataclass(frozen=True)
-class Word(Kind):
-    """Any word."""
-
-    what: str
-
-    def read(self, a: Arguments) -> str:
-        return a.word(self.what)
-
-
-@dataclass(frozen=True)
-class Number(Kind):
-    """A number in a range, or all numbers that are left (`many`)."""
-
-    what: str = "a number"
-    low: int = 0
-    high: int = U32
-    form: str = "d"
-    many: str = ""
-    """The text between numbers, if there may be several."""
-
-    def read(self, a: Arguments) -> Any:
-        first = a.number(self.what, self.low, self.high)
-        if not self.many:
-            return first
-        out = [first]
-        while a.text:
-            out.append(a.number(self.what, self.low, self.high))
-        return out
-
-    def write(self, value: Any) -> str:
-        return self.many.join(format(v, self.form) for v in (value if self.many else [value]))
-
-
-class Bytes(Number):
-    """Numbers as bytes."""
-
-    def read(self, a: Arguments) -> bytes:
-        return bytes(super().read(a))
-
-
-class HeaderNumber(Number):
-    """A number that is written in hexadecimal where it has more than 16 bits."""
-
-    def write(self, value: Any) -> str:
-        return str(value) if value < 0x10000 else f"{value:#x}"
-
-
-@dataclass(frozen=True)
-class Pattern(Kind):
-    """A word of one form: the error for others, and how its match becomes a value and a value text."""
-
-    pattern: str
-    expected: str
-    value: Callable[[re.Match[str]], Any] = lambda m: m[0]
-    text: Callable[[Any], str] = str
+    read: Callable[[Arguments], Any]
+    write: Callable[[Any], str] = str
+    begins: Callable[[Arguments], bool] = lambda a: bool(a.text)
     several: bool = False
-    """True if the value is a dictionary of fields."""
 
-    def begins(self, a: Arguments) -> bool:
-        return re.fullmatch(self.pattern, a.text) is not None
 
-    def read(self, a: Arguments) -> Any:
-        m = re.fullmatch(self.pattern, a.text)
+def number(what: str = "a number", low: int = 0, high: int = U32, form: str = "d", many: str = "",
+           make: Callable[[list[int]], Any] = list) -> Kind:  # fmt: skip
+    """Return the kind of a number in a range, or what `make` makes of all that are left, with `many` between them.
+
+    Without a `form` a number of more than 16 bits is written in hexadecimal.
+    """
+
+    def read(a: Arguments) -> Any:
+        out = [a.number(what, low, high)]
+        while many and a.text:
+            out.append(a.number(what, low, high))
+        return make(out) if many else out[0]
+
+    def write(value: Any) -> str:
+        return many.join(format(v, form or ("d" if v <= U16 else "#x")) for v in (value if many else [value]))
+
+    return Kind(read, write)
+
+
+def keyword(word: str) -> Kind:
+    """Return the kind of a word that stands for itself."""
+
+    def read(a: Arguments) -> bool:
+        if not a.key(word):
+            raise a.error(f"`{word}` was expected")
+        return True
+
+    return Kind(read, lambda value: word, lambda a: a.text == word)
+
+
+def pattern(
+    form: str,
+    expected: str,
+    value: Callable[[re.Match[str]], Any] = lambda m: m[0],
+    write: Callable[[Any], str] = str,
+    *,
+    several: bool = False,
+) -> Kind:
+    """Return the kind of a word of one form: the error for others, and how its match becomes a value and back."""
+
+    def read(a: Arguments) -> Any:
+        m = re.fullmatch(form, a.text)
         if m is None:
-            raise a.error(self.expected)
+            raise a.error(expected)
         a.take()
-        return self.value(m)
+        return value(m)
 
-    def fields(self, a: Arguments, field: str) -> Values:
-        return self.read(a) if self.several else super().fields(a, field)
-
-    def write(self, value: Any) -> str:
-        return self.text(value)
+    return Kind(read, write, lambda a: re.fullmatch(form, a.text) is not None, several)
 
 
-def _register(file: str) -> Pattern:
+def _register(file: str) -> Kind:
     expected = f"a register {file}0, {file}1 ... was expected"
-    return Pattern(rf"{file}(\d{{1,10}})", expected, lambda m: int(m[1]), lambda v: f"{file}{v}")
+    return pattern(rf"{file}(\d{{1,10}})", expected, lambda m: int(m[1]), lambda v: f"{file}{v}")
 
 
-class Name(Kind):
-    """The name of a parameter; other characters than letters, digits, `_`, `.` as `$5b$`, no name as `$$`."""
-
-    def read(self, a: Arguments) -> str:
-        return re.sub(r"\$([0-9a-f]*)\$", lambda m: chr(int(m[1], 16)) if m[1] else "", a.word("a name"))
-
-    def write(self, value: Any) -> str:
-        if not value:
-            return "$$"
-        out = "".join(c if _PLAIN.fullmatch(c) else f"${ord(c):x}$" for c in value)
-        return f"${ord(value[0]):x}${out[1:]}" if value[0].isdigit() or value[0] == "." else out
+def _read_name(a: Arguments) -> str:
+    """Take the name of a parameter; other characters than letters, digits, `_`, `.` as `$5b$`, no name as `$$`."""
+    return re.sub(r"\$([0-9a-f]*)\$", lambda m: chr(int(m[1], 16)) if m[1] else "", a.word("a name"))
 
 
-@dataclass(frozen=True)
-class Type(Kind):
-    """Type, components and elements of a parameter: `f32x4[11]`."""
+def _write_name(name: str) -> str:
+    out = re.sub(r"^[0-9.]|[^A-Za-z0-9_.]", lambda m: f"${ord(m[0]):x}$", name, flags=re.DOTALL)
+    return out or "$$"
 
-    elements: bool = True
 
-    def fields(self, a: Arguments, field: str) -> Values:
+def _type(elements: bool = True) -> Kind:
+    """Return the kind of type, components and elements of a parameter: `f32x4[11]`."""
+
+    def read(a: Arguments) -> Values:
         m = re.fullmatch(r"([a-z]+?\d*?)(?:x(\d+))?", a.text)
         if m is None:
             raise a.error("a type such as f32x4 was expected")
@@ -238,7 +197,7 @@ class Type(Kind):
             raise a.error(e.reason) from None
         a.take()
         out: Values = {"type": m[1], "components": int(m[2]) if m[2] else 0 if m[1] == "aggregate" else 1}
-        if self.elements:
+        if elements:
             out["array"] = 1
             if a.key("["):
                 out["array"] = a.number("a number of elements")
@@ -246,75 +205,51 @@ class Type(Kind):
                     raise a.error("`]` was expected")
         return out
 
-    def write(self, value: tuple[int, ...]) -> str:
-        number, components, *elements = value
-        name = TYPES[number] if number < len(TYPES) else f"type{number}"
-        count = "" if components == (0 if name == "aggregate" else 1) and self.elements else f"x{components}"
-        return name + count + ("" if elements in ([], [1]) else f"[{elements[0]}]")
+    def write(value: tuple[int, ...]) -> str:
+        kind, components, *length = value
+        name = TYPES[kind] if kind < len(TYPES) else f"type{kind}"
+        count = "" if components == (0 if name == "aggregate" else 1) and elements else f"x{components}"
+        return name + count + ("" if length in ([], [1]) else f"[{length[0]}]")
+
+    return Kind(read, write, several=True)
 
 
-class Semantic(Kind):
-    """A semantic such as TEXCOORD1, or `semantic` with number and index."""
-
-    def begins(self, a: Arguments) -> bool:
-        return a.text == "semantic" or a.text.rstrip("0123456789").upper() in SEMANTICS[1:]
-
-    def read(self, a: Arguments) -> tuple[int, int]:
-        if a.key("semantic"):
-            return a.number("a semantic", 0, U8), a.number("an index", 0, U8)
-        return semantic_numbers(a.word("a semantic"))
-
-    def write(self, value: Any) -> str:
-        number, index = value
-        if 0 < number < len(SEMANTICS):
-            return f"{SEMANTICS[number]}{index or ''}"
-        return f"semantic {number} {index}"
+def _read_semantic(a: Arguments) -> tuple[int, int]:
+    """Take a semantic such as TEXCOORD1, or `semantic` with number and index."""
+    if a.key("semantic"):
+        return a.number("a semantic", 0, U8), a.number("an index", 0, U8)
+    return semantic_numbers(a.word("a semantic"))
 
 
-@dataclass(frozen=True)
-class Container(Kind):
-    """A container by name or number; parameters are written with the number."""
-
-    named: bool = True
-
-    def read(self, a: Arguments) -> int:
-        word = a.key(*CONTAINER_NAMES.values())
-        if word:
-            return next(n for n, name in CONTAINER_NAMES.items() if name == word)
-        return a.number("a container", 0, U16)
-
-    def write(self, value: Any) -> str:
-        return CONTAINER_NAMES.get(value, str(value)) if self.named else str(value)
+def _write_semantic(value: tuple[int, int]) -> str:
+    kind, index = value
+    return f"{SEMANTICS[kind]}{index or ''}" if 0 < kind < len(SEMANTICS) else f"semantic {kind} {index}"
 
 
-class Literals(Kind):
-    """Constants: numbers with a point are f32, others are bits."""
-
-    def read(self, a: Arguments) -> list[float | int]:
-        out: list[float | int] = []
-        while a.text or not out:
-            real = a.stream.float_number(a.k) if a.text else None
-            if real is not None:
-                a.k = real[0]
-            elif not a.text:
-                raise a.error("a value was expected")
-            out.append(a.number("a number", -(1 << 31)) if real is None else real[1])
-        return out
-
-    def write(self, value: Any) -> str:
-        return f"{value[0]:#010x}"
+def _read_container(a: Arguments) -> int:
+    """Take a container by name or number."""
+    word = a.key(*_CONTAINERS)
+    return _CONTAINERS[word] if word else a.number("a container", 0, U16)
 
 
-class Source(Pattern):
-    """The source of a varying; no other words than these and those of the groups begin a varying."""
+def _read_literals(a: Arguments) -> list[float | int]:
+    """Take constants: numbers with a point are f32, others are bits."""
+    out: list[float | int] = []
+    while a.text or not out:
+        real = a.stream.float_number(a.k) if a.text else None
+        if real is not None:
+            a.k = real[0]
+        elif not a.text:
+            raise a.error("a value was expected")
+        out.append(a.number("a number", -(1 << 31)) if real is None else real[1])
+    return out
 
-    def begins(self, a: Arguments) -> bool:
-        if a.text and a.text not in (*rules.SOURCES, "fetch", "centroid", "bits"):
-            raise a.error(self.expected)
-        return a.text in rules.SOURCES
 
-    def read(self, a: Arguments) -> str:
-        return a.take()
+def _source_begins(a: Arguments) -> bool:
+    """Return whether a varying has a source; no other words than these and those of the groups begin one."""
+    if a.text and a.text not in (*rules.SOURCES, "fetch", "centroid", "bits"):
+        raise a.error(f"a varying was expected: {', '.join(rules.SOURCES)}")
+    return a.text in rules.SOURCES
 
 
 def _output(m: re.Match[str]) -> Values:
@@ -325,51 +260,34 @@ def _output(m: re.Match[str]) -> Values:
     return {"name": name, "components": len(letters or "xyzw"), "half": bool(half), "code": int(code) if code else None}
 
 
-class Parts(Kind):
-    """Parts of the file by name, each once."""
-
-    def read(self, a: Arguments) -> list[str]:
-        out: list[str] = []
-        while a.text:
-            text = a.word("a part")
-            known = text in (*ORDER, "names") or re.fullmatch(r"name\d{1,6}", text)
-            if not known or text in out:
-                a.k -= 1
-                raise a.error(f"second `{text}`" if known else f"there is no part `{text}`")
-            out.append(text)
-        return out
-
-    def write(self, value: Any) -> str:
-        return " ".join(value)
+def _read_parts(a: Arguments) -> list[str]:
+    """Take parts of the file by name, each once."""
+    out: list[str] = []
+    while a.text:
+        text = a.word("a part")
+        known = text in (*ORDER, "names") or re.fullmatch(r"name\d{1,6}", text)
+        if not known or text in out:
+            a.k -= 1
+            raise a.error(f"second `{text}`" if known else f"there is no part `{text}`")
+        out.append(text)
+    return out
 
 
 # --- grammar ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Element:
-    """A word of a usage: a keyword, a value (its field and kind), or alternatives of which one may be there."""
+    """A value of a usage with its field (a keyword may have none), or alternatives of which one may be there."""
 
-    keyword: str = ""
-    field: str = ""
-    kind: Kind | None = None
+    field: str
+    kind: Kind
     options: tuple[tuple[_Element, ...], ...] = ()
 
-    def begins(self, a: Arguments) -> bool:
-        if self.keyword:
-            return a.text == self.keyword
-        return self.kind is None or self.kind.begins(a)
-
     def read(self, a: Arguments, values: Values) -> None:
-        if self.options:
-            found = next((o for o in self.options if o[0].begins(a)), ())
-            for e in found:
-                e.read(a, values)
-        elif self.keyword:
-            if not a.key(self.keyword):
-                raise a.error(f"`{self.keyword}` was expected")
-            if self.field:
-                values[self.field] = True
-        elif self.kind is not None:
-            values |= self.kind.fields(a, self.field)
+        for e in next((o for o in self.options if o[0].kind.begins(a)), ()):
+            e.read(a, values)
+        if not self.options:
+            value = self.kind.read(a)
+            values |= value if self.kind.several else {self.field: value} if self.field else {}
 
     def write(self, values: Values) -> Iterator[str]:
         for option in self.options:
@@ -378,18 +296,8 @@ class _Element:
                 for e in option:
                     yield from e.write(values)
                 return
-        if self.keyword:
-            yield self.keyword
-        elif self.kind is not None:
-            yield self.kind.write(values[self.field])
-
-
-_USUAL: dict[str, tuple[str, Kind]] = {
-    "NAME": ("name", Name()), "TYPE": ("type", Type()), "paN": ("register", _register("pa")),
-    "TYPE[BYTES]": ("type", Type()), "saN": ("register", _register("sa")), "SEMANTIC": ("semantic", Semantic()),
-    "CONTAINER": ("container", Container(named=False)),
-}  # fmt: skip
-"""Field and kind of words that mean the same in most directives."""
+        if not self.options:
+            yield self.kind.write(values.get(self.field))
 
 
 def _grammar(usage: str, kinds: dict[str, Kind]) -> tuple[_Element, ...]:
@@ -406,16 +314,16 @@ def _grammar(usage: str, kinds: dict[str, Kind]) -> tuple[_Element, ...]:
                 break
             if w == "[":
                 inside = sequence()
-                if len(inside) == len(inside[0]) == 1 and inside[0][0].keyword:
-                    inside = [(replace(inside[0][0], field=inside[0][0].keyword),)]
-                options[-1].append(_Element(options=tuple(inside)))
+                if len(inside) == len(inside[0]) == 1 and not inside[0][0].field:
+                    inside = [(replace(inside[0][0], field=inside[0][0].kind.write(None)),)]
+                options[-1].append(_Element("", inside[0][0].kind, tuple(inside)))
             elif w == "|":
                 options.append([])
             elif re.search("[A-Z]", w):
                 field, kind = _USUAL.get(w) or next(iter(kinds.items()))
-                options[-1].append(_Element(field=field, kind=kinds.pop(field, kind)))
+                options[-1].append(_Element(field, kinds.pop(field, kind)))
             elif w != "...":
-                options[-1].append(_Element(w))
+                options[-1].append(_Element("", keyword(w)))
         return [tuple(o) for o in options]
 
     return sequence()[0]
@@ -430,18 +338,15 @@ class Line:
 
     Attributes:
         each: the whole usage is repeated for every value.
+        any_order: the groups in brackets may stand in any order; this is the error for other words.
     """
 
-    each = False
-
-    def __init__(self, name: str, usage: str, kinds: dict[str, Kind], run: Run) -> None:
+    def __init__(self, name: str, usage: str, kinds: dict[str, Kind], run: Run, any_order: str) -> None:
         self.name, self.usage, self.run = name, f"{name} {usage}".strip(), run
-        self.none, self._expected = usage.endswith("| none"), ""
+        self.none, self.each = usage.endswith("| none"), re.search(r"[^,] \.\.\.$", usage) is not None
         self.elements = _grammar(usage.removesuffix("| none"), kinds)
-
-    def any_order(self, expected: str) -> None:
-        """Let the groups stand in any order; `expected` is the error for other words."""
-        self._expected = expected.format(", ".join(e.options[0][0].keyword for e in self.elements if e.options))
+        self.groups = [e for e in self.elements if e.options] if any_order else []
+        self.any_order = any_order.format(", ".join(e.kind.write(None) for e in self.groups))
 
     def read(self, a: Arguments, builder: object) -> object:
         """Do what the words say; return what the function of the directive does."""
@@ -461,12 +366,12 @@ class Line:
     def _values(self, a: Arguments) -> Values:
         values: Values = {}
         for e in self.elements:
-            if not (self._expected and e.options):
+            if e not in self.groups:
                 e.read(a, values)
-        while self._expected and a.text:
-            group = next((e for e in self.elements if e.options and e.options[0][0].begins(a)), None)
+        while self.groups and a.text:
+            group = next((e for e in self.groups if e.kind.begins(a)), None)
             if group is None:
-                raise a.error(self._expected)
+                raise a.error(self.any_order)
             group.read(a, values)
         return values
 
@@ -480,68 +385,82 @@ LINES: dict[str, Line] = {}
 GXP_DIRECTIVES: dict[str, Directive] = {}
 
 
-def _directive(name: str, usage: str, doc: str, run: Run | None = None, /, **kinds: Kind) -> Line:
+def _directive(name: str, usage: str, doc: str, run: Run | None = None, any_order: str = "", /, **kinds: Kind) -> None:
     """Declare a directive; it calls the method of its name with the values, unless `run` does something else."""
-    LINES[name] = line = Line(name, usage, kinds, run or (lambda b, v: getattr(b, name[1:])(**v)))
+    LINES[name] = line = Line(name, usage, kinds, run or (lambda b, v: getattr(b, name[1:])(**v)), any_order)
 
     def act(r: Reader, s: Statement, tokens: list[Token]) -> None:
         first, a = name == ".gxp", Arguments(tokens, r.known)
         if first and r.file is not None:
             r.source.error(s.place(), "second `.gxp`; a text makes one file")
-            return
-        if not first and not isinstance(r.file, GxpBuilder):
+        elif not first and not isinstance(r.file, GxpBuilder):
             r.source.error(s.place(), f"`{name}` belongs after a `.gxp`", "usage: " + LINES[".gxp"].usage)
-            return
-        try:
-            made = line.read(a, r.file)
-            if a.text:
-                raise a.error("this does not belong here")
-            r.file = made if first else r.file
-        except _Misplaced as e:
-            end = SourceSpan(s.line, s.column + len(s.text), 1)
-            r.source.error(end if e.token is None else s.place(e.token), e.message, f"usage: {line.usage}")
-        except FormatError as e:
-            r.source.error(s.place(), e.reason)
+        else:
+            try:
+                made = line.read(a, r.file)
+                if a.text:
+                    raise a.error("this does not belong here")
+                r.file = made if first else r.file
+            except _Misplaced as e:
+                end = SourceSpan(s.line, s.column + len(s.text), 1)
+                r.source.error(end if e.token is None else s.place(e.token), e.message, f"usage: {line.usage}")
+            except FormatError as e:
+                r.source.error(s.place(), e.reason)
 
     GXP_DIRECTIVES[name] = Directive(name, line.usage, cleandoc(doc), act)
-    return line
 
 
+# --- the directives: a file ------------------------------------------------------------------------------------------
 def _begin(_: None, v: Values) -> GxpBuilder:
     if "major" in v:
         v["version"] = v.pop("major"), v.pop("minor")
     return GxpBuilder(**v)
 
 
-def _numbers(layout: Layout[Any], *names: str, kind: type[Number] = Number) -> dict[str, Kind]:
+def _numbers(layout: Layout[Any], *names: str, form: str = "#x") -> dict[str, Kind]:
     """Return the kinds of some fields of a record: numbers with as many bits."""
-    return {name: kind(high=(1 << 8 * layout.fields[name].form.size) - 1, form="#x") for name in names}
+    return {name: number(high=(1 << 8 * layout.fields[name].form.size) - 1, form=form) for name in names}
+
+
+def _field(name: str) -> Run:
+    """Return what sets a field of the file to numbers, none without them."""
+    return lambda b, v: b.field(name, tuple(v.get(name, ())))
 
 
 # fmt: off
-_PLACE = Number("a place", *S32)
-_TEXTURE: dict[str, Kind] = {"unit": Number("a unit", high=0x3FFF), "word": Number("a word", high=3)}
-_COORDINATE = Pattern(
+_CONTAINERS = {name: number for number, name in CONTAINER_NAMES.items()}
+_USUAL: dict[str, tuple[str, Kind]] = {
+    "NAME": ("name", Kind(_read_name, _write_name)), "TYPE": ("type", _type()), "TYPE[BYTES]": ("type", _type()),
+    "paN": ("register", _register("pa")), "saN": ("register", _register("sa")),
+    "SEMANTIC": ("semantic", Kind(_read_semantic, _write_semantic,
+        lambda a: a.text == "semantic" or a.text.rstrip("0123456789").upper() in SEMANTICS[1:])),
+    "CONTAINER": ("container", Kind(_read_container)),
+}
+"""Field and kind of words that mean the same in most directives."""
+_BUFFER = Kind(_read_container, lambda value: CONTAINER_NAMES.get(value, str(value)))
+_PLACE = number("a place", *S32)
+_TEXTURE: dict[str, Kind] = {"unit": number("a unit", high=0x3FFF), "word": number("a word", high=3)}
+_COORDINATE = pattern(
     r"texcoord(\d+)(?:\.(kind0|xy|xyw|xyz))?", "texcoord0 ... with .xy, .xyw or .xyz was expected",
     lambda m: {"coordinate": int(m[1]), "projection": m[2] or "xy"}, lambda v: f"texcoord{v}", several=True)
-_BYTES = Bytes("a byte", high=U8, form="#04x", many=", ")
+_BYTES = number("a byte", high=U8, form="#04x", many=", ", make=bytes)
 _REGISTERS = {f.word: f.name for f in rules.DERIVED if f.word}
 
 _directive(".gxp", "STAGE [version MAJOR MINOR] [sdk N] [compiler N] [guid BINARY SOURCE]", """
     Begins a shader file: its stage, and what only its maker knows.
 
     `asm --format gxp` writes the file. What the following directives do not say is derived.
-    """, _begin,
-    stage=Pattern("vertex|fragment", "a stage was expected: vertex or fragment"), major=Number(high=U8),
-    minor=Number(high=U8), **_numbers(HEADER, "sdk_version", "compiler_version", "binary_guid", "source_guid"),
-).any_order("one of {} was expected")
+    """, _begin, "one of {} was expected",
+    stage=pattern("vertex|fragment", "a stage was expected: vertex or fragment"), major=number(high=U8),
+    minor=number(high=U8),
+    **_numbers(HEADER, "sdk_version", "compiler_version", "binary_guid", "source_guid"))
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 _directive(".attribute", "NAME TYPE [paN] [SEMANTIC] [used MASK] [raw]", """
     A vertex input, in registers pa. TYPE is f32x4 for four components, f32x4[3] for an array.
 
     `used` has a bit per register that the program reads (left out: all). `raw` registers get the bytes unconverted.
-    """, used=Number("a mask", high=U64, form="#x"))
+    """, used=number("a mask", high=U64, form="#x"))
 _directive(".uniform", "NAME TYPE [saN | at WORD] [in CONTAINER] [SEMANTIC]", """
     A uniform: of the default buffer in registers sa, or at a word of another buffer.
     """, lambda b, v: b.uniform(**{"at" if name == "register" else name: x for name, x in v.items()}), at=_PLACE)
@@ -549,20 +468,21 @@ _directive(".sampler", "NAME TYPE [unit N] [cube] [index N] [query N] [in CONTAI
     A sampler on a texture unit.
 
     `query` is the format of its samples (0 native, 1 f32, 2 f16); left out, it is as the code fetches or samples it.
-    """, unit=Number("a unit", *S32), semantic_index=Number("an index", high=U8),
-    sampled_as=Number("a format", high=U8))
+    """, unit=number("a unit", *S32), semantic_index=number("an index", high=U8),
+    sampled_as=number("a format", high=U8))
 _directive(".surface", "NAME TYPE [at N] [in CONTAINER] [SEMANTIC]", "An auxiliary surface.", at=_PLACE)
 _directive(".buffer", "NAME TYPE[BYTES] [at N] [in CONTAINER] [SEMANTIC]", """
     A uniform buffer number N; `$$` stands for no name.
     """, at=_PLACE)
 _directive(".parameter", "NAME TYPE category N [at N] [in CONTAINER] [SEMANTIC]", """
     A parameter record as it is, for those the other directives cannot write.
-    """, lambda b, v: b.record(**v), category=Number("a category", high=15), at=_PLACE)
+    """, lambda b, v: b.record(**v), category=number("a category", high=15), at=_PLACE)
 
 # --- shared registers ------------------------------------------------------------------------------------------------
 _directive(".literal", "saN VALUE, ...", """
     Constants in registers sa: numbers with a point are f32, others are the bits.
-    """, lambda b, v: [b.literal(x, k) for k, x in enumerate(v["values"], v["register"])], values=Literals())
+    """, lambda b, v: [b.literal(x, k) for k, x in enumerate(v["values"], v["register"])],
+    values=Kind(_read_literals, lambda value: f"{value[0]:#010x}"))
 _directive(".texture", "unit N [word K] [saN]", """
     The four state words of a texture unit, or one of them, in registers sa: for units the program samples itself.
     """, **_TEXTURE)
@@ -571,17 +491,17 @@ _directive(".texture_in_memory", "unit N [word K] [saN]", """
     """, lambda b, v: b.texture(**v, in_memory=True), **_TEXTURE)
 _directive(".address", "BUFFER saN [BIAS]", """
     The address of a buffer, plus BIAS bytes, in a register sa.
-    """, buffer=Container(), bias=Number("a number of bytes", *S32))
+    """, buffer=_BUFFER, bias=number("a number of bytes", *S32))
 _directive(".container", "BUFFER saN WORDS [unknown N] | none", """
     Place a buffer in registers sa: default, data, literal, texture, scratch, thread, or a number; or `none`.
 
     Left out, the default uniforms lie at sa0 and the data (literals, texture states, addresses) after them.
     """, lambda b, v: b.container(**v) if v else b.no_containers(),
-    index=Container(), words=Number("a number of words", high=U16), unknown=Number(high=U16))
+    index=_BUFFER, words=number("a number of words", high=U16), unknown=number(high=U16))
 _directive(".literal_data", "WORD, ...", """
     Words of the literal buffer, which lies in memory.
     """, lambda b, v: b.literal_buffer(b"".join(word.to_bytes(4, "little") for word in v["words"])),
-    words=Number("a word", form="#010x", many=", "))
+    words=number("a word", form="#010x", many=", "))
 
 # --- inputs and results ----------------------------------------------------------------------------------------------
 _directive(".varying",
@@ -592,19 +512,19 @@ _directive(".varying",
     unit 0 that is there when the program starts; xyw and xyz divide the coordinate by its last component. `bits` flips
     bits of the stored words.
     """, lambda b, v: b.varying(change=tuple(v.pop(name, 0) for name in INPUT.fields), **v),
-    source=Source("", f"a varying was expected: {', '.join(rules.SOURCES)}"), type=Type(elements=False),
-    fetch=Number("a texture unit"), coordinate=_COORDINATE, texel=Pattern("native|f16|f32", ""),
+    source=Kind(Arguments.take, begins=_source_begins), type=_type(elements=False),
+    fetch=number("a texture unit"), coordinate=_COORDINATE, texel=pattern("native|f16|f32", ""),
     **_numbers(INPUT, *INPUT.fields))
 _directive(".result", "TYPE [paN] [fetches N] [bits A B]", """
     The colour of a fragment program: its type and first register (default pa0; o0 where the colour is native).
-    """, type=Type(elements=False), fetches=Number(high=U16), head=Number(high=U64, form="#x"),
-    byte9=Number("a byte", high=U8, form="#x"))
+    """, type=_type(elements=False), fetches=number(high=U16), head=number(high=U64, form="#x"),
+    byte9=number("a byte", high=U8, form="#x"))
 _directive(".outputs", "NAME ...", """
     The outputs of a vertex program: position, color0, color1, fog, texcoord0.xy ..., pointsize, clip0 ... clip7.
 
     A texture coordinate has .xy, .xyz or .xyzw, and .f16 after it where it is declared half. They lie in o0 and
     following in this order, whatever the order here, one f32 in a register, those declared half too.
-    """, lambda b, v: b.output(**v), name=Pattern(".*", "", _output, several=True)).each = True
+    """, lambda b, v: b.output(**v), name=pattern(".*", "", _output, several=True))
 _directive(".vertex_bits", "INPUTS UNTYPED OUTPUTS1 OUTPUTS2 PACKED [INDEX [INSTANCE]]", """
     Flips bits of the words that `.attribute` and `.outputs` make.
 
@@ -620,24 +540,24 @@ _directive(".flags", "[no] NAME ...", """
 
     per_instance, discard, depth, spritecoord, native_color, reads_color, msaa2, msaa4, fetches, iterates, store,
     undefined_output, index, instance; the others, without a known meaning, are bit2, bit13 ...
-    """, lambda b, v: b.flag(v["name"], "no" not in v), name=Word("a flag")).each = True
+    """, lambda b, v: b.flag(v["name"], "no" not in v), name=Kind(lambda a: a.word("a flag")))
 _directive(".registers", " ".join(f"[{word} N]" for word in _REGISTERS), """
     Numbers of the header that are otherwise derived.
 
     Registers of each kind, phases, and the flags that say how buffers and texture units are used.
     """, lambda b, v: [b.field(*x) for x in v.items()],
-    **_numbers(HEADER, *_REGISTERS.values(), kind=HeaderNumber)).any_order("one of {} was expected")
+    "one of {} was expected", **_numbers(HEADER, *_REGISTERS.values(), form=""))
 _directive(".sizes", " ".join(f"[{name} N]" for name in SIZE_NAMES), """
     Sizes of buffers in words; default, literal and data are otherwise derived, the others 0.
     """, lambda b, v: [b.size(*x) for x in v.items()],
-    **dict.fromkeys(SIZE_NAMES, Number("a number of words"))).any_order("a buffer was expected: {}")
+    "a buffer was expected: {}", **dict.fromkeys(SIZE_NAMES, number("a number of words")))
 _directive(".phases", "INSTRUCTION ... | none", """
     Numbers of the instructions that phases begin with; left out, those of `phas`.
-    """, lambda b, v: b.field("phases", tuple(v.get("phases", ()))), phases=Number("an instruction number", many=" "))
+    """, _field("phases"), phases=number("an instruction number", many=" "))
 _directive(".queries", "NUMBER ... | none", """
     Query information per texture unit; left out, it follows from the samplers.
-    """, lambda b, v: b.field("sampler_query", tuple(v.get("sampler_query", ()))),
-    sampler_query=Number(high=U16, form="#x", many=" "))
+    """, _field("sampler_query"),
+    sampler_query=number(high=U16, form="#x", many=" "))
 
 # --- order and padding -----------------------------------------------------------------------------------------------
 _directive(".layout", "PART ...", """
@@ -645,13 +565,13 @@ _directive(".layout", "PART ...", """
 
     Parts: header, varyings, inputs, secondary, phases, primary, literals, literal_buffer, dependent_samplers,
     texture_buffer_samplers, containers, uniform_buffers, parameters, sampler_query, names.
-    """, pieces=Parts())
+    """, pieces=Kind(_read_parts, " ".join))
 _directive(".gap", "PART BYTE, ...", """
     Bytes before a part that belong to nothing known.
-    """, piece=Word("a part"), data=_BYTES)
+    """, piece=Kind(lambda a: a.word("a part")), data=_BYTES)
 _directive(".unaligned", "PART", """
     The part stands right after what comes before it, without alignment.
-    """, piece=Word("a part"))
+    """, piece=Kind(lambda a: a.word("a part")))
 _directive(".tail", "BYTE, ...", """
     Bytes after the last part that count as part of the file.
     """, lambda b, v: b.append("tail", v["data"]), data=_BYTES)
@@ -669,16 +589,15 @@ def _line(name: str, /, *many: Values, **values: object) -> str:
 def gxp_lines(gxp: GxpFile, primary: Program, secondary: Program) -> Iterator[str]:
     """Yield the directives of a file, without the programs; they assemble to the same file."""
     code = rules.code_facts(primary, secondary)
-    head: Values = {"stage": gxp.stage, "sdk_version": gxp.sdk_version}
-    if gxp.version != (1, 5):
-        head["major"], head["minor"] = gxp.version
-    if gxp.binary_guid or gxp.source_guid:
-        head |= {"binary_guid": gxp.binary_guid, "source_guid": gxp.source_guid}
-    yield _line(".gxp", **head, compiler_version=gxp.compiler_version or None)
+    major, minor = gxp.version if gxp.version != (1, 5) else (None, None)
+    binary, source = (gxp.binary_guid, gxp.source_guid) if gxp.binary_guid or gxp.source_guid else (None, None)
+    yield _line(
+        ".gxp", stage=gxp.stage, major=major, minor=minor, sdk_version=gxp.sdk_version,
+        compiler_version=gxp.compiler_version or None, binary_guid=binary, source_guid=source,
+    )  # fmt: skip
     yield from _derived_lines(gxp, rules.derived(gxp, code))
     for p in gxp.parameters:
         yield _parameter_line(gxp, p, code)
-    yield from _container_lines(gxp)
     yield from _register_lines(gxp)
     words = [w for (w,) in struct.iter_unpack("<I", gxp.literal_buffer)]
     for at in range(0, len(words), 8):
@@ -711,82 +630,69 @@ def _derived_lines(gxp: GxpFile, found: rules.Derived) -> Iterator[str]:
 
 
 def _parameter_line(gxp: GxpFile, p: GxpParameter, code: rules.CodeFacts) -> str:
-    v: Values = {"name": p.name, "type": (p.type, p.component_count, p.array_size)}
-    inside = p.container_index or None
+    at, inside = p.resource_index, p.container_index or None
+    v: Values = {"name": p.name, "type": (p.type, p.component_count, p.array_size), "container": inside}
     if p.category == SAMPLER:
-        query = None if p.semantic == rules.sampled_as(gxp, code, p.resource_index) else p.semantic
+        query = None if p.semantic == rules.sampled_as(gxp, code, at) else p.semantic
         cube, index = bool(p.semantic_index & 16), p.semantic_index & ~16 or None
-        v |= {"unit": p.resource_index, "cube": cube, "semantic_index": index, "sampled_as": query}
-        return _line(".sampler", **v, container=inside)
+        return _line(".sampler", **v, unit=at, cube=cube, semantic_index=index, sampled_as=query)
     v["semantic"] = (p.semantic, p.semantic_index) if p.semantic or p.semantic_index else None
-    if p.category == ATTRIBUTE and not inside and p.resource_index >= 0:
-        used, raw = _used(gxp, p)
-        every = rules.attribute_mask(p)
-        v["used"] = None if used == every else used >> p.resource_index
-        return _line(".attribute", **v, register=p.resource_index, raw=raw)
-    if p.category == UNIFORM and p.container_index == DEFAULT_BUFFER and p.resource_index >= 0:
-        return _line(".uniform", **v, register=p.resource_index)
-    v["at"] = p.resource_index
+    if p.category == ATTRIBUTE and not inside and at >= 0:
+        used, raw = _used(gxp.varyings, p)
+        mask = None if used == rules.attribute_mask(p) else used >> at
+        return _line(".attribute", **v, register=at, used=mask, raw=raw)
     if p.category == UNIFORM:
-        return _line(".uniform", **v, container=p.container_index)
+        near = inside == DEFAULT_BUFFER and at >= 0
+        v |= {"container": None, "register": at} if near else {"container": p.container_index, "at": at}
+        return _line(".uniform", **v)
     name = {AUXILIARY_SURFACE: ".surface", UNIFORM_BUFFER: ".buffer"}.get(p.category, ".parameter")
-    return _line(name, **v, container=inside, category=p.category)
+    return _line(name, **v, at=at, category=p.category)
 
 
-def _used(gxp: GxpFile, p: GxpParameter) -> tuple[int, bool]:
+def _used(v: VertexVaryings | FragmentVaryings | None, p: GxpParameter) -> tuple[int, bool]:
     """Return the registers of an attribute that the program reads, as bits, and whether they get bytes as they are."""
-    v, every = gxp.varyings, rules.attribute_mask(p)
+    every = rules.attribute_mask(p)
     if not isinstance(v, VertexVaryings):
         return every, False
     used = v.attribute_registers & every
     return used, bool(used) and v.untyped_registers & every == used
 
 
-def _container_lines(gxp: GxpFile) -> Iterator[str]:
-    data, literals = rules.data_base(gxp), rules.literal_base(gxp)
-    ends = [literals + x.sa_offset + 1 for x in gxp.literals]
-    ends += [data + x.sa_offset + 1 for x in (*gxp.dependent_samplers, *gxp.texture_buffer_samplers)]
-    ends += [data + x.ldst_base_offset + 1 for x in gxp.uniform_buffers]
-    if gxp.containers == rules.derived_containers(gxp, max(ends, default=0)):
-        return
-    if not gxp.containers:
-        yield _line(".container")
-    for c in gxp.containers:
-        place = {"index": c.index, "register": c.base_sa_offset, "words": c.size_in_words}
-        yield _line(".container", **place, unknown=c.unknown or None)
-
-
 def _register_lines(gxp: GxpFile) -> Iterator[str]:
-    data, literals = rules.data_base(gxp), rules.literal_base(gxp)
-    for x in gxp.literals:
+    """Yield what lies in registers sa: containers where they do not follow, literals, texture states, addresses."""
+    if gxp.containers != rules.derived_containers(gxp, rules.data_end(gxp)):
+        for c in gxp.containers:
+            place = {"index": c.index, "register": c.base_sa_offset, "words": c.size_in_words}
+            yield _line(".container", **place, unknown=c.unknown or None)
+        if not gxp.containers:
+            yield _line(".container")
+    literals, textures, in_memory, addresses = rules.PLACED
+    for x, register in zip(gxp.literals, literals.registers(gxp), strict=True):
         (value,) = struct.unpack("<f", struct.pack("<I", x.value))
-        line = _line(".literal", register=literals + x.sa_offset, values=[x.value])
-        yield f"{line:<44} // {value:g}"
-    yield from _texture_lines(".texture", gxp.dependent_samplers, data)
-    yield from _texture_lines(".texture_in_memory", gxp.texture_buffer_samplers, data)
-    for b in gxp.uniform_buffers:
-        place = {"buffer": b.reside_buffer, "register": data + b.ldst_base_offset}
-        yield _line(".address", **place, bias=b.ldst_base_value or None)
+        yield f"{_line('.literal', register=register, values=[x.value]):<44} // {value:g}"
+    yield from _texture_lines(".texture", gxp.dependent_samplers, textures.registers(gxp))
+    yield from _texture_lines(".texture_in_memory", gxp.texture_buffer_samplers, in_memory.registers(gxp))
+    for b, register in zip(gxp.uniform_buffers, addresses.registers(gxp), strict=True):
+        yield _line(".address", buffer=b.reside_buffer, register=register, bias=b.ldst_base_value or None)
 
 
-def _texture_lines(name: str, table: list[GxpDependentSampler], base: int) -> Iterator[str]:
+def _texture_lines(name: str, table: list[GxpDependentSampler], registers: list[int]) -> Iterator[str]:
     k = 0
     while k < len(table):
         x = table[k]
-        four = [GxpDependentSampler(x.resource + n, x.sa_offset + n) for n in range(4)]
-        whole = x.resource % 4 == 0 and table[k : k + 4] == four
-        word = None if whole else x.resource % 4
-        yield _line(name, unit=x.resource // 4, word=word, register=base + x.sa_offset)
+        whole = x.resource % 4 == 0 and table[k : k + 4] == [
+            GxpDependentSampler(x.resource + n, x.sa_offset + n) for n in range(4)
+        ]
+        yield _line(name, unit=x.resource // 4, word=None if whole else x.resource % 4, register=registers[k])
         k += 4 if whole else 1
 
 
 def _vertex_lines(gxp: GxpFile, v: VertexVaryings) -> Iterator[str]:
     used = raw = 0
     for p in gxp.parameters:
-        if p.category == ATTRIBUTE and not p.container_index and p.resource_index >= 0:
-            mask, as_is = _used(gxp, p)
-            used |= mask
-            raw |= mask if as_is else 0
+        if p.category == ATTRIBUTE and not p.container_index:
+            mask, as_is = _used(v, p)
+            used, raw = used | mask, raw | mask * as_is
     names = [n for n, bit in OUTPUT_BITS.items() if v.outputs1 >> bit & 1]
     lengths = {code: "xyzw"[:n] for n, code in TEXCOORD_CODES.items()}
     coordinates = {k: code for k in range(10) if (code := texcoord_code(v.outputs2, k))}
@@ -799,32 +705,25 @@ def _vertex_lines(gxp: GxpFile, v: VertexVaryings) -> Iterator[str]:
         used, raw, sum(1 << OUTPUT_BITS[n] for n in names) | HAS_POSITION, v.outputs2 & (1 << 30) - 1,
         v.texcoord_pack & sum(1 << k for k in coordinates),
     )  # fmt: skip
-    if changes := _changes(v, rules.derived_varyings(replace(gxp, varyings=said))):
-        yield _line(".vertex_bits", **changes)
-
-
-def _changes(stored: object, expected: object) -> Values:
-    """Return the bits in which the fields of two records differ; nothing if they are the same."""
-    found = {name: value ^ getattr(expected, name) for name, value in vars(stored).items()}
-    return found if any(found.values()) else {}
+    if v != (said := rules.with_words(said)):
+        yield _line(".vertex_bits", **vars(rules.flipped(v, said)))
 
 
 def _fragment_lines(gxp: GxpFile, v: FragmentVaryings) -> Iterator[str]:
     last = rules.last_iterated(v.inputs)
     for k, d in enumerate(v.inputs):
         f = rules.input_facts(d)
-        words: Values = {"centroid": f.centroid, **_changes(d, f.descriptor(k == last))}
+        said = f.descriptor(k == last)
+        words: Values = {"centroid": f.centroid, **(vars(rules.flipped(d, said)) if d != said else {})}
         if f.source is not None:
             words |= {"source": rules.SOURCES[f.source], "type": (TYPES.index(f.type), f.components)}
         if f.coordinate is not None:
             at = f"{f.coordinate}.{rules.COORDINATES[f.projection]}"
             words |= {"fetch": f.unit, "coordinate": at, "texel": f.texel}
         yield _line(".varying", **words)
-    fetches = rules.derived_varyings(gxp)
-    assert isinstance(fetches, FragmentVaryings)
     bits = {"head": v.unknown0, "byte9": v.unknown9} if v.unknown0 or v.unknown9 else {}
     yield _line(".result", type=(v.output_type, v.output_components), register=v.output_start or None,
-        fetches=None if v.unknown_e == fetches.unknown_e else v.unknown_e, **bits,
+        fetches=None if v.unknown_e == len(rules.fetches(v.inputs)) else v.unknown_e, **bits,
     )  # fmt: skip
 
 
