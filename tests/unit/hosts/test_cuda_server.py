@@ -57,22 +57,28 @@ def introduced(broker: socket.socket) -> socket.socket:
     return mine
 
 
+def welcomed(mine: socket.socket) -> tuple[bool, int]:
+    """Greet: whether the process is served, and the descriptor of its device's memory."""
+    body = b"".join(n.to_bytes(8, "little") for n in (fingerprint(), 1, 8)) + b"libcudart.so.4"
+    mine.sendall(HEADER.pack(functions()["hello"].number, len(body)) + body)
+    code, length = ANSWER.unpack(mine.recv(ANSWER.size, socket.MSG_WAITALL))
+    mine.recv(length, socket.MSG_WAITALL)
+    _, (memory,), _, _ = socket.recv_fds(mine, 1, 1)
+    return code == 0, memory
+
+
 def greets(broker: socket.socket) -> bool:
     """Whether a process that connects now is served."""
     with introduced(broker) as mine:
-        body = b"".join(n.to_bytes(8, "little") for n in (fingerprint(), 1, 8)) + b"libcudart.so.4"
-        mine.sendall(HEADER.pack(functions()["hello"].number, len(body)) + body)
-        return ANSWER.unpack(mine.recv(ANSWER.size, socket.MSG_WAITALL))[0] == 0
+        served, memory = welcomed(mine)
+        os.close(memory)
+        return served
 
 
 def test_a_program_cannot_make_the_memory_of_its_device_shorter() -> None:
     """The server would end by a signal when it next looked there."""
     with serving() as (_, broker, _), introduced(broker) as mine:
-        body = b"".join(n.to_bytes(8, "little") for n in (fingerprint(), 1, 8)) + b"libcudart.so.4"
-        mine.sendall(HEADER.pack(functions()["hello"].number, len(body)) + body)
-        _, length = ANSWER.unpack(mine.recv(ANSWER.size, socket.MSG_WAITALL))
-        mine.recv(length, socket.MSG_WAITALL)
-        _, (memory,), _, _ = socket.recv_fds(mine, 1, 1)
+        _, memory = welcomed(mine)
         size = os.fstat(memory).st_size
         for other in (0, size - 4096, size + 4096):
             with pytest.raises(PermissionError):
@@ -129,6 +135,37 @@ def test_unfinished_messages_take_no_more_memory_than_two_long_ones(monkeypatch:
         assert greets(broker)
         for mine in many:
             mine.close()
+
+
+ASKED = HEADER.pack(functions()["connect"].number, 0)
+MANY = 4000
+"""More of them than answers find room in a socket."""
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_program_that_makes_its_socket_wait_and_reads_no_answers_holds_nobody_up(
+    reads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether calls wait is a flag of the socket, which the program still has."""
+    monkeypatch.setattr(servers, "_SEND_SECONDS", 2 * PATIENCE if reads else 0.05)
+    with serving() as (server, broker, said):
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with mine, theirs:
+            mine.settimeout(PATIENCE)
+            socket.send_fds(broker, [b"c"], [theirs.fileno()])
+            os.close(welcomed(mine)[1])
+            theirs.setblocking(True)
+            mine.sendall(ASKED * MANY)
+            for _ in range(3):
+                assert greets(broker)
+            if reads:
+                answer = mine.recv(ANSWER.size, socket.MSG_WAITALL)
+                answer += mine.recv(ANSWER.unpack(answer)[1], socket.MSG_WAITALL)
+                with mine.makefile("rb") as answers:
+                    assert answers.read(len(answer) * (MANY - 1)) == answer * (MANY - 1)
+            else:
+                assert until(lambda: not server.connections)
+                assert any("does not read" in line for line in said)
 
 
 def test_processes_beyond_the_most_are_told_apart_and_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 Requests are answered one at a time, kernels of one process after those of another. Reading never waits for the rest
 of a message, and a process that has sent many gets some time, so that no process can hold up the others.
+
+The processes have handed the sockets over and may still hold them: whether a call waits is a flag of the socket that
+they can change at any time. So every call says for itself that it does not (`MSG_DONTWAIT`).
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 _CHUNK, _MUCH = 1 << 16, 1 << 20
 """Bytes that are read at once; more while a long message arrives."""
+_SENDING = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 _SEND_SECONDS = 10.0
 _MOST_CONNECTIONS = 256
 _MOST_UNFINISHED = 2 * LONGEST
@@ -43,12 +47,18 @@ _HUNG_UP = select.POLLHUP | select.POLLERR
 
 @dataclass
 class Connection:
-    """A process of the program: its socket, its state, what has arrived of the next message, messages not looked at."""
+    """A process of the program.
+
+    Attributes: `buffer`: what has arrived of the next message; `waiting`: messages not looked at; `unsent` of the last
+    answer, which has `until` then.
+    """
 
     socket: socket.socket
     session: Session
     buffer: bytearray = field(default_factory=bytearray)
     waiting: deque[tuple[int, bytes]] = field(default_factory=deque[tuple[int, bytes]])
+    unsent: memoryview = field(default_factory=lambda: memoryview(b""))
+    until: float = 0.0
 
     @property
     def ended(self) -> bool:
@@ -56,6 +66,11 @@ class Connection:
         poll = select.poll()
         poll.register(self.socket, 0)
         return any(events & _HUNG_UP for _, events in poll.poll(0))
+
+    @property
+    def ready(self) -> bool:
+        """True if a message can be answered."""
+        return bool(self.waiting and not self.unsent)
 
     def messages(self) -> list[tuple[int, bytes]]:
         """Take the complete messages out of the buffer. Raises ProtocolError for one that is too long."""
@@ -85,7 +100,6 @@ def _stream(fd: int) -> socket.socket | None:
     try:
         if (found.family, found.type) == (socket.AF_UNIX, socket.SOCK_STREAM):
             found.getpeername()  # raises OSError for one without another end
-            found.setblocking(False)
             return found
     except OSError:
         pass
@@ -113,7 +127,6 @@ class CudaServer:
         self.statistics = Statistics()
         self.broker, self.program_end = broker
         self.selector = selectors.DefaultSelector()
-        self.broker.setblocking(False)
         self.selector.register(self.broker, selectors.EVENT_READ, None)
         self.connections: list[Connection] = []
         self.served = 0
@@ -139,15 +152,18 @@ class CudaServer:
 
     def _until_ended(self, child: subprocess.Popen[bytes]) -> None:
         while child.returncode is None:
-            for connection in [c for c in self.connections if c.waiting]:
-                self.work(connection)
-            busy = any(c.waiting for c in self.connections)
+            for connection in list(self.connections):
+                if connection.unsent:
+                    self._send_on(connection)
+                elif connection.waiting:
+                    self.work(connection)
+            busy = any(c.ready for c in self.connections)
             for key, _ in self.selector.select(0 if busy else NOTICE_SECONDS):
                 if key.data is None:
                     self.accept()
-                elif isinstance(key.data, Connection):
+                elif isinstance(key.data, Connection) and not key.data.unsent:  # else there is room
                     self.read(key.data)
-                else:
+                elif key.data is child:
                     child.poll()
 
     def close(self) -> None:
@@ -180,7 +196,7 @@ class CudaServer:
     def _received(self) -> list[int]:
         fds = array.array("i")
         try:
-            _, ancillary, _, _ = self.broker.recvmsg(1, socket.CMSG_SPACE(8 * fds.itemsize))
+            _, ancillary, _, _ = self.broker.recvmsg(1, socket.CMSG_SPACE(8 * fds.itemsize), socket.MSG_DONTWAIT)
         except (BlockingIOError, InterruptedError, ConnectionError):
             return []
         for level, kind, data in ancillary:
@@ -200,7 +216,8 @@ class CudaServer:
         if connection.waiting:
             return
         try:
-            data = connection.socket.recv(_MUCH if len(connection.buffer) > _CHUNK // 2 else _CHUNK)
+            room = _MUCH if len(connection.buffer) > _CHUNK // 2 else _CHUNK
+            data = connection.socket.recv(room, socket.MSG_DONTWAIT)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -223,7 +240,7 @@ class CudaServer:
         self._current, end = connection, time.monotonic() + _TURN_SECONDS
         try:
             with watching(self._still_there):
-                while connection.waiting:
+                while connection.ready:
                     self.answer(connection, *connection.waiting.popleft())
                     if connection.waiting and time.monotonic() >= end:
                         return
@@ -239,27 +256,42 @@ class CudaServer:
     def answer(self, connection: Connection, number: int, body: bytes) -> None:
         """Answer one message."""
         reply = answer(connection.session, number, body)
-        if number == self._hello and ANSWER.unpack_from(reply)[0] == 0:
-            self._introduce(connection, reply)
-        elif reply:
+        if reply:
             self._send(connection, reply)
-
-    def _introduce(self, connection: Connection, reply: bytes) -> None:
-        """Send the answer to the greeting, followed by the memory file."""
-        self._send(connection, reply)
-        socket.send_fds(connection.socket, [b"m"], [connection.session.file])
+        if number == self._hello and ANSWER.unpack_from(reply)[0] == 0:  # the memory file follows the greeting's answer
+            self._send_file(connection)
 
     @staticmethod
-    def _send(connection: Connection, data: bytes) -> None:
-        s = connection.socket
+    def _send_file(connection: Connection) -> None:
+        if connection.unsent:
+            raise BlockingIOError("no room for a greeting")
+        file = array.array("i", [connection.session.file])
+        connection.socket.sendmsg([b"m"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, file)], _SENDING)
+
+    def _send(self, connection: Connection, data: bytes) -> None:
+        """Send an answer, what does not fit when there is room; until then the process is not served."""
         try:
-            sent = s.send(data, socket.MSG_NOSIGNAL)
+            sent = connection.socket.send(data, _SENDING)
         except BlockingIOError:
             sent = 0
-        if sent < len(data):  # it does not read its answers; it gets a while, and then is not served any more
-            s.settimeout(_SEND_SECONDS)
-            s.sendall(data[sent:], socket.MSG_NOSIGNAL)
-            s.setblocking(False)
+        if sent < len(data):
+            connection.unsent, connection.until = memoryview(data)[sent:], time.monotonic() + _SEND_SECONDS
+            self.selector.modify(connection.socket, selectors.EVENT_WRITE, connection)
+
+    def _send_on(self, connection: Connection) -> None:
+        """Send more of an answer; a process that does not read it in time is not served any more."""
+        try:
+            connection.unsent = connection.unsent[connection.socket.send(connection.unsent, _SENDING) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.drop(connection)
+            return
+        if not connection.unsent:
+            self.selector.modify(connection.socket, selectors.EVENT_READ, connection)
+        elif time.monotonic() > connection.until:
+            self.options.tell(f"process {connection.session.process} does not read its answers; it is not served")
+            self.drop(connection)
 
     def _still_there(self, done: int, total: int) -> None:
         """Raise ClientExited when the process of the running kernel has ended; called now and then while it runs."""

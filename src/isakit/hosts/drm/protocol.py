@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from enum import IntEnum
 
 from isakit.errors import HostError
@@ -41,11 +42,16 @@ class Closed(HostError):
     """The other side has gone."""
 
 
-def received(connection: socket.socket, count: int) -> bytes:
-    """Return exactly `count` bytes. Raises Closed."""
+def received(connection: socket.socket, count: int, until: float | None = None) -> bytes:
+    """Return exactly `count` bytes, received before a time of the monotonic clock. Raises Closed."""
     out = bytearray()
     while len(out) < count:
         try:
+            if until is not None:
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("a request takes too long")
+                connection.settimeout(left)
             part = connection.recv(count - len(out))
         except OSError as e:
             raise Closed(str(e)) from e
@@ -55,12 +61,12 @@ def received(connection: socket.socket, count: int) -> bytes:
     return bytes(out)
 
 
-def request(connection: socket.socket) -> tuple[int, int, bytes]:
-    """Return (op, command, payload) of the next request. Raises Closed; HostError for one that is too long."""
-    op, command, length = REQUEST.unpack(received(connection, REQUEST.size))
+def request(connection: socket.socket, until: float | None = None) -> tuple[int, int, bytes]:
+    """Return (op, command, payload) of the next request. Raises as `received`, and HostError for one too long."""
+    op, command, length = REQUEST.unpack(received(connection, REQUEST.size, until))
     if length > MOST_BYTES:
         raise HostError(f"a message of {length} bytes")
-    return op, command, received(connection, length)
+    return op, command, received(connection, length, until)
 
 
 def reply(connection: socket.socket, status: int, payload: bytes = b"", descriptor: int | None = None) -> None:

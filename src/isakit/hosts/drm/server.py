@@ -27,7 +27,7 @@ JOIN_SECONDS = 1.0
 """Seconds that what has been told to end may take, all of it together."""
 WATCH_SECONDS = 0.25
 GREETING_SECONDS = 10.0
-"""Seconds that a connection may stay open without a request."""
+"""Seconds that the first request of a connection may take to arrive, all of it."""
 MOST_CONNECTIONS = 256
 _LATER = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED})
 """Errors of taking a connection that pass: descriptors are free again when others have ended."""
@@ -182,8 +182,7 @@ class DrmServer:
 
     def _greeted(self, connection: socket.socket) -> Client | None:
         """Return the card of a new connection; None if its first request is another one. Raises what requests raise."""
-        connection.settimeout(GREETING_SECONDS)
-        op, _, payload = protocol.request(connection)
+        op, _, payload = protocol.request(connection, time.monotonic() + GREETING_SECONDS)
         connection.settimeout(None)
         if op != Opcode.HELLO or len(payload) != protocol.HELLO.size:
             return None

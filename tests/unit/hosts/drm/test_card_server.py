@@ -96,6 +96,24 @@ def test_a_connection_that_never_says_what_it_wants_is_closed(
         assert silent.recv(1) == b""
 
 
+def test_a_greeting_that_comes_byte_by_byte_is_closed(server: DrmServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isakit.hosts.drm.server.GREETING_SECONDS", 0.3)
+    with connected(server) as slow:
+        slow.sendall(request(Opcode.HELLO, bytes(1 << 20))[: protocol.REQUEST.size])
+        slow.settimeout(0.02)
+
+        def closed() -> bool:
+            try:
+                slow.sendall(b"x")
+                return not slow.recv(1)
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+
+        assert until(closed)
+
+
 def test_there_are_no_more_connections_than_allowed(server: DrmServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("isakit.hosts.drm.server.MOST_CONNECTIONS", 3)
     many = [connected(server) for _ in range(4)]
