@@ -46,11 +46,26 @@ _DEEPEST = 16
 """Levels of the fields of a request. JSON is read and written by recursion, by the worker, too."""
 
 
-class RequestGuard:
-    """Lets requests through that are for this server, from its own page, and no longer than allowed."""
+class _Full(Exception):
+    """The requests that wait for their answers take as much memory as they may."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str], body: int) -> None:
-        self._app, self._hosts, self._body = app, hosts, body
+
+def _memory(data: bytes) -> int:
+    """Return the bytes that a part of a body takes at most, as bytes or as the objects it stands for in JSON."""
+    wide = not data.isascii() or b"\\u" in data  # one such character makes all others of its text as wide
+    return len(data) * (4 if wide else 1) + 64 * data.count(b",") + 128 * data.count(b"[") + 256 * data.count(b"{")
+
+
+class RequestGuard:
+    """Lets requests through that are for this server, from its own page, and no longer than allowed.
+
+    Those that wait for their answers, of all pages, also where nobody waits for an answer any more, are bounded
+    `together`.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], body: int, together: int) -> None:
+        self._app, self._hosts, self._body, self._together = app, hosts, body, together
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,14 +78,20 @@ class RequestGuard:
                 await response(scope, receive, send)
             return
 
-        taken = 0
+        taken = held = 0
 
         async def bounded() -> Message:
-            nonlocal taken
+            nonlocal taken, held
             message = await receive()
-            taken += len(message.get("body", b""))
+            part: bytes = message.get("body", b"")
+            taken += len(part)
             if taken > self._body:
                 raise ClientDisconnect
+            memory = _memory(part)
+            if self._held + memory > self._together:
+                raise _Full
+            held += memory
+            self._held += memory
             return message
 
         async def sealed(message: Message) -> None:
@@ -83,8 +104,14 @@ class RequestGuard:
                 ]
             await send(message)
 
-        with contextlib.suppress(ClientDisconnect):
-            await self._app(scope, bounded, sealed)
+        try:
+            with contextlib.suppress(ClientDisconnect):
+                await self._app(scope, bounded, sealed)
+        except _Full:
+            text = f"all requests together may take {self._together >> 20} MB of memory; wait for some to be answered\n"
+            await PlainTextResponse(text, 503, HEADERS | _LAST)(scope, receive, send)
+        finally:
+            self._held -= held
 
     def _refused(self, scope: Scope) -> str | None:
         if scope["type"] != "http":
@@ -212,5 +239,5 @@ def make_app(
         lifespan=lifespan,
     )
     app.state.tabs = tabs
-    app.add_middleware(RequestGuard, hosts=hosts, body=limits.body)
+    app.add_middleware(RequestGuard, hosts=hosts, body=limits.body, together=limits.together)
     return app

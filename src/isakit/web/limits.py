@@ -14,6 +14,7 @@ class Limits:
 
     Attributes:
         body: of one request.
+        together: memory of all requests that wait for their answers.
         answer: of one answer.
         connections: at once; a page has one for as long as it is open, and some for its requests.
         arrival: that a request may take to arrive, and that nothing of an answer may be read.
@@ -27,6 +28,7 @@ class Limits:
     """
 
     body: int = 32 << 20
+    together: int = 256 << 20
     answer: int = 64 << 20
     connections: int = 256
     arrival: float = 30.0
