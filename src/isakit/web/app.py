@@ -206,7 +206,8 @@ def make_app(
             return JSONResponse({"error": "requests are JSON", "kind": "request"}, 415)
         try:
             tab = tabs[request.path_params["tab"]]
-            fields: Any = json.loads(await request.body())
+            # The request itself would keep the bytes.
+            fields: Any = json.loads(b"".join([part async for part in request.stream()]))
         except WorkerEnded as e:
             return JSONResponse({"error": str(e), "kind": "ended"}, 404)
         except (ValueError, RecursionError):
