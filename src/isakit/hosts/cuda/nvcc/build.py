@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shlex
 import subprocess
 import sys
@@ -418,20 +419,24 @@ def _shown(command: Sequence[str]) -> str:
 
 
 def _write(output: Path, data: bytes, executable: bool = False) -> None:
-    """Write a file that gets its name when it is whole. Raises BuildError."""
-    partial = output.with_name(f".{output.name}.{os.getpid()}")
+    """Write a file that gets its name when it is whole; devices and pipes are written to. Raises BuildError."""
+    partial: Path | None = None
     try:
-        partial.write_bytes(data)
-        if executable:
-            umask = os.umask(0)
-            os.umask(umask)
-            partial.chmod(0o777 & ~umask)
+        if output.exists() and not output.is_file():
+            output.write_bytes(data)
+            return
+        name = output.with_name(f".{output.name}.{secrets.token_hex(4)}")  # others may write to this folder, too
+        made = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777 if executable else 0o666)
+        partial = name
+        with open(made, "wb") as f:
+            f.write(data)
         os.replace(partial, output)
     except OSError as e:
         raise BuildError(f"{output} cannot be written: {e.strerror or e}") from e
     finally:
-        with suppress(OSError):
-            partial.unlink()
+        if partial is not None:
+            with suppress(OSError):
+                partial.unlink()
 
 
 _WARNINGS = ("-Wno-builtin-macro-redefined", "-Wno-c++11-narrowing", "-Wno-reserved-user-defined-literal",
