@@ -11,6 +11,7 @@ import os
 import platform
 import shlex
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -170,13 +171,23 @@ def private_folder() -> Path:
     """Return the folder of libraries for programs: in the cache, or a temporary one if that cannot be trusted."""
     kept = cache_folder()
     if kept is not None:
-        folder = kept.with_name("libraries")
         with suppress(OSError):
-            folder.parent.mkdir(parents=True, exist_ok=True)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            folder = kept.parent.resolve() / "libraries"
             folder.mkdir(mode=0o700, exist_ok=True)
-            if refusal(folder) is None and os.access(folder, os.W_OK):
+            if refusal(folder) is None and os.access(folder, os.W_OK) and not _replaceable(folder):
                 return folder
     return _temporary_folder()
+
+
+def _replaceable(folder: Path) -> bool:
+    """Return whether another user may put something else in the place of a folder, or of one that it lies in."""
+    if not hasattr(os, "geteuid"):
+        return False  # Windows: folders of a user are private
+    return any(
+        found.st_uid not in (0, os.geteuid()) or (found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX)
+        for found in map(os.stat, folder.parents)
+    )
 
 
 @cache

@@ -394,15 +394,23 @@ def contents() -> Contents:
 
 
 def verify() -> Contents:
-    """Look at every object and remove those that are damaged."""
+    """Look at every object and remove those that are damaged. Other processes may add and remove some meanwhile."""
     good = damaged = size = 0
+    now = time.time()
     with _Cache() as cache:
         for folder, name, found in cache.files:
-            with suppress(OSError):
-                if not name.startswith(_PARTIAL) and _read(folder, name) is not None:
+            partial = name.startswith(_PARTIAL)
+            if partial and now - found.st_mtime <= STALE:  # somebody may be at it
+                continue
+            try:
+                if not partial and _read(folder, name) is not None:
                     good += 1
                     size += found.st_size
                     continue
+            except FileNotFoundError:
+                continue
+            except OSError:
+                pass
             damaged += 1
             with suppress(OSError):
                 folder.remove(name)

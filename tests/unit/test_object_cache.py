@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -303,6 +304,29 @@ def test_a_power_cut_while_writing_is_cleaned_up(folder: Path) -> None:
     cache.trim()
     assert not partial.exists()
     assert cache.keys("code") == ["a"]
+
+
+def test_what_other_processes_write_and_remove_meanwhile_is_not_damaged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        write_object("code", name, DATA)
+    partial = folder / "code" / ".partial-1-abc"
+    partial.write_bytes(DATA[:100])
+    read = cache._read  # pyright: ignore[reportPrivateUsage]
+
+    def removed_before(place: Any, name: str) -> bytes | None:
+        if name == "b":
+            (folder / "code" / "b").unlink()
+        return read(place, name)
+
+    monkeypatch.setattr(cache, "_read", removed_before)
+    found = cache.verify()
+    assert (found.objects, found.damaged) == (1, 0)
+    assert partial.exists()
+    os.utime(partial, (0, 0))
+    assert cache.verify().damaged == 1
+    assert not partial.exists()
 
 
 def test_the_least_recently_used_objects_go(folder: Path) -> None:
