@@ -26,14 +26,14 @@ Transfer = Callable[[int, T], T]
 """(number of a node, what holds where control enters it) -> what holds where it leaves it; backward the reverse."""
 
 
-def solve(graph: FlowGraph[N], transfer: Transfer[T], start: Sequence[T], *, backward: bool = False) -> list[T]:
+def solve(graph: FlowGraph[N], transfer: Transfer[T], start: Sequence[T | None], *, backward: bool = False) -> list[T]:
     """Return the facts where control enters each node (backward: where it leaves), by number: the least solution.
 
-    Values join by `|`. `start` is what is known to hold there besides what comes along edges. Nodes are visited in
-    reverse postorder (backward in postorder), again only when what comes to them has changed. Every value must stay
-    after it was joined with others finitely often.
+    Values join by `|`. `start` is what is known to hold there besides what comes along edges; None for nothing, not at
+    a root. Nodes are visited in reverse postorder (backward in postorder), again only when what comes to them has
+    changed. Every value must stay after it was joined with others finitely often.
     """
-    state = list(start)
+    state: list[Any] = list(start)
     after = graph.preds if backward else graph.succs
     waiting = bytearray(b"\1" * len(graph))
     while 1 in waiting:
@@ -43,7 +43,7 @@ def solve(graph: FlowGraph[N], transfer: Transfer[T], start: Sequence[T], *, bac
             new = transfer(n, state[n])
             for s in after[n]:
                 old = state[s]
-                joined = old | new
+                joined = new if old is None else old | new
                 if joined != old:
                     state[s] = joined
                     waiting[s] = 1

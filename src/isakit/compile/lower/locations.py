@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from isakit.compile.ir import Mark
 from isakit.compile.lower.form import MBlock, MFunction, MIns, Note, OperandReg, VReg
+from isakit.flow.dataflow import solve
 from isakit.flow.graph import FlowGraph
 from isakit.line_table import VariableRange
 
@@ -22,6 +23,7 @@ Unit = tuple[VReg, int]
 """A register's worth of a virtual register."""
 Place = Unit | int | str
 """A place of a word: a unit, the number that it is, or a cell of memory as an expression of the debugger."""
+Edge = tuple[MBlock, MBlock]
 Cell = Hashable
 """A register of the machine."""
 
@@ -48,7 +50,7 @@ class Knowledge:
         """Return a copy that can be changed."""
         return Knowledge(dict(self.held), dict(self.variables))
 
-    def meet(self, other: Knowledge) -> Knowledge:
+    def __or__(self, other: Knowledge) -> Knowledge:
         """Return the facts that are known on both ways."""
         held = {r: both for r, units in self.held.items() if (both := units & other.held.get(r, frozenset()))}
         variables: Known = {}
@@ -163,25 +165,22 @@ class VariableLocations(ABC):
 
         `addresses` are those of all instructions, in order; the code ends at `end`.
         """
-        entering: dict[MBlock, Knowledge] = {self.m.blocks[0]: self.entering()}
-        work = list(FlowGraph(self.m.blocks[:1], lambda b: b.succs).nodes)
-        while work:
-            b = work.pop(0)
-            k = entering[b].copy()
-            self._block(k, b)
-            for s in b.succs:
-                leaving = k.copy()
-                for note in b.edges.get(s, ()):
-                    self._note(leaving, note, None)
-                new = entering[s].meet(leaving) if s in entering else leaving
-                if s not in entering or new != entering[s]:
-                    entering[s] = new
-                    if s not in work:
-                        work.append(s)
+        graph = FlowGraph[MBlock | Edge](self.m.blocks[:1], _after)
+
+        def transfer(n: int, before: Knowledge) -> Knowledge:
+            k, node = before.copy(), graph.nodes[n]
+            if isinstance(node, MBlock):
+                self._block(k, node)
+            else:
+                for note in node[0].edges[node[1]]:
+                    self._note(k, note, None)
+            return k
+
+        entering = solve(graph, transfer, [self.entering(), *[None] * (len(graph) - 1)])
         seen: list[tuple[int, Known]] = []
-        for b in self.m.blocks:
-            if b in entering:
-                self._block(entering[b].copy(), b, seen)
+        for node, k in zip(graph.nodes, entering, strict=True):
+            if isinstance(node, MBlock):
+                self._block(k.copy(), node, seen)
         at = dict(seen)
         types = {mark.name: mark.type for mark in self.m.marks}
         out: list[VariableRange] = []
@@ -197,6 +196,11 @@ class VariableLocations(ABC):
                     first, place = address, now
             out += mine or [VariableRange(name, type, 0, 0, "")]
         return out
+
+
+def _after(node: MBlock | Edge) -> list[MBlock | Edge]:
+    """Return what control comes to next: a block, or the edge to it where something happens on the way."""
+    return [(node, s) if s in node.edges else s for s in node.succs] if isinstance(node, MBlock) else [node[1]]
 
 
 def _units(r: OperandReg) -> list[Unit]:
