@@ -23,7 +23,7 @@ from isakit.machine.tesla import (
 )
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
 from isakit.runtime.launch_device import LaunchDevice
-from isakit.runtime.printing import LONGEST_TEXT, printed
+from isakit.runtime.printing import LONGEST_TEXT, take_printed
 
 if TYPE_CHECKING:
     from isakit.runtime.buffer import Buffer
@@ -176,14 +176,12 @@ class LoadedKernel:
         buffer = self.printing
         if buffer is None:
             return ""
-        got = printed(buffer.view().data, self._text_at)
-        if got.words > 1:
-            buffer.write(bytes(4 * got.words))
+        got = take_printed(buffer.view().data, self._text_at)
         sys.stdout.write(_CONTROLS.sub("\N{REPLACEMENT CHARACTER}", got.text.decode("utf-8", "replace")))
         if got.lost:
             size = buffer.nbytes >> 10
             sys.stderr.write(f"{self.name} has printed more than {size} KB; what came last is lost\n")
-        return got.assertions[0] if got.assertions else ""
+        return got.failed
 
     def _text_at(self, address: int) -> bytes:
         """Return the text at an address of the device's memory, up to its zero."""

@@ -37,18 +37,21 @@ class Printed(NamedTuple):
     Attributes:
         text: for standard output.
         assertions: those that failed.
-        words: how much of the buffer was used.
         lost: some records have found no room.
     """
 
     text: bytes
     assertions: list[str]
-    words: int
     lost: bool
 
+    @property
+    def failed(self) -> str:
+        """The assertion that failed first, the empty text if none has."""
+        return self.assertions[0] if self.assertions else ""
 
-def printed(buffer: memoryview, text_at: TextAt) -> Printed:
-    """Return the text that the records in a buffer print."""
+
+def take_printed(buffer: memoryview, text_at: TextAt) -> Printed:
+    """Return the text that the records in a buffer print, and empty the buffer."""
     room = len(buffer) // 4
     used = 1 + int.from_bytes(buffer[:4], "little")
     at, out, assertions = 1, bytearray(), list[str]()
@@ -69,7 +72,9 @@ def printed(buffer: memoryview, text_at: TextAt) -> Printed:
         elif len(arguments) == 9:
             assertions.append(_assertion(text_at(text), arguments, text_at))
         at += words
-    return Printed(bytes(out), assertions, min(used, room), used > room)
+    if used > 1:
+        buffer[: 4 * min(used, room)] = bytes(4 * min(used, room))
+    return Printed(bytes(out), assertions, used > room)
 
 
 def _shown(kind: int, bits: int) -> bytes:
@@ -177,4 +182,4 @@ def _real(kind: int, bits: int) -> float:
     return float(signed(bits & mask(64), 64))
 
 
-__all__ = ["BUFFER", "Printed", "formatted", "printed"]
+__all__ = ["BUFFER", "Printed", "formatted", "take_printed"]

@@ -28,7 +28,7 @@ from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
 from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Stats
 from isakit.runtime import LoadedKernel
-from isakit.runtime.printing import LONGEST_TEXT, printed
+from isakit.runtime.printing import LONGEST_TEXT, take_printed
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import LaunchRecorder
@@ -248,9 +248,7 @@ class Session(ProcessDevice):
         if place is None:
             return ""
         address, size = place
-        got = printed(self.memory(address, size), self._text_at)
-        if got.words > 1:
-            self.memory(address, 4 * got.words)[:] = bytes(4 * got.words)
+        got = take_printed(self.memory(address, size), self._text_at)
         if got.lost:
             self.options.tell(f"a launch has printed more than {size >> 10} KB; what came last is lost")
         if len(self.printed) > _MOST_PRINTED:
@@ -259,7 +257,7 @@ class Session(ProcessDevice):
             self.printed += got.text
         for text in got.assertions[1:_SHOWN]:
             self.options.tell(text)
-        return got.assertions[0] if got.assertions else ""
+        return got.failed
 
     def _text_at(self, address: int) -> bytes:
         """Return the text at an address, up to its zero."""
