@@ -8,15 +8,17 @@ Source: [tesla] 10-12, [usse] 3, [vuc] 12.
 
 from __future__ import annotations
 
+import copy
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from isakit.errors import IsakitError
+from isakit.errors import FormatError, IsakitError
 from isakit.lean import cached_property, dataclass
 
 if TYPE_CHECKING:
+    from isakit.annotations import Annotations, Project
     from isakit.instruction_sets import Isa, Program
     from isakit.line_table import LineTable
 
@@ -154,6 +156,7 @@ class Kernel:
         info: raw `.nv.info` records, in file order, when the kernel comes from an ELF cubin.
         extra: facts of one format only, by format-specific key.
         lines: which lines of PTX and source the code comes from, where that is known.
+        annotations: what a project file says of it.
         module: the module it belongs to, which says what instruction set the code is of.
     """
 
@@ -176,6 +179,7 @@ class Kernel:
     info: list[InfoRecord] = field(default_factory=list[InfoRecord])
     extra: dict[str, object] = field(default_factory=dict[str, object])
     lines: LineTable | None = field(default=None, compare=False, repr=False)
+    annotations: Annotations | None = field(default=None, compare=False, repr=False)
     module: Module | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -241,6 +245,7 @@ class Module:
         extra: facts of one format only.
         payload: the parsed file where a format has more to say than this class (`GxpFile`, `VucImage`).
         beside: names of the kernels of the other programs in the same file, where `isakit.load` chose this one.
+        names: what a project file calls inputs, uniforms and samplers of a shader, by their names in the file.
     """
 
     kind: str
@@ -258,6 +263,7 @@ class Module:
     extra: dict[str, object] = field(default_factory=dict[str, object])
     payload: object = None
     beside: tuple[str, ...] = field(default=(), compare=False)
+    names: dict[str, str] = field(default_factory=dict[str, str], compare=False)
 
     def __post_init__(self) -> None:
         for kernel in self.kernels.values():
@@ -267,6 +273,34 @@ class Module:
         """Put a kernel in under its name, in place of one that has the same."""
         kernel.module = self
         self.kernels[kernel.name] = kernel
+
+    def annotated(self, project: Project) -> Module:
+        """Return the module with what a project says of its kernels and names; parameters get names and types.
+
+        Raises FormatError for a type that does not have the size of its parameter.
+        """
+        module = copy.copy(self)
+        module.names, module.kernels = dict(project.names), {}
+        for name, kernel in self.kernels.items():
+            known = copy.copy(kernel)
+            known.__dict__.pop("program", None)
+            known.annotations = project.programs.get(name)
+            if known.annotations is not None:
+                known.params = [
+                    self._annotated_param(name, k, p, known.annotations) for k, p in enumerate(kernel.params)
+                ]
+            module.add(known)
+        return module
+
+    def _annotated_param(self, kernel: str, number: int, param: Param, annotations: Annotations) -> Param:
+        said = annotations.params.get(number)
+        if said is None:
+            return param
+        if said.size not in (0, param.size) and not (said.is_pointer and param.size in (4, 8)):
+            raise FormatError(
+                self.path, 0, f"{kernel}: parameter {number} has {param.size} bytes, {said.type} has {said.size}"
+            )
+        return Param(said.name or param.name, param.offset, param.size, said.type or param.kind)
 
     @property
     def instruction_set(self) -> Isa:
@@ -289,6 +323,7 @@ class Module:
             program.kernel = kernel
         else:
             program.line_table = kernel.lines
+        program.annotations = kernel.annotations
         return program
 
     def constant_bytes(self, bank: int) -> bytes:

@@ -93,9 +93,16 @@ class Isa:
         return Program(decoder, words, address)
 
     def assemble(
-        self, text: str, program_type: str | None = None, path: str = "<text>", earlier: Source | None = None
+        self,
+        text: str,
+        program_type: str | None = None,
+        path: str = "<text>",
+        earlier: Source | None = None,
+        names: Mapping[str, Mapping[str, int]] | None = None,
     ) -> Program:
         """Assemble a text; `path` names the text in messages, `earlier` is it as it was read before (see `Source`).
+
+        `names` are addresses of code that the text may use without defining them, by kernel and name.
 
         A text says with `.isa NAME VARIANT` what it is written for: that variant, where this instruction set was asked
         for without one. Raises AsmError, whose `diagnostics` are all errors of the text, and IsakitError for what is no
@@ -107,8 +114,8 @@ class Isa:
             raise IsakitError(f"assemble takes a text, not {type(text).__name__}")
         said = declared(text)
         if said is not None and not self._chosen and said.isa == self.name and said.variant:
-            return isa(self.name, said.variant).assemble(text, program_type, path, earlier)
-        return assemble(text, self.decoder(program_type), path, file_directives(self.name), earlier)
+            return isa(self.name, said.variant).assemble(text, program_type, path, earlier, names)
+        return assemble(text, self.decoder(program_type), path, file_directives(self.name), earlier, names)
 
     def build(
         self,

@@ -94,6 +94,63 @@ def _shown(kind: type[Any]) -> list[dataclasses.Field[Any]]:
     return [f for f in dataclasses.fields(kind) if _HIDDEN not in f.metadata]
 
 
+def read(kind: type[T], value: object, at: str = "") -> T:
+    """Return the record that plain data describe: the inverse of `plain`, for data of untrusted files.
+
+    Missing keys have the defaults of their fields, numbers that are keys are written as `0x40` or `64`. Raises
+    ValueError, which names the place, for data of another shape and for keys that the record does not have.
+    """
+    return cast("T", _read(kind, value, at))
+
+
+def _read(kind: Any, value: object, at: str) -> object:
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        fields = {f.name: f for f in _shown(kind)}
+        given = _object(value, at)
+        for key in given:
+            if key not in fields:
+                raise ValueError(f"{_inside(at, key)}: not known here; there are {', '.join(fields)}")
+        for f in fields.values():
+            if f.name not in given and f.default is f.default_factory is dataclasses.MISSING:
+                raise ValueError(f"{_inside(at, f.name)}: missing")
+        hints = typing.get_type_hints(kind)
+        return kind(**{k: _read(hints[k], v, _inside(at, k)) for k, v in given.items()})
+    if origin is list and isinstance(value, list):
+        return [_read(inner[0], v, _inside(at, str(n))) for n, v in enumerate(cast("list[object]", value))]
+    if origin is dict:
+        return {_read_key(inner[0], k, at): _read(inner[1], v, _inside(at, k)) for k, v in _object(value, at).items()}
+    if kind in _NAMED and type(value) is kind:
+        return value
+    raise ValueError(f"{at or 'the whole'}: {_NAMED.get(origin or kind, 'something else')} is expected")
+
+
+_NAMED: dict[Any, str] = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
+
+
+def _object(value: object, at: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{at or 'the whole'}: an object is expected")
+    return cast("dict[str, object]", value)
+
+
+def _read_key(kind: Any, key: str, at: str) -> object:
+    if kind is not int:
+        return key
+    try:
+        return int(key, 0)
+    except ValueError:
+        raise ValueError(f"{_inside(at, key)}: a number is expected as key") from None
+
+
+def _inside(at: str, key: str) -> str:
+    return f"{at}.{key[:_LONGEST_KEY]}" if at else key[:_LONGEST_KEY]
+
+
+_LONGEST_KEY = 80
+"""Characters of a key that a message shows."""
+
+
 # --- its schema ---
 
 _SIMPLE: dict[Any, dict[str, Any]] = {
@@ -182,6 +239,7 @@ __all__ = [
     "hidden",
     "is_record",
     "plain",
+    "read",
     "record",
     "schema_of",
     "table",

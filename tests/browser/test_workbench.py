@@ -774,3 +774,53 @@ def test_registers_of_all_lanes_are_seen_and_written(page):
     word.fill("2a")
     word.press("Enter")
     until(page, "document.querySelector(\"#view-memory [aria-label='s[0x40]']\").value === '0000002a'")
+
+
+def noted(page, key, text):
+    """Say something of the selected instruction."""
+    page.press("#listing", key)
+    page.fill("#note-text", text)
+    page.click("#dialog-body button:has-text('Keep')")
+    until(page, "!document.getElementById('dialog').open")
+
+
+def test_notes_of_a_file_are_kept_taken_back_saved_and_opened_again(page, running, tmp_path):
+    program = isakit.isa("tesla", "gt200").assemble(lessons.lesson("02-divergence")["source"])
+    (tmp_path / "lost.cubin").write_bytes(write(program, "elf"))
+    page.set_input_files("#file", str(tmp_path / "lost.cubin"))
+    status(page, "diverge: ")
+    page.click("#line-2")
+    noted(page, "F2", "middle")
+    page.wait_for_selector("#line-2 .label:has-text('middle:')")
+    noted(page, ";", "what comes\nnow")
+    noted(page, "m", "look here")
+    page.wait_for_selector("#line-2 .bookmark:has-text('look here')")
+    assert "what comes" in page.inner_text("#line-2 .comment")
+    noted(page, "F2", "not a name")
+    status(page, "is not a name")
+    page.press("#listing", "Control+z")
+    until(page, "!document.querySelector('#line-2 .bookmark')")
+    page.press("#listing", "Control+y")
+    page.wait_for_selector("#line-2 .bookmark")
+    page.click("#tab-notes")
+    page.fill("#view-notes [aria-label='name of parameter 0']", "result")
+    page.press("#view-notes [aria-label='name of parameter 0']", "Tab")
+    until(page, "document.querySelector('#args').textContent.includes('result')")
+    page.click("#line-3 .stop")
+    page.wait_for_selector("#line-3 .stop:has-text('●')")
+    with page.expect_download() as saved:
+        page.click("#view-notes button:has-text('Save project')")
+    saved.value.save_as(tmp_path / "lost.json")
+    project = json.loads((tmp_path / "lost.json").read_text())
+    assert project["programs"]["diverge"]["labels"] == {"0x10": "middle"}
+    assert project["programs"]["diverge"]["breakpoints"] == [{"where": "0x18"}]
+    page.wait_for_timeout(1500)
+    page.reload()
+    page.wait_for_selector("body[data-ready]", timeout=1000 * PATIENCE)
+    page.wait_for_selector("#line-2 .label:has-text('middle:')")
+    fresh = opened(page.context.browser, running)
+    fresh.set_input_files("#file", [str(tmp_path / "lost.json"), str(tmp_path / "lost.cubin")])
+    fresh.wait_for_selector("#line-2 .label:has-text('middle:')", timeout=1000 * PATIENCE)
+    fresh.wait_for_selector("#line-3 .stop:has-text('●')")
+    assert fresh.problems == []
+    fresh.context.close()

@@ -18,6 +18,7 @@ from isakit.asm.reader import Directive, Reader
 from isakit.asm.sections import Bank, CodeStatement, Data, Fill, Section
 from isakit.asm.source import Source, SourceSpan, Statement, stray
 from isakit.asm.statements import Parsed, StatementEncoder, Symbol
+from isakit.asm.units import address_scale
 from isakit.codec import Decoder, Miss, Stream
 from isakit.description import ConstantSegment, Module, named_segments
 from isakit.errors import AsmError, did_you_mean
@@ -48,11 +49,13 @@ class Assembler:
         path: str = "<text>",
         directives: Mapping[str, Directive] | None = None,
         earlier: Source | None = None,
+        names: Mapping[str, Mapping[str, int]] | None = None,
     ) -> Program:
         """Assemble a text; `directives` are those of a file format, besides the assembler's own.
 
-        `earlier` is the text as it was read before, see `Source`. Raises AsmError with every error of the text, in
-        order.
+        `earlier` is the text as it was read before, see `Source`. `names` are byte addresses of code that the text may
+        use without defining them, by kernel, or by program type where there is none, and name. Raises AsmError with
+        every error of the text, in order.
         """
         source = Source(text, path, earlier)
         said = declared(text)
@@ -65,6 +68,7 @@ class Assembler:
         has_kernels = any(section.kernel is not None for section in reader.sections)
         programs: list[Program] = []
         for section in reader.sections:
+            _predefine(section, names or {})
             own = section.decoder
             encoder = self.statements if own is self.decoder else assembler(own).statements
             resolver = _Resolver(reader, section, encoder)
@@ -319,6 +323,16 @@ class _Resolver:
         return got[0], got[1] & (1 << bits) - 1
 
 
+def _predefine(section: Section, names: Mapping[str, Mapping[str, int]]) -> None:
+    """Give a section the names of its code that it does not define itself."""
+    key = section.kernel.name if section.kernel is not None else section.decoder.view.program or "main"
+    scale = address_scale(section.decoder)
+    for name, address in names.get(key, {}).items():
+        if not section.scope.knows(name):
+            section.scope.numbers[name] = address // scale
+            section.scope.places[name] = SourceSpan(1, 0)
+
+
 def _failed(item: CodeStatement | Data | Fill) -> bool:
     return isinstance(item, CodeStatement) and not item.choices
 
@@ -366,6 +380,7 @@ def assemble(
     path: str = "<text>",
     directives: Mapping[str, Directive] | None = None,
     earlier: Source | None = None,
+    names: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Program:
     """Assemble a text; see `Assembler.assemble`."""
-    return assembler(decoder).assemble(text, path, directives, earlier)
+    return assembler(decoder).assemble(text, path, directives, earlier, names)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from isakit.annotations import Annotations
 from isakit.asm.module_directives import data_lines, kernel_lines, module_lines, size_lines
 from isakit.asm.program import Program
 from isakit.asm.spelling import KernelSpelling, bank_names
-from isakit.codec import CodeAddress, Decoder, Instruction
+from isakit.asm.units import address_scale
+from isakit.codec import CodeAddress, Instruction
 from isakit.description import Module, merge_segments
 
 Notes = Callable[[Instruction], str]
@@ -39,9 +41,10 @@ def lines(
 ) -> Iterator[str]:
     """Yield the lines of `listing`, made as they are asked for.
 
-    `notes` gives what else is said of an instruction, after its words; `before` lines before it. Without `header` they
-    say neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of equal
-    words are one line. `code` takes the place of `instruction_lines`; it may give several lines as one text.
+    `notes` gives what else is said of an instruction, after its words; `before` lines before it. In front of them stand
+    the comments of a program's annotations, whose labels replace those made of an address. Without `header` they say
+    neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of equal words
+    are one line. `code` takes the place of `instruction_lines`; it may give several lines as one text.
     """
     isa = program.decoder.isa
     if header:
@@ -111,9 +114,22 @@ def _body(
             yield ".code"
     if program.address:
         yield f".org {program.address:#x}"
+    if program.annotations is not None:
+        code, before = instruction_lines, _annotated(program.annotations, before)
     yield from code(program, words=words, labels=labels, notes=notes, before=before, collapse=collapse)
     if program.tail:
         yield _INDENT + ".byte " + ", ".join(f"{b:#04x}" for b in program.tail)
+
+
+def _annotated(annotations: Annotations, before: Before | None) -> Before:
+    """Return what gives the comments on an instruction, and then the lines of `before`."""
+
+    def lines_before(i: Instruction) -> Iterator[str]:
+        yield from (f"{_INDENT}// {line}".rstrip() for line in annotations.lines(i.address))
+        if before is not None:
+            yield from before(i)
+
+    return lines_before
 
 
 def _constants(bank: int, data: bytes, names: Mapping[str, int]) -> Iterator[str]:
@@ -143,10 +159,12 @@ def instruction_lines(
     front of an instruction. With `collapse` long runs of equal words are one line, a `.fill`.
     """
     branches = _branches(program) if labels else {}
-    names = _names(program, branches)
+    names = _names(program, branches) if labels else {}
     labelled = {at: {b.name: names[b.address]} for at, b in branches.items() if b.address in names}
     row = _Rows(program, words, labelled, notes)
-    marks, scale = sorted(names), row.scale
+    scale = row.scale
+    said = program.annotations.places() if program.annotations is not None else ()
+    marks = sorted({*names, *(a // scale for a in said)})
     for whole, total in program.stretches if collapse else ((i, 1) for i in program.instructions):
         for i, count in _cut(whole, total, marks, scale) if total > 1 else ((whole, 1),):
             if before is not None:
@@ -218,11 +236,6 @@ def note_column(program: Program) -> int:
     return _Rows(program, True, {}, lambda _: "").column
 
 
-def address_scale(decoder: Decoder) -> int:
-    """Return bytes that one step of a code address stands for."""
-    return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1
-
-
 def label_names(program: Program) -> dict[int, str]:
     """Return names for the places of the program that branches go to, by code address."""
     return _names(program, _branches(program))
@@ -242,10 +255,13 @@ def _branches(program: Program) -> dict[int, CodeAddress]:
 
 
 def _names(program: Program, branches: Mapping[int, CodeAddress]) -> dict[int, str]:
-    targets = {target.address for target in branches.values()}
+    """Return names by code address, of the targets of branches and of what annotations name."""
+    scale = address_scale(program.decoder)
+    given = program.annotations.labels if program.annotations is not None else {}
+    named = {a // scale: name for a, name in given.items() if a % scale == 0}
+    targets = {target.address for target in branches.values()} | named.keys()
     if not targets:
         return {}
-    scale = address_scale(program.decoder)
     starts: set[int] = set()
     for i, count in program.stretches:
         if count == 1:
@@ -253,7 +269,14 @@ def _names(program: Program, branches: Mapping[int, CodeAddress]) -> dict[int, s
         else:
             starts |= {t for t in targets if 0 <= t * scale - i.address < count * i.size
                        and (t * scale - i.address) % i.size == 0}  # fmt: skip
-    return {t: f"L{t:04x}" for t in sorted(targets & starts)}
+    taken = set(named.values())
+    found: dict[int, str] = {}
+    for t in sorted(targets & starts):
+        name = named.get(t, f"L{t:04x}")
+        while t not in named and name in taken:
+            name += "_"
+        found[t] = name
+    return found
 
 
 __all__ = ["instruction_lines", "label_names", "lines", "listing", "module_header", "module_text", "note_column"]

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
+from isakit.annotations import Annotations
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
 from isakit.description import ConstantSegment, Kernel
@@ -46,6 +47,8 @@ class Program(Sequence[Instruction]):
         self.path = ""
         self.line_table: LineTable | None = None
         """The lines of a program that has no kernel."""
+        self.annotations: Annotations | None = None
+        """The annotations of a project file."""
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:

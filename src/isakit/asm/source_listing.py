@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from isakit.asm.printer import address_scale, lines
+from isakit.asm.printer import lines
 from isakit.asm.program import Program
+from isakit.asm.units import address_scale
 from isakit.line_table import SourceLine
 
 _WIDTH = 100

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Literal, cast
 
+from isakit.codec import Decoder
 from isakit.errors import FormatError
 from isakit.spec import Variant
 
@@ -54,3 +55,8 @@ def pack_units(units: Sequence[int], variant: Variant) -> bytes:
     if code:
         return struct.pack(f"<{len(units)}{code}", *units)
     return b"".join(u.to_bytes(size, "little") for u in units)
+
+
+def address_scale(decoder: Decoder) -> int:
+    """Return bytes that one step of a code address stands for."""
+    return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1

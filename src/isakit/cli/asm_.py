@@ -12,6 +12,8 @@ from isakit.cli.common import (
     echo_json,
     isa_option,
     json_option,
+    project_for,
+    project_option,
     read_bytes,
     read_text,
     shown,
@@ -68,7 +70,8 @@ Examples:
   isakit asm -m tesla -V gt200 saxpy.s -o saxpy.cubin --format cubin
   echo 'exit nop' | isakit asm -m tesla - --format hex
   isakit dis shader.gxp > shader.s; isakit asm shader.s -o new.gxp --format gxp
-  isakit dis k.cubin > k.s; isakit asm k.s --like k.cubin -o new.cubin""",
+  isakit dis k.cubin > k.s; isakit asm k.s --like k.cubin -o new.cubin
+  isakit asm patch.s --project lost.json --like lost.cubin -o new.cubin""",
 )
 @isa_option()
 @variant_option
@@ -80,6 +83,7 @@ Examples:
 )  # fmt: skip
 @click.option("--like", metavar="FILE", help="Write a file like this one: what the source does not change stays.")
 @json_option
+@project_option
 @click.argument("source", metavar="SRC|-")
 def command(
     isa_name: str | None,
@@ -89,6 +93,7 @@ def command(
     kind: str | None,
     like: str | None,
     as_json: bool,
+    project: str | None,
     source: str,
 ) -> None:
     """Assemble a source text.
@@ -107,6 +112,8 @@ def command(
     if like is None and len(parts) > 1:
         raise IsakitError(f"the text has the programs of {len(parts)} files; put them back with --like FILE")
 
+    known = project_for(project, None if like is None else read_bytes(like))
+    names = known.names_of_code() if known is not None else None
     original = b"" if like is None else read_bytes(like)
     default = isa_name or ("usse" if kind == "gxp" else None)
     if like is not None and default is None and not declared(text):
@@ -118,7 +125,7 @@ def command(
             raise click.UsageError(
                 "name the instruction set with --isa ISA (-m ISA), or in the text: `.isa tesla gt200`"
             )
-        return chosen.assemble(text, program_type, shown(source))
+        return chosen.assemble(text, program_type, shown(source), names=names)
 
     try:
         programs = {n: assembled(t) for n, t in parts.items()} or {0: assembled(text)}

@@ -7,12 +7,15 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from isakit.instruction_sets import isa
 from isakit.registry import VARIANTS
+
+if TYPE_CHECKING:
+    from isakit.annotations import Project
 
 BAD_INPUT, USAGE, NO = 1, 2, 3
 """Exit codes besides 0 (fine): the input cannot be used; wrong usage; the answer is no (the simulated program faulted,
@@ -46,6 +49,29 @@ def type_option(function: F) -> F:
 def json_option(function: F) -> F:
     """Return `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(function)
+
+
+def project_option(function: F) -> F:
+    """Return `--project FILE`."""
+    return click.option("--project", metavar="FILE", help="Names, notes and breakpoints, kept by the workbench.")(
+        function
+    )
+
+
+def project_for(path: str | None, data: bytes | None) -> Project | None:
+    """Read the project of `--project`; say so where it belongs to another file than one of this content.
+
+    Raises FormatError.
+    """
+    if path is None:
+        return None
+    from isakit.annotations import read_project
+
+    project = read_project(path)
+    if data is not None and not project.fits(data):
+        other = project.file or "file"
+        echo(f"note: {path} belongs to another {other}: its addresses may mean something else", err=True)
+    return project
 
 
 def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:

@@ -131,6 +131,8 @@ def command(
     else:
         prepared = prepare(file, isa_name, variant, options)
         session = Session(prepared.machine, prepared.program, labels=prepared.labels)
+        for b in prepared.annotations.breakpoints if prepared.annotations is not None else ():
+            session.break_at(b.where, b.condition)
     if dap:
         from isakit.debug.dap import Adapter
 

@@ -18,6 +18,8 @@ from isakit.cli.common import (
     json_option,
     named_code,
     printable,
+    project_for,
+    project_option,
     read_bytes,
     shown,
     type_option,
@@ -27,6 +29,7 @@ from isakit.errors import IsakitError
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
+    from isakit.annotations import Project
     from isakit.asm import Program
     from isakit.codec import Instruction
     from isakit.description import Module
@@ -76,6 +79,7 @@ Examples:
   isakit dis --expr shader.gxp
   isakit dis --source kernel.ptx
   isakit dis --blocks --live --symbols kernel.cubin
+  isakit dis --symbols --project lost.json lost.cubin
   echo 10000001 0423c780 | isakit dis -m tesla -V g80 --hex -""",
 )
 @isa_option()
@@ -100,6 +104,7 @@ Examples:
 @click.option(
     "--collapse/--no-collapse", default=True, help="Show a long run of equal words as one line.  [default: collapse]"
 )
+@project_option
 @click.argument("file", metavar="FILE|-")
 def command(
     isa_name: str | None,
@@ -120,6 +125,7 @@ def command(
     collapse: bool,
     sketch: bool,
     as_glsl: bool,
+    project: str | None,
     file: str,
 ) -> None:
     """Disassemble a file: cubin, GXP, host program with kernels in it, microcode, raw words.
@@ -137,7 +143,11 @@ def command(
         _ptx(read_bytes(file), shown(file))
         return
     files: list[Module] = []
-    found = _programs(read_bytes(file), shown(file), isa_name, variant, program_type, as_hex, start, files)
+    data = read_bytes(file)
+    known = project_for(project, data)
+    if known is not None and known.isa and isa_name is None:
+        isa_name, variant = known.isa, variant or known.variant or None
+    found = _programs(data, shown(file), isa_name, variant, program_type, as_hex, start, files, known)
     programs = list(found)
     if kernel is not None:
         names = [name for name, _ in programs]
@@ -228,6 +238,7 @@ def _programs(
     as_hex: bool,
     address: int,
     files: list[Module],
+    project: Project | None,
 ) -> Iterator[tuple[str, Program]]:
     """Yield (name, program) of everything in the input; the files found are added to `files`."""
     if as_hex:
@@ -237,11 +248,15 @@ def _programs(
         chosen = isa(isa_name or "", variant)
         unit = chosen.decoder().view.variant.unit_bytes
         found = parse_hex(data.decode("utf-8-sig", "replace"), path, word_size=unit)
-        yield "main", chosen.disassemble(found, address, program_type)
+        program = chosen.disassemble(found, address, program_type)
+        program.annotations = project.programs.get("main") if project is not None else None
+        yield "main", program
         return
     from isakit.programs.reading import load_all
 
     for image in load_all(data, **named_code(isa_name, variant), path=path):
+        if project is not None:
+            image = image.annotated(project)
         files.append(image)
         yield from _of_module(image, isa_name, variant, program_type, address)
 
@@ -256,7 +271,9 @@ def _of_module(
     for name, kernel in m.kernels.items():
         if kernel.address == 0 and m.kind in ("raw", "hex", "vuc"):
             kernel.address = address
-            yield name, m.instruction_set.disassemble(kernel.code, address, program_type)
+            program = m.instruction_set.disassemble(kernel.code, address, program_type)
+            program.annotations = kernel.annotations
+            yield name, program
         else:
             yield name, m.disassemble(kernel, program_type)
 

@@ -13,10 +13,11 @@ from click.core import ParameterSource
 
 from isakit.cli import run_
 from isakit.cli.arguments import Argument, macros
-from isakit.cli.common import Options, read_bytes, shown
+from isakit.cli.common import Options, project_for, project_option, read_bytes, shown
 from isakit.errors import FormatError, IsakitError, LaunchError
 
 if TYPE_CHECKING:
+    from isakit.annotations import Annotations, Project
     from isakit.asm import Program
     from isakit.description import Module
     from isakit.hosts.cuda.replay import Capture
@@ -32,6 +33,7 @@ def launch_options(function: F) -> F:
     params: list[click.Parameter] = function.__dict__.setdefault("__click_params__", [])
     params += [p for p in reversed(run_.command.params) if p.name not in _LEFT_OUT]
     about = "FILE is a capture of `isakit cuda`: its launch N.  [default: the only one]"
+    function = project_option(function)
     return click.option("--launch", type=click.IntRange(1), metavar="N", help=about)(function)
 
 
@@ -39,8 +41,9 @@ def launch_options(function: F) -> F:
 class Prepared:
     """A machine at its first instruction.
 
-    `program`: its code with labels, where the source has them; `arguments`: of a kernel; `name`: of the kernel.
-    Of a shader: `grid`, how its invocations lie in an image, and `results`, which reads what they have computed so far.
+    `program`: its code with labels, where the source has them; `arguments`: of a kernel; `name`: of the kernel;
+    `annotations`: what a project says of it. Of a shader: `grid`, how its invocations lie in an image, and `results`,
+    which reads what they have computed so far.
     """
 
     isa: str
@@ -51,11 +54,13 @@ class Prepared:
     kernel: LoadedKernel | None = None
     grid: Grid | None = None
     results: Callable[[], dict[str, Any]] | None = None
+    annotations: Annotations | None = None
 
     @property
     def labels(self) -> dict[str, int]:
-        """Labels of the source text."""
-        return {} if self.program is None else self.program.labels
+        """Labels of the source text, and those of a project."""
+        given = {} if self.annotations is None else self.annotations.symbols
+        return given if self.program is None else {**self.program.labels, **given}
 
 
 def prepare(file: str, isa_name: str | None, variant: str | None, options: Options) -> Prepared:
@@ -66,10 +71,34 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: Optio
     number: int | None = options.get("launch")
     if file != "-" and (number is not None or os.path.isdir(file)):
         return _captured(file, number, options)
+    data = read_bytes(file)
+    project = project_for(options.get("project"), data)
+    if project is not None and project.isa and isa_name is None:
+        isa_name, variant = project.isa, variant or project.variant or None
     source = run_.load_source(
-        read_bytes(file), shown(file), isa_name, variant, options["chip"], options["kernel"], named=True,
+        data, shown(file), isa_name, variant, options["chip"], options["kernel"], named=True,
         defines=macros(options["macros"]), folders=options["folders"],
     )  # fmt: skip
+    if project is not None:
+        source = _annotated(source, project)
+    prepared = _prepared(source, options)
+    if project is not None:
+        prepared.annotations = project.programs.get({"vuc": "main", "usse": "primary"}.get(prepared.isa, prepared.name))
+    return prepared
+
+
+def _annotated(source: Module | Program, project: Project) -> Module | Program:
+    from isakit.description import Module
+
+    if isinstance(source, Module):
+        return source.annotated(project)
+    for part in source.parts or (source,):
+        name = part.kernel.name if part.kernel is not None else part.program_type
+        part.annotations = project.programs.get(name)
+    return source
+
+
+def _prepared(source: Module | Program, options: Options) -> Prepared:
     specs = [(spec, *run_.split_spec(spec)) for spec in options["specs"]]
     match source.isa or "tesla":
         case "tesla":

@@ -5,6 +5,6 @@ instruction does. The graph of bits that results becomes terms with types (`term
 a vector are folded (`vectors`), and the whole is printed as a sketch or as GLSL (`glsl`).
 """
 
-from isakit.decompile.glsl import expressions, glsl
+from isakit.decompile.glsl import expressions, file_names, glsl
 
-__all__ = ["expressions", "glsl"]
+__all__ = ["expressions", "file_names", "glsl"]

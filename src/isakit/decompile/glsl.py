@@ -181,6 +181,13 @@ def expressions(shader: Shader, rules: Rules = DEFAULT) -> str:
     return "".join(f"{line}\n" for line in body)
 
 
+def file_names(shader: Shader) -> list[str]:
+    """Return the names that the file has for inputs, uniforms and samplers. Raises NotModelled as `glsl` does."""
+    interface = Interface(shader)
+    interface.registers()
+    return [x.source for x in (*interface.given, *interface.samplers.values()) if x.source]
+
+
 def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
     """Return a shader as GLSL 4.20 that compiles: the same inputs, uniforms and samplers by name.
 
@@ -281,8 +288,9 @@ _NAMEABLE = re.compile(rf"[A-Za-z_][\w.\[\]]{{,{LONGEST}}}", re.ASCII)
 
 
 def _file_names(d: Decompiled) -> list[str]:
-    """Return the directives from which `isakit cc` knows what parameters are called in the file."""
+    """Return the directives from which `isakit cc` knows what parameters and varyings are called in the file."""
     known = [p.name for p in d.interface.shader.parameters]
+    known += [g.source for g in d.interface.given if g.kind == "varying" and g is not _place(d)]
     given = [(g.name, g.source) for g in (*d.interface.given, *d.interface.samplers.values())]
     return [
         f"#pragma isakit name({name}) {source}" for name, source in given

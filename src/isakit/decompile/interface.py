@@ -130,8 +130,8 @@ class Interface:
         self.shader, self.gxp = shader, shader.file
         layout.check(self.gxp, shader.path)
         self.given: list[DeclaredInput] = []
-        self._identifiers = Identifiers()
-        self._varying_sizes = self._declared_varyings()
+        self._identifiers = Identifiers(shader.names)
+        self._declared = self._declared_varyings()
         self._uniforms: list[tuple[str, GxpParameter]] = []
         self.samplers: dict[int, Sampler] = {}
         for p in self._parameters(SAMPLER):
@@ -237,8 +237,8 @@ class Interface:
             if gxp.flags & flag:
                 yield register, _symbol(Symbol(name, None, 1, 0, "u32"))
 
-    def _declared_varyings(self) -> dict[str, int]:
-        """Declare the inputs of a fragment program; returns how many components each has."""
+    def _declared_varyings(self) -> dict[str, DeclaredInput]:
+        """Declare the inputs of a fragment program; returns them by their names in the file."""
         v = self.gxp.varyings
         sizes: dict[str, int] = {}
         types: dict[str, str] = {}
@@ -247,15 +247,16 @@ class Interface:
             sizes[i.name] = max(sizes.get(i.name, 0), i.components)
             if _letter(types.setdefault(i.name, ty)) != _letter(ty):
                 raise NotModelled(f"expressions with {i.name} as {types[i.name]} and as {ty}")
-        for name, size in sizes.items():
-            self.given.append(DeclaredInput("varying", self._identifiers.of(name), types[name], size, 0, name))
-        return sizes
+        declared = {n: DeclaredInput("varying", self._identifiers.of(n), types[n], s, 0, n) for n, s in sizes.items()}
+        self.given += declared.values()
+        return declared
 
     def _varyings(self) -> Iterator[tuple[int, Value]]:
         v: Any = self.gxp.varyings
         for i in layout.fragment_inputs(v.inputs):
             ty = "f32" if i.texture is not None else i.ty
-            symbols = [Symbol(i.name, None, self._varying_sizes[i.name], k, ty) for k in range(i.components)]
+            declared = self._declared[i.name]
+            symbols = [Symbol(declared.name, None, declared.size, k, ty) for k in range(i.components)]
             if i.texture is None:
                 words = _packed_symbols(symbols, i.name)
             else:

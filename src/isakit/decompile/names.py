@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _KEYWORDS = """
     active asm atomic_uint attribute bool break buffer case cast centroid class coherent common const continue default
@@ -44,14 +45,15 @@ def identifier(name: str) -> str:
 
 
 class Identifiers:
-    """Gives each name of a shader an identifier of its own."""
+    """Gives each name of a shader an identifier of its own; `chosen`: names that are wanted in the place of others."""
 
-    def __init__(self) -> None:
+    def __init__(self, chosen: Mapping[str, str] | None = None) -> None:
+        self._chosen = chosen or {}
         self._taken: set[str] = set()
 
     def of(self, name: str) -> str:
         """Return an identifier for a name, another one each time."""
-        stem = found = identifier(name)
+        stem = found = identifier(self._chosen.get(name, name))
         number = 1
         while found in self._taken:
             number += 1

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from isakit.asm.printer import Before, Notes, address_scale, instruction_lines
+from isakit.asm.printer import Before, Notes, instruction_lines
 from isakit.asm.program import Program
+from isakit.asm.units import address_scale
 from isakit.c_library import CLibrary, compiler
 from isakit.codec import Decoder
 from isakit.errors import HostError, IsakitError

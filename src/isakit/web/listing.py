@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypedDict
 
-from isakit.asm.printer import address_scale, label_names
+from isakit.asm.printer import label_names
 from isakit.asm.program import hex_words
+from isakit.asm.units import address_scale
 from isakit.json_text import JsonObject
 from isakit.results import plain
 from isakit.web.limits import LINES
@@ -26,7 +27,8 @@ class ListingLine(TypedDict, total=False):
 
     Byte `address`, its `words` as hexadecimal text, `text`, `label` before it, `target` of a branch, the `source`
     and `ptx` lines it comes from (0: unknown), its `block`, whether it is the `first` there, `group` of the
-    instruction, `error` where the words are not an instruction, and the live `ranges` as a column per register.
+    instruction, `error` where the words are not an instruction, the live `ranges` as a column per register, and
+    `comment` and `bookmark` of a project.
     """
 
     address: int
@@ -40,6 +42,8 @@ class ListingLine(TypedDict, total=False):
     first: bool
     group: str
     error: str | None
+    comment: str
+    bookmark: str
     ranges: str
 
 
@@ -62,6 +66,9 @@ def lines(unit: Unit, start: int, count: int, ranges: bool = False) -> JsonObjec
             source=sources.get(i.address, where.line if where else 0), ptx=where.ptx if where else 0,
             group=i.group.value if i.group is not None else "invalid", error=i.error,
         )  # fmt: skip
+        if program.annotations is not None:
+            row["comment"] = program.annotations.comments.get(i.address, "")
+            row["bookmark"] = program.annotations.bookmarks.get(i.address, "")
         if i.address in blocks:
             row["block"], row["first"] = blocks[i.address]
         if columns is not None:
@@ -81,7 +88,7 @@ def flow_of(program: Program) -> ControlFlow:
 
 @lru_cache(maxsize=32)
 def _labels(program: Program) -> dict[int, str]:
-    """Return labels by byte address: those of the source text, else those a listing gives to targets of branches."""
+    """Return labels by byte address: of the source text, of a project, or as a listing names targets of branches."""
     scale = address_scale(program.decoder)
     of_targets = {a * scale: name for a, name in label_names(program).items()}
     return of_targets | {a: name for name, a in program.labels.items()}

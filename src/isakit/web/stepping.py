@@ -64,7 +64,8 @@ def begun(prepared: Prepared, program: Program, seconds: float) -> Stepping:
     """Begin to step a launch at its first instruction; `program`: the code as the page lists it."""
     from isakit.debug import Session
 
-    return Stepping(Session(prepared.machine, program, labels=program.labels), seconds, prepared)
+    named = {} if program.annotations is None else program.annotations.symbols
+    return Stepping(Session(prepared.machine, program, labels=program.labels | named), seconds, prepared)
 
 
 class Stepping:

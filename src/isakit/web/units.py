@@ -10,6 +10,7 @@ from isakit.json_text import JsonObject
 from isakit.lean import dataclass
 
 if TYPE_CHECKING:
+    from isakit.annotations import Project
     from isakit.asm import Program
     from isakit.description import Kernel, Module
 
@@ -53,6 +54,7 @@ class PageUnits:
 
     def __init__(self) -> None:
         self._units: dict[str, Unit] = {}
+        self._modules: dict[str, list[Module]] = {}
 
     def __getitem__(self, unit: str) -> Unit:
         if unit not in self._units:
@@ -61,11 +63,23 @@ class PageUnits:
 
     def add_module(self, file: str, modules: list[Module], stored: str, language: str = "") -> list[Unit]:
         """Return units of all programs of a file, in place of what the file held before; see `Unit` for the rest."""
-        return self._add(file, [
+        made = self._add(file, [
             Unit(f"{file}:{n}:{k.name}", file, k.name, k.program, k, language, stored)
             for n, m in enumerate(modules)
             for k in m.kernels.values()
         ])  # fmt: skip
+        self._modules[file] = modules
+        return made
+
+    def annotate(self, file: str, project: Project) -> list[Unit]:
+        """Return the units of a file again, with what a project says of them. Raises IsakitError for another file."""
+        modules = self._modules.get(file)
+        if modules is None:
+            raise IsakitError(f"{file} holds no programs that notes can be kept of")
+        stored = next((u.stored for u in self.of(file)), "")
+        made = self.add_module(file, [m.annotated(project) for m in modules], stored)
+        self._modules[file] = modules  # as they were read: what is taken back is gone
+        return made
 
     def add_program(self, file: str, program: Program, stored: str = "") -> list[Unit]:
         """Return units of an assembled text, in place of what the file held before."""
@@ -99,4 +113,5 @@ class PageUnits:
 
     def drop(self, file: str) -> None:
         """Forget the units of a file."""
+        self._modules.pop(file, None)
         self._units = {k: u for k, u in self._units.items() if u.file != file}

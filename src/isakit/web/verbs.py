@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 TEXT = "editor"
 """The file whose units come from the editor."""
+_FIRST = 4096
+"""Bytes of a JSON file in which it says what it is."""
 _BY_ENDING = {ending: language for language, ending in LANGUAGES.items()} | {".asm": "asm"}
 
 
@@ -89,6 +93,10 @@ class Workbench:
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         if ending in _BY_ENDING:
             return {"kind": "text", "language": _BY_ENDING[ending], "text": _text(data), "files": self._folder.names()}
+        if ending == ".json" and b'"isakit_project"' in data[:_FIRST]:
+            from isakit.annotations import read_project
+
+            return {"kind": "project", "project": plain(read_project(data, name)), "files": self._folder.names()}
         if ending == ".json":
             return {"kind": "scene", "files": self._folder.names()}
         if ending == ".npy":
@@ -220,6 +228,33 @@ class Workbench:
     def grammar(self, asked: RequestFields) -> JsonObject:
         """Rules that colour a text of an instruction set, and its words."""
         return grammar_of(asked.text("isa"))
+
+    def project(self, asked: RequestFields) -> JsonObject:
+        """Give the programs of a file what a project says of them; return them, and the text of the project file.
+
+        `fits`: whether the project belongs to this content of the file.
+        """
+        from isakit.annotations import project_of, read_project
+
+        file = checked(asked.text("file"))
+        project = read_project(json.dumps(asked.fields("project")).encode(), file)
+        units = self._units.annotate(file, project)
+        data = (self._folder.path / file).read_bytes()
+        if not project.sha256:
+            known = project_of(data, file, units[0].program.isa, units[0].program.variant)
+            project = replace(known, **{k: getattr(project, k) for k in ("notes", "names", "programs")})
+        return {"units": [u.as_json() for u in units], "project": plain(project), "text": project.to_json(),
+                "fits": project.fits(data)}  # fmt: skip
+
+    def glsl(self, asked: RequestFields) -> JsonObject:
+        """Return the shader of a file as GLSL, and the names that a project may replace."""
+        from isakit.decompile import file_names, glsl
+        from isakit.formats import Shader
+
+        kernel = self._units[asked.text("unit")].kernel
+        if kernel is None or not isinstance(kernel.module, Shader):
+            raise IsakitError("only shader files (GXP) are shown as GLSL")
+        return {"text": glsl(kernel.module), "names": file_names(kernel.module)}
 
     # --- reading ---
     def listing(self, asked: RequestFields) -> JsonObject:

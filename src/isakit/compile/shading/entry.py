@@ -111,7 +111,7 @@ class Program(Lowering):
                 said = self.varyings.get(v.name, "")
                 if not said and "location" in v.layout and self.language.product:
                     said = f"TEXCOORD{v.layout['location']}"
-                v.semantic = said.upper() or own_name(v.name)
+                v.semantic = said.upper() or own_name(self.interface.named(v.name))
             if v.role == "output" and self.stage == "fragment" and not v.semantic and self.language.product:
                 v.semantic = "COLOR0" if v.type == Numeric(FLOAT, 4) or isinstance(v.type, Numeric) else ""
             for leaf in self._leaves(v, checked=False):

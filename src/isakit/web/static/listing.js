@@ -6,13 +6,14 @@ import {hex, make} from "./dom.js";
 
 const ROW = 20;
 const CHUNK = 200;
+const NOTES = {F2: "labels", ";": "comments", m: "bookmarks"};  // keys, and what is said of an instruction then
 const TALLEST = 8_000_000;  // pixels; browsers cannot scroll over much more
 
 // The colour of a source line, in the text as in the listing.
 export const hue = (line) => line * 137 % 360;
 
 export class Listing {
-  // on: {select(line), follow(address), stop(line), hover(line or null, place)}
+  // on: {select(line), follow(address), stop(line), hover(line or null, place), note(kind), undo(), redo()}
   constructor(place, on) {
     this.place = place;
     this.on = on;
@@ -50,6 +51,16 @@ export class Listing {
     this.grammar = await grammar(unit.isa);
     await this.load(0);
     this.place.scrollTop = 0;
+    this.draw();
+  }
+
+  // The same program, of which something else is said: the place in it stays.
+  async again(unit) {
+    if (this.unit?.unit !== unit.unit) return;
+    this.unit = unit;
+    this.chunks.clear();
+    await this.load(Math.floor(this.place.scrollTop * this.scale / ROW / CHUNK));
+    if (this.selected >= 0) await this.whole(this.selected);
     this.draw();
   }
 
@@ -156,6 +167,8 @@ export class Listing {
       text.append(" ", make("a", {class: "target", onclick: (e) => { e.stopPropagation(); this.on.follow(line.target); }}, `→${hex(line.target)}`));
     }
     if (line.error) text.append(` ; ${line.error}`);
+    if (line.comment) text.append(make("span", {class: "comment", title: line.comment}, `  // ${line.comment.split("\n")[0]}`));
+    if (line.bookmark) text.append(make("span", {class: "bookmark", title: line.bookmark}, ` ⚑ ${line.bookmark}`));
     const row = make("div", {
       class: marks.join(" "), id: `line-${n}`, role: "option", "aria-selected": String(n === this.selected),
       "aria-setsize": this.total, "aria-posinset": n + 1,
@@ -223,6 +236,12 @@ export class Listing {
       this.select(Math.min(this.total - 1, Math.max(0, this.selected + moves[e.key])));
     } else if (e.key === "Enter" && this.line(this.selected)?.target !== null) {
       this.on.follow(this.line(this.selected)?.target);
+    } else if (NOTES[e.key]) {
+      e.preventDefault();
+      this.on.note(NOTES[e.key]);
+    } else if ((e.ctrlKey || e.metaKey) && /^[zy]$/i.test(e.key)) {
+      e.preventDefault();
+      if (e.key.toLowerCase() === "z" && !e.shiftKey) this.on.undo(); else this.on.redo();
     } else if (e.key === " " && this.line(this.selected)) {
       e.preventDefault();
       this.on.stop(this.line(this.selected));

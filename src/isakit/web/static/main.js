@@ -8,6 +8,7 @@ import {page, remember, tell, trying} from "./page.js";
 import {editor, inEditor, listing} from "./parts.js";
 import {showPicture} from "./pictures.js";
 import * as programs from "./programs.js";
+import * as project from "./project.js";
 import * as running from "./running.js";
 import {find} from "./search.js";
 import * as share from "./share.js";
@@ -33,6 +34,8 @@ function makeViews() {
   addView("profile", "Profile", {fill: views.showProfile, applies: of("tesla"), costly: true});
   addView("ptx", "PTX", {applies: (p) => p.ptx});
   addView("compare", "Compare", {fill: looks.showCompare});
+  addView("notes", "Notes", {fill: project.showNotes, applies: (p) => p.unit && p.unit.file !== "editor" && !p.unit.launch});
+  addView("glsl", "GLSL", {fill: project.showGlsl, applies: (p) => p.unit?.isa === "usse" && p.unit.file !== "editor"});
   addView("manual", "Manual", {fill: looks.showManual});
 }
 
@@ -70,7 +73,7 @@ function wireHeader() {
   button("theme", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   button("panes", showPanes);
   button("help", () => tell("Keys", make("table", {}, ...Object.entries(KEYS).map(([k, [text]]) => make("tr", {}, make("th", {}, k.toUpperCase()), make("td", {}, text)))),
-    make("p", {}, "In the listing: arrows move, Enter follows a branch, Space sets a breakpoint. Escape leaves the editor."),
+    make("p", {}, "In the listing: arrows move, Enter follows a branch, Space sets a breakpoint; F2 names a place, ; comments it, M is a bookmark, Ctrl+Z takes a note back. Escape leaves the editor."),
     has("dockview") ? make("p", {}, "On a tab: arrows go to the next one, with Shift they split its pane off to that side; + and − make the pane wider and narrower, Delete closes it.") : null));
   for (const b of $("rooms").children) b.addEventListener("click", () => programs.room(b.dataset.room));
 }
@@ -88,6 +91,9 @@ function wireListing() {
     hover: (line, place) => trying(() => looks.hover(line, place)),
     follow: (address) => listing.go(address),
     stop: (line) => trying(() => running.toggleStop(line)),
+    note: (kind) => trying(() => project.annotate(kind)),
+    undo: () => trying(project.undo),
+    redo: () => trying(project.redo),
   });
   for (const b of document.querySelectorAll("[data-move]")) b.addEventListener("click", () => trying(move(b.dataset.move)));
   button("launch", running.launch);

@@ -18,6 +18,7 @@ export const page = {
   largest: Infinity,  // bytes of a file that is opened
   files: [],         // what was opened: {file, path}
   stops: new Map(),  // breakpoints of a program by its name: {kind, where, condition, addresses}
+  projects: new Map(),  // what is known of a file, by its name: {now, past, future}
   original: "",      // the text as it was opened: another one is the user's
 };
 

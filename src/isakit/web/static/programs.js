@@ -6,6 +6,7 @@ import {grammar} from "./grammar.js";
 import {colourLines, showPtx} from "./looks.js";
 import {asked, page, remember, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
+import {openProject} from "./project.js";
 import {showForm, showState, usual} from "./running.js";
 import {arranged, fit, panes, show} from "./views.js";
 
@@ -136,10 +137,14 @@ export async function openFiles(files) {
       parts.set(folder, [...(parts.get(folder) || []), [part[2], file]]);
     } else if (file.size !== undefined) single.push(file);
   }
-  const scenes = single.filter((file) => SCENE.test(file.name));
+  const json = single.filter((file) => SCENE.test(file.name));
+  const texts = await Promise.all(json.map((file) => file.slice(0, 4096).text()));
+  const projects = json.filter((_, k) => texts[k].includes('"isakit_project"'));
+  const scenes = json.filter((file) => !projects.includes(file));
   const others = single.filter((file) => !SCENE.test(file.name));
   for (const file of others) await trying(() => scenes.length ? keepPart(file) : openFile(file));
   for (const file of scenes) await trying(() => openFile(file));
+  for (const file of projects) await trying(() => openFile(file));  // of files that are open now
   for (const [folder, found] of parts) await trying(() => openCapture(folder, found));
 }
 
@@ -160,6 +165,8 @@ async function openFile(file) {
     await choose(answer.units[0]);
     reading();
     if (raw.isa && answer.undecoded) say(`${answer.undecoded} of ${listing.total} are no instructions of ${raw.isa} ${raw.variant}: if ${name} is for another machine, choose Machine and Chip and open it again`, true);
+  } else if (answer.kind === "project") {
+    await openProject(answer.project, name);
   } else if (answer.kind === "scene" || answer.kind === "frames") {
     page.scene = answer.kind === "scene" ? {name, program: null} : null;
     page.frames = answer.kind === "frames" ? {name, draw: 0} : null;

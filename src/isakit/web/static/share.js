@@ -5,6 +5,7 @@ import {$, make, say} from "./dom.js";
 import {page, tell, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {choose, machineChosen, mayGo, openFiles, room, showFiles, write} from "./programs.js";
+import {rememberedProjects, restoreProjects} from "./project.js";
 import {launchFields} from "./running.js";
 import {decode, encode} from "./state.js";
 import {arranged, panes, show} from "./views.js";
@@ -70,7 +71,7 @@ export async function adopt(state) {
 
 // What a reload gives back.
 export const remembered = () => ({
-  page: current(), original: page.original, unit: page.unit?.unit, files: page.files, stops: [...page.stops], panes: arranged().saved(), hash: location.hash,
+  page: current(), original: page.original, unit: page.unit?.unit, files: page.files, stops: [...page.stops], projects: rememberedProjects(), panes: arranged().saved(), hash: location.hash,
 });
 
 export async function restore(entry) {
@@ -78,6 +79,7 @@ export async function restore(entry) {
   const {lesson} = entry.page;
   if (lesson) await trying(async () => showLesson(await api.lesson(lesson), lesson));
   await openFiles(entry.files.map(({file, path}) => path ? Object.assign(file, {path}) : file));
+  await restoreProjects(entry.projects);
   await adopt(entry.page);
   page.original = entry.original;
   const unit = page.units.find((u) => u.unit === entry.unit);
