@@ -147,3 +147,32 @@ def test_an_exercise_is_checked(bench):
     wrong = answer(bench, "exercise", {"name": "race", "source": "mov"})
     assert wrong["kind"] == "text"
     assert answer(bench, "exercise", {"name": "nothing", "source": ""})["kind"] == "input"
+
+
+def test_a_project_is_seen_in_the_listing_and_taken_back(bench):
+    data = write(isakit.isa("tesla", "gt200").assemble(lesson("02-divergence")["source"]), "elf")
+    unit = asked(bench, "open", name="x.cubin", data=base64.b64encode(data).decode())["units"][0]["unit"]
+    said = {"labels": {"8": "start"}, "comments": {"8": "one\ntwo"}, "params": {"0": {"name": "result"}}}
+    got = asked(bench, "project", file="x.cubin", project={"programs": {"diverge": said}})
+    assert got["fits"]
+    assert got["units"][0]["params"][0]["name"] == "result"
+    line = asked(bench, "listing", unit=unit)["lines"][1]
+    assert (line["label"], line["comment"]) == ("start", "one\ntwo")
+    asked(bench, "launch", unit=unit, launch={"grid": [1], "block": [32], "args": ["out:f32:32"]})
+    asked(bench, "breakpoint", where="start")
+    again = base64.b64encode(got["text"].encode()).decode()
+    opened = asked(bench, "open", name="x.json", data=again)
+    assert (opened["kind"], opened["project"]) == ("project", got["project"])
+    asked(bench, "project", file="x.cubin", project={})
+    assert not asked(bench, "listing", unit=unit)["lines"][1]["label"]
+
+
+@pytest.mark.parametrize(
+    "project", [{"programs": 5}, {"labels": {}}, {"programs": {"diverge": {"labels": {"0": "a b"}}}}]
+)
+def test_a_project_that_cannot_be_is_refused(bench, project):
+    data = write(isakit.isa("tesla", "gt200").assemble(lesson("02-divergence")["source"]), "elf")
+    asked(bench, "open", name="x.cubin", data=base64.b64encode(data).decode())
+    assert answer(bench, "project", {"file": "x.cubin", "project": project})["kind"] == "input"
+    for other in ("editor", "y.cubin", "../x.cubin", "x.json"):
+        assert answer(bench, "project", {"file": other, "project": {}})["kind"] == "input"
