@@ -76,6 +76,8 @@ class StageLaunch(ServedWarps):
                 set_slot(name, space.memory.bytes)
                 set_slot(f"{name}_size", space.limit)
         self._nothing = np.zeros(state.lane_count, np.uint32)
+        self._shown: dict[int, bytes] = dict(launch.constants)
+        self._headers = first_headers(room, launch.entry)
         self._rows: list[Array] = []
         self._has_table = varyings is not None
         if varyings is not None:
@@ -88,11 +90,13 @@ class StageLaunch(ServedWarps):
         """Set what the next run works on: the launch may differ from the one before in constants and textures."""
         bound, state, n = self.bound, self.state, stage.warps
         for k, data in launch.constants.items():
-            bound.constants[k][0][: len(data)] = np.frombuffer(data, np.uint8)
+            if data is not self._shown[k]:
+                bound.constants[k][0][: len(data)] = np.frombuffer(data, np.uint8)
+                self._shown[k] = data
         if self.kernel.known.samples and (launch is not self.launch or self._textures.changes):
             self._show_textures(launch)
         self.launch = bound.launch = state.launch = launch
-        state.begin(stage)
+        state.begin(stage, self.kernel.flow.outputs)
         self.per_block = n
         self.turns[:] = self.barriers[:] = 0
         self.context.set_budget(UNLIMITED)
@@ -102,8 +106,7 @@ class StageLaunch(ServedWarps):
             states.local[:] = 0
         self._of_block["state"] = address_of(states.raw), states.raw.nbytes
         self.context.set_slot("block_warps", n)
-        states.clear()
-        start_warps(states, launch, stage.masks(), masks_of(state.visible[: 32 * n]))
+        start_warps(states, self._headers, stage, masks_of(state.visible[: 32 * n]))
         if not self._has_table:
             self.context.set_slot("varyings", self._table())
 
@@ -158,7 +161,7 @@ class StageLaunch(ServedWarps):
         state, states = self.state, self.states
         state.visible[: 32 * self.per_block] = lanes_of(states.column(state_layout.VISIBLE)).ravel()
         states.to_files(state.files, self.kernel.flow.results, slice(0, self.per_block))
-        return StageRun(state, Stats(*self.instructions()))
+        return StageRun(state, Stats(*self.instructions()), self.kernel.flow.outputs)
 
     def instructions(self) -> tuple[int, int]:
         """Return the instructions that the run has executed: of threads, and of warps."""
@@ -199,17 +202,27 @@ def brief(kernel: CompiledKernel, warps: int) -> bool:
     return not kernel.known.has_loops and not kernel.known.needs_host and warps * kernel.known.count <= BRIEF
 
 
-def start_warps(states: WarpStates, launch: Launch, masks: Array, visible: Array) -> None:
+def first_headers(warps: int, entry: int) -> Array:
+    """Return the headers of records whose warps stand at the entry of a program with all lanes, u32 [warps, words]."""
+    out = np.zeros((warps, state_layout.STACK // 4), np.uint32)
+    for offset, value in ((state_layout.PC, entry), (state_layout.ACTIVE, 0xFFFF_FFFF),
+                          (state_layout.STATUS, state_layout.READY), (state_layout.NUMBER, np.arange(warps))):  # fmt: skip
+        out[:, offset // 4] = value
+    return out
+
+
+def start_warps(states: WarpStates, headers: Array, stage: Stage, visible: Array) -> None:
     """Let warps stand at the entry of a program, with the lanes that run and those that are no helpers, u32 [warps]."""
-    for offset, value in (
-        (state_layout.PC, launch.entry),
-        (state_layout.ACTIVE, masks),
-        (state_layout.EXITED, ~masks),
-        (state_layout.STATUS, np.where(masks == 0, state_layout.FINISHED, state_layout.READY)),
-        (state_layout.NUMBER, np.arange(len(masks))),
-        (state_layout.VISIBLE, visible),
-    ):
-        states.column(offset)[:] = value
+    states.clear(headers)
+    states.column(state_layout.VISIBLE)[:] = visible
+    if stage.active is not None or stage.lanes % 32:
+        masks = stage.masks()
+        for offset, value in (
+            (state_layout.ACTIVE, masks),
+            (state_layout.EXITED, ~masks),
+            (state_layout.STATUS, np.where(masks == 0, state_layout.FINISHED, state_layout.READY)),
+        ):
+            states.column(offset)[:] = value
 
 
 def spare_states(warps: int, state_bytes: int, before: WarpStates | None = None) -> WarpStates:

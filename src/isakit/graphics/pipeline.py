@@ -207,7 +207,7 @@ class Pipeline(Framebuffer):
             done = self.engine.run(launch, Stage(stop - start, choices=self.choices, **part), (), borrow=few)
             stats.instructions += done.stats.instructions
             words = done.state.files["o"][:, : stop - start]
-            parts.append(words.copy() if few else words)
+            parts.append(_copied(words, done.outputs) if few else words)
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([np.zeros((OUTPUT_WORDS, 0), np.uint32), *parts], axis=1)
@@ -425,7 +425,11 @@ def _inside(quads: Quads, state: DrawState) -> Quads:
     return kept_pixels(quads, found if inside else ~found)
 
 
-__all__ = ["Pipeline"]
+def _copied(words: Array, outputs: int) -> Array:
+    """Copy o[] of vertices, of which only the first words may not be zero."""
+    out = np.zeros(words.shape, np.uint32)
+    out[:outputs] = words[:outputs]
+    return out
 
 
 def _check_size(vertices: int, instances: int) -> None:
@@ -433,3 +437,6 @@ def _check_size(vertices: int, instances: int) -> None:
         raise LaunchError(
             f"a draw of {vertices} vertices and {instances} instances; {MAX_VERTICES} vertices are allowed"
         )
+
+
+__all__ = ["Pipeline"]

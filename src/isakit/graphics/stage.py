@@ -158,12 +158,12 @@ class StageState(State):
         self.visible = np.zeros(n, bool)
         self._begin(stage)
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: Stage, outputs: int = OUTPUT_WORDS) -> None:
         """Take the inputs of another stage of the same kind, of as many lanes or fewer.
 
-        o[] is cleared; registers and l[] hold what was left there.
+        o[] is cleared, whose first `outputs` words may have been written; registers and l[] hold what was left there.
         """
-        self.files["o"][...] = 0
+        self.files["o"][:outputs] = 0
         self._begin(stage)
 
     def _begin(self, stage: Stage) -> None:
@@ -229,10 +229,11 @@ class StageState(State):
 
 @dataclass(frozen=True)
 class StageRun:
-    """Result of a stage: the lanes' `state`, and how much was executed."""
+    """Result of a stage: the lanes' `state`, how much was executed, and how many words of o[] may not be zero."""
 
     state: StageState
     stats: Stats
+    outputs: int = OUTPUT_WORDS
 
 
 def _padded(some: Array | None, lanes: int, total: int) -> Array:

@@ -28,6 +28,8 @@ from isakit.sem.semantics import trace_of
 from isakit.sem.value import uniform_number
 
 MAX_INSTRUCTIONS = 20_000
+OUTPUTS = 128
+"""Words of o[]."""
 
 
 class Flow:
@@ -310,6 +312,14 @@ class Flow:
                     if address is not None:
                         out.add((address >> 2, facts["flat"], facts["centroid"]))
         return out
+
+    @cached_property
+    def outputs(self) -> int:
+        """How many words of o[], from the first on, the kernel may write."""
+        if self.leaves or "o" in self.stored:
+            return OUTPUTS
+        writes = ((e, s.word) for s in self.steps.values() if s.trace is not None for e in meaning_of(s.trace).writes)
+        return 1 + max((uniform_number(e.args[0], word) for e, word in writes if e.name == "o"), default=-1)
 
     @cached_property
     def has_atomics(self) -> bool:

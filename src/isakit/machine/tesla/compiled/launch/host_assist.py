@@ -85,11 +85,13 @@ class ServedWarps:
             ready = (status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)
             for block in np.flatnonzero(ready).tolist():
                 self._enter(block)
-            asking = np.flatnonzero(status == state_layout.SERVED)
             if self.bound.stop[0]:
                 return False
+            if (status == state_layout.FINISHED).all():
+                return True
+            asking = np.flatnonzero(status == state_layout.SERVED)
             if not len(asking):
-                return bool((status == state_layout.FINISHED).all())
+                return False
             where = self.states.column(state_layout.PC)[asking]
             for pc in np.unique(where).tolist():
                 self._serve(pc, asking[where == pc])

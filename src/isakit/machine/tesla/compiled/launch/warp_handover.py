@@ -47,9 +47,13 @@ class WarpStates:
         self.words = self.raw.view(np.uint32).reshape(warps, -1)
         self._longs = self.raw.view(np.int64).reshape(warps, -1)
 
-    def clear(self) -> None:
-        """Zero everything but the divergence stacks, which are empty then."""
-        self.words[:, : state_layout.STACK // 4] = 0
+    def clear(self, headers: Array | int = 0) -> None:
+        """Zero everything but the divergence stacks, which are empty then.
+
+        `headers`: what comes before the stacks, u32 [warps or more, words], in place of zeros.
+        """
+        before = headers if isinstance(headers, int) else headers[: len(self.words)]
+        self.words[:, : state_layout.STACK // 4] = before
         self.words[:, state_layout.REGISTERS // 4 :] = 0
 
     def column(self, offset: int) -> Array:
