@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,13 +39,15 @@ class Triangles:
 _TINY = 2.0**-100
 
 
+def plane_distances(z: Any, w: Any, half_z: bool, depth_clamp: bool) -> list[Any]:
+    """Return distances of corners from the planes; negative is outside. Compiled code is traced from it."""
+    return [*([] if depth_clamp else [z if half_z else z + w, w - z]), w - _TINY]
+
+
 def distances(position: Array, values: Array, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Array:
     """Return distances from all planes, [..., planes]; negative is outside. `words`: user distances in `values`."""
-    z, w = position[..., 2], position[..., 3]
-    planes = [] if depth_clamp else [z if half_z else z + w, w - z]
-    planes.append(w - _TINY)
-    planes += [values[..., n] for n in words]
-    return np.stack(planes, axis=-1)
+    planes = plane_distances(position[..., 2], position[..., 3], half_z, depth_clamp)
+    return np.stack([*planes, *(values[..., n] for n in words)], axis=-1)
 
 
 def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Triangles:

@@ -6,6 +6,8 @@ quads might not fit into what is left of the output.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,7 +20,7 @@ from isakit.graphics.compiled_quads import FIRST, GROUP_QUADS, LAST, CompiledFun
 from isakit.graphics.raster import SUBPIXEL, Bounds, Quads, Setup, covers, edges_of, in_order, quads_of
 
 _EDGES = tuple(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3))
-_COLUMNS = ("number", "x0", "y0", "x1", "y1", *_EDGES)
+COLUMNS = ("number", "x0", "y0", "x1", "y1", *_EDGES)
 """The facts of a triangle that the loop reads: rows of a table of i64, triangles side by side."""
 _SEEN = pointer("%seen_v")
 """Pixels of the quads' rows in which something was covered so far, i16."""
@@ -47,7 +49,7 @@ class _Loop(QuadFunction):
         b.branch(b.slt(t, LAST), "look", "done")
         b.label("look")
         of: dict[str, Ref] = {}
-        for k, column in enumerate(_COLUMNS):
+        for k, column in enumerate(COLUMNS):
             place = b.add(b.mul(count, k), t)
             of[column] = b.load(I64, b.element(I64, table, place))
         qx, qy = (b.and_(of[c], -2) for c in ("x0", "y0"))
@@ -124,12 +126,21 @@ def rasterize(
         return in_order([])
     sizes = ((x1 + 1 >> 1) - (x0 >> 1)) * ((y1 + 1 >> 1) - (y0 >> 1))
     pixels = None if whole else 4 * int(sizes[some].sum())
-    made = None if (e.far & e.kept).any() else function_of("quads of triangles", _Loop, target or host(), pixels)
-    if made is None:
+    loop = None if (e.far & e.kept).any() else looped(pixels, target)
+    if loop is None:
         return quads_of(e, bounds)
     edges = (v[some, k] for v in (e.along_x, e.along_y, e.value) for k in range(3))
     table = np.stack([e.numbers[some], x0[some], y0[some], x1[some], y1[some], *edges])
-    return _looped(made, table, int(sizes[some].max()), int(sizes[some].sum()))
+    return loop(table, int(sizes[some].max()), int(sizes[some].sum()))
+
+
+def looped(pixels: int | None, target: Host | None = None) -> Callable[[Array, int, int], Quads] | None:
+    """Return the loop over the triangles of a table, see `_looped`, None while it has not been made.
+
+    `pixels`: see `function_of`; `target`: what the code is for.
+    """
+    made = function_of("quads of triangles", _Loop, target or host(), pixels)
+    return None if made is None else partial(_looped, made)
 
 
 def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Quads:
@@ -158,4 +169,4 @@ def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Q
     return Quads(x, y, covered, p)
 
 
-__all__ = ["rasterize"]
+__all__ = ["COLUMNS", "looped", "rasterize"]

@@ -205,8 +205,12 @@ def brief(kernel: CompiledKernel, warps: int) -> bool:
 def first_headers(warps: int, entry: int) -> Array:
     """Return the headers of records whose warps stand at the entry of a program with all lanes, u32 [warps, words]."""
     out = np.zeros((warps, state_layout.STACK // 4), np.uint32)
-    for offset, value in ((state_layout.PC, entry), (state_layout.ACTIVE, 0xFFFF_FFFF),
-                          (state_layout.STATUS, state_layout.READY), (state_layout.NUMBER, np.arange(warps))):  # fmt: skip
+    for offset, value in (
+        (state_layout.PC, entry),
+        (state_layout.ACTIVE, 0xFFFF_FFFF),
+        (state_layout.STATUS, state_layout.READY),
+        (state_layout.NUMBER, np.arange(warps)),
+    ):
         out[:, offset // 4] = value
     return out
 

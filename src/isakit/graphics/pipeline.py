@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Vi
 from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.merge import DepthFormat, Merger, ranged
 from isakit.graphics.planes import Corners, Fragments, words_of
-from isakit.graphics.primitives import Rasterizer
+from isakit.graphics.primitives import Compiled, Rasterizer
 from isakit.graphics.raster import Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
@@ -304,13 +303,13 @@ class Pipeline(Framebuffer):
         if self.depth_buffer is not None and (state.depth is not None or state.stencil is not None):
             self.depth_buffer.load(box)
 
-    def _triangles(self) -> Callable[..., Quads] | None:
-        """Return the function that rasterizes triangles, where that is compiled."""
+    def _triangles(self) -> Compiled | None:
+        """Return what sets triangles up and rasterizes them, where that is compiled."""
         if self.engine.name != "llvm":
             return None
-        from isakit.graphics.compiled_raster import rasterize
+        from isakit.graphics.compiled_setup import CompiledTriangles
 
-        return partial(rasterize, whole=self.make_all)
+        return CompiledTriangles(self.make_all)
 
     def _shade(
         self,

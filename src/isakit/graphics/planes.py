@@ -14,6 +14,7 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
+from isakit.graphics.raster import Point, corners_of
 from isakit.graphics.stage import FACE_WORD
 
 Mode = Literal["perspective", "linear", "flat", "constant"]
@@ -68,18 +69,32 @@ def words_of(inputs: Sequence[FragmentInput]) -> int:
     return max(found) + 1
 
 
-class Planes:
-    """base + dx * X + dy * Y for values at the corners of triangles."""
+def plane_steps(a: Point, b: Point, c: Point) -> tuple[Point, Point]:
+    """Return what changes from the first corner to the others are multiplied with: per x, and per y.
 
-    def __init__(self, window: Array) -> None:
-        """`window`: f64 [n, 3, 2]."""
-        self.origin = window[:, 0]
-        ax, ay = window[:, 1, 0] - window[:, 0, 0], window[:, 1, 1] - window[:, 0, 1]
-        bx, by = window[:, 2, 0] - window[:, 0, 0], window[:, 2, 1] - window[:, 0, 1]
-        area = ax * by - bx * ay
-        area = np.where(area == 0, np.inf, area)
-        self._to_x = by / area, -ay / area
-        self._to_y = -bx / area, ax / area
+    Compiled code is traced from it.
+    """
+    ax, ay, bx, by = b[0] - a[0], b[1] - a[1], c[0] - a[0], c[1] - a[1]
+    area = ax * by - bx * ay
+    area = np.where(area == 0, np.inf, area)
+    return (by / area, -ay / area), (-bx / area, ax / area)
+
+
+class Planes:
+    """base + dx * X + dy * Y for values at the corners of triangles.
+
+    `origin`: their first corners, f64 [n, 2]; `steps`: see `plane_steps`.
+    """
+
+    def __init__(self, origin: Array, steps: tuple[Point, Point]) -> None:
+        self.origin = origin
+        self._to_x, self._to_y = steps
+
+    @classmethod
+    def at(cls, window: Array) -> Planes:
+        """Return the planes of triangles f64 [n, 3, 2]."""
+        a, b, c = corners_of(window)
+        return cls(window[:, 0], plane_steps(a, b, c))
 
     def of(self, corners: Array) -> tuple[Array, Array, Array]:
         """Return (value at the first corner, change per x, change per y) of values [..., n, 3]."""
@@ -105,6 +120,7 @@ class LinePlanes:
 
 Column = tuple[Any, ...]
 """Name of a number that each primitive has; `Corners.column` says which there are."""
+WordsAtCorners = Callable[[int], Array]
 
 
 @dataclass
@@ -112,22 +128,23 @@ class Corners:
     """Corners that the planes of a draw are made from.
 
     Attributes: `planes` (None for points, whose values are constant), `over_w` f64 [n, 3]: 1 / w; `depth` f64 [n, 3]:
-    window z; `values` f64 [n, 3, words]; `flat` u32 [n, words]; `front` bool [n]; `points`: (lower left corner [n, 2],
-    sizes [n]) or None; `whole`: (planes, values, number of each triangle in them) of the triangles before they were
-    clipped, for what is interpolated without perspective; `upper`: places inside points begin at the upper edge;
-    `numbers` [n]: PrimitiveID. Lines have two corners instead of three.
+    window z; `values`: output words at the corners, f64 [n, 3], and `flat`: those of the provoking vertices, u32 [n],
+    both by their numbers; `front` bool [n]; `points`: (lower left corner [n, 2], sizes [n]) or None; `whole`: (planes,
+    values, number of each triangle in them) of the triangles before they were clipped, for what is interpolated without
+    perspective; `upper`: places inside points begin at the upper edge; `numbers` [n]: PrimitiveID. Lines have two
+    corners instead of three.
     """
 
     planes: Planes | LinePlanes | None
     over_w: Array
     depth: Array
-    values: Array
-    flat: Array
+    values: WordsAtCorners
+    flat: WordsAtCorners
     front: Array
     points: tuple[Array, Array] | None = None
     upper: bool = False
     numbers: Array | None = None
-    whole: tuple[Planes, Array, Array] | None = None
+    whole: tuple[Planes, WordsAtCorners, Array] | None = None
     _columns: dict[Column, Array] = field(default_factory=dict[Column, Array], init=False, repr=False)
 
     def column(self, name: Column) -> Array:
@@ -166,7 +183,7 @@ class Corners:
             numbers = np.arange(len(self.front)) if self.numbers is None else self.numbers
             keep[name] = numbers.astype(np.uint32)
         elif kind == "flat":
-            keep[name] = np.ascontiguousarray(self.flat[:, which[0]])
+            keep[name] = np.ascontiguousarray(self.flat(which[0]))
         elif kind == "constant":
             keep[name] = np.ascontiguousarray(self._at_corners(which[0])[:, 0])
         elif kind in ("corner", "size"):
@@ -186,7 +203,7 @@ class Corners:
             if kind == "whole origin":
                 keep[name] = planes.origin[number, which[0]]
                 return
-            for k, part in enumerate(planes.of(values[:, :, which[0]])):
+            for k, part in enumerate(planes.of(values(which[0]))):
                 keep["whole", which[0], k] = part[number]
 
     def _at_corners(self, what: Column) -> Array:
@@ -196,9 +213,9 @@ class Corners:
             return self.depth
         if kind == "over_w":
             return self.over_w
-        corners = self.values[:, :, word[0]]
+        corners = self.values(word[0])
         if kind == "constant":
-            flat = np.ascontiguousarray(self.flat[:, word[0]]).view(np.float32)
+            flat = np.ascontiguousarray(self.flat(word[0])).view(np.float32)
             corners = np.repeat(flat[:, None], corners.shape[1], axis=1)
         return corners * self.over_w if kind in ("perspective", "constant") else corners
 

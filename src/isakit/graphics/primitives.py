@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.graphics.clip import Triangles, clipped, clipped_lines, distances
 from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
-from isakit.graphics.planes import Corners, LinePlanes, Planes
+from isakit.graphics.planes import Corners, LinePlanes, Planes, WordsAtCorners
 from isakit.graphics.raster import (
     SUBPIXEL,
     Bounds,
     Quads,
     Setup,
+    corners_of,
     doubled_area,
     kept_pixels,
     pixels,
@@ -48,6 +50,27 @@ class Drawn:
     rows: Array | None = None
 
 
+class Compiled(Protocol):
+    """Compiled code that does what the array code here does."""
+
+    def set_up(self, v: Vertices, rasterizer: Rasterizer) -> Drawn | None:
+        """Return the triangles to draw; None where the array code has to find them."""
+        ...
+
+    def rasterize(
+        self, setup: Setup, chosen: Array, bounds: Bounds, fill: Literal["lower", "upper"], sample: tuple[int, int]
+    ) -> Quads:
+        """See `raster.rasterize`."""
+        ...
+
+
+def window_of(x: Any, y: Any, z: Any, w: Any, scale: Sequence[Any], translate: Sequence[Any]) -> tuple[Any, ...]:
+    """Return (window x, y, depth, 1 / w) of clip positions. Compiled code is traced from it."""
+    over_w = 1.0 / w
+    x, y, z = (v * over_w * by + to for v, by, to in zip((x, y, z), scale, translate, strict=True))
+    return x, y, z, over_w
+
+
 class Rasterizer:
     """Rasterizes the primitives of a draw for one viewport.
 
@@ -59,7 +82,7 @@ class Rasterizer:
         unit: smallest step of the depth format, for polygon offset.
         position: output words of the clip-space position.
         point_size: output word of the point size, or None.
-        compiled: what rasterizes triangles, in place of the array code.
+        compiled: what sets triangles up and rasterizes them, in place of the array code.
         used: output words below this may be inputs of the fragments.
     """
 
@@ -72,10 +95,11 @@ class Rasterizer:
         unit: float,
         position: Sequence[int],
         point_size: int | None,
-        compiled: Callable[..., Quads] | None = None,
+        compiled: Compiled | None = None,
         used: int = OUTPUT_WORDS,
     ) -> None:
-        self._rasterize = compiled or rasterize
+        self._compiled = compiled
+        self._rasterize = rasterize if compiled is None else compiled.rasterize
         self.state, self.view, self.bounds, self.choices, self.unit = state, view, bounds, choices, unit
         self.position_words, self.point_size = list(position), point_size
         self.clip_words = [d.o_word for d in state.clip_distances if d.mode == "clip"]
@@ -85,6 +109,10 @@ class Rasterizer:
     def __call__(self, v: Vertices) -> list[Drawn]:
         """Return the primitives to draw, in order."""
         v = v.plain()
+        if self._compiled is not None and v.primitives.shape[1] == 3:
+            drawn = self._compiled.set_up(v, self)
+            if drawn is not None:
+                return [drawn]
         with np.errstate(invalid="ignore"):
             floats = v.words[: self._words].view(np.float32).astype(np.float64)
         raw = v.words[: self._words]
@@ -117,12 +145,11 @@ class Rasterizer:
 
     def _window(self, position: Array) -> tuple[Array, Array, Array]:
         """Return (window x and y, depth, 1 / w) of clip positions [..., 4]."""
-        over_w = 1.0 / position[..., 3]
         if self.state.window_positions:
-            return position[..., :2], position[..., 2], over_w
-        ndc = position[..., :3] * over_w[..., None]
-        window = ndc * np.array(self.view.scale) + np.array(self.view.translate)
-        return window[..., :2], window[..., 2], over_w
+            return position[..., :2], position[..., 2], 1.0 / position[..., 3]
+        x, y, z, w = (position[..., k] for k in range(4))
+        x, y, z, over_w = window_of(x, y, z, w, self.view.scale, self.view.translate)
+        return np.stack((x, y), axis=-1), z, over_w
 
     # --- triangles ----------------------------------------------------------------------------------------------------
     def _triangles(self, v: Vertices) -> list[Drawn]:
@@ -136,10 +163,10 @@ class Rasterizer:
         whole = None
         if len(t) and t is not before and bool((before.position[:, :, 3] > 0).all()):
             # Screen-space planes of cut triangles are those of the whole ones. Source: [gl] "Polygon Clipping".
-            whole = Planes(self._window(before.position)[0]), before.values, t.number
+            whole = Planes.at(self._window(before.position)[0]), words_at(before.values), t.number
         finite: Array = np.logical_and.reduce(np.isfinite(window), axis=(1, 2))
         grid = snapped(np.where(finite[:, None, None], window, 0.0))
-        area = doubled_area(grid)
+        area = doubled_area(*corners_of(grid))
         front = (area > 0) == (state.front == "ccw")
         chosen = (area != 0) & finite
         if state.cull == "both":
@@ -149,8 +176,9 @@ class Rasterizer:
         depth = depth + self._offset(window, depth)[:, None]
         modes = state.polygon_mode
         filled = chosen & np.where(front, modes[0] == "fill", modes[1] == "fill")
-        planes = Planes(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
-        corners = Corners(planes, over_w, depth, t.values, t.flat, front, numbers=v.numbers[t.number], whole=whole)
+        planes = Planes.at(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
+        words = words_at(t.values), words_at(t.flat)
+        corners = Corners(planes, over_w, depth, *words, front, numbers=v.numbers[t.number], whole=whole)
         setup = Setup(window, grid, front)
         quads = self._sampled(lambda sample: self._rasterize(setup, filled, self.bounds, self.choices.fill, sample))
         if state.polygon_stipple is not None and len(quads):
@@ -185,7 +213,7 @@ class Rasterizer:
         o = self.state.offset
         if o is None or not {"fill": o.fill, "line": o.line, "point": o.point}[mode]:
             return np.zeros(len(window))
-        _, dx, dy = Planes(window).of(depth)
+        _, dx, dy = Planes.at(window).of(depth)
         slope = np.maximum(np.abs(dx), np.abs(dy))
         unit = self.unit
         if unit == 2.0**-23:  # floating point depth: a step at the largest depth of the triangle
@@ -232,7 +260,8 @@ class Rasterizer:
             lambda _: rasterize_lines(window, state.line_width, chosen, self.bounds, stipple, diamonds)
         )
         front = np.ones(len(t), bool) if facing is None else facing[t.number]
-        corners = Corners(LinePlanes(window), over_w, depth, t.values, t.flat, front, numbers=numbers[t.number])
+        words = words_at(t.values), words_at(t.flat)
+        corners = Corners(LinePlanes(window), over_w, depth, *words, front, numbers=numbers[t.number])
         return Drawn(corners, quads)
 
     # --- points -------------------------------------------------------------------------------------------------------
@@ -257,14 +286,19 @@ class Rasterizer:
             None,
             np.repeat(over_w[:, None], 3, axis=1),
             np.repeat(depth[:, None], 3, axis=1),
-            values,
-            self._flat[provoking],
+            words_at(values),
+            words_at(self._flat[provoking]),
             np.ones(len(p), bool) if facing is None else facing,
             (window - sizes[:, None] / 2, sizes),
             upper=state.point_origin == "upper",
             numbers=numbers,
         )
         return Drawn(corners, quads)
+
+
+def words_at(values: Array) -> WordsAtCorners:
+    """Return the function from a word to what [..., words] have of it."""
+    return lambda word: values[..., word]
 
 
 def _first_of(restarts: Array, number: Array) -> Array:

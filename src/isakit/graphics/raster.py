@@ -5,15 +5,16 @@ Positions are snapped to 1/256 pixel; coverage is decided by exact integer edge 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 
 SUBPIXEL = 256
+_BITS = 8
 _HALF = SUBPIXEL // 2
 _LIMIT = 1 << 24
 _NEAR = 1 << 29
@@ -21,6 +22,8 @@ _NEAR = 1 << 29
 _AT_ONCE = 1 << 20
 """Pixels that are looked at together."""
 Bounds = tuple[int, int, int, int]
+Point = tuple[Any, Any]
+"""x and y: an array each, or lanes of compiled code that is traced from the functions that take them."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,14 @@ def snapped(window: Array) -> Array:
     return np.floor(np.clip(window, -bound, bound) * SUBPIXEL + 0.5).astype(np.int64)
 
 
-def doubled_area(p: Array) -> Array:
-    """Return twice the signed area of triangles [n, 3, 2]; positive for counter-clockwise, y up."""
-    ax, ay = p[:, 1, 0] - p[:, 0, 0], p[:, 1, 1] - p[:, 0, 1]
-    bx, by = p[:, 2, 0] - p[:, 0, 0], p[:, 2, 1] - p[:, 0, 1]
-    return ax * by - bx * ay
+def corners_of(p: Array) -> list[Point]:
+    """Return the corners of primitives [n, corners, 2]."""
+    return [(p[:, k, 0], p[:, k, 1]) for k in range(p.shape[1])]
+
+
+def doubled_area(a: Point, b: Point, c: Point) -> Any:
+    """Return twice the signed area of triangles; positive for counter-clockwise, y up."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
 
 
 @dataclass(frozen=True)
@@ -85,25 +91,65 @@ class Edges:
     high: Array
 
 
+class EdgeFunctions(NamedTuple):
+    """Edge functions of triangles as columns: `Edges` with one entry for each corner or axis."""
+
+    corners: Sequence[Point]
+    inclusive: Sequence[Any]
+    along_x: Sequence[Any]
+    along_y: Sequence[Any]
+    value: Sequence[Any]
+    low: Point
+    high: Point
+
+
+def edge_functions(a: Point, b: Point, c: Point, turned: Any, fill: Literal["lower", "upper"]) -> EdgeFunctions:
+    """Return the edges of triangles with corners in sub-pixel units, and the pixels around them.
+
+    `turned`: those whose corners go clockwise. Compiled code is traced from it.
+    """
+    p: list[Point] = [a, *((np.where(turned, d, e), np.where(turned, f, g)) for (d, f), (e, g) in ((c, b), (b, c)))]
+    low, high = (
+        [extreme(extreme(p[0][axis], p[1][axis]), p[2][axis]) - _HALF >> _BITS for axis in (0, 1)]
+        for extreme in (np.minimum, np.maximum)
+    )
+    inclusive: list[Any] = []
+    along_x, along_y, value = list[Any](), list[Any](), list[Any]()
+    for k in range(3):  # edge k goes from corner k to the next one: positive on its left
+        (x, y), (next_x, next_y) = p[k], p[(k + 1) % 3]
+        dx, dy = next_x - x, next_y - y
+        inclusive.append((dy < 0) | ((dy == 0) & (dx > 0 if fill == "lower" else dx < 0)))
+        along_x.append(-dy * SUBPIXEL)
+        along_y.append(dx * SUBPIXEL)
+        value.append(dx * (_HALF - y) - dy * (_HALF - x) - ~inclusive[k])
+    return EdgeFunctions(p, inclusive, along_x, along_y, value, (low[0], low[1]), (high[0] + 2, high[1] + 2))
+
+
+def is_far(*corners: Point) -> Any:
+    """Return whether corners, in sub-pixel units, are so far away that 64 bits do not hold edge functions."""
+    out: Any = None
+    for number in (n for p in corners for n in p):
+        here = np.abs(number) >= _NEAR
+        out = here if out is None else out | here
+    return out
+
+
 def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sample: tuple[int, int]) -> Edges:
     """Return the edges of the triangles marked in `chosen`; see `rasterize`."""
     numbers = np.flatnonzero(chosen)
     p = setup.snapped[numbers] + (_HALF - np.array(sample))
-    far: Array = np.logical_or.reduce(np.abs(p) >= _NEAR, axis=(1, 2))
-    area = doubled_area(p)
+    a, b, c = corners_of(p)
+    far, area = is_far(a, b, c), doubled_area(a, b, c)
     if far.any():
         area[far] = [_exact_area(q) for q in p[far]]
-    turned = area < 0
-    p[turned] = p[turned][:, [0, 2, 1]]
-    low, high = (p.min(axis=1) - _HALF) // SUBPIXEL, (p.max(axis=1) - _HALF) // SUBPIXEL + 2
-    # Edge k goes from corner k to the next one: positive on its left.
-    step = p[:, [1, 2, 0]] - p
-    dx, dy = step[:, :, 0], step[:, :, 1]
-    inclusive = (dy < 0) | ((dy == 0) & (dx > 0 if fill == "lower" else dx < 0))
-    value = np.zeros((len(p), 3), np.int64)
-    near = ~far
-    value[near] = (dx * (_HALF - p[:, :, 1]) - dy * (_HALF - p[:, :, 0]) - ~inclusive)[near]
-    return Edges(numbers, area != 0, far, p, inclusive, -dy * SUBPIXEL, dx * SUBPIXEL, value, low, high)
+    e = edge_functions(a, b, c, area < 0, fill)
+    corners = np.stack([np.stack(q, axis=1) for q in e.corners], axis=1)
+    inclusive, along_x, along_y, value = (np.stack(v, axis=1) for v in e[1:5])
+    value[far] = 0
+    return Edges(
+        numbers, area != 0, far, corners, inclusive, along_x, along_y, value, np.stack(e.low, axis=1),
+        np.stack(e.high, axis=1),
+    )  # fmt: skip
 
 
 def covers(edges: Iterable[tuple[Any, Any, Any]], x: Any, y: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,13 @@ from isakit.errors import MachineFault
 from isakit.graphics import compiled_draw, compiled_quads, compiled_raster, raster
 from isakit.graphics.color_formats import NAMED
 from isakit.graphics.compiled_inputs import InputsKey, inputs_function
-from isakit.graphics.draw_state import DrawState
+from isakit.graphics.compiled_setup import CompiledTriangles
+from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
 from isakit.graphics.planes import PositionInput, PrimitiveFacts
+from isakit.graphics.primitives import Drawn, Rasterizer
 from isakit.graphics.raster import Quads, Setup, snapped
+from isakit.graphics.stage import OUTPUT_WORDS
+from isakit.graphics.vertices import Vertices
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
 from support.generators.picture_fuzz import watched_draws
 from support.patience import PATIENCE
@@ -63,6 +68,62 @@ def test_the_loop_finds_the_quads_that_arrays_find(kind: str, room: int, monkeyp
         expected = raster.rasterize(s, chosen, bounds, fill, sample)  # type: ignore[arg-type]
         assert len(expected)
         assert same(compiled_raster.rasterize(s, chosen, bounds, fill, sample, whole=True), expected)  # type: ignore[arg-type]
+
+
+def set_ups(positions: np.ndarray, **state: Any) -> list[list[Drawn]]:
+    """Set triangles [n, 3, 4] up with arrays, and with compiled code."""
+    words = np.zeros((OUTPUT_WORDS, positions.size // 4), np.uint32)
+    words[2:6] = positions.reshape(-1, 4).T.astype(np.float32).view(np.uint32)
+    words[7] = np.arange(words.shape[1])
+    corners = np.arange(words.shape[1]).reshape(-1, 3)
+    vertices = Vertices(words, corners, corners[:, 2], numbers=np.arange(len(corners)) + 5)
+    choices = GraphicsChoices(planes=state.pop("planes", "exact"))
+    view = Viewport((100, -90, 0.5), (100, 90, 0.5))
+    return [
+        Rasterizer(DrawState(**state), view, (3, 5, 190, 170), choices, 2.0**-24, (2, 3, 4, 5), None, compiled)(
+            vertices
+        )
+        for compiled in (None, CompiledTriangles(True))
+    ]
+
+
+@pytest.mark.parametrize("planes", ["exact", "snapped"])
+@pytest.mark.parametrize("cull", [None, "front", "back"])
+def test_compiled_set_up_finds_what_arrays_find(cull: Any, planes: str) -> None:
+    rng = np.random.default_rng(3)
+    positions: Any = rng.normal(0, 0.7, (101, 3, 4))
+    positions[..., 3] = rng.uniform(1.5, 4, (101, 3))
+    positions[..., 2] = rng.uniform(0.1, 1.4, (101, 3))
+    positions[::9] = positions[::9, :1]  # without an area
+    positions[4, 1, 0] = np.nan
+    positions[5, :, 3] = -1
+    positions[6, :, 2] = 9  # behind the far plane
+    (a,), (b,) = set_ups(positions, cull=cull, planes=planes, half_z=True, front="cw", clamp_vertex=(7,))
+    assert isinstance(b.rows, np.ndarray)
+    assert len(b.rows) == 101
+    assert len(a.quads) > 1000
+    assert a.triangles == b.triangles
+    assert a.rows is not None
+    kept = a.rows  # arrays leave triangles out that are outside
+    assert same(replace(a.quads, primitive=kept[a.quads.primitive]), b.quads)
+    for name in (("front",), ("number",), ("flat", 7), ("origin", 0), ("origin", 1), ("plane", ("depth",), 0),
+                 ("plane", ("depth",), 2), ("plane", ("over_w",), 1), ("plane", ("perspective", 7), 1),
+                 ("plane", ("linear", 3), 2)):  # fmt: skip
+        seen = np.unique(b.quads.primitive)
+        expected, found = a.corners.column(name)[np.searchsorted(kept, seen)], b.corners.column(name)[seen]
+        assert np.array_equal(expected.view(np.uint8), found.view(np.uint8)), name
+
+
+@pytest.mark.parametrize("where", [(0, -0.5), (3, 0.0), (0, 1e8)])
+def test_draws_with_triangles_to_cut_or_far_away_are_set_up_by_arrays(where: tuple[int, float]) -> None:
+    positions: Any = np.tile(FULL, (20, 1, 1))
+    axis, value = where
+    positions[7, 1, axis] = value
+    if axis == 0 and value < 0:
+        positions[7, 1, 2] = -2  # before the near plane
+    (a,), (b,) = set_ups(positions)
+    assert same(a.quads, b.quads)
+    assert np.array_equal(a.corners.over_w, b.corners.over_w)
 
 
 def drawn(engine: str, fragment: FragmentShader, form: str = "rgba8", **options: Any) -> Pipeline:

@@ -1,0 +1,223 @@
+"""Set-up of triangles as machine code, traced from the rules of `primitives`, `clip`, `raster` and `planes`.
+
+A group is 16 triangles, in the order of their primitives. Those that are not drawn have an empty box. A triangle that
+must be cut, or lies so far away that edge functions need more than 64 bits, is left to the array code, and all others
+of its draw with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from isakit.engine.llvm import Ref, host
+from isakit.engine.llvm.array_tracer import LANES, TracedArray
+from isakit.engine.llvm.builder import F64, I16, I32, I64
+from isakit.engine.protocol import Array
+from isakit.graphics.clip import plane_distances
+from isakit.graphics.compiled_quads import COUNT, GROUP, QuadFunction, function_of
+from isakit.graphics.compiled_raster import COLUMNS, looped, rasterize
+from isakit.graphics.planes import Corners, Planes, plane_steps
+from isakit.graphics.primitives import Drawn, Rasterizer, window_of
+from isakit.graphics.raster import (
+    SUBPIXEL,
+    Bounds,
+    Quads,
+    Setup,
+    doubled_area,
+    edge_functions,
+    in_order,
+    is_far,
+    snapped,
+)
+from isakit.graphics.vertices import Vertices
+
+_PLANES = ("over_w0", "over_w1", "over_w2", "depth0", "depth1", "depth2",
+           "origin_x", "origin_y", "to_x0", "to_x1", "to_y0", "to_y1")  # fmt: skip
+"""Rows of a table of f64: the numbers that planes are made from."""
+_ROWS = (*COLUMNS, "quads")
+"""Rows of a table of i64: what the loop over pixels reads, and the quads of the box around a triangle."""
+
+
+@dataclass(frozen=True)
+class SetupKey:
+    """Properties that are built into a function; see `DrawState` and `GraphicsChoices`."""
+
+    half_z: bool
+    depth_clamp: bool
+    window_positions: bool
+    front: str
+    cull: str | None
+    planes: str
+    fill: Literal["lower", "upper"]
+
+
+def written(q: SetupKey) -> QuadFunction:
+    """Write the text of the function: it returns (drawn triangles) * 2**32 + those that it cannot set up."""
+    f = QuadFunction()
+    code = f.code
+    number = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
+    there = number < f.number("count")
+    positions = _positions(f, np.minimum(number, f.number("count") - 1))
+    outside, odd = _clipped(q, positions)
+    view = [[f.float(f"{what}{axis}") for axis in "xyz"] for what in ("scale", "translate")]
+    placed = [(x, y, z, 1.0 / w) if q.window_positions else window_of(x, y, z, w, *view) for x, y, z, w in positions]
+    finite = _all(np.isfinite(v) for corner in placed for v in corner[:2])
+    a, b, c = [tuple(snapped(np.where(finite, v, 0.0)) for v in corner[:2]) for corner in placed]
+    area = doubled_area(a, b, c)
+    front = (area > 0) == (q.front == "ccw")
+    drawn = there & ~outside & finite & (area != 0)
+    if q.cull is not None:
+        drawn = drawn & (front if q.cull == "back" else ~front)
+    far = is_far(a, b, c)
+    edges = edge_functions(a, b, c, area < 0, q.fill)
+    x0, y0 = (np.maximum(edges.low[k], f.number(f"low_{axis}")) for k, axis in enumerate("xy"))
+    x1, y1 = (np.minimum(edges.high[k], f.number(f"high_{axis}")) for k, axis in enumerate("xy"))
+    boxed = drawn & (x0 < x1) & (y0 < y1)
+    x0, y0, x1, y1 = (np.where(boxed, v, 0) for v in (x0, y0, x1, y1))
+    quads = ((x1 + 1 >> 1) - (x0 >> 1)) * ((y1 + 1 >> 1) - (y0 >> 1))
+    _store(f, "table", I64, [number, x0, y0, x1, y1, *edges.along_x, *edges.along_y, *edges.value, quads])
+    corners = [(v[0], v[1]) for v in placed]
+    if q.planes == "snapped":
+        corners = [(v[0] / SUBPIXEL, v[1] / SUBPIXEL) for v in (a, b, c)]
+    to_x, to_y = plane_steps(*corners)
+    depth = [v[2] + 0.0 for v in placed]
+    _store(f, "planes", F64, [*(v[3] for v in placed), *depth, *corners[0], *to_x, *to_y])
+    code.store(np.where(front, np.uint32(0xFFFF_FFFF), np.uint32(0)), _place(f, "front", I32, 0))  # type: ignore[arg-type]
+    _count(code.of(drawn), 32, f)
+    _count(code.of(there & (odd | (far & drawn))), 0, f)
+    return f
+
+
+def _positions(f: QuadFunction, number: TracedArray) -> list[list[Any]]:
+    """Load the clip positions of the corners of primitives."""
+    out: list[list[Any]] = []
+    for k in range(3):
+        vertex = f.code.gathered(f.slot("corners"), number * 3 + k, np.int64)
+        out.append([f.code.gathered(f.slot(axis), vertex, np.float32).astype(np.float64) for axis in "xyzw"])
+    return out
+
+
+def _clipped(q: SetupKey, positions: list[list[Any]]) -> tuple[Any, Any]:
+    """Return which triangles are behind a plane, and which are cut by one; see `clip.clipped`."""
+    if q.window_positions:
+        nothing = np.zeros(LANES, bool)
+        return nothing, nothing
+    behind = [[~(d >= 0) for d in plane_distances(z, w, q.half_z, q.depth_clamp)] for _, _, z, w in positions]
+    outside = ~_all(np.isfinite(v) for p in positions for v in p)
+    crossing: Any = np.zeros(LANES, bool)
+    for plane in zip(*behind, strict=True):
+        outside = outside | (plane[0] & plane[1] & plane[2])
+        crossing = crossing | plane[0] | plane[1] | plane[2]
+    return outside, crossing & ~outside
+
+
+def _all(conditions: Any) -> Any:
+    out: Any = None
+    for here in conditions:
+        out = here if out is None else out & here
+    return out
+
+
+def _place(f: QuadFunction, name: str, element: Any, row: int) -> Ref:
+    """Return the place of a group in a row of a table."""
+    b = f.code.body
+    return b.element(element, f.slot(name), b.add(b.mul(f.slot("room", I64), row), b.mul(GROUP, LANES)))
+
+
+def _store(f: QuadFunction, name: str, element: Any, rows: list[Any]) -> None:
+    for k, value in enumerate(rows):
+        f.code.store(f.code.of(value), _place(f, name, element, k))
+
+
+def _count(lanes: TracedArray, shift: int, f: QuadFunction) -> None:
+    """Add how many lanes there are, times a power of two, to what the function returns."""
+    b = f.code.body
+    bits = b.zext(b.intrinsic("ctpop", b.bitcast(lanes.ref, I16)), I64)
+    b.store(b.add(b.load(I64, COUNT), b.shl(bits, shift)), COUNT)
+
+
+@dataclass(frozen=True)
+class CompiledTriangles:
+    """See `primitives.Compiled`; `whole`: code is made however few triangles there are."""
+
+    whole: bool
+
+    def rasterize(
+        self, setup: Setup, chosen: Array, bounds: Bounds, fill: Literal["lower", "upper"], sample: tuple[int, int]
+    ) -> Quads:
+        """See `raster.rasterize`."""
+        return rasterize(setup, chosen, bounds, fill, sample, whole=self.whole)
+
+    def set_up(self, v: Vertices, rasterizer: Rasterizer) -> Drawn | None:
+        """Return the triangles to draw; None where the array code has to find them."""
+        state, choices, count = rasterizer.state, rasterizer.choices, len(v.primitives)
+        special = (state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None)
+        if not count or any(s is not None for s in special) or state.polygon_mode != ("fill", "fill"):
+            return None
+        if state.cull == "both":
+            return None
+        q = SetupKey(
+            state.half_z, state.depth_clamp, state.window_positions, state.front, state.cull, choices.planes,
+            choices.fill,
+        )  # fmt: skip
+        made = function_of(q, partial(written, q), host(), None if self.whole else LANES * count)
+        loop = looped(None if self.whole else LANES * count)
+        if made is None or loop is None:
+            return None
+        room = -(-count // LANES) * LANES
+        table, planes = np.empty((len(_ROWS), room), np.int64), np.empty((len(_PLANES), room))
+        front = np.empty(room, np.uint32)
+        job = made.job()
+        primitives = np.ascontiguousarray(v.primitives, np.int64)
+        for name, value in (("corners", primitives), ("table", table), ("planes", planes), ("front", front),
+                            ("count", count), ("room", room)):  # fmt: skip
+            job.set_slot(name, value)
+        for axis, word in zip("xyzw", rasterizer.position_words, strict=True):
+            job.set_slot(axis, v.words[word])
+        for axis, scale, translate in zip("xyz", rasterizer.view.scale, rasterizer.view.translate, strict=True):
+            job.set_slot(f"scale{axis}", float(scale))
+            job.set_slot(f"translate{axis}", float(translate))
+        for name, bound in zip(("low_x", "low_y", "high_x", "high_y"), rasterizer.bounds, strict=True):
+            job.set_slot(name, int(bound))
+        done = made.run(job.address, 0, room // LANES, 0)
+        if done & 0xFFFF_FFFF:
+            return None
+        sizes = table[-1]
+        total = int(sizes.sum())
+        quads = loop(table[:-1], int(sizes.max()), total) if total else in_order([])
+        p = planes[:, :count]
+        corners = Corners(
+            Planes(p[6:8].T, ((p[8], p[9]), (p[10], p[11]))), p[:3].T, p[3:6].T,
+            _values(v, v.primitives, state.clamp_vertex), _flats(v, state.clamp_vertex), front[:count] != 0,
+            numbers=v.numbers,
+        )  # fmt: skip
+        return Drawn(corners, quads, done >> 32, np.arange(count))
+
+
+def _values(v: Vertices, places: Array, clamped: tuple[int, ...]) -> Callable[[int], Array]:
+    """Return the function from an output word to what vertices have in it, f64."""
+
+    def of(word: int) -> Array:
+        with np.errstate(invalid="ignore"):
+            found = v.words[word].view(np.float32)[places].astype(np.float64)
+        return np.clip(np.nan_to_num(found), 0, 1) if word in clamped else found
+
+    return of
+
+
+def _flats(v: Vertices, clamped: tuple[int, ...]) -> Callable[[int], Array]:
+    """Return the function from an output word to what the provoking vertices have in it, u32."""
+    values = _values(v, v.provoking, clamped)
+
+    def of(word: int) -> Array:
+        return values(word).astype(np.float32).view(np.uint32) if word in clamped else v.words[word][v.provoking]
+
+    return of
+
+
+__all__ = ["CompiledTriangles", "SetupKey", "written"]
