@@ -315,7 +315,7 @@ class Flow:
 
     @cached_property
     def outputs(self) -> int:
-        """How many words of o[], from the first on, the kernel may write."""
+        """Words of o[], from the first on, that the kernel may write."""
         if self.leaves or "o" in self.stored:
             return OUTPUTS
         writes = ((e, s.word) for s in self.steps.values() if s.trace is not None for e in meaning_of(s.trace).writes)
