@@ -39,6 +39,7 @@ from isakit.graphics.vertices import Vertices
 _PLANES = ("over_w0", "over_w1", "over_w2", "depth0", "depth1", "depth2",
            "origin_x", "origin_y", "to_x0", "to_x1", "to_y0", "to_y1")  # fmt: skip
 """Rows of a table of f64: the numbers that planes are made from."""
+_BOUNDS = ("low_x", "low_y", "high_x", "high_y")
 _ROWS = (*COLUMNS, "quads")
 """Rows of a table of i64: what the loop over pixels reads, and the quads of the box around a triangle."""
 
@@ -60,14 +61,14 @@ def written(q: SetupKey) -> QuadFunction:
     """Write the text of the function: it returns (drawn triangles) * 2**32 + those that it cannot set up."""
     f = QuadFunction()
     code = f.code
-    number = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
+    number: Any = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
     there = number < f.number("count")
     positions = _positions(f, np.minimum(number, f.number("count") - 1))
     outside, odd = _clipped(q, positions)
-    view = [[f.float(f"{what}{axis}") for axis in "xyz"] for what in ("scale", "translate")]
+    view: list[list[Any]] = [[f.float(f"{what}{axis}") for axis in "xyz"] for what in ("scale", "translate")]
     placed = [(x, y, z, 1.0 / w) if q.window_positions else window_of(x, y, z, w, *view) for x, y, z, w in positions]
     finite = _all(np.isfinite(v) for corner in placed for v in corner[:2])
-    a, b, c = [tuple(snapped(np.where(finite, v, 0.0)) for v in corner[:2]) for corner in placed]
+    a, b, c = ((snapped(np.where(finite, x, 0.0)), snapped(np.where(finite, y, 0.0))) for x, y, _, _ in placed)
     area = doubled_area(a, b, c)
     front = (area > 0) == (q.front == "ccw")
     drawn = there & ~outside & finite & (area != 0)
@@ -75,9 +76,10 @@ def written(q: SetupKey) -> QuadFunction:
         drawn = drawn & (front if q.cull == "back" else ~front)
     far = is_far(a, b, c)
     edges = edge_functions(a, b, c, area < 0, q.fill)
-    x0, y0 = (np.maximum(edges.low[k], f.number(f"low_{axis}")) for k, axis in enumerate("xy"))
-    x1, y1 = (np.minimum(edges.high[k], f.number(f"high_{axis}")) for k, axis in enumerate("xy"))
-    boxed = drawn & (x0 < x1) & (y0 < y1)
+    bound: dict[str, Any] = {name: f.number(name) for name in _BOUNDS}
+    x0, y0 = np.maximum(edges.low[0], bound["low_x"]), np.maximum(edges.low[1], bound["low_y"])
+    x1, y1 = np.minimum(edges.high[0], bound["high_x"]), np.minimum(edges.high[1], bound["high_y"])
+    boxed: Any = drawn & (x0 < x1) & (y0 < y1)
     x0, y0, x1, y1 = (np.where(boxed, v, 0) for v in (x0, y0, x1, y1))
     quads = ((x1 + 1 >> 1) - (x0 >> 1)) * ((y1 + 1 >> 1) - (y0 >> 1))
     _store(f, "table", I64, [number, x0, y0, x1, y1, *edges.along_x, *edges.along_y, *edges.value, quads])
@@ -182,7 +184,7 @@ class CompiledTriangles:
         for axis, scale, translate in zip("xyz", rasterizer.view.scale, rasterizer.view.translate, strict=True):
             job.set_slot(f"scale{axis}", float(scale))
             job.set_slot(f"translate{axis}", float(translate))
-        for name, bound in zip(("low_x", "low_y", "high_x", "high_y"), rasterizer.bounds, strict=True):
+        for name, bound in zip(_BOUNDS, rasterizer.bounds, strict=True):
             job.set_slot(name, int(bound))
         done = made.run(job.address, 0, room // LANES, 0)
         if done & 0xFFFF_FFFF:
