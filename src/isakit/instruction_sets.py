@@ -162,7 +162,7 @@ class Isa:
     def explain_all(
         self, words_or_text: int | str | bytes | Sequence[int], program_type: str | None = None
     ) -> list[Explanation]:
-        """`explain` of every instruction. Raises IsakitError where there is none."""
+        """Explain every instruction. Raises IsakitError where there is none."""
         if isinstance(words_or_text, int):
             words_or_text = [words_or_text]
         if isinstance(words_or_text, str):

@@ -38,7 +38,7 @@ class Ssa:
     """
 
     def __init__(self, flow: ControlFlow, live: Liveness | None, only: RegisterId | None = None) -> None:
-        """`live` tells which values are wanted where ways meet; with `only` there is one register, known everywhere."""
+        """Follow the values that `live` says are wanted where ways meet; with `only` one register alone, everywhere."""
         self.flow, self._only = flow, only
         self.places: list[RegisterId] = []
         self.addresses: list[int] = []

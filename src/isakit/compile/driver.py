@@ -95,7 +95,7 @@ def variant_for(module: PtxModule) -> str:
 
 @contextmanager
 def _no_collections() -> Generator[None]:
-    """Pauses the collection of cyclic garbage.
+    """Pause the collection of cyclic garbage.
 
     A function being compiled is some hundred thousand objects, all of them in use: looking through them again and again
     took a third of the time, and more the longer the text.
@@ -281,7 +281,7 @@ def _in_global_memory(v: PtxVariable) -> bool:
 
 
 def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
-    """Constant variables and their content."""
+    """Return constant variables and their content."""
     segments: list[ConstantSegment] = []
 
     def number(v: PtxVariable) -> Callable[[Initial], int]:

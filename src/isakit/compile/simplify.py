@@ -148,7 +148,7 @@ def _narrow_product(args: list[IrValue]) -> Better | None:
 
 @simplifies(MUL16)
 def _mul16(op: AnyOp, args: Args, values: Values, attrs: Signs16) -> Better | None:
-    """Only the low halves count, so an extension of them does nothing."""
+    """Leave an extension of an operand out: only the low halves count."""
     new = [_low_half(a) for a in args]
     if new != args:
         return MUL16(*attrs), new
@@ -437,7 +437,7 @@ def tells_zero(i: Ins) -> bool:
 
 
 def clean_float(bits: int) -> bool:
-    """Neither a denormal nor a NaN."""
+    """Return whether an f32 is neither a denormal nor a NaN."""
     exponent = bits >> 23 & 0xFF
     return exponent not in (0, 255) or not bits & 0x7F_FFFF
 

@@ -249,7 +249,7 @@ class Commands:
         return Reply(lines, {"space": to.space, "address": address, "bytes": data.hex()})
 
     def _instructions(self, place: str, count: int) -> Reply:
-        """`x/4i PLACE`: instructions from there on, without a place from the next one on."""
+        """Show `x/4i PLACE`: instructions from there on, without a place from the next one on."""
         from isakit.debug.breakpoints import addresses
 
         place = place.strip()

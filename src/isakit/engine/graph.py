@@ -187,7 +187,7 @@ def _bound(n: Value, args: Sequence[int]) -> int:
 
 # --- rewrites: each returns its argument when it does not apply -------------------------------------------------------
 def _fold_shift(n: Value) -> Value:
-    """Shifts by a constant are selections of bits, or nothing at all."""
+    """Turn shifts by a constant into selections of bits, or nothing at all."""
     if n.op == "ashr" and n.width == 1:
         return n.args[0]
     if n.op in {"shl", "lshr", "ashr"} and n.args[1].op == "const":

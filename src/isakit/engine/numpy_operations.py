@@ -208,7 +208,7 @@ _F64_NAN = np.array(0xFFF8_0000_0000_0000, u64)
 
 
 def _with_payload(r: Array, a: Array, b: Array) -> Array:
-    """Tesla f64: a NaN result is the quieted b, else the quieted a, else the generated one."""
+    """Choose the NaN of Tesla's f64: the quieted b, else the quieted a, else the generated one."""
     out, nan = r.view(u64), r != r
     if np.count_nonzero(nan):
         x, y = a.view(f64), b.view(f64)

@@ -137,7 +137,7 @@ class ElfPatch:
                 layout.pack_into(self.data, at, *fields)
 
     def _step(self, end: int) -> int:
-        """Of what number of bytes what lies past `end` may be moved: as its alignment, where the file keeps that."""
+        """Return the bytes by which, or by a multiple, what lies past `end` may be moved: its alignment if kept."""
         step = 1
         for s in self.sections:
             if s[_TYPE] and s[_OFFSET] >= end and 1 < s[_ALIGN] <= _MAX_ALIGN and s[_OFFSET] % s[_ALIGN] == 0:

@@ -113,7 +113,7 @@ class QuadFunction:
         return v if not any(added) else v + np.array([added[k % 4] for k in range(LANES)], np.int64)
 
     def text(self, name: str) -> str:
-        """`i64 @name(ptr job, i64 first, i64 last, i64 quads)`; the text of a group may go to block %next.
+        """Return `i64 @name(ptr job, i64 first, i64 last, i64 quads)`; the text of a group may go to block %next.
 
         It may count, in `COUNT`.
         """

@@ -106,7 +106,7 @@ class LinePlanes:
     """The same for lines: values change along the line and are constant across it."""
 
     def __init__(self, window: Array) -> None:
-        """`window`: f64 [n, 2, 2]."""
+        """Take the ends `window`, f64 [n, 2, 2]."""
         self.origin = window[:, 0]
         delta = window[:, 1] - window[:, 0]
         squared = (delta * delta).sum(axis=1)

@@ -172,7 +172,7 @@ class FragmentShader(PipelineShader):
 
 
 def _input(what: FragmentInput | str | tuple[int, str]) -> FragmentInput:
-    """`"w"` is a position component, `"s"` a point coordinate, `(4, "flat")` an output word."""
+    """Return an input: `"w"` is a position component, `"s"` a point coordinate, `(4, "flat")` an output word."""
     if isinstance(what, PositionInput | VaryingInput | PointInput | PrimitiveInput):
         return what
     if isinstance(what, str):

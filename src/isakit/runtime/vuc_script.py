@@ -93,7 +93,7 @@ class Script:
         return ""
 
     def at(self, c: ScriptCommand) -> str:
-        """`at CYCLE`."""
+        """Take `at CYCLE`."""
         cycle = _number(c, 1)
         if cycle < self.core.cycle:
             raise _wrong(c, f"cycle {self.core.cycle} has come already")

@@ -166,7 +166,7 @@ class Form:
         return out
 
     def __repr__(self) -> str:
-        """Short: a form knows its record, and this one all forms."""
+        """Return a short text: a form knows its record, and this one all forms."""
         name = self.record.name if self.record is not None else "?"
         return f"<form of {name}: {' '.join(self.syntax)}>"
 

@@ -211,7 +211,7 @@ def _small_float(raw: Array, exponent: int, mantissa: int, signed: bool) -> Arra
 
 
 def _number(raw: Array, n: int, kind: int) -> Array:
-    """`n`-bit components as register bits (u32): f32 for norm and float types, extended integers for the others."""
+    """Return `n`-bit components as register bits (u32): f32 for norm and float types, else extended integers."""
     if kind in (UNORM, UNORM_FORCE_FP16):
         # No quotient is so near a rounding boundary of f32 that going through f64 could matter.
         return (raw.astype(np.float64) / ((1 << n) - 1)).astype(np.float32).view(np.uint32)

@@ -278,7 +278,7 @@ class TextureUnit:
 
     @staticmethod
     def _prepare(sources: Sequence[Array], n: int) -> list[Array]:
-        """texprep cube: coordinates on the face, and layer * 6 + face for a two-dimensional array."""
+        """Compute texprep cube: coordinates on the face, and layer * 6 + face for a two-dimensional array."""
         _at_least(3, sources, "texprep")
         x, y, z = (_floats(s) for s in sources[:3])
         face, s, t = face_of(x, y, z)

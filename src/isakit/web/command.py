@@ -191,7 +191,7 @@ def command(
 
 @contextlib.contextmanager
 def _until_ended(handler: Callable[[int, FrameType | None], None]) -> Generator[None]:
-    """Signals that end the server have this handler from before it starts until it has ended.
+    """Give signals that end the server a handler from before it starts until it has ended.
 
     uvicorn handles them while it serves. Before and after that asyncio would cancel what runs, or Python would raise
     KeyboardInterrupt in the middle of it: both end in tracebacks.

@@ -226,7 +226,7 @@ class Workbench:
         return name
 
     def grammar(self, asked: RequestFields) -> JsonObject:
-        """Rules that colour a text of an instruction set, and its words."""
+        """Return rules that colour a text of an instruction set, and its words."""
         return grammar_of(asked.text("isa"))
 
     def project(self, asked: RequestFields) -> JsonObject:

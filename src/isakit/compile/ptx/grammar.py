@@ -290,7 +290,7 @@ def _fill(slots: Slots, words: list[str]) -> dict[str, str] | None:
 
 
 def _fill_in_any_order(slots: Slots, words: list[str]) -> dict[str, str] | None:
-    """Each word goes to the first slot that takes it and is free."""
+    """Fill each word into the first slot that takes it and is free."""
     mods = {name: "" for name, _, _ in slots}
     for word in words:
         slot = next((name for name, allowed, _ in slots if word in allowed and not mods[name]), None)

@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> list[PtxToken]:
-    """All tokens, with one of kind `end` after them. Raises PtxSyntaxError at the first character of no token."""
+    """Return all tokens and one of kind `end` after them. Raises PtxSyntaxError at the first character of no token."""
     out: list[PtxToken] = []
     at, end = 0, len(text)
     match = _TOKEN.match

@@ -20,7 +20,7 @@ def integer(text: str) -> int:
 
 
 def wrapped(value: int) -> int:
-    """Into 64 bits; what does not fit the signed ones stays unsigned."""
+    """Wrap a number into 64 bits; what does not fit the signed ones stays unsigned."""
     if -(1 << 63) <= value < 1 << 64:
         return value
     return value & (1 << 64) - 1

@@ -257,7 +257,7 @@ class Parser(DeclarationReader):
         return out
 
     def _body(self, entry: PtxFunction) -> None:
-        """Everything between the braces; labels are resolved at the end of the scope they stand in."""
+        """Parse what is between the braces; labels are resolved at the end of the scope they stand in."""
         self.take("{")
         level = 1
         while level:
@@ -324,7 +324,7 @@ class Parser(DeclarationReader):
         return len(self.scopes) > 2
 
     def _old_parameters(self, entry: PtxFunction) -> None:
-        """PTX 1.0 declares the parameters of a kernel in its body."""
+        """Find the parameters that PTX 1.0 declares in the body of a kernel."""
         before = len(entry.variables)
         self._variables()
         entry.params += entry.variables[before:]

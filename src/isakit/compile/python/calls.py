@@ -137,7 +137,7 @@ class Calls(Expressions):
         return out
 
     def grid(self, name: str, node: ast.Call) -> list[TypedValue]:
-        """`grid(n)`: the thread's place in the whole grid, in n dimensions; `gridsize(n)`: how many threads it has."""
+        """Translate `grid(n)`, the thread's place in the grid, and `gridsize(n)`, its threads, in n dimensions."""
         self.count_of(node, 1)
         n = self.known(node.args[0])
         if n not in (1, 2, 3):
@@ -159,7 +159,7 @@ class Calls(Expressions):
         return self.make(f"call i32 {f}()", i32)
 
     def voted(self, name: str, node: ast.Call) -> TypedValue:
-        """Votes of a warp, and barriers that count or combine a condition over the block."""
+        """Translate votes of a warp, and barriers that count or combine a condition over the block."""
         p = self.convert(self.truth(self.value(node.args[-1])), i32)
         how, result = _VOTES[name]
         text = f"{{ .reg .pred p; setp.ne.s32 p, $1, 0; {how} }}"
@@ -260,7 +260,7 @@ class Calls(Expressions):
         return self.make(f"call {kind.llvm} {f}({given})", kind)
 
     def fused(self, values: list[TypedValue], node: ast.AST) -> TypedValue:
-        """`fma(a, b, c)`: rounded once for doubles; these chips round floats twice."""
+        """Translate `fma(a, b, c)`: rounded once for doubles; these chips round floats twice."""
         if any(v.type is f64 for v in values):
             return self.intrinsic("fma", values, node)
         a, b, c = values
@@ -297,7 +297,7 @@ class Calls(Expressions):
             self.fail(f"`{self.called(node)}` takes {n} argument{'s' * (n != 1)}", node)
 
     def mad(self, node: ast.Call) -> TypedValue:
-        """`mad(a, b, c)`: the chips' own a * b + c of f32, which truncates the product."""
+        """Translate `mad(a, b, c)`, the chips' own a * b + c of f32, which truncates the product."""
         self.count_of(node, 3)
         a, b, c = (self.convert(self.value(v), f32).text for v in node.args)
         return self.make(f'call float asm "mad.f32 $0, $1, $2, $3;", "=f,f,f,f"(float {a}, float {b}, float {c})', f32)
@@ -334,7 +334,7 @@ class Calls(Expressions):
         return self.make(f"call {kind.llvm} {f}({kind.llvm} {v.text})", kind)
 
     def atomic(self, op: str, node: ast.Call) -> TypedValue:
-        """`atomic_add(array, index, value)`, which gives the old value."""
+        """Translate `atomic_add(array, index, value)` and its like, which give the old value."""
         cas = op == "cas"
         if cas and len(node.args) == 3:  # numba's, of the first element
             first = ast.copy_location(ast.Constant(0), node)

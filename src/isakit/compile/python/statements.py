@@ -40,7 +40,7 @@ class Statements(Output):
             method(s)
 
     def do_Pass(self, s: ast.Pass) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def do_Expr(self, s: ast.Expr) -> None:
         if isinstance(s.value, ast.Constant) and isinstance(s.value.value, str):

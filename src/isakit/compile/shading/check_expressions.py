@@ -258,7 +258,7 @@ class ExpressionCheck:
         return folded(op, a, b, kind, pos) or TypedBinary(pos, kind, op, a, b)
 
     def alike(self, a: Typed, b: Typed, wrong: ShadingError) -> tuple[Typed, Typed]:
-        """Two values in one shape: scalars become as large as the other, and in Cg longer vectors are cut."""
+        """Bring two values into one shape: scalars become as large as the other, and in Cg longer vectors are cut."""
         m, n = a.numeric, b.numeric
         if (m.size, m.vectors) == (n.size, n.vectors):
             return a, b
@@ -271,7 +271,7 @@ class ExpressionCheck:
         return (resized(a, n), b) if m.size > n.size else (a, resized(b, m))
 
     def equality(self, op: str, a: Typed, b: Typed, pos: int, wrong: ShadingError) -> Typed:
-        """`==` and `!=` of whole values."""
+        """Check `==` and `!=` of whole values."""
         if isinstance(a.type, Numeric) and isinstance(b.type, Numeric):
             base = common_base([a, b])
             a, b = convert(a, a.type.of(base), self.language), convert(b, b.type.of(base), self.language)
@@ -282,7 +282,7 @@ class ExpressionCheck:
         return TypedSame(pos, T_BOOL, a, b, op == "!=")
 
     def logic(self, op: str, a: Typed, b: Typed, pos: int, wrong: ShadingError) -> Typed:
-        """`&&`, `||` and `^^`."""
+        """Check `&&`, `||` and `^^`."""
         if not self.language.converts and not a.type == b.type == T_BOOL:
             raise wrong
         a, b = self.alike(rebased(a, BOOL), rebased(b, BOOL), wrong)
@@ -520,7 +520,7 @@ class ExpressionCheck:
         return TypedConstruct(pos, kind, parts)
 
     def bit_cast(self, kind: Type, s: ConstructSyntax, width: int) -> Typed:
-        """`bit_cast<type>(value)`."""
+        """Check `bit_cast<type>(value)`."""
         if len(s.arguments) != 1:
             raise ShadingError(s.pos, "`bit_cast` takes one value", 8)
         v = self.number(s.arguments[0])
@@ -551,7 +551,7 @@ class ExpressionCheck:
         )
 
     def filled(self, kind: Type, value: Typed) -> Typed:
-        """`(type)value`: Cg puts a number into every part of a structure or array."""
+        """Check `(type)value`: Cg puts a number into every part of a structure or array."""
         if value.type == kind:
             return value
         if not isinstance(value, TypedConstant):
@@ -565,7 +565,7 @@ class ExpressionCheck:
         return TypedConstruct(value.pos, kind, parts)
 
     def braces(self, s: BracesSyntax, to: Type) -> Typed:
-        """Values in braces as a type."""
+        """Check values in braces as a type."""
         if isinstance(to, ArrayType) and not to.count:
             to = ArrayType(to.of, len(s.items))
         if isinstance(to, Numeric):

@@ -195,7 +195,7 @@ class Emitter:
         return self.mul(a, self.rcp(b))
 
     def trunc(self, v: IrValue) -> IrValue:
-        """Towards zero: the floor of the magnitude, with the sign of the value."""
+        """Round towards zero: the floor of the magnitude, with the sign of the value."""
         whole = self.op(VFLOOR, self.op(VABS, v))
         return self.op(VCSEL("lt"), v, self.op(VNEG, whole), whole)
 

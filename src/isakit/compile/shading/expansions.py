@@ -151,7 +151,7 @@ EXPANSIONS["trunc"] = _one(lambda e, v: e.trunc(v))
 @_defines("round")
 @_one
 def _round(e: Emitter, v: IrValue) -> IrValue:
-    """To the nearest whole number, halfway to the even one."""
+    """Round to the nearest whole number, halfway to the even one."""
     low = e.op(VFLOOR, v)
     part = e.sub(v, low)
     half = e.mul(low, _number(e, 0.5, v))
@@ -196,7 +196,7 @@ EXPANSIONS["product"] = lambda e, a, call: [e.mul(x, y) for x, y in zip(a[0], a[
 @_defines("pow")
 @_two
 def _pow(e: Emitter, a: IrValue, b: IrValue) -> IrValue:
-    """Small whole exponents are multiplications, which also know negative numbers."""
+    """Raise to a power: by multiplications, which also know negative numbers, where the exponent is whole and small."""
     n = same_number(b)
     if n in (1.0, 2.0, 3.0, 4.0):
         square = e.mul(a, a) if n != 1.0 else a
@@ -332,7 +332,7 @@ def _cosh(e: Emitter, v: IrValue) -> IrValue:
 
 
 def _tanh(e: Emitter, v: IrValue) -> IrValue:
-    """Of the magnitude, which keeps the exponential from growing without bound."""
+    """Compute it of the magnitude, which keeps the exponential from growing without bound."""
     size = e.op(VABS, v)
     down = e.op(VEXP2, e.mul(size, _number(e, -2 * math.log2(math.e), v)))
     got = e.div(e.sub(_number(e, 1, v), down), e.add(_number(e, 1, v), down))

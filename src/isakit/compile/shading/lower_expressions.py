@@ -96,7 +96,7 @@ class ExpressionLowering(Variables):
         return [self.get(n) for n in self.slots(t.variable)]
 
     def _as_declared(self, v: ShaderVariable, values: Values) -> Values:
-        """Uniforms as the source sees them: matrices stored the other way are turned, bools are what is not 0."""
+        """Return uniforms as the source sees them: matrices stored the other way turned, bools from what is not 0."""
         of: Type = v.type
         while isinstance(of, ArrayType):
             of = of.of

@@ -121,7 +121,7 @@ def _taken(known: list[Intrinsic]) -> str:
 
 
 def _matrices(op: str, values: list[Typed], pos: int, name: str, language: Language) -> Typed:
-    """`mul`, `transpose`, `outerProduct`: functions whose result depends on the shapes of matrices."""
+    """Return the result of `mul`, `transpose`, `outerProduct`, whose type depends on the shapes of matrices."""
     kinds = [v.type for v in values]
     wrong = ShadingError(pos, f"there is no `{name}({', '.join(map(language.say, kinds))})`", len(name))
     if any(not isinstance(k, Numeric) for k in kinds):

@@ -125,7 +125,7 @@ class Parser:
         return self.declarations
 
     def declaration(self) -> None:
-        """One declaration at the top of the text."""
+        """Parse a declaration at the top of the text."""
         if self.token.text == "precision":
             self.precision()
             return
@@ -150,13 +150,13 @@ class Parser:
             self.declarations += self.variables(qualifiers, layout, kind, name)
 
     def precision(self) -> None:
-        """`precision mediump float;`."""
+        """Parse `precision mediump float;`."""
         while self.on("word"):
             self.step()
         self.expect(";")
 
     def qualified(self) -> tuple[frozenset[str], dict[str, int], TypeSyntax] | None:
-        """Qualifiers and a type, or None where the declaration had no more than these."""
+        """Parse qualifiers and a type; return None where the declaration has no more than these."""
         qualifiers: set[str] = set()
         layout: dict[str, int] = {}
         while self.on("word"):
@@ -201,7 +201,7 @@ class Parser:
         self.expect(")")
 
     def layout(self) -> dict[str, int]:
-        """`(location = 0, std140)`."""
+        """Parse `(location = 0, std140)`."""
         out: dict[str, int] = {}
         self.expect("(")
         while True:
@@ -216,7 +216,7 @@ class Parser:
         return out
 
     def structure(self) -> TypeSyntax:
-        """`struct Name { ... }`, or the name of one."""
+        """Parse `struct Name { ... }`, or the name of one."""
         self.step()
         name = self.step() if self.on("word") else self.token._replace(text=f"struct@{self.token.pos}")
         if not self.on("{") and name.text in self.structs:
@@ -314,7 +314,7 @@ class Parser:
         return v
 
     def semantic(self, v: VariableSyntax | None = None) -> tuple[str, int] | None:
-        """`: TEXCOORD0`; of registers only those of samplers count, `: register(s2)`, which are units."""
+        """Parse `: TEXCOORD0`; of registers only those of samplers count, `: register(s2)`, which are units."""
         found: tuple[str, int] | None = None
         while self.take(":"):
             t = self.name("a semantic")
@@ -376,7 +376,7 @@ class Parser:
 
     # --- statements --------------------------------------------------------------------------------------------------
     def block(self) -> BlockSyntax:
-        """Statements in braces."""
+        """Parse statements in braces."""
         place = self.expect("{")
         self.deeper(place)
         out: list[StatementSyntax] = []
@@ -389,7 +389,7 @@ class Parser:
         return BlockSyntax(place.pos, out)
 
     def statement(self) -> StatementSyntax:
-        """One statement."""
+        """Parse a statement."""
         t = self.token
         if t.kind == "{":
             return self.block()
@@ -435,7 +435,7 @@ class Parser:
         return self.ahead(n).kind == "word"
 
     def declared(self, t: Token) -> StatementSyntax:
-        """Variables in a function."""
+        """Parse the declaration of variables in a function."""
         found = self.qualified()
         if found is None or self.on(";"):
             self.take(";")
@@ -535,7 +535,7 @@ class Parser:
         return a
 
     def binary(self, level: int) -> Syntax:
-        """Operators of at least a level."""
+        """Parse operators of at least a level."""
         a = self.unary()
         while True:
             found = _LEVELS.get(self.token.kind, 0)
@@ -546,7 +546,7 @@ class Parser:
             a = self.made(BinarySyntax(op.pos, 1 + max(a.depth, b.depth), op.kind, a, b))
 
     def unary(self) -> Syntax:
-        """Operators before an operand, and casts."""
+        """Parse operators before an operand, and casts."""
         t = self.token
         if t.kind in _UNARY:
             self.step()

@@ -49,7 +49,7 @@ class Division(Base):
         return self._or_all_ones(signed, y, x if remainder else None)
 
     def _signed_power(self, x: IrValue, v: int, remainder: bool) -> IrValue:
-        """By a power of two: towards zero."""
+        """Divide by a power of two: towards zero."""
         op, n = self.b.op, v.bit_length() - 1
         if n == 0:
             return Const(0) if remainder else x

@@ -296,7 +296,7 @@ class Floats(Exact):
         self._finish(m, a[0], self.b.op(EX2, self.word(a[1], "f32")))
 
     def do_frc(self, m: Mods, a: Args) -> None:
-        """PTX 1.0: x - floor(x)."""
+        """Translate PTX 1.0's x - floor(x)."""
         x = self.word(a[1], "f32")
         floor = self.b.op(CVT(to="f32", source="f32", rnd="rmi"), x, kinds="r")
         self._finish(m, a[0], self.b.op(FADD(neg2=True, sat=False, rz=False), x, floor))

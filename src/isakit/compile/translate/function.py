@@ -77,7 +77,7 @@ class Translator(Integer, Floats, Barriers):
 
     # --- synchronisation --------------------------------------------------------------------------------------------
     def do_membar(self, m: Mods, a: Args) -> None:
-        """Memory is accessed in the order of the program; the compiler must only keep that order."""
+        """Keep the order: memory is accessed in that of the program."""
         self.b.emit(FENCE, [], "")
         self.b.shared = {}
 
@@ -109,7 +109,7 @@ class Translator(Integer, Floats, Barriers):
         self.b.emit(PMEVENT(id=int(a[0].value)), [], "")
 
     def do_nanosleep(self, m: Mods, a: Args) -> None:
-        """Sleeping is a hint."""
+        """Leave sleeping out: it is a hint."""
 
     # --- control ----------------------------------------------------------------------------------------------------
     def label(self, operand: Operand) -> Block:
@@ -142,7 +142,7 @@ class Translator(Integer, Floats, Barriers):
         self.go(self.new_block())
 
     def do_call(self, m: Mods, a: Args) -> None:
-        """Functions are inlined."""
+        """Inline a function."""
         groups = list(a)
         results: Args = ()
         first = groups[0] if groups else None
@@ -225,7 +225,7 @@ class Translator(Integer, Floats, Barriers):
             self._copy(p, inner, v, frame, False)
 
     def _keep(self, callee: PtxFunction, frame: int) -> None:
-        """Parameters whose address is taken go to local memory. One place each will do: nothing calls itself."""
+        """Put parameters whose address is taken into local memory. One place each will do: nothing calls itself."""
         taken: set[str] = set()
         for item in callee.body:
             if isinstance(item, PtxStatement) and item.opcode.split(".")[0] not in ("call", "ld", "st"):

@@ -125,7 +125,7 @@ class Integer(Division, BitInstructions):
         keep: bool = True,
         borrows: bool = False,
     ) -> None:
-        """One link of a sum with carry; `keep` says whether its own carry is for a later link."""
+        """Translate a link of a sum with carry; `keep` says whether its own carry is for a later link."""
         out: list[IrValue] = []
         flag = None
         for p, q in zip(x, y, strict=True):

@@ -231,7 +231,7 @@ class MemoryInstructions(Base):
                 self.write(item, self.param_word(v, at, ty), ty, loose=True)
 
     def param_word(self, v: PtxVariable, at: int, ty: str) -> IrValue:
-        """Up to 32 bits of a kernel parameter, or of one of an inlined function."""
+        """Load up to 32 bits of a kernel parameter, or of one of an inlined function."""
         op = self.b.op
         offset = self.layout.params.get(v.name) if v in self.entry.params else None
         mode = {1: "s8" if ty[0] == "s" else "u8", 2: "s16" if ty[0] == "s" else "u16"}.get(SIZES[ty], "b32")

@@ -23,7 +23,7 @@ class _UsseGuards(IfConversion):
         return "" if test else "!"
 
     def can_guard(self, i: MIns, condition: VReg) -> bool:
-        """Predicates share their few registers by now, so none may be written at all."""
+        """Refuse all instructions that write predicates, which share their few registers by now."""
         if i.op in _OF_NEIGHBOURS or any(r.v.cls is condition.cls for r in i.defs()):
             return False
         return super().can_guard(i, condition)

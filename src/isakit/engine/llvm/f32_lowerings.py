@@ -109,7 +109,7 @@ SMALLER, LARGER = 4, 5
 
 def _extreme(which: int, raw: bool) -> Native:
     def extreme(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
-        """`vrangeps` knows that -0 is below +0 and that a number wins over a quiet NaN, as the definition has it.
+        """Use `vrangeps`, which knows that -0 is below +0 and that a number wins over a quiet NaN, as is defined.
 
         Multiplying by one makes zeros of denormals, and quiet NaNs of signalling ones.
         """

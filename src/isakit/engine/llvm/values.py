@@ -291,7 +291,7 @@ class ValueLowering:
         return self.call(self.definition(op, statics, widths), vectors, n.width)
 
     def _relation(self, n: Value) -> Ref | None:
-        """`0 < (comparison & bits)`, where a native lowering knows the whole test (`holds` and its name)."""
+        """Find `0 < (comparison & bits)`, where a native lowering knows the whole test (`holds` and its name)."""
         zero, both = n.args
         if zero.op != "const" or zero.attr or both.op != "and" or both.args[0].op != "call":
             return None

@@ -118,7 +118,7 @@ class Inline:
             self.words += -(-form.nbytes // 4)
 
     def attribute(self, i: int, data: Array) -> Attribute | None:
-        """Attribute `i` of vertices u32 [n, words]; None for one that is not in the stream."""
+        """Return attribute `i` of vertices u32 [n, words]; None for one that is not in the stream."""
         if i not in self.places:
             return None
         form = self.formats[i]

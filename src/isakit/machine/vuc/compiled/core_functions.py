@@ -33,7 +33,7 @@ def _nothing(low: Lowering, given: CallArguments) -> None:
 
 
 def _never(low: Lowering, given: CallArguments) -> Ref:
-    """Only writes that are taken are queued here."""
+    """Return false: only writes that are taken are queued here."""
     return I1(0)
 
 

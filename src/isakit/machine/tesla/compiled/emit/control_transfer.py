@@ -104,7 +104,7 @@ class Transfers:
         """Return the versions, for this place, of what routines call."""
 
         def nothing(low: Lowering, args: CallArguments) -> None:
-            """There is no quadon in the kernel."""
+            """Do nothing: there is no quadon in the kernel."""
 
         def unwind(low: Lowering, args: CallArguments) -> None:
             self.code.settle()
@@ -258,7 +258,7 @@ class Transfers:
         self._leave(step, stack.brk, executing)
 
     def _leave(self, step: Step, routine: AnyRoutine, executing: Ref) -> None:
-        """Lanes change state; the rest goes on, or the stack says who does."""
+        """Change the state of lanes; the rest goes on, or the stack says who does."""
         lanes = self._taken(executing)
         given = {"lanes": lanes, "following": self._address(step.op.following)}
         self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes)})

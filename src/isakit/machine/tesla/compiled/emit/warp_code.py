@@ -158,7 +158,7 @@ class WarpCode(InstructionCode):
         return b.lines
 
     def _controls_of_a_new_warp(self) -> None:
-        """Warps of such a kernel begin nowhere but at its entry: what `blocks.begin_warp` has set need not be read."""
+        """Set what `blocks.begin_warp` has set: it need not be read, since such warps begin at the entry alone."""
         b = self.body
         mask = b.load(I32, self.state_pointer(state_layout.ACTIVE))
         self.store32(mask, "mask")

@@ -178,7 +178,7 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array, turns: A
 
 
 def _local_words(states: WarpStates, machine: Machine) -> Iterable[tuple[Array, Array]]:
-    """Words of l[] here and in the machine, which keeps the bytes of a thread together: u32 [warps, words, lanes]."""
+    """Return words of l[] here and in the machine, which keeps a thread's bytes together: u32 [warps, words, lanes]."""
     space = machine.state.spaces.get("l")
     if states.local is None or not isinstance(space, OwnSpace):
         return
