@@ -61,3 +61,55 @@ def test_glsl_declares_what_it_uses() -> None:
     data = write(isakit.isa("usse").assemble(HEAD + "    vmov.f32 pa0.xy sa0.xyzw\n"), "gxp")
     lines = glsl(isakit.load(data)).splitlines()
     assert {"in vec4 texcoord0;", "uniform vec4 tint;", "out vec4 color_out;", "#version 420"} <= set(lines)
+
+
+TRANSFORMED = """
+.gxp vertex
+.attribute p f32x4 pa0
+.uniform wvp f32x4[4]
+.outputs position fog
+.program primary
+    phas wait7 temps 0x0 addr 0x0
+    vpck.f32.f32 i0.xyz pa0.xyzx pa2
+    vdp4.f32 o0.x sa0.xyzw i0.xyz1 repeat 4
+    vmov.f32 o4.x pa0.xxxx
+    emit end
+"""
+
+
+def test_a_matrix_times_a_vector_is_dot_products() -> None:
+    """Each with 1 where the machine has 1, and with no others beside them: they are computed in this order."""
+    shader = isakit.load(write(isakit.isa("usse").assemble(TRANSFORMED), "gxp"))
+    text = glsl(shader)
+    assert "vec4 t0 = vec4(p.xyz, 1.0);" in text
+    assert "gl_Position = vec4(dot(wvp[0], t0), dot(wvp[1], t0), dot(wvp[2], t0), dot(wvp[3], t0));" in text
+    again = isakit.compile_shader(text, stage="vertex", language="glsl")
+    assert [i.mnemonic for i in again.primary.instructions] == [i.mnemonic for i in shader.primary.instructions]
+
+
+def test_results_that_are_not_written_are_left_out() -> None:
+    shader = isakit.load(write(isakit.isa("usse").assemble(TRANSFORMED), "gxp"))
+    text = glsl(shader)
+    assert "out float v_fog;" in text
+    again = isakit.compile_shader(text, stage="vertex", language="glsl")
+    assert again.file.varyings.outputs1 == shader.file.varyings.outputs1
+    assert again.file.varyings.outputs2 == shader.file.varyings.outputs2
+
+
+def test_what_comes_as_f16_is_rounded_where_it_is_read() -> None:
+    """Then products of it are products of f16 when they are compiled."""
+    head = HEAD.replace("f32x4\n.result f32x4", "f16x4\n.result f16x4")
+    code = head + "    vpck.f16.f32 r0.xyzw sa0.xyzw sa2\n    vmul.f16 pa0.xyzw pa0.xyzw r0.xyzw\n"
+    shader = isakit.load(write(isakit.isa("usse").assemble(code), "gxp"))
+    text = glsl(shader)
+    assert "color_out = f16(f16(texcoord0) * f16(tint));" in text
+    assert "f16(texcoord0)" not in expressions(shader)
+    again = isakit.compile_shader(text, stage="fragment", language="glsl")
+    assert [i.mnemonic for i in again.primary.instructions] == ["phas", "vmul.f16"]
+
+
+def test_components_of_different_depth_share_what_is_common() -> None:
+    head = HEAD.replace("f32x4\n.result f32x4", "f16x4\n.result f16x4")
+    code = head + "    vmul.f16 pa0.xyzw pa0.xyzw sa0.xyzw\n    vmul.f16 pa0.xyz pa0.xyzw sa2.xxxx\n"
+    body = glsl(isakit.load(write(isakit.isa("usse").assemble(code), "gxp"))).partition("main() {")[2]
+    assert body.count(" * ") == 2, body

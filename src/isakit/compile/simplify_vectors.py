@@ -105,17 +105,34 @@ def _join(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better 
         if isinstance(a, Const):
             letter = names.get(a.value)
             if letter is None:
-                return None
+                return _with_less_parts(args)
             pattern += letter
             continue
-        i = a.ins
-        source, letters = (i.args[0], SWIZZLE.of(i).pattern) if i is not None and i.op is SWIZZLE else (
-            a, CHANNELS[: count(a.kind)])  # fmt: skip
+        source, letters = _channels(a)
         if base is not None and source is not base:
-            return None
+            return _with_less_parts(args)
         base = source
         pattern += letters
     return None if base is None else (SWIZZLE(pattern), [base])
+
+
+def _with_less_parts(parts: Args) -> Better | None:
+    """Return a vector whose first parts are the first channels of a value as that value, if it has no others."""
+    base, letters = _channels(parts[0])
+    n = 1
+    while n < len(parts) and _channels(parts[n])[0] is base:
+        letters += _channels(parts[n])[1]
+        n += 1
+    if n == 1 or letters != CHANNELS[: count(base.kind)]:
+        return None
+    return JOIN, [base, *parts[n:]]
+
+
+def _channels(v: IrValue) -> tuple[IrValue, str]:
+    """Return (value, letters) of what is channels of a value."""
+    if v.ins is not None and v.ins.op is SWIZZLE:
+        return v.ins.args[0], SWIZZLE.of(v.ins).pattern
+    return v, CHANNELS[: count(v.kind)]
 
 
 @simplifies(VNEG, VABS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isakit.arch.usse.arithmetic import DEFAULT, Rules
 from isakit.decompile.interface import WIDTHS, DeclaredInput, Interface, Output, Symbol
@@ -112,7 +112,7 @@ class Decompiled:
         self.outcome = execution.run(shader.primary, given)
         self.terms = Terms()
         typing = Typing(self.terms, exact)
-        outputs = self.interface.outputs()
+        outputs = [self._written(o) for o in self.interface.outputs()]
         components: list[list[Term]] = []
         for o in outputs:
             left = [execution.pruned(execution.one(v), self.outcome.path) for v in self._components(o)]
@@ -143,6 +143,16 @@ class Decompiled:
             )
         inner = [self._typed(x, typing, execution) for x in loop.inner]
         return LoopTerms(typing.condition(loop.entered), variables, inner, typing.condition(loop.again))
+
+    def _written(self, o: Output) -> Output:
+        """Return a result without the components at its end that a vertex program never writes.
+
+        Only where it has the same registers without them: fog and colours, and coordinates of two components.
+        """
+        shorter = o.name in ("fog", "color0", "color1") or (o.name.startswith("texcoord") and o.size == 2)
+        while shorter and o.size > 1 and (o.file, o.register + o.size - 1) not in self.outcome.registers:
+            o = replace(o, size=o.size - 1)
+        return o
 
     def _components(self, o: Output) -> Iterable[Value]:
         if o.ty not in WIDTHS:
@@ -191,9 +201,9 @@ def file_names(shader: Shader) -> list[str]:
 def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
     """Return a shader as GLSL 4.20 that compiles: the same inputs, uniforms and samplers by name.
 
-    Differences to the machine: varyings and attributes arrive as f32 whatever their type in the registers, textures
-    sampled without a conversion are taken to have 8 bits per component, and precision of `dot`, `exp2`, `log2`,
-    `inversesqrt` and divisions is that of the GLSL implementation. Raises NotModelled as `expressions` does.
+    What arrives as f16 is rounded where it is read. Differences to the machine: textures sampled without a conversion
+    are taken to have 8 bits per component, and precision of `dot`, `exp2`, `log2`, `inversesqrt` and divisions is that
+    of the GLSL implementation. Raises NotModelled as `expressions` does.
     """
     d = Decompiled(shader, True, rules)
     vertex = shader.stage == "vertex"

@@ -99,6 +99,8 @@ class Typing:
                 return x
             if operator == "+" and _is_number(y, 0.0) and (not self.exact or math.copysign(1, y.attr) < 0):
                 return x
+        if operator == "+" and b.op == "number" and b.attr < 0:
+            return self.terms.make("-", "float", a, self._number(-b.attr))
         if operator == "+" and b.op == "-x":
             return self.terms.make("-", "float", a, b.args[0])
         if operator == "+" and a.op == "-x":
@@ -128,12 +130,16 @@ class Typing:
             if value == value and abs(value) != float("inf"):
                 return self._number(value)
         if v.op == "symbol" and getattr(v.attr, "ty", "") == "f16":
-            return self._symbol(v)
+            return self._rounded(self._symbol(v)) if self.exact else self._symbol(v)
         if v.op == "select":
             return self._choice(v, self.float)
         if v.op == "call" and v.attr[0].name == "ieee_convert":
-            return make("f16", "float", self.float(v.args[0]))
+            return self._rounded(self.float(v.args[0]))
         return make("unpackHalf", "float", self.uint(v.zext(32)))
+
+    def _rounded(self, term: Term) -> Term:
+        """Return a float rounded to an f16, once."""
+        return term if term.op == "f16" else self.terms.make("f16", "float", term)
 
     def _ratio(self, v: Value, statics: Statics) -> Term:
         """Read an integer as a fraction; a texel's component is one already, and a result's is rounded to one."""
@@ -382,8 +388,10 @@ class Typing:
         if comparison == "==":
             return self._equals_zero(term)
         operands = (term, self._number(0.0))
-        if comparison == "<" and term.op == "-":
-            operands = term.args  # a difference is below zero where its operands are in that order, whatever they are
+        if term.op == "-" and (comparison == "<" or "number" in (term.args[0].op, term.args[1].op)):
+            # A difference is below zero where its operands are in that order, whatever they are; with a number, which
+            # is finite, it is zero where they are equal.
+            operands = term.args
         relation = self.terms.make(comparison, "bool", *operands)
         return relation if holds else self.terms.make("!", "bool", relation)
 

@@ -68,7 +68,7 @@ class Folding:
         home = self._common_home(parts)
         if home is not None:
             return home
-        return self._leaves(parts) or self._alike(parts) or self._pieces(parts)
+        return self._leaves(parts) or self._dots(parts) or self._staggered(parts) or self._alike(parts) or self._pieces(parts)
 
     def _single(self, t: Term) -> Term:
         if t.op in ("number", "symbol", "texel"):
@@ -88,7 +88,7 @@ class Folding:
     def _whole(self, group: Group) -> Term:
         key = (0, *map(id, group))
         if key not in self._folded:
-            self._folded[key] = self._alike(group) or self._pieces(group)
+            self._folded[key] = self._dots(group) or self._alike(group) or self._pieces(group)
         return self._folded[key]
 
     def _swizzled(self, vector: Term, at: list[int]) -> Term:
@@ -148,6 +148,41 @@ class Folding:
         args = [self.fold(c[:1]) if first.op == "?:" and not k else self.fold(c) for k, c in enumerate(columns)]
         return self.terms.make(first.op, first.type, *args, attr=first.attr, size=len(parts))
 
+    def _staggered(self, parts: Group) -> Term | None:
+        """Return a vector of which some components are results of what the others are, in pieces.
+
+        What is common to all of them is one operation: `vec4(a * b.xyz, b.w)` with b computed at once.
+        """
+        low = min(parts, key=self.height)
+        if not low.args or low.op in _SCALAR or all(self.height(p) == self.height(low) for p in parts):
+            return None
+        inner = [p if self.height(p) == self.height(low) else self._within(p, low) for p in parts]
+        inner = [p if p is not None and self.height(p) == self.height(low) else None for p in inner]
+        common = tuple(p for p in inner if p is not None)
+        if len(common) < len(parts) or len(set(map(id, common))) < len(parts):
+            return None
+        if self._learning:
+            self.fold(common)
+        return self._pieces(parts)
+
+    def _within(self, t: Term, model: Term, depth: int = 2) -> Term | None:
+        """Return the one operand, near the top of a term, that is made like another term."""
+        found = [a for a in t.args if self._made_alike(a, model)]
+        if not found and depth:
+            found = [b for a in t.args if (b := self._within(a, model, depth - 1)) is not None]
+        return found[0] if len(found) == 1 else None
+
+    def _made_alike(self, a: Term, b: Term, depth: int = 3) -> bool:
+        """Return whether two terms differ near their top in nothing but the components that they read."""
+        if not depth or (a.op, a.type, len(a.args)) != (b.op, b.type, len(b.args)):
+            return not depth
+        if a.op == "symbol":
+            return a.attr.vector == b.attr.vector
+        if a.op == "texel":
+            return a.attr[0] is b.attr[0]
+        pairs = zip(self._ordered(b, a), b.args, strict=True)
+        return a.attr == b.attr and all(self._made_alike(x, y, depth - 1) for x, y in pairs)
+
     def _ordered(self, model: Term, t: Term) -> tuple[Term, ...]:
         """Return operands in the order in which they are most like those of another component."""
         if t.op not in COMMUTATIVE:
@@ -174,20 +209,53 @@ class Folding:
         found = self.fold(run)
         return found.op != "vector" or all(a.op == "number" for a in found.args)
 
-    def _dot(self, t: Term) -> Term | None:
-        """Return a sum of products of the components of two vectors as a dot product."""
-        products: list[Term] = []
-        while t.op == "+" and t.args[1].op == "*":
-            products.insert(0, t.args[1])
-            t = t.args[0]
-        if t.op != "*" or not 1 <= len(products) <= 3:
+    def _dots(self, parts: Group) -> Term | None:
+        """Return dot products beside each other, where all components are some: what they have in common is no vector."""
+        if not all(p.op == "+" and self._dot(p) for p in parts):
             return None
-        products.insert(0, t)
-        rows = [self._ordered(products[0], p) for p in products]
+        return self.terms.make("vector", "float", *(self.fold([p]) for p in parts), size=len(parts))
+
+    def _dot(self, t: Term) -> Term | None:
+        """Return a sum of products of the components of two vectors as a dot product.
+
+        A summand that is not a product counts as one with 1. The dot product of two components ends with 0.
+        """
+        summands: list[Term] = []
+        if t.type != "float":
+            return None
+        while t.op == "+" and len(summands) < 4:
+            summands.insert(0, t.args[1])
+            t = t.args[0]
+        summands.insert(0, t)
+        if len(summands) == 3 and summands[2].op == "number" and summands[2].attr == 0:
+            summands.pop()
+        alone = sum(s.op != "*" for s in summands)
+        if not 2 <= len(summands) <= 4 or alone > (len(summands) > 2) or any(s.op == "number" for s in summands):
+            return None
+        one = self.terms.number(1.0, "float")
+        products = [s if s.op == "*" else self.terms.make("*", "float", s, one) for s in summands]
+        model = next(p for p, s in zip(products, summands, strict=True) if p is s)
+        rows = [self._ordered(model, p) if p is s else self._beside(model, s, one)
+                for p, s in zip(products, summands, strict=True)]  # fmt: skip
         sides = [self.fold([r[k] for r in rows]) for k in range(2)]
-        if any(s.op in ("vector", "splat") and any(a.op != "number" for a in s.args) for s in sides):
+        if not all(map(_plain, sides)):
             return None
         return self.terms.make("dot", "float", *sides)
+
+    @staticmethod
+    def _beside(model: Term, summand: Term, one: Term) -> tuple[Term, Term]:
+        """Return a summand and 1 in the order in which the summand is on the side of what is most like it."""
+        x, y = model.args
+        return (summand, one) if _likeness(x, summand) >= _likeness(y, summand) else (one, summand)
+
+
+def _plain(side: Term) -> bool:
+    """Return whether a vector is read as it is, or with one number behind its components."""
+    if side.op not in ("vector", "splat"):
+        return True
+    return len(side.args) <= 2 and side.op == "vector" and side.args[-1].op == "number" or all(
+        a.op == "number" for a in side.args
+    )
 
 
 def _likeness(a: Term, b: Term) -> int:

@@ -244,19 +244,41 @@ def sink_joins(f: Function) -> None:
     uses = count_uses(f)
     for b in f.blocks:
         for i in reversed(list(b.ins)):
-            if i.op is JOIN:
-                _vectorized(f, b, i, uses)
+            if i.op is JOIN and not _vectorized(f, b, i, uses):
+                _vectorize_runs(f, b, i, uses)
 
 
-def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> None:
+def _vectorize_runs(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> None:
+    """Compute those elements of a join together that follow each other and are made alike."""
+    at = 0
+    while at < len(i.args):
+        for end in range(len(i.args), at + 1, -1):
+            run = i.args[at:end]
+            if len(run) < len(i.args) and not isinstance(run[0], Const):
+                new = Ins(JOIN, list(run), (vector(element(run[0].kind), sum(count(v.kind) for v in run)),), i.loc)
+                new.block = b
+                b.ins.insert(b.ins.index(i), new)
+                if _vectorized(f, b, new, uses):
+                    uses[new.out] = 1
+                    i.args[at:end] = [new.out]
+                    break
+                b.ins.remove(new)
+        at += 1
+
+
+def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> bool:
+    """Turn a join of results of one operation into that operation on joins, which may be such joins themselves.
+
+    Returns whether it did.
+    """
     first = i.args[0].ins
     if first is None or first.op not in (*ELEMENTWISE, VCVT) or first.op in (VNEG, VABS):
-        return
+        return False
     for a in i.args:
         o = a.ins
         alike = o is not None and (o.op, o.attrs, o.block) == (first.op, first.attrs, b) and uses[a] == 1
         if not alike or o is None or o.args[0].kind.partition("x")[0] != first.args[0].kind.partition("x")[0]:
-            return
+            return False
     parts = [a.ins for a in i.args if a.ins is not None]
     columns = [[o.args[k] for o in parts] for k in range(len(first.args))]
     at = b.ins.index(i)
@@ -273,8 +295,9 @@ def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> None
         made.append(new.out)
     i.become(Operation(first.op, first.attrs), made)
     for v in made:
-        if v.ins is not None:
-            _vectorized(f, b, v.ins, uses)
+        if v.ins is not None and not _vectorized(f, b, v.ins, uses):
+            _vectorize_runs(f, b, v.ins, uses)
+    return True
 
 
 # --- channels --------------------------------------------------------------------------------------------------------

@@ -60,11 +60,10 @@ EARLY: tuple[Pass, ...] = (
     narrow_vectors,
     eliminate_common_subexpressions,
     eliminate_dead_code,
-    sink_joins,
-    eliminate_common_subexpressions,
-    eliminate_dead_code,
 )
 """The first passes, in this order."""
+JOINED: tuple[Pass, ...] = (sink_joins, eliminate_common_subexpressions, eliminate_dead_code)
+"""The passes after what is known of the precision, in this order."""
 LATE: tuple[Pass, ...] = (
     extend_dot_products,
     fuse_products,
@@ -118,7 +117,7 @@ REMEDIES: tuple[Pass, ...] = (
 ROUNDS = 40
 PATIENCE = (1 << 30, 16, 4, 0)
 """For how many operations a copy of an operand may wait for its next reader, until everything finds a register."""
-__all__ = ["EARLY", "LATE", "ProgramCode", "compile_program", "optimized", "rules"]
+__all__ = ["EARLY", "JOINED", "LATE", "ProgramCode", "compile_program", "optimized", "rules"]
 
 
 class RegisterPressureError(Exception):

@@ -55,7 +55,8 @@ class Emitter:
                 if i.op is hw.KILL:
                     out.kills.append(len(out.lines))
                 line = self.text(i)
-                longer = _repeated(out.lines[-1], line) if len(out.lines) > starts[b] else None
+                last = out.lines[-1] if len(out.lines) > starts[b] else ""
+                longer = _repeated(last, line) or _repeated_dot(last, line)
                 if longer is not None:
                     out.lines[-1] = longer
                     continue
@@ -209,6 +210,28 @@ def _mask(lanes: list[int]) -> str:
 
 _MOVE = re.compile(r"(?:!?p\d )?vmov\.f32 ([a-z]+)(\d+)\.xy ([a-z]+)(\d+)\.xyxy(?: repeat (\d))?")
 MOST_REPEATS = 4
+
+
+_DOT = re.compile(
+    r"(?P<op>(?:!?p\d )?vdp[34]\.f32) (?P<to>[a-z]+)(?P<at>\d+)\.(?P<lane>[xyzw]) "
+    r"(?P<sign>-?\|?)(?P<of>[a-z]+)(?P<number>\d+)(?P<rest>\.\w+\|? \S+) (?:rpt_slmsi|repeat (?P<n>\d))"
+)
+
+
+def _repeated_dot(before: str, line: str) -> str | None:
+    """Return a dot product, and the one with the next four registers into the next channel, as one; None if not that.
+
+    Outside of the internal registers channels z and w are the next pair of registers.
+    """
+    a, b = _DOT.fullmatch(before), _DOT.fullmatch(line)
+    if a is None or b is None or b["n"] or a["of"] == "i" or a["to"] == a["of"]:
+        return None
+    n, lane, apart = int(a["n"] or 1), CHANNELS.index(a["lane"]), int(b["at"]) - int(a["at"])
+    same = all(a[k] == b[k] for k in ("op", "to", "sign", "of", "rest")) and (a["to"] != "i" or not apart)
+    follows = apart + CHANNELS.index(b["lane"]) == lane + n and int(b["number"]) == int(a["number"]) + 4 * n
+    if not same or not follows or lane + n >= MOST_REPEATS:
+        return None
+    return f"{before.removesuffix(' rpt_slmsi').partition(' repeat')[0]} repeat {n + 1}"
 
 
 def _repeated(before: str, line: str) -> str | None:

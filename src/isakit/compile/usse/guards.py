@@ -26,6 +26,8 @@ class _UsseGuards(IfConversion):
         """Refuse all instructions that write predicates, which share their few registers by now."""
         if i.op in _OF_NEIGHBOURS or any(r.v.cls is condition.cls for r in i.defs()):
             return False
+        if i.op in hw.MAD2.values():
+            return i.guard is None and condition.color == 0
         return super().can_guard(i, condition)
 
 

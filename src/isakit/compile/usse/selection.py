@@ -456,9 +456,13 @@ class UsseSelection(Selection):
         return OperandReg(d.v, low, high - low + 1, "part" if beside else "", view)
 
     def chunks(self, d: Dest) -> list[tuple[int, int]]:
-        """Return the parts of a destination that one instruction writes: all, or two f32 at a time."""
+        """Return the parts of a destination that one instruction writes: all, or two f32 at a time.
+
+        Of halves, registers that hold others already are written apart from those that do not.
+        """
         if d.internal or d.ty == "f16":
-            return [(0, d.count)]
+            begun = [not d.covers and (d.v, (d.first + k) // 2) in self.begun for k in range(d.count)]
+            return list(pairwise([0, *(k for k in range(1, d.count) if begun[k] != begun[k - 1]), d.count]))
         cuts = [0, *(k for k in range(1, d.count) if (d.start + k) % 2 == 0), d.count]
         return list(pairwise(cuts))
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from isakit.asm import Program
 from isakit.compile.ir import Function, IrValue, Loc
+from isakit.compile.passes.halves import compute_in_half
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
+from isakit.compile.passes.vectors import narrow_vectors
 from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderUniform, sampler_place
-from isakit.compile.usse.driver import EARLY, LATE, ProgramCode, RegisterPressureError, compile_program, optimized
+from isakit.compile.usse.driver import EARLY, JOINED, LATE, ProgramCode, RegisterPressureError, compile_program, optimized
 from isakit.compile.usse.emit import CodeText
 from isakit.compile.usse.program import STRETCH, LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import SHARED, Registers, words
 from isakit.compile.usse.shader_passes import (
     Fetch,
-    choose_texel_formats,
     convert_result,
     count_literal_words,
     load_uniforms_from_memory,
@@ -46,6 +47,8 @@ SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fo
 NUMBERS = {"INDEX": "index", "INSTANCE": "instance"}
 """Semantics of inputs of vertex programs that are no attributes: they come as integers, one register each."""
 OUTPUTS = {"POSITION": "position", "COLOR": "color0", "FOG": "fog", "PSIZE": "pointsize"}
+HALVED = (eliminate_common_subexpressions, eliminate_dead_code, narrow_vectors, eliminate_dead_code)
+"""The passes after operations on halves have taken the place of others, in this order."""
 LAST_PHASE, MORE_PHASES = "phas wait7 temps 0x0 addr 0x0", "phas wait1 temps 0x0 addr 0x0"
 
 
@@ -118,9 +121,13 @@ class ShaderCompilation:
         optimized(f, EARLY)
         if not self.vertex:
             lower_facing(f, interface)
+            self._read_halves()
             convert_result(f, interface)
             optimized(f, (eliminate_common_subexpressions, eliminate_dead_code))
-            choose_texel_formats(f)
+            compute_in_half(f)
+            optimized(f, HALVED)
+        optimized(f, JOINED)
+        if not self.vertex:
             fetches = prefetch_texels(f, interface)
         self._find_used(fetches)
         data = self._place_shared()
@@ -137,6 +144,17 @@ class ShaderCompilation:
         else:
             self._fragment_outputs()
         return self._programs(secondary, kinds, attributes, data)
+
+    def _read_halves(self) -> None:
+        """Let what is interpolated come as halves where the source rounds it; the format of the result does not count.
+
+        Sony's compiler interpolates a colour that is only put out as f32, too.
+        """
+        floats = {i.name for i in self.interface.inputs if i.type == "f32" and i.semantic not in ("WPOS", "FACE")}
+        halves = compute_in_half(self.f, floats.__contains__)
+        inputs = self.interface.inputs
+        self.interface.inputs = [replace(i, type="f16") if i.name in halves else i for i in inputs]
+        optimized(self.f, HALVED)
 
     def error(self, message: str) -> CompileError:
         """Return the error that says something of the whole shader."""

@@ -96,27 +96,6 @@ def _coordinate(v: IrValue) -> tuple[str, str] | None:
     return (INPUT.of(v.ins).name, letters) if v.ins is not None and v.ins.op is INPUT else None
 
 
-def choose_texel_formats(f: Function) -> None:
-    """Ask for texels as f16 where that is what they are used as."""
-    readers: dict[IrValue, list[Ins]] = {}
-    for i in f.instructions():
-        for a in i.args:
-            readers.setdefault(a, []).append(i)
-    replaced: dict[IrValue, IrValue] = {}
-    for b in f.blocks:
-        for i in b.ins:
-            found = readers.get(i.out, []) if i.op is SAMPLE else []
-            half = found and all(r.op is VCVT and VCVT.of(r).to == "f16" for r in found)
-            if half and element(i.out.kind) == "f32":
-                kind = found[0].out.kind
-                i.become(SAMPLE(*SAMPLE.of(i)._replace(to=kind)), i.args)
-                i.outs = [IrValue(kind, i)]
-                replaced |= {r.out: i.out for r in found}
-    for b in f.blocks:
-        b.ins = [i for i in b.ins if not i.outs or i.out not in replaced]
-    replace(f, replaced)
-
-
 # --- what is the same for all ----------------------------------------------------------------------------------------
 def load_uniforms_from_memory(f: Function, names: Collection[str]) -> None:
     """Make reads of some uniforms loads."""
@@ -157,8 +136,10 @@ def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[st
         for i in (*b.phis, *b.ins):
             if not i.outs or i.out not in uniform:
                 read |= {v: None for a in i.args for v in _computed(a, uniform)}
+    elsewhere = {a for b in f.blocks for i in (*b.phis, *b.ins) if i.op is not OUTPUT for a in i.args}
     moved: set[IrValue] = set()
-    for v in sorted((v for v in read if _computes(v)), key=lambda v: -len(_cone(v)) / words(v.kind)):
+    worth = (v for v in read if _computes(v) and (v in elsewhere or len(_cone(v)) > 1))  # else the copy costs as much
+    for v in sorted(worth, key=lambda v: -len(_cone(v)) / words(v.kind)):
         if words(v.kind) + words(v.kind) % 2 <= room:
             moved.add(v)
             room -= words(v.kind) + words(v.kind) % 2

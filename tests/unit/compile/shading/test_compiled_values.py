@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isakit
+from isakit.debug.compare_shaders import compare_shaders
 
 ODD = """
 uniform float4 u;
@@ -171,3 +172,58 @@ def test_other_branches_stay(inside: str) -> None:
     void main() {{ vec4 x = c; if (c.x > 0.5) {{ {inside} }} gl_FragColor = x; }}"""
     shader = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
     assert [i for i in shader.primary if i.mnemonic == "br"]
+
+
+HALVES = """
+#version 420
+in vec4 color0;
+in vec2 texcoord0;
+in float fog;
+uniform vec4 tint;
+uniform sampler2D tex;
+out vec4 color_out;
+float f16(float x) { return unpackHalf2x16(packHalf2x16(vec2(x, 0.0))).x; }
+vec3 f16(vec3 x) { return vec3(f16(x.x), f16(x.y), f16(x.z)); }
+vec4 f16(vec4 x) { return vec4(f16(x.x), f16(x.y), f16(x.z), f16(x.w)); }
+void main() { color_out = %s; }
+"""
+"""A shader that rounds to halves itself."""
+
+
+@pytest.mark.parametrize(
+    ("result", "primary"),
+    [
+        ("f16(f16(texture(tex, texcoord0)) * f16(color0))", ["vmul.f16"]),
+        ("f16(f16(min(f16(color0), f16(tint))) + 1.5)", ["vmin.f16", "vadd.f16"]),
+        ("vec4(f16(f16(color0.xyz) * f16(fog)), f16(color0.w))", ["vmul.f16", "vmul.f16", "vmov.f32"]),
+        ("f16(vec4(dot(f16(color0), f16(tint))))", ["vdp.f16", "vmov.f16"]),
+        ("f16(f16(color0) * tint)", ["vpck.f32.f16", "vmul.f32", "vpck.f16.f32"]),  # tint is none
+        ("f16(f16(color0) + 0.1)", ["vpck.f32.f16", "vadd.f32", "vpck.f16.f32"]),  # nor is 0.1
+        ("f16(tint)", ["vpck.f16.f32"]),
+    ],
+)
+def test_arithmetic_of_halves(result: str, primary: list[str]) -> None:
+    """What is rounded after each operation is done on halves, with the results that f32 and a rounding give."""
+    text = HALVES % result
+    fast = isakit.compile_shader(text, stage="fragment", language="glsl")
+    plain = isakit.compile_shader(text, stage="fragment", language="glsl", target="f32x4")
+    same = compare_shaders(fast, plain, count=64)
+    assert same, same.differences
+    assert [i.mnemonic for i in fast.primary.instructions][1:] == primary
+
+
+def test_multiply_add_under_a_predicate() -> None:
+    """The form with pairs of registers knows predicate p0 only."""
+    text = """float4 main(float4 c : TEXCOORD0, float4 d : TEXCOORD1, uniform float4 u, uniform float4 v) : COLOR {
+        float2 r = c.xy;
+        if (c.z > d.w) r = r * u.xy + v.xy; else r = r * v.zw + u.zw;
+        return float4(r, c.zw); }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    assert [i.mnemonic for i in shader.primary.instructions].count("vmad2.f32") == 2
+    assert not any(i.mnemonic.startswith("br") for i in shader.primary.instructions)
+    rng = np.random.default_rng(2)
+    c, d = rng.random((64, 4), np.float32), rng.random((64, 4), np.float32)
+    u, v = rng.random(4, np.float32), rng.random(4, np.float32)
+    got = isakit.usse.run(shader, varyings={"texcoord0": c, "texcoord1": d}, uniforms={"u": u, "v": v})["color"]
+    want = np.where((c[:, 2] > d[:, 3])[:, None], c[:, :2] * u[:2] + v[:2], c[:, :2] * v[2:] + u[2:])
+    np.testing.assert_allclose(got, np.hstack([want, c[:, 2:]]), rtol=1e-6)

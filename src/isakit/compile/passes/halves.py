@@ -1,0 +1,170 @@
+"""Arithmetic in half precision: what is computed in f32 from halves and rounded to halves is one operation on halves."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from isakit.compile.builder import IrBuilder
+from isakit.compile.ir import Block, Const, Function, Ins, IrValue, Operation
+from isakit.compile.passes.ssa import replace
+from isakit.compile.passes.vectors import ELEMENTWISE
+from isakit.compile.vector_ops import (
+    ELEMENTS,
+    INPUT,
+    JOIN,
+    SAMPLE,
+    SWIZZLE,
+    VABS,
+    VCVT,
+    VDOT,
+    VDSX,
+    VDSY,
+    VNEG,
+    InputName,
+    Sampling,
+    count,
+    element,
+    vector,
+)
+
+_MOVES = (SWIZZLE, JOIN, VNEG, VABS)
+"""Operations that commute with rounding."""
+_COMPUTE = tuple(op for op in (*ELEMENTWISE, VDOT) if op not in (VNEG, VABS, VDSX, VDSY))
+"""Operations that a target computes on halves as it does on the same numbers in f32, and rounds then."""
+
+
+def compute_in_half(f: Function, inputs: Callable[[str], bool] = lambda name: False) -> set[str]:
+    """Do on halves what is computed in f32 from halves alone and only read as halves; nothing is rounded twice.
+
+    Texels and those inputs of which `inputs` is true come as halves where nothing reads more of them. Returns the
+    names of these inputs.
+    """
+    pass_ = _Halving(f, inputs)
+    pass_.run()
+    return pass_.names
+
+
+def _exact(v: Const) -> Const | None:
+    """Return a number of f32 as f16 if it is one."""
+    x = struct.unpack("<f", struct.pack("<I", v.value))[0]
+    try:
+        half = struct.pack("<e", x)
+    except OverflowError:
+        return None
+    return Const(int.from_bytes(half, "little"), "f16") if struct.unpack("<e", half)[0] == x else None
+
+
+class _Halving:
+    def __init__(self, f: Function, inputs: Callable[[str], bool]) -> None:
+        self.f = f
+        self.readers: dict[IrValue, list[Ins]] = {}
+        for b in f.blocks:
+            for i in (*b.phis, *b.ins):
+                for a in i.args:
+                    self.readers.setdefault(a, []).append(i)
+        self.rounded = self._find_rounded()
+        self.halves: dict[IrValue, IrValue | None] = {}
+        self.exact: dict[IrValue, IrValue | None] = {}
+        self.names = self._find_inputs(inputs)
+
+    def _find_rounded(self) -> set[IrValue]:
+        """Return the values that are only read to be rounded."""
+        found: set[IrValue] = set()
+        for b in reversed(self.f.blocks):
+            for i in reversed(b.ins):
+                if not i.outs or element(i.out.kind) != "f32" or i.out.kind not in _FLOATS:
+                    continue
+                readers = self.readers.get(i.out, [])
+                if readers and all(_rounds(r) or (r.op in _MOVES and r.out in found) for r in readers):
+                    found.add(i.out)
+        return found
+
+    def _find_inputs(self, inputs: Callable[[str], bool]) -> set[str]:
+        """Return the inputs that come as halves."""
+        names: dict[str, bool] = {}
+        for i in self.f.instructions():
+            if i.op is INPUT and i.out.kind in _FLOATS:
+                name = INPUT.of(i).name
+                names[name] = names.get(name, inputs(name)) and i.out in self.rounded
+        return {name for name, fits in names.items() if fits}
+
+    def run(self) -> None:
+        replaced: dict[IrValue, IrValue] = {}
+        for b in self.f.blocks:
+            for i in list(b.ins):
+                if _rounds(i):
+                    half = self.half(i.args[0])
+                    if half is not None:
+                        replaced[i.out] = half
+        for b in self.f.blocks:
+            b.ins = [i for i in b.ins if not i.outs or i.out not in replaced]
+        replace(self.f, replaced)
+
+    def half(self, v: IrValue) -> IrValue | None:
+        """Return a value rounded to halves where that needs no operation more."""
+        if v not in self.halves:
+            self.halves[v] = self._exactly(v) or self._rounded(v)
+        return self.halves[v]
+
+    def _exactly(self, v: IrValue) -> IrValue | None:
+        """Return the halves that a value is anyway."""
+        if v not in self.exact:
+            self.exact[v] = self._is_exact(v)
+        return self.exact[v]
+
+    def _is_exact(self, v: IrValue) -> IrValue | None:
+        if isinstance(v, Const):
+            return _exact(v)
+        i = v.ins
+        if i is None:
+            return None
+        if i.op is VCVT and element(i.args[0].kind) == "f16":
+            return i.args[0]
+        if i.op in _MOVES:
+            return self._made(i, [self._exactly(a) for a in i.args])
+        return None
+
+    def _rounded(self, v: IrValue) -> IrValue | None:
+        i = v.ins
+        if i is None or v not in self.rounded:
+            return None
+        if i.op in _MOVES:
+            return self._made(i, [self.half(a) for a in i.args])
+        if i.op in _COMPUTE:
+            return self._made(i, [self._exactly(a) for a in i.args])
+        if i.op is SAMPLE or (i.op is INPUT and INPUT.of(i).name in self.names):
+            attrs = i.attrs
+            kind = vector("f16", count(v.kind))
+            if isinstance(attrs, InputName):
+                attrs = attrs._replace(kind=kind)
+            elif isinstance(attrs, Sampling):
+                attrs = attrs._replace(to=kind)
+            return self._after(i, Operation(i.op, attrs), i.args, kind)
+        return None
+
+    def _made(self, i: Ins, args: list[IrValue | None]) -> IrValue | None:
+        """Return an operation on halves after the one in f32."""
+        known = [a for a in args if a is not None]
+        if len(known) < len(args):
+            return None
+        return self._after(i, Operation(i.op, i.attrs), known, vector("f16", count(i.out.kind)))
+
+    def _after(self, i: Ins, what: Operation, args: list[IrValue], kind: str) -> IrValue:
+        b = i.block
+        assert b is not None
+        build = IrBuilder(self.f, Block(0))
+        build.loc = i.loc
+        out = build.op(what, *args, kinds=(kind,))
+        at = b.ins.index(i) + 1
+        for new in build.block.ins:
+            new.block = b
+        b.ins[at:at] = build.block.ins
+        return out
+
+
+_FLOATS = {vector(of, n) for of in ELEMENTS for n in range(1, 5)}
+
+
+def _rounds(i: Ins) -> bool:
+    return i.op is VCVT and VCVT.of(i).to == "f16" and element(i.args[0].kind) == "f32"
