@@ -68,7 +68,13 @@ class Folding:
         home = self._common_home(parts)
         if home is not None:
             return home
-        return self._leaves(parts) or self._dots(parts) or self._staggered(parts) or self._alike(parts) or self._pieces(parts)
+        return (
+            self._leaves(parts)
+            or self._dots(parts)
+            or self._staggered(parts)
+            or self._alike(parts)
+            or self._pieces(parts)
+        )
 
     def _single(self, t: Term) -> Term:
         if t.op in ("number", "symbol", "texel"):
@@ -210,7 +216,7 @@ class Folding:
         return found.op != "vector" or all(a.op == "number" for a in found.args)
 
     def _dots(self, parts: Group) -> Term | None:
-        """Return dot products beside each other, where all components are some: what they have in common is no vector."""
+        """Return dot products beside each other, where all components are dot products."""
         if not all(p.op == "+" and self._dot(p) for p in parts):
             return None
         return self.terms.make("vector", "float", *(self.fold([p]) for p in parts), size=len(parts))
@@ -253,9 +259,8 @@ def _plain(side: Term) -> bool:
     """Return whether a vector is read as it is, or with one number behind its components."""
     if side.op not in ("vector", "splat"):
         return True
-    return len(side.args) <= 2 and side.op == "vector" and side.args[-1].op == "number" or all(
-        a.op == "number" for a in side.args
-    )
+    numbers = [a.op == "number" for a in side.args]
+    return all(numbers) or numbers == [False, True]
 
 
 def _likeness(a: Term, b: Term) -> int:

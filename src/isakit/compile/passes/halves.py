@@ -1,4 +1,4 @@
-"""Arithmetic in half precision: what is computed in f32 from halves and rounded to halves is one operation on halves."""
+"""Half precision: what is computed in f32 from halves and rounded to halves is one operation on halves."""
 
 from __future__ import annotations
 

@@ -12,7 +12,15 @@ from isakit.compile.passes.halves import compute_in_half
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.passes.vectors import narrow_vectors
 from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderUniform, sampler_place
-from isakit.compile.usse.driver import EARLY, JOINED, LATE, ProgramCode, RegisterPressureError, compile_program, optimized
+from isakit.compile.usse.driver import (
+    EARLY,
+    JOINED,
+    LATE,
+    ProgramCode,
+    RegisterPressureError,
+    compile_program,
+    optimized,
+)
 from isakit.compile.usse.emit import CodeText
 from isakit.compile.usse.program import STRETCH, LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import SHARED, Registers, words
