@@ -14,6 +14,7 @@ class Factory {
   createDebugAdapterDescriptor(session) {
     const configuration = session.configuration;
     if (configuration.request === "attach") {
+      if (configuration.socket) return new vscode.DebugAdapterNamedPipeServer(configuration.socket);
       return new vscode.DebugAdapterServer(configuration.port, "127.0.0.1");
     }
     const { program, args } = commandLine(configuration);

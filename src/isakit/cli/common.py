@@ -87,6 +87,15 @@ def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
     return {"isa": chosen.name, "variant": chosen.variant}
 
 
+def socket_place(context: click.Context, option: click.Parameter, value: str | None) -> int | str | None:
+    """Parse a port, or the path of a socket. Raises click.BadParameter."""
+    if value is None or not value.lstrip("-").isdecimal():
+        return value
+    if not 0 <= int(value) <= 65535:
+        raise click.BadParameter(f"{value} is not a port: ports go from 0 to 65535", context, option)
+    return int(value)
+
+
 def dimensions(text: str, option: str) -> tuple[int, ...]:
     """Return one to three positive numbers with commas between them. Raises click.BadParameter."""
     try:

@@ -6,14 +6,17 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option
+from isakit.cli.common import echo, echo_json, json_option, socket_place
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
+    from isakit.debug.attach import AttachServer
     from isakit.hosts.cuda.statistics import Statistics
 
 
@@ -44,6 +47,7 @@ Examples:
   isakit cuda --device sm_10 --stats -- ./matrixMul
   isakit cuda --capture launches -- ./a.out; isakit replay launches --check
   isakit cuda --gl -- ./particles
+  isakit cuda --debug ./k.sock -- ./a.out
 \b
 The program runs with your rights and is not confined: run only programs you trust.""",
 )
@@ -60,10 +64,20 @@ The program runs with your rights and is not confined: run only programs you tru
 @click.option("--trace", is_flag=True, help="Show every call on standard error.")
 @click.option("--capture", type=click.Path(file_okay=False), metavar="DIR", help="Write each distinct launch to DIR.")
 @click.option("--gl", is_flag=True, help="Draw on the simulated chip as well, through Mesa's nv50 driver.")
+@click.option("--debug", "debug_place", callback=socket_place, metavar="PORT|SOCKET",
+              help="Let debuggers attach there; the first launch waits for one.")  # fmt: skip
 @json_option
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool, gl: bool, **options: Any) -> None:
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    as_json: bool,
+    stats: bool,
+    gl: bool,
+    debug_place: int | str | None,
+    **options: Any,
+) -> None:
     """Run a CUDA program made for sm_10 to sm_13 as it is.
 
     The exit status is the program's.
@@ -75,7 +89,8 @@ def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool
         from isakit.hosts.drm.report import Report
 
         report = Report()
-    status, statistics = run(program, arguments, gl=report, **options)
+    with _debugger(debug_place, options["device"]) as debugger:
+        status, statistics = run(program, arguments, gl=report, debugger=debugger, **options)
     sys.stdout.flush()
     if as_json:
         _report_json(status, statistics)
@@ -88,6 +103,23 @@ def command(program: str, arguments: tuple[str, ...], as_json: bool, stats: bool
         for line in lines(report, stats, False):
             echo(line, err=True)
     _end_like(status)
+
+
+@contextmanager
+def _debugger(place: int | str | None, device: str) -> Generator[AttachServer | None]:
+    """Listen for debuggers at a place. Raises LaunchError for one not to be had."""
+    if place is None:
+        yield None
+        return
+    from isakit.debug.attach import AttachServer
+    from isakit.hosts.cuda.device_facts import card
+    from isakit.hosts.cuda.process_device import tell
+
+    server = AttachServer(place, card(device).chip, waits=True, tell=tell)
+    try:
+        yield server
+    finally:
+        server.close()
 
 
 def _report_json(status: int, statistics: Statistics) -> None:

@@ -7,7 +7,7 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli import interrupted
-from isakit.cli.common import echo, echo_json, json_option, on_terminal, write_bytes
+from isakit.cli.common import echo, echo_json, json_option, on_terminal, socket_place, write_bytes
 from isakit.cli.launches import launch_options, prepare
 from isakit.errors import IsakitError
 from isakit.results import Output, record
 
 if TYPE_CHECKING:
     from isakit.debug.session import Session
-    from isakit.debug.terminal import Commands
+    from isakit.debug.terminal import Reply, Terminal
 
 PROMPT = "(isakit) "
 
@@ -41,15 +41,6 @@ _CHANGED = re.compile(r"\*\$?[\w:]+=\S+|^\*.*")
 """Values that panes mark as changed."""
 
 
-def _place(context: click.Context, option: click.Parameter, value: str | None) -> int | str | None:
-    """Parse a port, or the path of a socket."""
-    if value is None or not value.lstrip("-").isdecimal():
-        return value
-    if not 0 <= int(value) <= 65535:
-        raise click.BadParameter(f"{value} is not a port: ports go from 0 to 65535", context, option)
-    return int(value)
-
-
 @click.command(
     "debug",
     epilog="""\b
@@ -60,6 +51,7 @@ Examples:
   isakit debug scene.json --pixel 40,25 -e "info about"
   isakit debug frame.glc --draw 3 --pixel 40,25 -e "info about"
   isakit debug frame.glc --draw 3 --vertex 7 -e "info about"
+  isakit cuda --debug ./k.sock -- ./a.out & isakit debug --attach ./k.sock
 \b
 Arguments are those of `isakit run`. Some commands:
   b PLACE [if EXPR]  c  s  n  fin  rs  rc  p EXPR  x CELL  info warps  layout  help""",
@@ -81,16 +73,18 @@ Arguments are those of `isakit run`. Some commands:
 @click.option("--vertex", type=click.IntRange(0), metavar="M",
               help="With --draw: debug the vertex program of the draw's vertex M, in drawing order.")  # fmt: skip
 @click.option("--dap", is_flag=True, help="Speak the Debug Adapter Protocol on standard input and output.")
-@click.option("--dap-port", "dap_place", callback=_place, metavar="PORT|SOCKET",
+@click.option("--dap-port", "dap_place", callback=socket_place, metavar="PORT|SOCKET",
               help="Serve the Debug Adapter Protocol on a port of this machine (0: a free one) or socket.")  # fmt: skip
-@click.option("--gdb", "gdb_place", callback=_place, metavar="PORT|SOCKET",
+@click.option("--gdb", "gdb_place", callback=socket_place, metavar="PORT|SOCKET",
               help="Serve gdb's remote protocol on a port of this machine (0: a free one) or socket.")  # fmt: skip
 @click.option("--gdb-file", metavar="OUT",
               help="With --gdb: write an ELF file with lines and variables, which gdb loads.")  # fmt: skip
+@click.option("--attach", "attached", callback=socket_place, metavar="PORT|SOCKET",
+              help="Debug the program that `isakit cuda --debug` runs there, in place of a FILE.")  # fmt: skip
 @json_option
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="[FILE]", required=False)
 def command(
-    file: str,
+    file: str | None,
     isa_name: str | None,
     variant: str | None,
     scripts: tuple[str, ...],
@@ -104,6 +98,7 @@ def command(
     dap_place: int | str | None,
     gdb_place: int | str | None,
     gdb_file: str | None,
+    attached: int | str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -117,9 +112,16 @@ def command(
     from isakit.debug.session import Session
     from isakit.debug.terminal import Commands
 
+    if attached is not None:
+        if file is not None:
+            raise click.UsageError("--attach goes without FILE")
+        _attach(attached, dap, _lines_of(scripts, lines), as_json)
+        return
+    if file is None:
+        raise click.UsageError("give a FILE, or --attach")
     if gdb_file is not None and gdb_place is None:
         raise click.UsageError("--gdb-file goes with --gdb")
-    given = [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
+    given = _lines_of(scripts, lines)
     if vertex is not None:
         if (pixel, fragment) != (None, None):
             raise click.UsageError("--vertex goes without --pixel and --fragment")
@@ -164,13 +166,43 @@ def command(
         with _interrupts_end_it():
             server.serve()
         return
-    commands = Commands(session)
+    _converse(Commands(session), given, as_json, lambda c: (session.about, c.stopped(session.stop)))
+
+
+def _lines_of(scripts: tuple[str, ...], lines: tuple[str, ...]) -> list[str]:
+    """Return the commands of files, then those of the command line. Raises OSError."""
+    return [line for path in scripts for line in Path(path).read_text("utf-8").splitlines()] + list(lines)
+
+
+def _attach(place: int | str, dap: bool, given: list[str], as_json: bool) -> None:
+    """Debug a program that runs in another process, until the user leaves or it ends. Raises HostError."""
+    from isakit.debug.attach import RemoteCommands, carry_bytes
+
+    if dap:
+        with _interrupts_end_it():
+            carry_bytes(place, sys.stdin.fileno(), sys.stdout.fileno())
+        return
+    commands = RemoteCommands(place, pauses=not given and sys.stdin.isatty())
+    try:
+        first = commands.stopped()
+        if given or as_json or not sys.stdin.isatty():
+            _answer(first, as_json, "")
+        _converse(commands, given, as_json, lambda _: ([], first))
+    finally:
+        commands.close()
+
+
+def _converse(
+    commands: Terminal, given: list[str], as_json: bool, greeting: Callable[[Any], tuple[list[str], Reply]]
+) -> None:
+    """Carry out the commands given, or those that are typed or come from standard input."""
     if given:
         _carry_out(commands, iter(given), as_json, strict=True)
     elif sys.stdin.isatty() and not as_json:
-        for line in session.about:
+        about, first = greeting(commands)
+        for line in about:
             echo(line)
-        _answer(commands.stopped(session.stop), False, "")
+        _answer(first, False, "")
         _carry_out(commands, _typed(commands), False, strict=False)
     else:
         _carry_out(commands, (line.rstrip("\n") for line in sys.stdin), as_json, strict=False)
@@ -234,9 +266,10 @@ def _chip_is_given() -> bool:
     return source is not click.core.ParameterSource.DEFAULT
 
 
-def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: bool) -> None:
+def _carry_out(commands: Terminal, lines: Iterator[str], as_json: bool, strict: bool) -> None:
     """Answer lines until one says `quit`; `strict`: the first that fails ends it all."""
-    from isakit.debug.terminal import Reply
+    from isakit.debug.terminal import ProgramGoneError
+    from isakit.debug.terminal import Reply as Answer
 
     for line in lines:
         if strict and (not line.strip() or line.lstrip().startswith("#")):
@@ -244,9 +277,9 @@ def _carry_out(commands: Commands, lines: Iterator[str], as_json: bool, strict: 
         try:
             reply = commands.run(line)
         except IsakitError as e:
-            if strict:
+            if strict or isinstance(e, ProgramGoneError):
                 raise
-            reply = Reply([f"error: {e}"], {"error": str(e)})
+            reply = Answer([f"error: {e}"], {"error": str(e)})
         if commands.live and not as_json and on_terminal():
             click.clear()
         _answer(reply, as_json, line)
@@ -271,7 +304,7 @@ def _painted(text: str) -> str:
     return _CHANGED.sub(lambda m: click.style(m[0], fg="yellow", bold=True), text)
 
 
-def _typed(commands: Commands) -> Iterator[str]:
+def _typed(commands: Terminal) -> Iterator[str]:
     """Yield lines typed at a prompt, with history and completion where the terminal can."""
     try:
         import readline

@@ -120,7 +120,15 @@ class Adapter:
         self._sources = Sources(session)
         self._set: dict[str, list[int]] = {}
         """Numbers of the breakpoints that a request has set, which the next such request replaces."""
+        self._unseen: set[int] = set()
+        """Numbers of those whose place no program so far had."""
         session.asked = self._interrupted
+
+    @property
+    def sources(self) -> Sources:
+        """The source of the program."""
+        self._sources = self._sources.current()
+        return self._sources
 
     def serve(self) -> bool:
         """Answer requests until the client disconnects, which is True, or goes away."""
@@ -203,7 +211,7 @@ class Adapter:
         if name == "initialize":
             self._event("initialized")
         if name == "configurationDone":
-            self._stopped(self.session.stop)
+            self._stopped(self.session.arrived())
         self._said_so = self._said_so or name in ("disconnect", "terminate")
         self._ended = self._ended or self._said_so
 
@@ -217,6 +225,10 @@ class Adapter:
             return self.session.stop
 
     def _stopped(self, stop: Stop) -> None:
+        for b in [self.session.breakpoints.get(n) for n in self._unseen]:
+            if b is not None and b.point.addresses:
+                self._unseen.discard(b.number)
+                self._event("breakpoint", reason="changed", breakpoint=self._told(b))
         if stop.reason == "finished":
             self._event("exited", exitCode=0)
             self._event("terminated")
@@ -259,7 +271,7 @@ class Adapter:
         places += [f.address for f in session.frames() if "call" in f.kind]
         frames = [
             {"id": k + 1, "name": session.label_at(a) or hex(a), "instructionPointerReference": hex(a),
-             **self._line(self._sources.at(a))}
+             **self._line(self.sources.at(a))}
             for k, a in enumerate(places)
         ]  # fmt: skip
         return {"stackFrames": frames, "totalFrames": len(frames)}
@@ -273,13 +285,13 @@ class Adapter:
     def _source_text(self, arguments: Message) -> JsonObject:
         about: Any = arguments.get("source") or {}
         reference = int(arguments.get("sourceReference") or about.get("sourceReference") or 0)
-        if reference != PTX or not self._sources.ptx:
+        if reference != PTX or not self.sources.ptx:
             raise LaunchError("this source is a file, or is not known")
-        return {"content": self._sources.ptx, "mimeType": "text/x-ptx"}
+        return {"content": self.sources.ptx, "mimeType": "text/x-ptx"}
 
     def _loaded_sources(self, arguments: Message) -> JsonObject:
-        files = [_source(f) for f in self._sources.files]
-        return {"sources": [*files, *([_source("")] if self._sources.ptx else [])]}
+        files = [_source(f) for f in self.sources.files]
+        return {"sources": [*files, *([_source("")] if self.sources.ptx else [])]}
 
     def _scopes(self, arguments: Message) -> JsonObject:
         names = [("Registers", REGISTERS), ("Facts", FACTS), ("Stack", STACK)]
@@ -383,15 +395,14 @@ class Adapter:
         out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
             try:
-                where = self._sources.place(path, int(b["line"]))
-                if where is None:
+                where = self.sources.place(path, int(b["line"]))
+                if where is None and not self.session.later:
                     raise LaunchError("no code comes from this line or those below it")
-                made = self._break(path, where, b)
+                made = self._break(path, where or f"{path or 'ptx'}:{b['line']}", b)
             except _UNUSABLE as e:
                 out.append({"verified": False, "message": str(e)})
                 continue
-            line = int(where.rpartition(":")[2])
-            out.append({"id": made.number, "verified": True, "line": line, "source": _source(path)})
+            out.append(self._told(made, path))
         return {"breakpoints": out}
 
     def _function_breakpoints(self, arguments: Message) -> JsonObject:
@@ -403,8 +414,19 @@ class Adapter:
             except _UNUSABLE as e:
                 out.append({"verified": False, "message": str(e)})
                 continue
-            out.append({"id": made.number, "verified": True})
+            out.append(self._told(made))
         return {"breakpoints": out}
+
+    def _told(self, b: Breakpoint, path: str = "") -> JsonObject:
+        """Return a breakpoint as the protocol has it; the first kernel with its place makes it a real one."""
+        there = bool(b.point.addresses)
+        if not there:
+            self._unseen.add(b.number)
+        out: JsonObject = {"id": b.number, "verified": there}
+        if path and there:
+            place = self.sources.at(min(b.point.addresses))
+            out |= {"line": place.line if place else 0, "source": _source(path)}
+        return out if there else {**out, "message": "no kernel that has run so far has this place"}
 
     def _break(self, kind: str, where: str | int, asked: Any) -> Breakpoint:
         """Set a breakpoint with the conditions that a request gives it."""
@@ -419,7 +441,7 @@ class Adapter:
 
     def _breakpoint_locations(self, arguments: Message) -> JsonObject:
         first = int(arguments["line"])
-        lines = self._sources.lines(_path(arguments["source"]), first, int(arguments.get("endLine") or first))
+        lines = self.sources.lines(_path(arguments["source"]), first, int(arguments.get("endLine") or first))
         return {"breakpoints": [{"line": n} for n in lines]}
 
     def _data_info(self, arguments: Message) -> JsonObject:
@@ -491,10 +513,10 @@ _HANDLERS: dict[str, Callable[[Adapter, Message], JsonObject]] = {
 # pyright: reportPrivateUsage=false
 _MOVES: dict[str, Callable[[Adapter, bool], Stop]] = {
     "continue": lambda a, lines: a.session.cont(),
-    "next": lambda a, lines: a._sources.step(into=False) if lines else a.session.next(),
-    "stepIn": lambda a, lines: a._sources.step(into=True) if lines else a.session.step(),
+    "next": lambda a, lines: a.sources.step(into=False) if lines else a.session.next(),
+    "stepIn": lambda a, lines: a.sources.step(into=True) if lines else a.session.step(),
     "stepOut": lambda a, lines: a.session.finish(),
-    "stepBack": lambda a, lines: a._sources.reverse_step() if lines else a.session.reverse_step(),
+    "stepBack": lambda a, lines: a.sources.reverse_step() if lines else a.session.reverse_step(),
     "reverseContinue": lambda a, lines: a.session.reverse_cont(),
     "restart": lambda a, lines: a.session.goto(0),
 }

@@ -129,13 +129,13 @@ class SingleClientServer:
         self._listening, self._serve = listening, serve
         self._free = threading.Event()
         self._client: socket.socket | None = None
+        self._waiting: list[socket.socket | None] = []
+        self._here = threading.Condition()
 
     def run(self) -> None:
         """Serve until a client says that it is done, which `serve` tells by True."""
         self._free.set()
         with closing(self._listening):
-            waiting: list[socket.socket] = []
-            here = threading.Condition()
 
             def accept() -> None:
                 while True:
@@ -150,20 +150,29 @@ class SingleClientServer:
                         continue
                     self._free.clear()
                     self._client = client
-                    with here:
-                        waiting.append(client)
-                        here.notify()
+                    self._next(client)
 
             threading.Thread(target=accept, name="isakit-accept", daemon=True).start()
             done = False
             while not done:
-                with here:
-                    while not waiting:
-                        here.wait()
-                    client = waiting.pop()
+                with self._here:
+                    while not self._waiting:
+                        self._here.wait()
+                    client = self._waiting.pop(0)
+                if client is None:
+                    return
                 with client:
                     done = self._serve(client)
                 self._free.set()
+
+    def _next(self, client: socket.socket | None) -> None:
+        with self._here:
+            self._waiting.append(client)
+            self._here.notify()
+
+    def close(self) -> None:
+        """Let `run` return after the client that is there."""
+        self._next(None)
 
 
 __all__ = ["LOOPBACK", "SingleClientServer", "SocketWriter", "closing", "listener", "place_of"]

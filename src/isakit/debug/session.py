@@ -51,6 +51,9 @@ class Session(SessionView):
     LaunchError for what cannot be done; KeyboardInterrupt ends a run as a stop with the reason `interrupt`.
     """
 
+    later = False
+    """More programs follow this one, which may have places that it does not have."""
+
     def __init__(
         self,
         machine: Any,
@@ -128,6 +131,10 @@ class Session(SessionView):
         """Run on to a breakpoint, or the end; `max_instructions` bounds the positions passed."""
         limit = None if max_instructions is None else self.position + max_instructions
         return self._move(lambda: self._forward([], limit), "budget", f"after {max_instructions} {self._units}")
+
+    def arrived(self) -> Stop:
+        """Return where an editor finds the program."""
+        return self.stop
 
     # --- moving in time -----------------------------------------------------------------------------------------------
     def goto(self, position: int) -> Stop:

@@ -27,7 +27,7 @@ class Sources:
     """The source of a session's program. `files` are absolute paths."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.session, self._program = session, session.program
         self.table = session.program.source_table or LineTable([])
         self._lines: dict[str, set[int]] = {}
         self._from_files = any(_own(where) for _, where in self.table)
@@ -35,6 +35,10 @@ class Sources:
             place = self._place(where)
             if place is not None:
                 self._lines.setdefault(place.path, set()).add(place.line)
+
+    def current(self) -> Sources:
+        """Return these, or those of the program that the session has gone on to."""
+        return self if self._program is self.session.program else Sources(self.session)
 
     @property
     def files(self) -> list[str]:

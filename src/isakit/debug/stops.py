@@ -68,6 +68,8 @@ class Breakpoint:
     access: Watched = "change"
     node: Node | None = None
     collect: list[tuple[str, Node]] = field(default_factory=list[tuple[str, Node]])
+    unknown: str = ""
+    """Why its condition can be told nowhere in this program."""
 
     @property
     def hits(self) -> int:
@@ -89,7 +91,7 @@ class Breakpoint:
 
     def doubt(self, execution: Execution, thread: int) -> str:
         """Say that its condition cannot be told for a thread, and why; empty where it can."""
-        why = untold(execution, self.node, thread) if self.node is not None else ""
+        why = untold(execution, self.node, thread) if self.node is not None else self.unknown
         return f"cannot tell whether {self.condition}: {why}" if why else ""
 
     def as_json(self) -> JsonObject:

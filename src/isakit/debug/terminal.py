@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from isakit.debug import cuda_words, panes, source_views
 from isakit.debug.expression_values import evaluate
@@ -17,7 +17,7 @@ from isakit.debug.session import Session
 from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Stop, Watched
 from isakit.debug.views import ThreadView, parsed, place
-from isakit.errors import IsakitError, LaunchError, did_you_mean
+from isakit.errors import HostError, IsakitError, LaunchError, did_you_mean
 from isakit.json_text import JsonObject
 
 
@@ -40,6 +40,27 @@ class Command:
     run: Callable[[Commands, str], Reply]
 
 
+class ProgramGoneError(HostError):
+    """A program in another process that has ended, or that does not listen."""
+
+
+class Terminal(Protocol):
+    """The commands of a session as a terminal uses them: here, or in another process."""
+
+    @property
+    def live(self) -> bool:
+        """True if all panes are shown at every stop."""
+        ...
+
+    def run(self, line: str) -> Reply:
+        """Carry out a line."""
+        ...
+
+    def completions(self, text: str) -> list[str]:
+        """Return the completions of a line's last word."""
+        ...
+
+
 class Commands:
     """The commands over one session.
 
@@ -48,8 +69,7 @@ class Commands:
     """
 
     def __init__(self, session: Session) -> None:
-        self.session = session
-        self.sources = Sources(session)
+        self.session, self._sources = session, Sources(session)
         self.live = False
         self._examined: tuple[str, int, int] | None = None
         self.displays: list[str] = []
@@ -57,6 +77,12 @@ class Commands:
         there = session.focus < session.target.thread_count
         self._registers: dict[str, int] = session.registers() if there else {}
         self._memory: dict[tuple[str, int, int], bytes] = {}
+
+    @property
+    def sources(self) -> Sources:
+        """The source of the program."""
+        self._sources = self._sources.current()
+        return self._sources
 
     def run(self, line: str) -> Reply:
         """Carry out a line; an empty one repeats the last. Raises IsakitError for what cannot be done."""
@@ -165,8 +191,9 @@ class Commands:
     def _break(self, rest: str) -> Reply:
         where, condition, ignore = _placed(_required(rest, "a place"))
         b = self.session.break_at(self._line(where), condition, ignore=ignore)
-        return Reply([f"breakpoint {b.number} at {', '.join(f'{a:#x}' for a in sorted(b.point.addresses)[:6])}"],
-                     b.as_json())  # fmt: skip
+        found = ", ".join(f"{a:#x}" for a in sorted(b.point.addresses)[:6])
+        said = f"at {found}" if found else f"waits for a kernel that has {b.where}"
+        return Reply([f"breakpoint {b.number} {said}"], b.as_json())
 
     def _temporary(self, rest: str) -> Reply:
         where, condition, ignore = _placed(_required(rest, "a place"))
@@ -497,4 +524,4 @@ _REPEATED = ("step", "next", "continue", "rs", "rc", "join")
 _INFO = ("about", "args", "frame", "line", "locals", "source", "variables", "breakpoints", "registers", "warps",
          "threads", "lanes", "stack", "trace", "memories", "timeline", "watchpoints")  # fmt: skip
 
-__all__ = ["COMMANDS", "Command", "Commands", "Reply", "parsed"]
+__all__ = ["COMMANDS", "Command", "Commands", "ProgramGoneError", "Reply", "Terminal", "parsed"]

@@ -76,7 +76,7 @@ class Bare:
 class Gdb:
     """gdb with a program of ours, through its machine interface; `file` has its lines and variables."""
 
-    def __init__(self, port: int, file: Path | None = None) -> None:
+    def __init__(self, place: int | str, file: Path | None = None) -> None:
         assert GDB is not None
         self.process = subprocess.Popen(
             [GDB, "-q", "-nx", "--interpreter=mi3", *([str(file)] if file else [])],
@@ -87,7 +87,7 @@ class Gdb:
             "-gdb-set confirm off",
             f"-gdb-set remotetimeout {PATIENCE:.0f}",  # after two seconds it would ask again, and take both answers
             f'-interpreter-exec console "source {SCRIPT}"',
-            f"-target-select remote 127.0.0.1:{port}",
+            f"-target-select remote {place if isinstance(place, str) else f'127.0.0.1:{place}'}",
         ):
             self.ask(line)
 

@@ -38,6 +38,9 @@ _KINDS = {**dict.fromkeys(_GENERAL, ("int64", 8)), **dict.fromkeys(_SHORT, ("int
           **dict.fromkeys(_STACK, ("i387_ext", 10)), **dict.fromkeys(_CONTROL, ("int32", 4)),
           "rip": ("code_ptr", 8), "rsp": ("data_ptr", 8), "rbp": ("data_ptr", 8)}  # fmt: skip
 
+_MOST = {"r": 128}
+"""Registers that a thread of a kernel may have."""
+
 
 @dataclass(frozen=True)
 class GdbRegister:
@@ -50,14 +53,17 @@ class GdbRegister:
 
 
 class GdbRegisterMap:
-    """The registers and memories of a target in gdb's terms. `slots` are in the order of gdb's numbers."""
+    """The registers and memories of a target in gdb's terms. `slots` are in the order of gdb's numbers.
 
-    def __init__(self, target: Target) -> None:
+    `whole`: with all registers that a kernel can have: gdb asks for them once, and kernels follow one another.
+    """
+
+    def __init__(self, target: Target, *, whole: bool = False) -> None:
         self.target = target
         ours: dict[str, GdbRegister] = {}
         for file in target.register_files.values():
             size = next(s for s in (1, 2, 4, 8) if 8 * s >= file.width)
-            for n in range(file.count):
+            for n in range(_MOST.get(file.name, file.count) if whole else file.count):
                 name = file.name if file.count == 1 else f"{file.name}{n}"
                 ours[name] = GdbRegister(name, size, f"uint{8 * size}", RegisterRef(file.name, n))
         core = [GdbRegister(n, size, kind, s.register if (s := ours.pop(n, None)) else None) for n, (kind, size) in
@@ -90,7 +96,10 @@ class GdbRegisterMap:
             return _stack_pointer(calls).to_bytes(8, "little")
         if slot.name == "rip":
             return (self.target.thread(thread).address or 0).to_bytes(8, "little")
-        value = 0 if slot.register is None else self.target.read_register(slot.register, thread)
+        there = (
+            slot.register is not None and slot.register.number < self.target.register_files[slot.register.file].count
+        )
+        value = self.target.read_register(slot.register, thread) if there and slot.register is not None else 0
         return value.to_bytes(slot.size, "little")
 
     def slot(self, number: int) -> GdbRegister:

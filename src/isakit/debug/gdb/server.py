@@ -36,13 +36,15 @@ class GdbServer:
             while True:
                 client, _ = self._listener.accept()
                 with client:
-                    conversation = _Conversation(self.session, client, self._listener)
+                    conversation = Conversation(self.session, client, self._listener)
                     if conversation.run():
                         return
 
 
-class _Conversation:
-    def __init__(self, session: Session, client: socket.socket, listener: socket.socket) -> None:
+class Conversation:
+    """One client's conversation; others that come to `listener` meanwhile are turned away."""
+
+    def __init__(self, session: Session, client: socket.socket, listener: socket.socket | None = None) -> None:
         self._session, self._client, self._listener = session, client, listener
         self._writer = loopback.SocketWriter(client)
         self._reader = PacketReader()
@@ -91,7 +93,8 @@ class _Conversation:
     def _wait(self, seconds: float | None) -> None:
         """Take what the client sends; None waits for it. Other clients are turned away meanwhile."""
         while True:
-            ready, _, _ = select.select([self._client, self._listener], [], [], seconds)
+            others = [] if self._listener is None else [self._listener]
+            ready, _, _ = select.select([self._client, *others], [], [], seconds)
             if self._client in ready:  # first: it may be gone, and the other one the next client
                 try:
                     data = self._client.recv(1 << 16)
@@ -101,7 +104,7 @@ class _Conversation:
                     raise _ClientGone
                 self._reader.feed(data)
                 return
-            if self._listener in ready:
+            if self._listener is not None and self._listener in ready:
                 self._listener.accept()[0].close()
             if seconds is not None:
                 return
@@ -122,4 +125,4 @@ class _Conversation:
             raise _ClientGone from None
 
 
-__all__ = ["GdbServer"]
+__all__ = ["Conversation", "GdbServer"]

@@ -46,12 +46,19 @@ class Stub:
 
     def __init__(self, session: Session, say: Callable[[bytes], None]) -> None:
         self.session, self._say = session, say
-        self.carrier = GdbRegisterMap(session.target)
+        self._carrier = GdbRegisterMap(session.target, whole=session.later)
         self.detached = False
         self._commands = Commands(session)
         self._points: dict[_Point, Breakpoint] = {}
         self._thread = self._focused()
         self._about_to_end = False
+
+    @property
+    def carrier(self) -> GdbRegisterMap:
+        """The registers and memories of the machine."""
+        if self._carrier.target is not self.session.target:
+            self._carrier = GdbRegisterMap(self.session.target, whole=True)
+        return self._carrier
 
     def close(self) -> None:
         """Take the client's breakpoints out of the session."""
@@ -79,7 +86,9 @@ class Stub:
 
     # --- what there is ------------------------------------------------------------------------------------------------
     def _supported(self, rest: str) -> bytes:
-        return _SUPPORTED.encode()
+        # gdb asks once what memories there are, and every kernel has its own.
+        told = _SUPPORTED.replace("qXfer:memory-map:read+;", "") if self.session.later else _SUPPORTED
+        return told.encode()
 
     def _transfer(self, rest: str) -> bytes:
         what, operation, annex, span = rest.split(":")
@@ -216,9 +225,13 @@ class Stub:
     def _why(self, rest: str) -> bytes:
         return self._stopped(self.session.stop)
 
-    def _stopped(self, stop: Stop) -> bytes:
-        """Return the stop as a packet; the thread it names is the one that is asked about next."""
-        self._thread = self._focused()
+    def _stopped(self, stop: Stop, stepped: int = 0) -> bytes:
+        """Return the stop as a packet; the thread it names is the one that is asked about next.
+
+        `stepped` is the thread that gdb has let step: it expects to hear of that one, even where it has ended.
+        """
+        there = 0 < stepped <= len(list(groups.groups(self.session.target)))
+        self._thread = stepped if there else self._focused()
         signal, about = _TRAP, ""
         mine = [p for p, b in self._points.items() if b.number in stop.numbers]
         match stop.reason:
@@ -276,13 +289,17 @@ class Stub:
             self._about_to_end = True
             return self._stopped(Stop("finished", session.position, None, None, "the program has ended"))
         self._about_to_end = False
+        stepped = self._thread if move == self._step else 0
         try:
             stop = move()
         except IsakitError as e:  # a warp that waits, a place there is not any more
             self._say(f"{e}\n".encode())
             stop = Stop("step", session.position, session.focus, session.address, str(e))
         self._about_to_end = stop.reason == "finished"
-        return self._stopped(stop)
+        if self._about_to_end and session.later:
+            self.detached = True
+            return b"W00"
+        return self._stopped(stop, stepped)
 
     def _step(self) -> Stop:
         self._looked_at()
@@ -292,7 +309,7 @@ class Stub:
         """Run on. gdb takes its breakpoint out to go on from one, so that one which is there counts at once."""
         session = self.session
         following = session.execution.following
-        if following is not None:
+        if following is not None and session.stop.reason != "fault":
             here = session.target.thread(following).address
             for (kind, address, _), b in self._points.items():
                 if kind < 2 and address == here:

@@ -18,6 +18,7 @@ from isakit.hosts.program_signals import ProgramSignals
 from isakit.processes import Reaper
 
 if TYPE_CHECKING:
+    from isakit.hosts.cuda.session import LaunchDebugger
     from isakit.hosts.drm.report import Report
 
 
@@ -57,8 +58,11 @@ def run(
     capture: str | None = None,
     limits: bool = True,
     gl: Report | None = None,
+    debugger: LaunchDebugger | None = None,
 ) -> tuple[int, Statistics]:
     """Run a CUDA program; returns its exit status (minus a signal's number) and what its kernels did.
+
+    A `debugger` runs the launches.
 
     With `gl`, what the program draws with Mesa's nv50 driver is drawn by a card with the same chip, and reported there.
 
@@ -90,7 +94,7 @@ def run(
                 from isakit.hosts.cuda.capture import LaunchRecorder
 
                 recorder = LaunchRecorder(Path(capture))
-            server = CudaServer(options, (broker, program_end), recorder)
+            server = CudaServer(options, (broker, program_end), recorder, debugger)
             status = server.serve(child)
         except BaseException:
             child.kill()

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from isakit.hosts.cuda.dispatch import ANSWER, HEADER, LONGEST, ClientExited, answer
 from isakit.hosts.cuda.handler_table import ProtocolError
 from isakit.hosts.cuda.process_device import DeviceOptions
-from isakit.hosts.cuda.session import Session
+from isakit.hosts.cuda.session import LaunchDebugger, Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
 from isakit.hosts.program_signals import NOTICE_SECONDS
@@ -115,6 +115,7 @@ class CudaServer:
         broker: a pair of sockets; through the second one, which the program inherits, its processes introduce
             themselves.
         recorder: writes the launches down, if that is wanted.
+        debugger: runs the launches, if that is wanted.
     """
 
     def __init__(
@@ -122,8 +123,9 @@ class CudaServer:
         options: DeviceOptions,
         broker: tuple[socket.socket, socket.socket],
         recorder: LaunchRecorder | None = None,
+        debugger: LaunchDebugger | None = None,
     ) -> None:
-        self.options, self.recorder = options, recorder
+        self.options, self.recorder, self.debugger = options, recorder, debugger
         self.statistics = Statistics()
         self.broker, self.program_end = broker
         self.selector = selectors.DefaultSelector()
@@ -184,7 +186,7 @@ class CudaServer:
             try:
                 if len(self.connections) >= _MOST_CONNECTIONS:
                     raise OSError(f"{_MOST_CONNECTIONS} processes are connected already")
-                connection = Connection(connected, Session(self.options, self.statistics, self.recorder))
+                connection = Connection(connected, Session(self.options, self.statistics, self.recorder, self.debugger))
             except OSError as e:  # also where there are no descriptors left
                 self.options.tell(f"a process cannot be served: {e}")
                 connected.close()

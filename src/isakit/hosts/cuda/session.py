@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from isakit.errors import BudgetExceeded, IsakitError, LaunchError, MachineFault
 from isakit.hosts.cuda.codes import CudaError
@@ -25,12 +25,14 @@ from isakit.hosts.cuda.objects import (
 from isakit.hosts.cuda.process_device import DeviceOptions, OutsideMemory, ProcessDevice
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
+from isakit.machine.progress import watcher
 from isakit.machine.tesla import Launch as MachineLaunch
-from isakit.machine.tesla import Stats
+from isakit.machine.tesla import Machine, Stats
 from isakit.runtime import LoadedKernel
 from isakit.runtime.printing import LONGEST_TEXT, take_printed
 
 if TYPE_CHECKING:
+    from isakit.asm import Program
     from isakit.hosts.cuda.capture import LaunchRecorder
 
 T = TypeVar("T")
@@ -50,6 +52,14 @@ def _configuration(why: str, driver: int | None = None) -> CudaError:
     return CudaError("cudaErrorInvalidConfiguration", why, driver)
 
 
+class LaunchDebugger(Protocol):
+    """Runs the launches of a program in the place of its devices."""
+
+    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Stats:
+        """Run a launch to its end; `there` is called meanwhile, and what it raises ends it. Raises MachineFault."""
+        ...
+
+
 class Session(ProcessDevice):
     """The state of one connection: its device and what the program has handles for. Handlers change it.
 
@@ -58,7 +68,11 @@ class Session(ProcessDevice):
     """
 
     def __init__(
-        self, options: DeviceOptions, statistics: Statistics | None = None, recorder: LaunchRecorder | None = None
+        self,
+        options: DeviceOptions,
+        statistics: Statistics | None = None,
+        recorder: LaunchRecorder | None = None,
+        debugger: LaunchDebugger | None = None,
     ) -> None:
         super().__init__(options)
         self.process = 0
@@ -76,7 +90,7 @@ class Session(ProcessDevice):
         self.limits: dict[int, int] = {0: 1024, 1: 1 << 20, 2: 8 << 20}
         self.lost: CudaError | None = None
         self.late: CudaError | None = None
-        self.recorder = recorder
+        self.recorder, self.debugger = recorder, debugger
         self.printed = bytearray()
         self._own_context = 0
         self._retained = 0
@@ -296,6 +310,13 @@ class Session(ProcessDevice):
 
     def _run(self, kernel: LoadedKernel, launch: LaunchRequest, prepared: MachineLaunch) -> Stats:
         def run() -> Stats:
+            if self.debugger is not None:
+                shape = launch.grid[:2], launch.block
+                machine = kernel.machine(*shape, param_bytes=launch.params, dynamic_shared=launch.shared)
+                told = watcher()
+                return self.debugger.launch(
+                    machine, kernel.info.program, kernel.name, lambda: told and told(0, machine.launch.blocks)
+                )
             if kernel.samplers:
                 grid, shared = launch.grid[:2], launch.shared
                 return kernel.launch(grid, launch.block, param_bytes=launch.params, dynamic_shared=shared)

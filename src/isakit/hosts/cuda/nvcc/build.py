@@ -20,6 +20,7 @@ from pathlib import Path
 
 from isakit.compile import Compiled, compile_ptx
 from isakit.compile.c.clang import COMMON, CUDA_HEADERS, for_arch, machine_command, messages
+from isakit.compile.debug_records import marked
 from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
 from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
 from isakit.formats import write_elf_cubin
@@ -206,10 +207,11 @@ class _Build:
         out, made = (self.folder / f"{source.stem}.{arch}.{end}" for end in ("ptx", "ll"))
         command = [*self.tools.device(arch), *COMMON, *LIMITS, *self._fast(), *self.common(source),
                    *self.launches(source), "-w", "-S", "-emit-llvm", "-o", str(made), source.path]  # fmt: skip
-        self.clang(command, source)
+        named = "device-debug" in self.options
+        self.clang([*command, *(["-Xclang", "-debug-info-kind=constructor"] if named else [])], source)
         ir = "" if self.dry else made.read_text("utf-8")
         if not self.dry:
-            made.write_text(marked_shared(ir), "utf-8")
+            made.write_text(marked_shared(marked(ir) if named else ir), "utf-8")
         self.clang([*machine_command(self.tools.clang, self._fast()), "-w", "-o", str(out), str(made)], source)
         return "" if self.dry else for_arch(unmarked(out.read_text("utf-8"), ir), arch)
 

@@ -75,7 +75,7 @@ _TABLE = """
 -fmad --fmad | value | no effect: products and sums are not contracted
 -O --optimize | value | of the host's code
 -g --debug | flag | line tables for debuggers
--G --device-debug | flag | no effect: machine code always has its lines
+-G --device-debug | flag | variables for debuggers; machine code always has its lines
 -lineinfo --generate-line-info | flag | no effect: machine code always has its lines
 -pg --profile | flag | of the host's code
 -m --machine | value | 64; 32 is refused

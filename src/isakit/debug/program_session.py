@@ -1,0 +1,351 @@
+"""A session over the launches of a running program: each launch begins it anew, and what stops it stays.
+
+The program's thread calls `RunningProgram.launch`; the thread of a debugger moves the session. Only one of them has it
+at a time. While the debugger looks, the program waits for its launch to end, however long that takes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from isakit.asm import Program
+from isakit.debug import breakpoints
+from isakit.debug.execution import Point
+from isakit.debug.executions import execution_of
+from isakit.debug.expressions import ExpressionError
+from isakit.debug.session import Session
+from isakit.debug.session_view import SessionView
+from isakit.debug.sources import Sources
+from isakit.debug.stops import Breakpoint, Range, Reason, Stop
+from isakit.errors import IsakitError, LaunchError
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla import Machine, Stats
+
+_LOOK_SECONDS = 0.1
+"""Seconds between two looks whether the other side is still there."""
+_NOTHING_RUNS = "no kernel is running; `c` goes on to the next launch that a breakpoint stops"
+
+
+class ProgramSession(Session):
+    """The launches of a running program, one after the other.
+
+    Breakpoints stay from launch to launch: those at an address belong to the kernel that ran when they were set,
+    those at names and lines to every kernel that has them, also to kernels that come later. `cont` after a fault hands
+    it to the program. Between launches a session stands in a kernel of a single instruction.
+    """
+
+    later = True
+
+    def __init__(self, running: RunningProgram, machine: Machine, program: Program) -> None:
+        self._running, self._nothing = running, (machine, program)
+        self.kernel = ""
+        self._homes: dict[int, str] = {}
+        """Kernels of the breakpoints at addresses."""
+        self._first: dict[int, str] = {}
+        """The kernel in which a number was first given as an address: gdb gives it again and again."""
+        super().__init__(machine, program, compiled=False)
+        self.stop = self._stopped("start", _NOTHING_RUNS)
+
+    @property
+    def between(self) -> bool:
+        """True if no kernel of the program runs."""
+        return not self.kernel
+
+    # --- launches ---
+    def begin(self, machine: Machine, program: Program, kernel: str) -> None:
+        """Stand at the first instruction of a launch."""
+        kept, memory = list(self.breakpoints.values()), self.timeline.memory
+        self.kernel = kernel
+        named = {kernel: program.address} if kernel else {}
+        SessionView.__init__(self, execution_of(machine, program, compiled=bool(kernel)), named, memory)
+        for b in kept:
+            self.breakpoints[b.number] = self._again(b)
+        self.stop = self._stopped("start", f"{kernel} begins" if kernel else _NOTHING_RUNS)
+
+    def leave(self) -> None:
+        """Stand between launches."""
+        self.begin(*self._nothing, "")
+
+    def forget(self) -> None:
+        """Remove what a debugger has set."""
+        self.breakpoints.clear()
+        self.records.clear()
+        self._homes.clear()
+        self._first.clear()
+
+    def run_alone(self, asked: Callable[[], bool]) -> Stop:
+        """Run the launch for the program until it ends, faults, or `asked` returns true."""
+        before, self.asked = self.asked, asked
+        try:
+            self.stop = super()._move(lambda: self._forward([], None), "budget", "")
+            return self.stop
+        finally:
+            self.asked = before
+
+    def _move(self, move: Callable[[], Stop | None], reason: Reason, text: str) -> Stop:
+        stop = super()._move(move, reason, text)
+        if stop.reason == "finished":
+            stop = self._to_next_launch() if reason == "step" else self._through_launches(None)
+        self.stop = stop
+        return stop
+
+    def _to_next_launch(self) -> Stop:
+        """Leave the launch, and stand where the next begins."""
+        self._running.complete(None)
+        return self._stopped("step", self.stop.text) if self._running.next(self.asked) else self._none_came()
+
+    def cont(self, max_instructions: int | None = None) -> Stop:
+        """See `Session`; a fault is the program's then."""
+        stop = self.stop
+        if stop.reason == "fault" and stop.position == self.position and not self.between:
+            self.stop = self._through_launches(stop.fault)
+            return self.stop
+        return super().cont(max_instructions)
+
+    def arrived(self) -> Stop:
+        """Go on to the next launch that a breakpoint stops, unless a launch stands: for editors, which do not ask."""
+        return self.cont() if self.between else self.stop
+
+    def to_launch(self) -> Stop:
+        """Wait for the next launch, unless one stands."""
+        if self.between:
+            self.stop = self._to_next_launch()
+        return self.stop
+
+    def _through_launches(self, fault: Exception | None) -> Stop:
+        """Leave the launch, and run on through others until one stops."""
+        stop = self._next_launch(fault)
+        while stop.reason == "finished" and not self._running.over:
+            stop = self._next_launch(None)
+        return stop
+
+    def _next_launch(self, fault: Exception | None) -> Stop:
+        """Give the program what its launch came to, and run on in the next."""
+        self._running.complete(fault)
+        if not self._running.next(self.asked):
+            return self._none_came()
+        following = self.execution.following
+        points = [(p, b) for p, b in self._points() if b.kind == "breakpoint"]
+        met = self.execution.met([p for p, _ in points], following) if points and following is not None else []
+        hit = [b for p, b in points if p in met]
+        if hit:
+            return self._broke(hit)
+        return super()._move(lambda: self._forward([], None), "budget", "")
+
+    def _none_came(self) -> Stop:
+        if self._running.over:
+            return self._stopped("finished", "the program has ended")
+        return self._stopped("interrupt", f"interrupted; {_NOTHING_RUNS}")
+
+    # --- stops ---
+    def break_at(self, where: str | int, condition: str = "", *, ignore: int = 0, once: bool = False) -> Breakpoint:
+        """See `Session`. A name or line that this kernel does not have may be one of a later kernel."""
+        number = self._number()
+        home = self._home_of(where)
+        if home is not None:
+            self._homes[number] = home
+        made = self._made(number, where, condition, ignore, once)
+        return self._add(made)
+
+    def _home_of(self, where: str | int) -> str | None:
+        """Return the kernel that a place belongs to; None for one that belongs to all."""
+        if not self.kernel:
+            return None
+        if isinstance(where, int):
+            return self._first.setdefault(where, self.kernel)
+        try:
+            int(where.strip().removeprefix("*"), 0)
+        except ValueError:
+            return None
+        return self.kernel
+
+    def _made(self, number: int, where: str | int, condition: str, ignore: int, once: bool) -> Breakpoint:
+        home = self._homes.get(number)
+        if home is None or home == self.kernel:
+            try:
+                return breakpoints.breakpoint_at(self, number, where, condition, ignore=ignore, once=once)
+            except LaunchError:
+                if home is not None:
+                    raise
+                place = self._next_line(str(where))
+                if place is not None:
+                    return breakpoints.breakpoint_at(self, number, place, condition, ignore=ignore, once=once)
+        said = hex(where) if isinstance(where, int) else where
+        return Breakpoint(number, "breakpoint", said, Point({}, lambda _: False, skip=ignore), condition, once=once)
+
+    def _next_line(self, where: str) -> str | None:
+        """Return the next line with code after one between the lines of this kernel."""
+        path, _, line = where.rpartition(":")
+        path = "" if path == "ptx" else path
+        sources = Sources(self)
+        lines = sources.lines(path) if line.isdecimal() else ()
+        return sources.place(path, int(line)) if lines and lines[0] < int(line) < lines[-1] else None
+
+    def _again(self, b: Breakpoint) -> Breakpoint:
+        """Return what stops a program, for another launch."""
+        try:
+            match b.kind:
+                case "breakpoint":
+                    try:
+                        made = self._made(b.number, b.where, b.condition, b.point.skip, b.once)
+                    except (
+                        ExpressionError
+                    ) as e:  # of another kernel's variables: it stops, and says that it cannot tell
+                        made = self._made(b.number, b.where, "", b.point.skip, b.once)
+                        made.condition, made.unknown = b.condition, str(e)
+                case "tracepoint":
+                    made = breakpoints.tracepoint(self, b.number, b.where, [t for t, _ in b.collect], b.condition)
+                case _:
+                    if not (isinstance(b.watched, Range) and b.watched.space.startswith("g")):
+                        raise LaunchError("the memory and the registers of a launch end with it")
+                    what = f"{b.watched.space}[{b.watched.address:#x}]"
+                    made = breakpoints.watchpoint(
+                        self, b.number, what, b.access, b.condition, b.watched.size, b.point.skip
+                    )
+                    made.where = b.where
+        except IsakitError:
+            made = b
+            made.point = Point({}, lambda _: False, skip=b.point.skip, hits=b.hits)
+            return made
+        made.point.hits, made.enabled = b.hits, b.enabled
+        return made
+
+
+class RunningProgram:
+    """Hands a session from the program's thread to a debugger's and back.
+
+    Args:
+        nothing: a machine and its program, in which the session stands between launches.
+        waits: the first launch waits for a debugger.
+
+    Attributes: `session`; `over`: the program has ended; `interrupt`: called to make the debugger give the session
+    back; `waiting`: called when a launch waits for a debugger.
+    """
+
+    def __init__(self, nothing: tuple[Machine, Program], waits: bool = False) -> None:
+        self._turn = threading.Condition()
+        self._held = False
+        """The debugger has the session."""
+        self._attached = False
+        self._in_launch = False
+        self._outcome: list[Exception | None] = []
+        self._waits = waits
+        self.over = False
+        self.session = ProgramSession(self, *nothing)
+        self.interrupt: Callable[[], object] = lambda: None
+        self.waiting: Callable[[], object] = lambda: None
+
+    # --- the program's side ---
+    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Stats:
+        """Run a launch that has not begun, as the debugger wants it; `there` is called while it lasts.
+
+        What `there` raises ends the launch. Raises MachineFault, NotModelled.
+        """
+        with self._turn:
+            self._until_mine(there)
+            self.session.begin(machine, program, kernel)
+            self._in_launch, self._outcome = True, []
+            if self._waits:
+                self.waiting()
+        try:
+            return self._to_its_end(there)
+        finally:
+            with self._turn:
+                self._in_launch = False
+                self.session.leave()
+                self._turn.notify_all()
+
+    def _to_its_end(self, there: Callable[[], object]) -> Stats:
+        execution: Any = self.session.execution
+        while not self._outcome:
+            with self._turn:
+                while self._waits and not self._attached and not self.over:
+                    self._turn.wait(_LOOK_SECONDS)
+                    there()
+                self._waits = False
+                if self._attached:
+                    self._held = True
+                    self._turn.notify_all()
+                    self._until_mine(there)
+                    continue
+            stop = self.session.run_alone(lambda: self._looked(there))
+            if stop.reason in ("finished", "fault"):
+                self._outcome.append(stop.fault)
+        (fault,) = self._outcome
+        if fault is not None:
+            raise fault
+        return execution.machine.stats
+
+    def _looked(self, there: Callable[[], object]) -> bool:
+        there()
+        return self._attached
+
+    def _until_mine(self, there: Callable[[], object]) -> None:
+        """Wait until the debugger has given the session back."""
+        try:
+            while self._held:
+                self._turn.wait(_LOOK_SECONDS)
+                there()
+        except BaseException:
+            self.interrupt()
+            while self._held:  # its moves end soon, and it finds its client gone
+                self._turn.wait()
+            raise
+
+    def end(self) -> None:
+        """Say that the program has ended, and take the session back."""
+        with self._turn:
+            self.over = True
+            self._turn.notify_all()
+            if self._held:
+                self.interrupt()
+            while self._held:
+                self._turn.wait()
+
+    # --- the debugger's side ---
+    def attach(self) -> bool:
+        """Take the session, where the first launch waits in that; false if the program has ended."""
+        with self._turn:
+            self._attached = True
+            self._turn.notify_all()
+            while (self._waits or self._in_launch) and not self._held and not self.over:
+                self._turn.wait()
+            self._held = not self.over
+            return self._held
+
+    def detach(self) -> None:
+        """Give the session back; what was set in it goes."""
+        with self._turn:
+            self.session.forget()
+            self.session.asked = None
+            self._held = self._attached = False
+            self._turn.notify_all()
+
+    def complete(self, fault: Exception | None) -> None:
+        """Say what a launch came to, and give the session back until the next."""
+        with self._turn:
+            if self._in_launch:
+                self._outcome.append(fault)
+            self._held = False
+            self._turn.notify_all()
+
+    def next(self, asked: Callable[[], bool] | None) -> bool:
+        """Wait for a launch; false where `asked` returns true before, or the program ends."""
+        while True:
+            with self._turn:
+                if not self._held and not self.over:
+                    self._turn.wait(_LOOK_SECONDS)
+                if self._held or self.over:
+                    return self._held
+            if asked is not None and asked():
+                with self._turn:
+                    while self._in_launch and not self._held:  # one has begun: it comes to us at once
+                        self._turn.wait()
+                    found, self._held = self._held, not self.over
+                    return found
+
+
+__all__ = ["ProgramSession", "RunningProgram"]
