@@ -6,18 +6,23 @@ interrupts what is being done; the end of the input ends the process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import signal
 import sys
 import tempfile
 import warnings
-from typing import Any
+from typing import Any, BinaryIO
 
 from isakit.errors import described_bug
 from isakit.json_text import JsonObject
 from isakit.sandbox import end_with_parent
 from isakit.web.limits import LARGEST_FILE, Limits
+
+IDLE = 0.3
+"""Seconds without a request after which a worker prepares for launches."""
 
 
 def main() -> None:
@@ -34,13 +39,21 @@ def main() -> None:
     from isakit.web.verbs import Workbench
 
     bench = Workbench(limits)
+    warm = False
+    shown = False
     try:
         while True:
             try:
+                if shown and not warm and _idle(source):
+                    warm = True
+                    with contextlib.suppress(Exception):  # who launches something is told what is wrong
+                        warm_up()
                 line = source.readline()
                 if not line:
                     return
-                data = reply(bench, json.loads(line), limits)
+                request = json.loads(line)
+                data = reply(bench, request, limits)
+                shown = shown or request["verb"] == "listing"
             except KeyboardInterrupt:
                 continue  # struck between two requests
             to.write(data + b"\n")
@@ -50,6 +63,24 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         bench._close()  # pyright: ignore[reportPrivateUsage]
+
+
+def _idle(source: BinaryIO) -> bool:
+    """Wait a moment for a request; return whether none has come."""
+    return sys.platform != "win32" and not select.select([source], [], [], IDLE)[0]
+
+
+def warm_up() -> None:
+    """Load and run what a launch needs, while somebody reads the page: the first launch would take a second longer."""
+    from isakit.cli.launches import Prepared
+    from isakit.debug import Session
+    from isakit.instruction_sets import isa
+    from isakit.runtime import Device
+    from isakit.web.stepping import Stepping
+
+    program = isa("tesla", "gt200").assemble(".kernel k\nexit nop")
+    machine = Device("gt200").load(program)["k"].machine(1, 32, [])
+    Stepping(Session(machine, program.kernels["k"]), IDLE, Prepared("tesla", machine)).move("step")
 
 
 def reply(bench: Any, request: JsonObject, limits: Limits) -> bytes:

@@ -1,6 +1,8 @@
 """What a page can ask, and that what it is told agrees with the library."""
 
 import base64
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -176,3 +178,26 @@ def test_a_project_that_cannot_be_is_refused(bench, project):
     assert answer(bench, "project", {"file": "x.cubin", "project": project})["kind"] == "input"
     for other in ("editor", "y.cubin", "../x.cubin", "x.json"):
         assert answer(bench, "project", {"file": other, "project": {}})["kind"] == "input"
+
+
+def test_a_worker_that_has_prepared_for_launches_loads_next_to_nothing_for_one():
+    done = subprocess.run([sys.executable, "-c", _PREPARED], capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) <= 2, done.stdout  # 110 without
+
+
+_PREPARED = """
+import sys
+from isakit.web.lessons import lesson
+from isakit.web.limits import Limits
+from isakit.web.verbs import Workbench, answer
+from isakit.web.worker import warm_up
+
+bench, given = Workbench(Limits()), lesson("01-first-kernel")
+made = answer(bench, "assemble", {k: given[k] for k in ("source", "isa", "variant", "language")})
+unit = made["result"]["units"][0]["unit"]
+warm_up()
+before = {m for m in sys.modules if m.startswith("isakit.")}
+assert "result" in answer(bench, "launch", {"unit": unit, "launch": given["launch"]})
+assert "result" in answer(bench, "move", {"how": "cont"})
+print(*sorted({m for m in sys.modules if m.startswith("isakit.")} - before))
+"""
