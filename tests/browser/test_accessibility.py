@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.test_workbench import chromium, lesson, opened, running, until  # noqa: F401  (fixtures)
+from tests.browser.test_workbench import chromium, lesson, noted, opened, running, until  # noqa: F401  (fixtures)
+
+import isakit
+from isakit.programs import write
+from isakit.web import lessons
+from support.patience import PATIENCE
 
 FOLDERS = [Path(p, "axe-core", "axe.min.js") for p in os.environ.get("NODE_PATH", "").split(os.pathsep) if p]
 AXE = next((p for p in FOLDERS if p.is_file()), None)
@@ -77,3 +82,32 @@ def test_lessons_with_views_of_their_own(chromium: Any, running: Any, name: str)
         page.click("#tab-ptx")
     assert violations(page) == []
     page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_notes_of_a_file_and_a_shader_as_glsl(chromium: Any, running: Any, scheme: str, tmp_path: Path) -> None:  # noqa: F811
+    page = opened(chromium, running, size=(1500, 900), color_scheme=scheme)
+    files = {"lost.cubin": "elf", "tint.gxp": "gxp"}
+    for name, kind in files.items():
+        source = {"elf": lessons.lesson("02-divergence")["source"], "gxp": SHADER}[kind]
+        text = isakit.isa("usse" if kind == "gxp" else "tesla").assemble(source)
+        (tmp_path / name).write_bytes(write(text, kind))
+        page.set_input_files("#file", str(tmp_path / name))
+        page.wait_for_selector(f"#programs button:has-text('{name}')", timeout=1000 * PATIENCE)
+        page.click("#tab-notes")
+        page.click("#line-1")
+        noted(page, "F2", "start")
+        noted(page, ";", "what comes now")
+        noted(page, "m", "here")
+        page.wait_for_selector("#view-notes td:has-text('here')", timeout=1000 * PATIENCE)
+        assert violations(page) == []
+        page.press("#listing", ";")
+        assert violations(page) == []
+        page.keyboard.press("Escape")
+    page.click("#tab-glsl")
+    page.wait_for_selector("#view-glsl pre", timeout=1000 * PATIENCE)
+    assert violations(page) == []
+    page.context.close()
+
+
+SHADER = (Path(__file__).parents[2] / "examples" / "usse" / "tint.s").read_text(encoding="utf-8")

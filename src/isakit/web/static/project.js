@@ -108,7 +108,7 @@ function parameters(own) {
     said[what] = e.target.value.trim();
     if (!said.name && !said.type) delete of.params[k];
   }))});
-  return [make("h3", {}, "Parameters"), make("table", {}, heads("", "name", "type"), make("tbody", {}, ...params.map((p, k) => make("tr", {}, make("th", {scope: "row"}, `#${k}, ${p.size} bytes`), make("td", {}, field(k, "name", p.name)), make("td", {}, field(k, "type", p.kind))))))];
+  return [make("h3", {}, "Parameters"), make("table", {}, heads("parameter", "name", "type"), make("tbody", {}, ...params.map((p, k) => make("tr", {}, make("th", {scope: "row"}, `#${k}, ${p.size} bytes`), make("td", {}, field(k, "name", p.name)), make("td", {}, field(k, "type", p.kind))))))];
 }
 
 async function names(project) {
@@ -128,7 +128,7 @@ export async function showNotes() {
     make("div", {class: "bar"}, action("Name", () => annotate("labels"), "F2"), action("Comment", () => annotate("comments"), ";"), action("Bookmark", () => annotate("bookmarks"), "M"),
       action("Undo", undo, "Ctrl+Z"), action("Redo", redo, "Ctrl+Y"), action("Save project", saveProject)),
     make("label", {class: "wide"}, "About the file ", make("textarea", {rows: 3, cols: 50, value: project.notes ?? "", onchange: (e) => trying(() => change((whole) => { whole.notes = e.target.value; }))})),
-    said.length ? make("table", {}, heads("at", "what", "text", ""), make("tbody", {}, ...said.map(([, r]) => r))) : make("p", {class: "quiet"}, "Select an instruction: F2 gives its place a name, ; a comment, M a bookmark."),
+    said.length ? make("table", {}, heads("at", "what", "text", "remove"), make("tbody", {}, ...said.map(([, r]) => r))) : make("p", {class: "quiet"}, "Select an instruction: F2 gives its place a name, ; a comment, M a bookmark."),
     ...parameters(own),
   ];
   panes.notes.replaceChildren(...parts);
