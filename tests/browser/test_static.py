@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.test_workbench import chromium, until  # noqa: F401  (a fixture)
+from tests.browser.test_workbench import chromium, noted, until  # noqa: F401  (a fixture)
 
+import isakit
+from isakit.programs import write
 from isakit.web.site import ARCHIVES, write_site
 from support.clients.browser import watched_page
 
@@ -97,3 +99,18 @@ def test_an_exercise_is_checked_in_the_page(page: Any, name: str) -> None:
     page.click("#check")
     until(page, "() => document.querySelector('#task .verdicts .bad') !== null", seconds=300)
     assert page.locator("#task .verdicts .good").count() >= 1
+
+
+def test_notes_are_kept_of_a_file_and_a_shader_is_told_in_them(page: Any, tmp_path: Path) -> None:
+    source = (Path(__file__).parents[2] / "examples" / "usse" / "tint.s").read_text(encoding="utf-8")
+    (tmp_path / "tint.gxp").write_bytes(write(isakit.isa("usse").assemble(source), "gxp"))
+    page.set_input_files("#file", str(tmp_path / "tint.gxp"))
+    page.wait_for_selector("#programs button:has-text('tint.gxp')", timeout=300_000)
+    page.click("#line-1")
+    noted(page, ";", "unpacks")
+    page.wait_for_selector("#line-1 .comment:has-text('unpacks')", timeout=300_000)
+    page.click("#tab-notes")
+    page.fill("#view-notes [aria-label='Name for tint']", "colour")
+    page.press("#view-notes [aria-label='Name for tint']", "Tab")
+    page.click("#tab-glsl")
+    page.wait_for_selector("#view-glsl pre:has-text('uniform vec4 colour')", timeout=300_000)
