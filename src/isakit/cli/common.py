@@ -6,7 +6,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -188,6 +190,26 @@ def coloured() -> bool:
 def on_terminal() -> bool:
     """Return true if standard output is a terminal; it may be closed."""
     return sys.stdout is not None and sys.stdout.isatty()  # pyright: ignore[reportUnnecessaryComparison]
+
+
+def _unseen(**_: int) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def progress(what: str, total: int | None = None, *, wanted: bool = True) -> Generator[Callable[..., None]]:
+    """Show a progress bar on standard error, where that is a terminal and it is `wanted`.
+
+    Yields the function that is told how much is done, as `completed=`, and of how much, as `total=`.
+    """
+    if not (wanted and sys.stderr.isatty()):
+        yield _unseen
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        yield partial(bar.update, bar.add_task(what, total=total))
 
 
 def console() -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +17,7 @@ from isakit.cli.common import (
     json_option,
     named_code,
     printable,
+    progress,
     project_for,
     project_option,
     read_bytes,
@@ -355,7 +355,7 @@ def _write(
     if source and program.lines is None:
         echo("// this program does not know its source lines", err=True)
     total = len(program.units)
-    with _progress(total) as show:
+    with progress("disassembling", total, wanted=total > _MANY and not sys.stdout.isatty()) as bar:
         rows: Iterable[str] = lines(
             program, words=words, labels=labels, header=header, notes=beside.notes, before=beside.before,
             collapse=collapse and beside.before is None, code=code_lines,
@@ -366,7 +366,7 @@ def _write(
         for text in _batches(itertools.chain(beside.heads(), rows)):
             echo(text, painted=_painted)
             written += 1 + text.count("\n")
-            show(written)
+            bar(completed=min(written, total))
 
 
 def _batches(rows: Iterable[str]) -> Iterator[str]:
@@ -381,17 +381,6 @@ def _batches(rows: Iterable[str]) -> Iterator[str]:
             batch, size = [], 0
     if batch:
         yield "\n".join(batch)
-
-
-@contextmanager
-def _progress(units: int) -> Generator[Callable[[int], None]]:
-    """Show how many lines of a long listing are written, on an interactive terminal whose output goes elsewhere."""
-    if units <= _MANY or not sys.stderr.isatty() or sys.stdout.isatty():
-        yield lambda _: None
-        return
-    with click.progressbar(length=units, label="disassembling", file=sys.stderr) as bar:
-        bar.render_progress()
-        yield lambda written: bar.update(min(written, units) - bar.pos)
 
 
 _COLOURS = re.compile(

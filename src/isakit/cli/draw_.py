@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option, write_bytes
+from isakit.cli.common import echo, echo_json, json_option, progress, write_bytes
 from isakit.errors import IsakitError
 from isakit.results import Output, ResultType
 
@@ -91,11 +90,9 @@ def command(
             )
 
 
-def _shown(numbers: Sequence[int], what: str) -> Iterable[int]:
-    """Return numbers, one after the other, with a progress bar on a terminal."""
-    if len(numbers) < 2 or not sys.stderr.isatty():
-        return numbers
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(numbers, what, console=Console(stderr=True), transient=True)
+def _shown(numbers: Sequence[int], what: str) -> Iterator[int]:
+    """Yield numbers, one after the other, with a progress bar on a terminal where there are several."""
+    with progress(what, len(numbers), wanted=len(numbers) > 1) as bar:
+        for k, number in enumerate(numbers):
+            yield number
+            bar(completed=k + 1)

@@ -21,6 +21,7 @@ from isakit.cli.common import (
     isa_option,
     json_option,
     named_code,
+    progress,
     read_bytes,
     shown,
     text_of,
@@ -293,18 +294,10 @@ def _busy(what: str) -> Generator[None]:
 @contextmanager
 def _progress(what: str) -> Generator[None]:
     """Show on a terminal how many blocks of a launch are done, where the engine can tell, once it takes a while."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
     from isakit.machine.progress import watching
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        with watching(lambda done, total: bar.update(task, completed=done, total=total)):
-            yield
+    with progress(what) as bar, watching(lambda done, total: bar(completed=done, total=total)):
+        yield
 
 
 Result = tuple["KernelRun | ShaderRun | MicrocodeRun", list[str]]
