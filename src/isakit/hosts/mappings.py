@@ -10,17 +10,26 @@ _GENERATIONS = (0, 1, 2, 2)
 """Generations to collect, one after the other: looking through all objects of a large process takes a second."""
 
 
-def memory_file(name: str, size: int) -> int:
-    """Return the descriptor of a sparse file of `size` bytes, which nobody who gets it can make shorter or longer.
+def memory_file(name: str, size: int) -> tuple[int, mmap.mmap]:
+    """Return the descriptor and the mapping of a sparse file of `size` bytes. Raises OSError; nothing is left then.
 
-    A file that shrinks under a mapping kills the process that reads it.
+    Nobody who gets it can make it shorter or longer: a file that shrinks under a mapping kills the process that reads
+    it.
     """
     import fcntl  # where there are such files, there are seals
 
     file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(file, size)
-    fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-    return file
+    try:
+        os.ftruncate(file, size)
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+        try:
+            return file, mmap.mmap(file, size)
+        except OSError:  # arrays keep earlier mappings until garbage is collected
+            gc.collect()
+            return file, mmap.mmap(file, size)
+    except BaseException:
+        os.close(file)
+        raise
 
 
 def close_mapping(pages: mmap.mmap) -> None:

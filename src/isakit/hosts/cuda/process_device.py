@@ -82,8 +82,7 @@ class ProcessDevice:
 
     def __init__(self, options: DeviceOptions) -> None:
         self.options, self.card = options, options.card
-        self.file = memory_file("isakit-device", WINDOW)
-        self.pages = mmap.mmap(self.file, WINDOW)
+        self.file, self.pages = memory_file("isakit-device", WINDOW)
         self.pointer = 8
         self._banks: dict[tuple[int, int], int] = {}
         self._start_device()

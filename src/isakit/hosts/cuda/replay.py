@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import re
 import zlib
@@ -169,13 +168,11 @@ class Capture:
         return self._prepare(self.launch(number), options)
 
     def _prepare(self, entry: JsonObject, options: JsonObject) -> tuple[Device, LoadedKernel, JsonObject]:
-        file = memory_file("isakit-device", WINDOW)
         try:
-            pages = mmap.mmap(file, WINDOW)
+            file, pages = memory_file("isakit-device", WINDOW)
         except OSError as e:
             raise HostError(f"no 4 GiB of addresses for the device's memory: {e.strerror}") from None
-        finally:
-            os.close(file)
+        os.close(file)
         device = Device(entry["chip"], memory=pages, **options)
         if entry.get("unbound") == "zero":
             device.texturing = replace(device.texturing, unbound="zero")

@@ -6,8 +6,6 @@ GPU addresses are BASE + offset in the file. Every access of an engine is checke
 from __future__ import annotations
 
 import errno
-import gc
-import mmap
 import os
 from bisect import bisect_right, insort
 from dataclasses import dataclass
@@ -54,15 +52,6 @@ class MemoryObject:
         return self.address - BASE
 
 
-def _mapped(descriptor: int, size: int) -> mmap.mmap:
-    """Map the whole file. Arrays keep the mappings of earlier cards until garbage is collected."""
-    try:
-        return mmap.mmap(descriptor, size)
-    except OSError:
-        gc.collect()
-        return mmap.mmap(descriptor, size)
-
-
 class VideoMemory:
     """The memory of one process.
 
@@ -74,8 +63,7 @@ class VideoMemory:
 
     def __init__(self, size: int = FILE_BYTES) -> None:
         self.size = size
-        self.descriptor = memory_file("isakit-card", size)
-        self.map = _mapped(self.descriptor, size)
+        self.descriptor, self.map = memory_file("isakit-card", size)
         self.bytes: Array = np.frombuffer(self.map, np.uint8)
         self.words: Array = self.bytes.view(np.uint32)
         self.objects: dict[int, MemoryObject] = {}

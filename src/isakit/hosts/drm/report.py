@@ -10,6 +10,10 @@ from typing import IO
 
 from isakit.results import record
 
+_MOST = 4096
+"""Texts that are told apart: a program can have as many as it likes."""
+_OTHERS = "others"
+
 
 @record
 class ReportRecord:
@@ -40,12 +44,12 @@ class Report:
     def missing(self, what: str) -> None:
         """Count something that was asked for and is not there."""
         with self._lock:
-            self.unsupported[what] += 1
+            self.unsupported[_told_apart(self.unsupported, what)] += 1
 
     def fault(self, what: str) -> None:
         """Count something that the card refuses."""
         with self._lock:
-            self.faults[what] += 1
+            self.faults[_told_apart(self.faults, what)] += 1
         if self.on_fault is not None:
             self.on_fault(what)
 
@@ -67,3 +71,7 @@ class Report:
     def record(self) -> ReportRecord:
         """Return everything that was counted as a record."""
         return ReportRecord(self.counts, self.seconds, self.unsupported, self.faults)
+
+
+def _told_apart(counts: Counter[str], what: str) -> str:
+    return what if what in counts or len(counts) < _MOST else _OTHERS

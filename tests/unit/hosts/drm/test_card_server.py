@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import socket
@@ -13,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from isakit.hosts.cuda.device_facts import card
+from isakit.hosts.cuda.process_device import DeviceOptions, ProcessDevice
 from isakit.hosts.drm import protocol
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import chip_named
+from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.protocol import Opcode
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import DrmServer
@@ -170,3 +174,31 @@ def test_connections_are_taken_again_after_there_were_no_descriptors(server: Drm
     connection, file = greeted(server)
     os.close(file)
     connection.close()
+
+
+@pytest.mark.parametrize("failing", ["mmap.mmap", "os.ftruncate"])
+def test_memory_that_cannot_be_had_leaves_no_descriptor(failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mapping takes a descriptor of its own, and there may be just one left."""
+    before = settled()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(failing, refuse)
+    for _ in range(3):
+        with pytest.raises(OSError, match="open files"):
+            VideoMemory()
+        with pytest.raises(OSError, match="open files"):
+            ProcessDevice(DeviceOptions(card("sm_13")))
+    monkeypatch.undo()
+    assert until(lambda: no_more_than(before))
+
+
+def test_what_a_program_does_wrong_is_counted_in_bounded_memory() -> None:
+    report = Report()
+    for k in range(10_000):
+        report.fault(f"address {k}")
+        report.missing(f"method {k}")
+    assert report.faults["address 0"] == report.unsupported["method 0"] == 1
+    assert sum(report.faults.values()) == sum(report.unsupported.values()) == 10_000
+    assert len(report.faults) == len(report.unsupported) < 5000
