@@ -134,7 +134,7 @@ class Writer:
             f"ceil({x})", f"trunc({x})", f"mix({x}, {y}, 0.5)", f"{type}({self.ints('int', n, deep - 2)})",
             f"mod(w({x}), {self.any('2.0', '4.0', '0.5')})", f"(w({x}) / {self.any('2.0', '-4.0', '0.25')})",
             f"{type}({self.bools(n, deep - 2)})", f"mix({x}, {y}, {self.bools(n, deep - 1)})",
-            f"clamp({x}, {type}(-2.0), {self._leaf(n)})", f"(w({x}) * 3.0 - {y})", f"+{self._leaf(n)}",
+            f"clamp({x}, {type}(-2.0), max({self._leaf(n)}, -2.0))", f"(w({x}) * 3.0 - {y})", f"+{self._leaf(n)}",
             f"fma(w({x}), w({y}), {self._leaf(n)})", f"{type}(uint(o & 15u))",
         ]  # fmt: skip
         if n == 1:

@@ -67,7 +67,7 @@ class Interference:
                 for n in range(base, base + r.count):
                     own = near[n]
                     for u in others:
-                        if u not in own and u != n and u != copied:
+                        if u not in own and u != n and (copied < 0 or u != copied + n - base):
                             own.add(u)
                             near[u].add(n)
             for r in defs:

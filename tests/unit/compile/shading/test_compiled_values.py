@@ -227,3 +227,15 @@ def test_multiply_add_under_a_predicate() -> None:
     got = isakit.usse.run(shader, varyings={"texcoord0": c, "texcoord1": d}, uniforms={"u": u, "v": v})["color"]
     want = np.where((c[:, 2] > d[:, 3])[:, None], c[:, :2] * u[:2] + v[:2], c[:, :2] * v[2:] + u[2:])
     np.testing.assert_allclose(got, np.hstack([want, c[:, 2:]]), rtol=1e-6)
+
+
+def test_a_copy_of_some_elements_does_not_take_the_places_of_the_others() -> None:
+    """Two registers were copied to one before theirs, though the first of them was read later."""
+    text = """float4 main(float4 g : TEXCOORD0, float4 a : TEXCOORD1) : COLOR {
+        float3 q = g.xyz;
+        for (int z = 0; z < 3; z++) { if (q.x > a.x) continue; q.xz = trunc(q.yz); }
+        return q.xyzz; }"""
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    g, a = np.array([[-2.75, -2.5, 1, 0]], np.float32), np.array([[-0.5, 0, 0, 0]], np.float32)
+    got = isakit.usse.run(shader, varyings={"texcoord0": g, "texcoord1": a})["color"]
+    assert np.array_equal(got, [[-2, -2.5, 1, 1]])
