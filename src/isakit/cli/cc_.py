@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -64,7 +64,8 @@ Examples:
   isakit cc kernel.ptx                      shows the code, with the PTX it comes from
   isakit cc kernel.cu -V gt200 -o kernel.cubin --emit elf
   isakit cc kernels.py --emit ptx
-  isakit cc texture_f.cg -o texture_f.gxp   a shader for the Vita; --format c writes an array of C""",
+  isakit cc texture_f.cg -o texture_f.gxp   a shader for the Vita; --format c writes an array of C
+  isakit cc --serve 4550                    compiles shaders for programs that ask for them, at this port""",
 )
 @variant_option
 @click.option(
@@ -103,8 +104,11 @@ Examples:
 @click.option("-O", "level", type=click.Choice(["0", "1", "2", "3", "s"]), help="How C is optimised.  [default: 2]")
 @click.option("--std", metavar="STANDARD", help="The C or C++ of FILE, such as c++14 or CL2.0.")
 @click.option("-v", "--verbose", is_flag=True, help="Say which compiler of C is used.")
+@click.option(
+    "--serve", metavar="PLACE", help="Compile shaders for programs that ask at a port, or at a socket by path."
+)
 @json_option
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", required=False)
 def command(
     variant: str | None,
     language: str | None,
@@ -126,8 +130,9 @@ def command(
     level: str | None,
     std: str | None,
     verbose: bool,
+    serve: str | None,
     as_json: bool,
-    file: str,
+    file: str | None,
 ) -> None:
     """Compile kernels for g80, g84, gt200, gt215 or mcp77, and shaders for the Vita's sgx543.
 
@@ -140,7 +145,15 @@ def command(
     A shader is Cg as the Vita's programs are written in (.cg), GLSL (.vert, .frag, .glsl), or SPIR-V (.spv) as other
     compilers make it of HLSL and desktop GLSL. Its stage is that of its name (x.frag, x_v.cg), or what only one stage
     has. Files are included from the shader's own folder.
+
+    --serve compiles no FILE: programs of this machine send texts of shaders and get their files, until Ctrl-C.
     """
+    if serve is not None:
+        if file is not None:
+            raise click.UsageError("--serve takes no FILE: programs send the texts")
+        _serve(serve)
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE|-'.")
     language = language or ("spirv" if file.endswith(".spv") else language_of(file)) or "ptx"
     if language in LANGUAGES:
         if emit not in (*FORMATS, None):
@@ -210,6 +223,18 @@ def command(
         for d in got.diagnostics:
             echo(str(d), err=True)
         sys.exit(BAD_INPUT)
+
+
+def _serve(place: str) -> NoReturn:
+    """Serve programs until the process is interrupted."""
+    from isakit.cli.cc_server import CompileServer, warm
+    from isakit.debug.loopback import listener, place_of
+
+    listening = listener(int(place) if place.isascii() and place.isdecimal() else place)
+    server = CompileServer(listening)
+    warm()
+    echo(f"shaders are compiled at {place_of(listening)}", err=True)
+    server.run()
 
 
 def _found(header: str) -> str:

@@ -44,6 +44,7 @@ for name in {modules}:
     except ImportError:
         pass
 replies, sys.stdout = sys.stdout, sys.stderr
+sys.modules["isakit.cli.cc_server"].warm()
 try:
     app({warm})
 except SystemExit:
@@ -73,7 +74,8 @@ for line in sys.stdin:
 _MODULES = [
     "uvicorn", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on", "isakit.web.app", "isakit.web.command",
     "isakit.cli.debug_", "isakit.debug.dap", "isakit.debug.gdb.server", "isakit.debug.terminal", "isakit.cli.gl_",
-    "isakit.hosts.drm.session", "isakit.cli.cuda_", "isakit.hosts.cuda.server", "isakit.hosts.cuda.handlers",
+    "isakit.cli.cc_server", "isakit.hosts.drm.session", "isakit.cli.cuda_", "isakit.hosts.cuda.server",
+    "isakit.hosts.cuda.handlers",
 ]  # fmt: skip
 
 
@@ -183,6 +185,17 @@ def _dap(started: Started) -> Any:
     return client
 
 
+def _shaders(started: Started) -> Any:
+    """A connection that goes while a shader is compiled for it."""
+    client = _connected(started)
+    text = b"float4 main(float4 c : COLOR) : COLOR { return c; }"
+    request = b"isakit-cc 1 stage=fragment bytes=%d\n%s" % (len(text), text)
+    client.sendall(request)
+    assert client.recv(1) == b"o"
+    client.sendall(request)
+    return client
+
+
 _DEBUG = ("debug", "-m", "tesla", "-V", "gt200", "{kernel}", "--arg", "out:u32:1")
 _TWO = ("sh", "-c", "trap - INT; sleep 1000 & echo begun; exec sleep 1000")
 SERVERS = {
@@ -193,6 +206,8 @@ SERVERS = {
     "DAP port": Served((*_DEBUG, "--dap-port", "0"), r"127\.0\.0\.1:(\d+)", _dap),
     "gdb socket": Served((*_DEBUG, "--gdb", "{socket}"), r"(/\S+/socket)\b", _gdb),
     "DAP socket": Served((*_DEBUG, "--dap-port", "{socket}"), r"(/\S+/socket)\b", _dap),
+    "shaders": Served(("cc", "--serve", "0"), r"127\.0\.0\.1:(\d+)", _shaders),
+    "shaders socket": Served(("cc", "--serve", "{socket}"), r"(/\S+/socket)\b", _shaders),
     "DAP": Served((*_DEBUG, "--dap"), "", None, True),
 }
 
