@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from isakit.sem.value import postorder
+
 Type = Literal["float", "int", "uint", "bool"]
 
 
@@ -47,12 +49,5 @@ class Terms:
 def every(roots: list[Term]) -> Iterator[Term]:
     """Return all terms reachable from `roots`, each once, arguments before the terms that use them."""
     seen: set[int] = set()
-    stack = [(r, False) for r in reversed(roots)]
-    while stack:
-        term, ready = stack.pop()
-        if ready:
-            yield term
-        elif id(term) not in seen:
-            seen.add(id(term))
-            stack.append((term, True))
-            stack.extend((a, False) for a in reversed(term.args))
+    for root in roots:
+        yield from postorder(root, seen)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from isakit.decompile.interface import Symbol
 from isakit.decompile.terms import Term, Terms
+from isakit.sem.value import postorder
 
 LETTERS = "xyzw"
 COMMUTATIVE = {"+", "*", "fma", "min", "max"}
@@ -40,15 +41,8 @@ class Folding:
 
     def height(self, term: Term) -> int:
         """Return the number of operations above the symbols."""
-        stack = [term]
-        while stack:
-            t = stack[-1]
-            missing = [a for a in t.args if id(a) not in self._height]
-            if missing:
-                stack += missing
-            else:
-                self._height[id(t)] = 1 + max((self._height[id(a)] for a in t.args), default=0)
-                stack.pop()
+        for t in postorder(term, self._height):
+            self._height[id(t)] = 1 + max((self._height[id(a)] for a in t.args), default=0)
         return self._height[id(term)]
 
     # --- folding -----------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ constants fold at once, so a graph only holds what really depends on the machine
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from isakit.errors import IsakitError
 from isakit.lean import dataclass
@@ -428,11 +428,21 @@ def add_with_carry(a: Value, b: Value, carry: Value | int) -> tuple[Value, Value
     return total.trunc(w), total.bit(w)
 
 
-def postorder(root: Value, done: dict[int, Any] | set[int]) -> list[Value]:
+class HasArguments(Protocol):
+    """A node of an expression."""
+
+    @property
+    def args(self) -> Sequence[Any]: ...
+
+
+N = TypeVar("N", bound=HasArguments)
+
+
+def postorder(root: N, done: dict[int, Any] | set[int]) -> list[N]:
     """Return nodes below `root` that are not in `done`, arguments first. A set is updated; a dict the caller fills."""
-    out: list[Value] = []
+    out: list[N] = []
     local: set[int] = done if isinstance(done, set) else set()
-    stack: list[tuple[Value, bool]] = [(root, False)]
+    stack: list[tuple[N, bool]] = [(root, False)]
     while stack:
         n, ready = stack.pop()
         if ready:

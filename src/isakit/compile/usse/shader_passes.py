@@ -33,6 +33,7 @@ from isakit.compile.vector_ops import (
     element,
     vector,
 )
+from isakit.flow.graph import reachable
 
 READ_AS_THEY_ARE = (SWIZZLE, VNEG, VABS, UNIFORM)
 """Operations that cost nothing where their result is read."""
@@ -227,13 +228,7 @@ def _computes(v: IrValue) -> bool:
 
 def _cone(v: IrValue) -> set[Ins]:
     """Return the operations that compute a value."""
-    found: set[Ins] = set()
-    todo = [v]
-    while todo:
-        i = todo.pop().ins
-        if i is not None and i not in found:
-            found.add(i)
-            todo += i.args
+    found = reachable([v.ins] if v.ins else [], lambda i: [a.ins for a in i.args if a.ins is not None])
     return {i for i in found if _computes(i.out)}
 
 

@@ -22,6 +22,8 @@ import numpy as np
 
 from isakit.arch.tesla.tesla import COMPUTE
 from isakit.engine.protocol import Array
+from isakit.flow.dataflow import solve
+from isakit.flow.graph import FlowGraph, reachable
 from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.kernel_steps import NotCompiled, Step
@@ -176,14 +178,14 @@ class RacingAccesses:
     def _begins(self) -> dict[Node, set[Node]]:
         """For each node the barriers (or the entry) at which an interval begins that may reach it."""
         assert self.values is not None
+        successors, separating = self.values.successors, self._separating
         out: dict[Node, set[Node]] = {node: set() for node in self.values.reached}
-        todo = [(self.values.entry, self.values.entry)]
-        while todo:
-            node, begin = todo.pop()
-            if begin not in out[node]:
-                out[node].add(begin)
-                begin = node if node[0] in self._separating else begin
-                todo += [(n, begin) for n in self.values.successors.get(node, ())]
+        entry = self.values.entry
+        for node, begin in reachable(
+            [(entry, entry)],
+            lambda way: [(n, way[0] if way[0][0] in separating else way[1]) for n in successors.get(way[0], ())],
+        ):
+            out[node].add(begin)
         return out
 
     @cached_property
@@ -195,14 +197,10 @@ class RacingAccesses:
             if node[0] in self._separating:
                 for begin in begins:
                     behind.setdefault(begin, set()).add(node)
-        out: set[tuple[Node, Node]] = set()
-        todo = [(self.values.entry, self.values.entry)]
-        while todo:
-            pair = todo.pop()
-            if pair not in out:
-                out.add(pair)
-                todo += [(x, y) for x in behind.get(pair[0], ()) for y in behind.get(pair[1], ())]
-        return out
+        entry = self.values.entry
+        return reachable(
+            [(entry, entry)], lambda pair: [(x, y) for x in behind.get(pair[0], ()) for y in behind.get(pair[1], ())]
+        )
 
     # --- what a turn ends before --------------------------------------------------------------------------------------
     @cached_property
@@ -239,25 +237,19 @@ class RacingAccesses:
         if self.values is None:
             return {pc: racing for pc in self.flow.steps}
         number = {pc: 1 << k for k, pc in enumerate(sorted(racing))}
-        made = dict.fromkeys(self.values.reached, 0)
-        also = dict(made)  # lanes that went another way come after those that went one
-        for branch, inside in self.values.diverged.items():
+        values, steps = self.values, self.flow.steps
+        graph = FlowGraph([values.entry], lambda node: values.successors.get(node, ()))
+        also = [0] * len(graph)  # lanes that went another way come after those that went one
+        for branch, inside in values.diverged.items():
             bits = sum(number.get(pc, 0) for pc in {pc for pc, _ in inside})
-            for n in self.values.successors[branch]:
-                also[n] |= bits
-        todo = sorted(made, reverse=True)
-        while todo:
-            node = todo.pop()
-            pc = node[0]
-            out = 0 if self.flow.steps[pc].control == "bar" else made[node] | also[node] | number.get(pc, 0)
-            for n in self.values.successors.get(node, ()):
-                if out & ~made[n]:
-                    made[n] |= out
-                    todo.append(n)
+            for n in values.successors[branch]:
+                also[graph.number[n]] |= bits
+        own = [number.get(pc, 0) for pc, _ in graph.nodes]
+        bars = [steps[pc].control == "bar" for pc, _ in graph.nodes]
+        made = solve(graph, lambda n, before: 0 if bars[n] else before | also[n] | own[n], [0] * len(graph))
         found: dict[int, set[int]] = {}
-        for node, bits in made.items():
-            before = bits | also[node]
-            found.setdefault(node[0], set()).update(p for p, bit in number.items() if bit & before)
+        for (pc, _), bits, others in zip(graph.nodes, made, also, strict=True):
+            found.setdefault(pc, set()).update(p for p, bit in number.items() if bit & (bits | others))
         return found
 
 

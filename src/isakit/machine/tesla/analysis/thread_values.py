@@ -9,7 +9,7 @@ followed as well: a program whose ways meet with different stacks is `Unstructur
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
+from isakit.flow.graph import reachable
 from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 from isakit.sem.trace import Effect
@@ -264,18 +265,14 @@ class ThreadValues:
         """Return what lanes execute behind a branch while what was on the stack before it is there still."""
         tokens, control = branch[1], self.flow.steps[branch[0]].control
         outer = tokens if control == "bra" else tokens[: _nearest(tokens, control) + 1]
-        out: set[Node] = set()
-        todo = list(self.successors[branch])
-        while todo:
-            node = todo.pop()
-            pc, inner = node
-            if node in out or inner[: len(outer)] != outer:
-                continue
-            if self.flow.steps[pc].op.join and inner == outer and inner[-1:] == (("joinat", pc),):
-                continue  # here they meet
-            out.add(node)
-            todo += self.successors.get(node, ())
-        return frozenset(out)
+
+        def go_on(node: Node) -> Iterator[Node]:
+            for pc, inner in self.successors.get(node, ()):
+                met = self.flow.steps[pc].op.join and inner == outer and inner[-1:] == (("joinat", pc),)
+                if inner[: len(outer)] == outer and not met:
+                    yield pc, inner
+
+        return frozenset(reachable(go_on(branch), go_on))
 
     def _met(self) -> dict[Node, set[RegisterKey]]:
         """Return for each node where lanes meet again: registers of which they may have different values."""
