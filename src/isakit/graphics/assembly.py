@@ -16,6 +16,8 @@ Mode = Literal[
     "points", "lines", "line_loop", "line_strip", "triangles", "triangle_strip", "triangle_fan", "quads", "quad_strip",
     "polygon", "lines_adjacency", "line_strip_adjacency", "triangles_adjacency", "triangle_strip_adjacency",
 ]  # fmt: skip
+ONE = 0x3F80_0000
+"""The bits of 1.0."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 """In the order of the hardware's numbers."""
 
@@ -37,25 +39,22 @@ class Attribute:
         if not 0 <= self.divisor < 1 << 63:
             raise LaunchError(f"an attribute goes on after {self.divisor} instances")
 
-    def words(self) -> Array:
-        """Return u32 [rows, 4]; missing components are 0, 0, 0, 1. Raises LaunchError for another shape."""
+    def words(self) -> tuple[Array, int]:
+        """Return u32 [rows, components], and what a fourth one that is missing reads; others that are missing read 0.
+
+        Raises LaunchError for another shape.
+        """
         a = np.asarray(self.data)
         a = a.reshape(len(a), -1)
         if a.shape[1] > 4 or a.dtype.kind not in "fiu":
             raise LaunchError(f"an attribute has one to four numbers per vertex, not {a.shape[1]} of {a.dtype}")
-        one = np.float32(1).view(np.uint32)
-        if a.dtype.kind == "f":
-            got = a.astype(np.float32).view(np.uint32)
-        elif self.normalized:
-            got = fractions(a).view(np.uint32)
-        elif self.scaled:
-            got = a.astype(np.float32).view(np.uint32)
-        else:
-            got, one = (a.astype(np.int64) & 0xFFFF_FFFF).astype(np.uint32), np.uint32(1)
-        out = np.zeros((len(a), 4), np.uint32)
-        out[:, 3] = one
-        out[:, : a.shape[1]] = got
-        return out
+        if a.dtype == np.float32:
+            return np.ascontiguousarray(a).view(np.uint32), ONE
+        if a.dtype.kind != "f" and self.normalized:
+            return fractions(a).view(np.uint32), ONE
+        if a.dtype.kind == "f" or self.scaled:
+            return a.astype(np.float32).view(np.uint32), ONE
+        return (a.astype(np.int64) & 0xFFFF_FFFF).astype(np.uint32), 1
 
 
 Input = tuple[int, int] | Literal["vertex_id", "instance_id"] | tuple[Literal["vertex_id"], int]
@@ -66,6 +65,7 @@ def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Arra
     """Return a[] of vertices, u32 [words, vertices]. Rows past the end of an array read its last one."""
     tables = [(a.words(), a.divisor) for a in attributes]
     out = np.zeros((len(inputs), len(vertex)), np.uint32)
+    places: dict[tuple[int, int], Array] = {}
     for k, what in enumerate(inputs):
         if what == "vertex_id":
             out[k] = vertex
@@ -78,9 +78,15 @@ def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Arra
                 continue
             if not 0 <= number < len(tables):
                 raise LaunchError(f"the program wants attribute {number}; there are {len(tables)}")
-            rows, divisor = tables[number]
-            row = vertex if divisor == 0 else instance // divisor
-            out[k] = rows[np.minimum(row, len(rows) - 1), component]
+            (rows, last), divisor = tables[number]
+            if component >= rows.shape[1]:
+                out[k] = last if component == 3 else 0
+                continue
+            key = divisor, len(rows)
+            if key not in places:
+                row = vertex if divisor == 0 else instance // divisor
+                places[key] = np.minimum(row, len(rows) - 1)
+            np.take(rows[:, component], places[key], out=out[k], mode="wrap")  # as quick as for indices in range
     return out
 
 

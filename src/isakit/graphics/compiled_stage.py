@@ -78,6 +78,7 @@ class StageLaunch(ServedWarps):
         self._nothing = np.zeros(state.lane_count, np.uint32)
         self._shown: dict[int, bytes] = dict(launch.constants)
         self._headers = first_headers(room, launch.entry)
+        self._results = 1 + max((n for _, n in kernel.facts.results), default=-1)
         self._rows: list[Array] = []
         self._has_table = varyings is not None
         if varyings is not None:
@@ -106,7 +107,11 @@ class StageLaunch(ServedWarps):
             states.local[:] = 0
         self._of_block["state"] = address_of(states.raw), states.raw.nbytes
         self.context.set_slot("block_warps", n)
-        start_warps(states, self._headers, stage, masks_of(state.visible[: 32 * n]))
+        if self.kernel.choose_executable().clears:
+            states.begin(self._headers, self.kernel.facts.registers)
+        else:  # what it leaves in memory is looked at, and nothing else
+            states.begin(self._headers[:, : state_layout.CONDITIONS // 4], self._results)
+        start_warps(states, stage, masks_of(state.visible[: 32 * n]))
         if not self._has_table:
             self.context.set_slot("varyings", self._table())
 
@@ -215,9 +220,8 @@ def first_headers(warps: int, entry: int) -> Array:
     return out
 
 
-def start_warps(states: WarpStates, headers: Array, stage: Stage, visible: Array) -> None:
-    """Let warps stand at the entry of a program, with the lanes that run and those that are no helpers, u32 [warps]."""
-    states.clear(headers)
+def start_warps(states: WarpStates, stage: Stage, visible: Array) -> None:
+    """Let warps begin with the lanes that run, and those that are no helpers, u32 [warps]; all others have headers."""
     states.column(state_layout.VISIBLE)[:] = visible
     if stage.active is not None or stage.lanes % 32:
         masks = stage.masks()

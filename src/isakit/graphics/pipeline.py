@@ -24,7 +24,7 @@ from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
-from isakit.graphics.vertices import Fetched, Vertices, emitted_vertices
+from isakit.graphics.vertices import Vertices, arranged, emitted_vertices
 from isakit.graphics.watchdog import Budget, Watchdog
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
@@ -176,17 +176,18 @@ class Pipeline(Framebuffer):
         stats: DrawStats,
         edges: Array | None,
     ) -> Vertices:
-        fetched = Fetched.of(order, restart, instances)
+        last = state.provoking == "last"
+        fetched, made = arranged(mode, order, restart, instances, last, self.choices.quads)
         inputs = vertex.inputs
         if inputs is None:
             inputs = packed_inputs(arrays, vertex.vertex_id, vertex.instance_id)
         rows = fetch(arrays, inputs, fetched.ids, fetched.instance)
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = fetched.count
-        one = assemble(mode, order, restart, state.provoking == "last", self.choices.quads)
-        if edges is not None and one.corners.shape[1] == 3:
-            one = replace(one, edges=one.edges & edges[one.corners])
-        return fetched.shaded(words, one)
+        if edges is not None and made.primitives.shape[1] == 3:
+            one = assemble(mode, order, restart, last, self.choices.quads)
+            return fetched.shaded(words, replace(one, edges=one.edges & edges[one.corners]))
+        return made.with_words(words, fetched)
 
     def _run(
         self,

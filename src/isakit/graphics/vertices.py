@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.graphics.assembly import Primitives
+from isakit.graphics.assembly import Primitives, assemble
 from isakit.graphics.stage import OUTPUT_WORDS, Emitted
 from isakit.lean import cached_property
+
+LONGEST_KEPT = 1 << 11
+"""Vertices of a draw whose primitives are kept."""
+KEPT = 64
+"""Orders of vertices whose primitives are kept."""
 
 
 class Vertices:
@@ -38,6 +45,11 @@ class Vertices:
         self.edges: Array = np.ones((n, 3), bool) if edges is None else edges
         self.restarts: Array = np.ones(n, bool) if restarts is None else restarts
         self.numbers: Array = np.arange(n) if numbers is None else numbers
+
+    def with_words(self, words: Array, fetched: Fetched) -> Vertices:
+        """Return the primitives with what the stage has made of the fetched vertices."""
+        places = self.primitives, self.provoking, fetched.ids, fetched.instance
+        return Vertices(words, *places, self.edges, self.restarts, self.numbers)
 
     def plain(self) -> Vertices:
         """Return the vertices without adjacent ones."""
@@ -107,6 +119,46 @@ class Fetched:
             np.tile(one.restarts, self.instances),
             np.tile(np.arange(len(one.corners)), self.instances),
         )
+
+
+def arranged(
+    mode: str, order: Array, restart: int | None, instances: int, last: bool, quads: Literal["second", "first"]
+) -> tuple[Fetched, Vertices]:
+    """Return the vertices of a draw and its primitives, see `assemble`; what the vertices have is not there yet.
+
+    Short draws in an order that was seen before are not assembled again, wherever their vertices begin.
+    """
+    if instances != 1 or not 0 < len(order) <= LONGEST_KEPT:
+        return _arranged(mode, order, restart, instances, last, quads)
+    first = int(order[0]) if restart is None else 0
+    fetched, made = _kept(mode, (order - first).tobytes(), restart, last, quads)
+    return (fetched if not first else replace(fetched, numbers=fetched.numbers + first)), made
+
+
+def _arranged(
+    mode: str, order: Array, restart: int | None, instances: int, last: bool, quads: Literal["second", "first"]
+) -> tuple[Fetched, Vertices]:
+    fetched = Fetched.of(order, restart, instances)
+    none = np.zeros((OUTPUT_WORDS, 0), np.uint32)
+    return fetched, fetched.shaded(none, assemble(mode, order, restart, last, quads))
+
+
+@lru_cache(maxsize=KEPT)
+def _kept(
+    mode: str, order: bytes, restart: int | None, last: bool, quads: Literal["second", "first"]
+) -> tuple[Fetched, Vertices]:
+    fetched, made = _arranged(mode, np.frombuffer(order, np.int64), restart, 1, last, quads)
+    for a in (
+        fetched.numbers,
+        fetched.columns,
+        made.primitives,
+        made.provoking,
+        made.edges,
+        made.restarts,
+        made.numbers,
+    ):
+        a.setflags(write=False)
+    return fetched, made
 
 
 def emitted_vertices(found: Sequence[Emitted], output: str, last: bool = True) -> Vertices:

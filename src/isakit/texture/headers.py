@@ -189,6 +189,7 @@ def unpack(kind: str, words: Sequence[int]) -> dict[str, int]:
 
 @lru_cache(maxsize=1024)
 @lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def not_modelled(tic: tuple[int, ...], tsc: tuple[int, ...]) -> tuple[str, ...]:
     """Describe, one text each, the requests of a texture and a sampler that the texture unit does not model.
 

@@ -40,6 +40,7 @@ COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES"
             "TRANSFORM_FEEDBACK", "GENERATED_PRIMITIVES", "RAST_PRIMITIVES_PRECLIP", "RAST_PRIMITIVES_POSTCLIP",
             "FP_PIXELS")  # fmt: skip
 """Names of the counters, in the order of COUNTER_SELECT of QUERY_GET."""
+_ENABLES = {name: ENG3D.bits("COUNTER_ENABLE", name).mask for name in COUNTERS}
 TARGETS = 8
 SAMPLES = {
     1: (((4, 4), (12, 12)), ((0, 0), (1, 0)), 2, 1),
@@ -95,7 +96,7 @@ class State3D(Engine):
         """Add to the counters that are enabled."""
         enabled = self.get("COUNTER_ENABLE")
         for name, n in more.items():
-            if enabled & self.table.bits("COUNTER_ENABLE", name).mask:
+            if enabled & _ENABLES[name]:
                 self.counters[name] += n
 
     def vertex_base(self) -> int:

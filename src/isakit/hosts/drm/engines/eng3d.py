@@ -211,10 +211,11 @@ class Engine3D(State3D):
         if image is not None:
             opened = self.drawing.opened.open_color(image, layer)
             x0, x1, y0, y1 = self._clear_rectangle(image.width, image.height)
-            opened.load((x0, y0, x1, y1))
             bits = np.array([[self.get("CLEAR_COLOR", k) for k in range(4)]], np.uint32)
             value = image.form.encoded(bits)[0]
             mask = image.form.mask(components)
+            begin = opened.overwrite if mask.all() and not image.form.bits else opened.load
+            begin((x0, y0, x1, y1))
             part = opened.target.pixels[y0:y1, x0:x1]
             if image.form.bits:
                 part[...] = (part & ~mask) | (value & mask)
@@ -225,15 +226,14 @@ class Engine3D(State3D):
         depth = depth_image(self) if word.Z or word.S else None
         if depth is not None:
             z = self.drawing.opened.open_depth(depth, layer)
+            keep = ~self.get("STENCIL_FRONT_MASK") & 0xFF if self.get("CLEAR_FLAGS").STENCIL_MASK else 0
             x0, x1, y0, y1 = self._clear_rectangle(depth.width, depth.height)
-            z.load((x0, y0, x1, y1))
+            begin = z.overwrite if word.Z and word.S and not keep and not z.padded else z.load
+            begin((x0, y0, x1, y1))
             if word.Z:
                 value = np.array([self.number("CLEAR_DEPTH")], np.float32)
                 z.buffer.depth[y0:y1, x0:x1] = z.buffer.encoded(value)[0]
             if word.S:
-                keep = 0
-                if self.get("CLEAR_FLAGS").STENCIL_MASK:
-                    keep = ~self.get("STENCIL_FRONT_MASK") & 0xFF
                 part = z.buffer.stencil[y0:y1, x0:x1]
                 part[...] = (part & keep) | (self.get("CLEAR_STENCIL") & 0xFF & ~keep)
             z.store()

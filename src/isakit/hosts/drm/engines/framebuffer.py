@@ -162,6 +162,14 @@ class OpenImage:
             self._decode(old)
         self._drawn = box if self._drawn is None else _around(self._drawn, box)
 
+    def overwrite(self, box: Bounds) -> None:
+        """Begin to write every bit of a rectangle: `load`, unless what the card's memory has of it does not matter."""
+        whole = box == (0, 0, self.width, self.height)
+        if whole and self.raw.shape == (self.height, self.width * self.nbytes):  # blocks have no other bytes
+            self._loaded = self._drawn = box
+        else:
+            self.load(box)
+
     def store(self) -> None:
         """Write what this draw has loaded back to the card's memory."""
         if self._drawn is not None:
@@ -236,12 +244,12 @@ class OpenTarget(RenderTarget):
 
 
 class OpenDepth(OpenImage):
-    """A layer of the depth target; `buffer` is what is drawn to."""
+    """A layer of the depth target; `buffer` is what is drawn to, `padded`: pixels have bytes of neither."""
 
     def __init__(self, image: DepthImage, layer: int) -> None:
         form, n = DEPTH_FORMATS[image.code]
         super().__init__(image.layer(layer), image.width, image.height, n)
-        self.code = image.code
+        self.code, self.padded = image.code, image.code == 0x19
         self.buffer = OpenDepthBuffer(form, image.width, image.height, self)
         self._pixels: Array = self.raw[:, : self.raw.shape[1] // n * n].reshape(len(self.raw), -1, n)
 
@@ -297,30 +305,28 @@ class OpenImages:
 
 def unpacked(code: int, pixels: Array) -> tuple[Array, Array]:
     """Return (depth, stencil) of stored pixels u8 [h, w, bytes]; depth as the pipeline keeps it."""
-    data = np.ascontiguousarray(pixels)
     none = np.zeros(pixels.shape[:2], np.uint8)
     if code == 0x13:
-        return data.view(np.uint16)[..., 0].astype(np.int64), none
+        return pixels.view(np.uint16)[..., 0].astype(np.int64), none
     if code == 0x0A:
-        return data.view(np.float32)[..., 0].copy(), none
+        return pixels.view(np.float32)[..., 0].copy(), none
     if code == 0x19:
-        return data.view(np.float32)[..., 0].copy(), np.ascontiguousarray(data[..., 4])
-    word = data.view(np.uint32)[..., 0]
+        return pixels.view(np.float32)[..., 0].copy(), pixels[..., 4].copy()
+    word = pixels.view(np.uint32)[..., 0]
     if code == 0x14:  # the low byte comes first in the name
-        return (word >> 8).astype(np.int64), (word & 0xFF).astype(np.uint8)
+        return (word >> 8).astype(np.int64), word.astype(np.uint8)
     return (word & 0xFF_FFFF).astype(np.int64), (word >> 24).astype(np.uint8)
 
 
 def packed(code: int, depth: Array, stencil: Array, out: Array) -> None:
     """Store depth and stencil into pixels u8 [h, w, bytes]."""
     if code == 0x13:
-        out[...] = depth.astype(np.uint16)[..., None].view(np.uint8)
-    elif code == 0x0A:
-        out[...] = np.ascontiguousarray(depth, np.float32)[..., None].view(np.uint8)
-    elif code == 0x19:
-        out[..., :4] = np.ascontiguousarray(depth, np.float32)[..., None].view(np.uint8)
-        out[..., 4] = stencil
+        out.view(np.uint16)[..., 0] = depth
+    elif code in (0x0A, 0x19):
+        out.view(np.float32)[..., 0] = depth
+        if code == 0x19:
+            out[..., 4] = stencil
     elif code == 0x14:
-        out[...] = (depth.astype(np.uint32) << 8 | stencil)[..., None].view(np.uint8)
+        out.view(np.uint32)[..., 0] = depth.astype(np.uint32) << 8 | stencil
     else:
-        out[...] = (depth.astype(np.uint32) | stencil.astype(np.uint32) << 24)[..., None].view(np.uint8)
+        out.view(np.uint32)[..., 0] = depth.astype(np.uint32) | stencil.astype(np.uint32) << 24

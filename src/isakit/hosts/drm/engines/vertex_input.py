@@ -94,6 +94,10 @@ def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, numb
         rows = 1
     fits = (room - form.nbytes) // stride + 1 - first if stride else int(room >= form.nbytes)
     there = max(0, min(rows, fits))
+    end = stride * (first + rows)
+    if there == rows and stride >= form.nbytes and end <= memory.room(start):  # whole rows can be looked at in place
+        data = memory.view(start + first * stride, stride * rows, "vertex array")
+        return form.attribute(data.reshape(rows, stride)[:, : form.nbytes], 1 << 40 if per_instance else 0)
     raw = np.zeros((there + (there < rows), form.nbytes), np.uint8)
     if there:
         span = stride * (there - 1) + form.nbytes

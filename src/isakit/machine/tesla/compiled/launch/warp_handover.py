@@ -47,14 +47,16 @@ class WarpStates:
         self.words = self.raw.view(np.uint32).reshape(warps, -1)
         self._longs = self.raw.view(np.int64).reshape(warps, -1)
 
-    def clear(self, headers: Array | int = 0) -> None:
-        """Zero everything but the divergence stacks, which are empty then.
-
-        `headers`: what comes before the stacks, u32 [warps or more, words], in place of zeros.
-        """
-        before = headers if isinstance(headers, int) else headers[: len(self.words)]
-        self.words[:, : state_layout.STACK // 4] = before
+    def clear(self) -> None:
+        """Zero everything but the divergence stacks, which are empty then."""
+        self.words[:, : state_layout.STACK // 4] = 0
         self.words[:, state_layout.REGISTERS // 4 :] = 0
+
+    def begin(self, headers: Array, registers: int) -> None:
+        """Set the first words of all records, u32 [warps or more, words], and zero so many registers."""
+        self.words[:, : headers.shape[1]] = headers[: len(self.words)]
+        first = state_layout.REGISTERS // 4
+        self.words[:, first : first + 32 * registers] = 0
 
     def column(self, offset: int) -> Array:
         """Return a 32-bit number of every warp, by its offset in the record."""
