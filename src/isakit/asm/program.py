@@ -37,7 +37,11 @@ class Program(Sequence[Instruction]):
     ) -> None:
         self.decoder = decoder
         check_units(units, decoder.view.variant)
-        self.units = list(units)
+        self._given: bytes | None = None
+        if isinstance(units, memoryview):
+            self._given = bytes(units)
+        else:
+            self.units = list(units)
         self.address, self.tail = address, tail
         self.kernel, self.parts = kernel, tuple(parts)
         self.constants = {bank: list(segments) for bank, segments in (constants or {}).items()}
@@ -59,6 +63,26 @@ class Program(Sequence[Instruction]):
     def __getstate__(self) -> dict[str, object]:
         """Return the program without the instructions, which are decoded again when they are asked for."""
         return {k: v for k, v in vars(self).items() if k not in ("instructions", "_addresses", "source_table")}
+
+    @cached_property
+    def units(self) -> list[int]:
+        """The units of code, in memory order; they may be changed in place."""
+        return list(split_units(self._given or b"", self.decoder.view.variant)[0])
+
+    @property
+    def unit_count(self) -> int:
+        """The number of units of code."""
+        return len(self._unchanged) // self.decoder.view.variant.unit_bytes if self._unchanged else len(self.units)
+
+    @property
+    def _unchanged(self) -> bytes:
+        """The bytes of code as they were given, where nobody has asked for the units since; else nothing."""
+        return b"" if self._given is None or "units" in vars(self) else self._given
+
+    @property
+    def code_bytes(self) -> bytes:
+        """The bytes of the units, in memory order."""
+        return self._unchanged or pack_units(self.units, self.decoder.view.variant)
 
     @property
     def isa(self) -> str:
@@ -118,7 +142,7 @@ class Program(Sequence[Instruction]):
         """Return the code in memory order, with the tail."""
         if self.parts:
             return b"".join(p.to_bytes() for p in self.parts)
-        return pack_units(self.units, self.decoder.view.variant) + self.tail
+        return self.code_bytes + self.tail
 
     def at(self, address: int) -> Instruction | None:
         """Return the instruction whose bytes include `address`, or None.
@@ -158,7 +182,7 @@ class Program(Sequence[Instruction]):
 
     def __repr__(self) -> str:
         kind = f" {self.program_type}" if self.program_type else ""
-        return f"<{self.isa} {self.variant}{kind} program, {len(self.units)} words>"
+        return f"<{self.isa} {self.variant}{kind} program, {self.unit_count} words>"
 
     def _repr_html_(self) -> str:
         from html import escape

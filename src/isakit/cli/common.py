@@ -160,11 +160,22 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
 
 
-def echo(text: str = "", nl: bool = True, err: bool = False, painted: Callable[[str], str] | None = None) -> None:
+def echo(
+    text: str = "",
+    nl: bool = True,
+    err: bool = False,
+    painted: Callable[[str], str] | None = None,
+    plain: bool = False,
+) -> None:
     """Write a text, in the colours that `painted` gives it where colours are wanted.
 
-    Names and texts of files may be in it: what could act on a terminal becomes escapes.
+    Names and texts of files may be in it: what could act on a terminal becomes escapes. `plain`: there is no such
+    character in it, which need not be looked for.
     """
+    if plain and not coloured():
+        sys.stdout.write(text)
+        sys.stdout.write("\n")
+        return
     text = printable(text)
     if painted is not None and coloured():
         click.echo(painted(text), nl=nl, err=err, color=True)

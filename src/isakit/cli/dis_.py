@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from isakit.description import Module
 
 _BATCH = 1 << 20
+_LONG = _BATCH // 2
+"""Characters from which on lines that come as one text are written as they are."""
 _MANY = 200_000
 """Instructions from which on a progress bar is shown."""
 
@@ -350,12 +352,13 @@ def _write(
 ) -> None:
     from isakit.asm.printer import lines
     from isakit.asm.source_listing import source_listing
-    from isakit.export.listing_library import code_lines
+    from isakit.export.listing_library import PlainLines, code_lines
 
     if source and program.lines is None:
         echo("// this program does not know its source lines", err=True)
-    total = len(program.units)
-    with progress("disassembling", total, wanted=total > _MANY and not sys.stdout.isatty()) as bar:
+    total = program.unit_count
+    shown = total > _MANY and not sys.stdout.isatty() and sys.stderr.isatty()
+    with progress("disassembling", total, wanted=shown) as bar:
         rows: Iterable[str] = lines(
             program, words=words, labels=labels, header=header, notes=beside.notes, before=beside.before,
             collapse=collapse and beside.before is None, code=code_lines,
@@ -364,9 +367,10 @@ def _write(
             rows = source_listing(program, labels=labels, header=header)
         written = 0
         for text in _batches(itertools.chain(beside.heads(), rows)):
-            echo(text, painted=_painted)
-            written += 1 + text.count("\n")
-            bar(completed=min(written, total))
+            echo(text, painted=_painted, plain=isinstance(text, PlainLines))
+            if shown:  # to count the lines takes as long as to write them
+                written += 1 + text.count("\n")
+                bar(completed=min(written, total))
 
 
 def _batches(rows: Iterable[str]) -> Iterator[str]:
@@ -374,11 +378,14 @@ def _batches(rows: Iterable[str]) -> Iterator[str]:
     batch: list[str] = []
     size = 0
     for row in rows:
-        batch.append(row)
-        size += len(row)
-        if size >= _BATCH:
+        if len(row) < _LONG:
+            batch.append(row)
+            size += len(row)
+        if batch and (size >= _BATCH or len(row) >= _LONG):
             yield "\n".join(batch)
             batch, size = [], 0
+        if len(row) >= _LONG:
+            yield row
     if batch:
         yield "\n".join(batch)
 

@@ -7,7 +7,6 @@ compiler was there when it was made; elsewhere a listing is long before one is c
 from __future__ import annotations
 
 import ctypes
-from array import array
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -32,6 +31,12 @@ _HIGHEST = 1 << 56
 """Addresses from which on C's numbers would not do."""
 _HERE = Path(__file__).parent
 _PACKAGE = _HERE.parent
+
+
+class PlainLines(str):
+    """Lines that compiled code has written: they have no control characters but line ends."""
+
+    __slots__ = ()
 
 
 def in_wheels() -> list[CLibrary]:
@@ -79,7 +84,7 @@ def _loaded(decoder: Decoder) -> Any:
         return None
     library.isakit_listing_open.restype = ctypes.c_void_p
     library.isakit_listing_open.argtypes = [
-        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64, *[ctypes.c_int] * 4,
+        ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64, *[ctypes.c_int] * 4,
     ]  # fmt: skip
     library.isakit_listing_read.restype = ctypes.c_size_t
     library.isakit_listing_read.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
@@ -90,7 +95,7 @@ def _loaded(decoder: Decoder) -> Any:
 
 def _library(program: Program) -> Any:
     """Return the library for a program; None where it would not help or is not there."""
-    decoder, units = program.decoder, len(program.units)
+    decoder, units = program.decoder, program.unit_count
     variant = decoder.view.variant
     if units < SHORTEST or variant.unit_bits > 64 or program.address % variant.unit_bytes:
         return None
@@ -121,17 +126,16 @@ def code_lines(
         yield from instruction_lines(program, words=words, labels=labels, notes=notes, before=before, collapse=collapse)
         return
     variant = program.decoder.view.variant
-    units = array("Q", program.units)
-    end = program.address + len(units) * variant.unit_bytes
+    count = program.unit_count
+    end = program.address + count * variant.unit_bytes
     width = max(4, len(f"{end // address_scale(program.decoder):x}"))
-    place, count = units.buffer_info()
-    first = program.address // variant.unit_bytes
-    listing = library.isakit_listing_open(place, count, first, words, labels, collapse, width)
+    size, first = variant.unit_bytes, program.address // variant.unit_bytes
+    listing = library.isakit_listing_open(program.code_bytes, count, size, first, words, labels, collapse, width)
     if not listing:
         raise MemoryError
     try:
         room = ctypes.create_string_buffer(_ROOM)
         while size := library.isakit_listing_read(listing, room, _ROOM):
-            yield str(memoryview(room)[: size - 1], "ascii")
+            yield PlainLines(memoryview(room)[: size - 1], "ascii")
     finally:
         library.isakit_listing_close(listing)

@@ -36,7 +36,8 @@ int main(int argc, char **argv)
     units = malloc(n ? 8 * n : 1);
     if (fread(units, 8, n, f) != n) return 2;
     for (k = 0; k < 8; k++) {
-        struct isakit_listing *s = isakit_listing_open(units, n, first, k & 1, k >> 1 & 1, k >> 2, 4);
+        struct isakit_listing *s = isakit_listing_open((unsigned char *)units, n, 8, first, k & 1, k >> 1 & 1,
+                                                        k >> 2, 4);
         char *room = malloc(ROOM + (size_t)k * 1000);
         while ((size = isakit_listing_read(s, room, ROOM + (size_t)k * 1000))) if (room[size - 1] != '\n') return 3;
         free(room);
@@ -136,3 +137,11 @@ def test_sanitizers_find_nothing(name: str, variant: str, kind: str | None, tmp_
             for address in ("0", "3", "0xffffffffffff"):
                 done = subprocess.run([tmp_path / "main", tmp_path / "units", address], capture_output=True, text=True)
                 assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_units_that_are_changed_in_place_are_those_of_the_program() -> None:
+    program = isakit.isa("tesla", "gt200").disassemble(bytes.fromhex("0100001080c72304"))
+    assert program.unit_count == 2
+    program.units[0] |= 4
+    assert program.to_bytes() == bytes.fromhex("0500001080c72304")
+    assert program.code_bytes == program.to_bytes()

@@ -7,7 +7,7 @@
 enum { COLUMN = 44, SHORTEST_RUN = 32, LINE = TEXT_MAX + 512, ROOM = 2 * LINE };
 
 struct isakit_listing {
-    const uint64_t *units;
+    uint64_t *units;
     size_t count, next, run, run_end;
     uint64_t first;
     int words, collapse, width, digits;
@@ -193,17 +193,26 @@ static char *fill(const struct isakit_listing *s, char *o, size_t at, const Deco
 
 void isakit_listing_close(struct isakit_listing *s)
 {
-    if (s) { free(s->labels); free(s); }
+    if (s) { free(s->labels); free(s->units); free(s); }
 }
 
-/* Begins the listing of `count` units of which the first has address `first`, counted in units, and which must stay
-   where they are; NULL without memory. `width`: digits of addresses. */
-struct isakit_listing *isakit_listing_open(const uint64_t *units, size_t count, uint64_t first, int words, int labels,
-                                           int collapse, int width)
+/* Begins the listing of `count` units of `size` bytes each, lowest byte first, of which the first has address `first`,
+   counted in units; NULL without memory. `width`: digits of addresses. */
+struct isakit_listing *isakit_listing_open(const unsigned char *code, size_t count, unsigned size, uint64_t first,
+                                           int words, int labels, int collapse, int width)
 {
     struct isakit_listing *s = calloc(1, sizeof *s);
+    size_t k;
+    unsigned byte;
     if (!s) return 0;
-    s->units = units; s->count = count; s->first = first;
+    s->units = malloc((count ? count : 1) * sizeof *s->units);
+    if (!s->units) { free(s); return 0; }
+    for (k = 0; k < count; k++) {
+        uint64_t unit = 0;
+        for (byte = 0; byte < size; byte++) unit |= (uint64_t)*code++ << 8 * byte;
+        s->units[k] = unit;
+    }
+    s->count = count; s->first = first;
     s->words = words; s->collapse = collapse; s->width = width; s->digits = (UNIT_BITS + 3) / 4;
     if (labels && !find_labels(s)) { isakit_listing_close(s); return 0; }
     if (collapse) find_run(s, 0);
