@@ -88,8 +88,8 @@ def put_columns(job: JobSlots, slots: Sequence[Name], corners: Corners) -> None:
     """Fill the slots of a job that are columns of primitives."""
     columns = [name for name in slots if isinstance(name, tuple)]
     corners.make_planes(columns)
-    for name in columns:
-        job.set_slot(name, corners.column(name))
+    if columns:
+        job.set_arrays({name: corners.column(name) for name in columns})
 
 
 __all__ = ["InputsKey", "inputs_function", "put_columns"]

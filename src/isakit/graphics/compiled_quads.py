@@ -11,7 +11,7 @@ import hashlib
 import os
 import threading
 from ast import literal_eval
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -68,6 +68,12 @@ class JobSlots:
             self._floats[k] = value
         else:
             self._numbers[k] = value
+
+    def set_arrays(self, arrays: Mapping[Name, Array]) -> None:
+        """Set slots that the function has to the addresses of arrays."""
+        self._kept.update(arrays)
+        addresses = [int(a.__array_interface__["data"][0]) for a in arrays.values()]
+        self._numbers[[self._at[name] for name in arrays]] = addresses
 
 
 class QuadFunction:

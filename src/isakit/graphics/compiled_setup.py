@@ -19,7 +19,8 @@ from isakit.engine.llvm.array_tracer import LANES, TracedArray
 from isakit.engine.llvm.builder import F64, I16, I32, I64
 from isakit.engine.protocol import Array
 from isakit.graphics.clip import plane_distances
-from isakit.graphics.compiled_quads import COUNT, GROUP, QuadFunction, function_of
+from isakit.graphics.compiled_planes import PLANES, CompiledPlanes
+from isakit.graphics.compiled_quads import COUNT, GROUP, Name, QuadFunction, function_of
 from isakit.graphics.compiled_raster import COLUMNS, looped, rasterize
 from isakit.graphics.planes import Corners, Planes, plane_steps
 from isakit.graphics.primitives import Drawn, Rasterizer, window_of
@@ -36,9 +37,6 @@ from isakit.graphics.raster import (
 )
 from isakit.graphics.vertices import Vertices
 
-_PLANES = ("over_w0", "over_w1", "over_w2", "depth0", "depth1", "depth2",
-           "origin_x", "origin_y", "to_x0", "to_x1", "to_y0", "to_y1")  # fmt: skip
-"""Rows of a table of f64: the numbers that planes are made from."""
 _BOUNDS = ("low_x", "low_y", "high_x", "high_y")
 _ROWS = (*COLUMNS, "quads")
 """Rows of a table of i64: what the loop over pixels reads, and the quads of the box around a triangle."""
@@ -172,15 +170,15 @@ class CompiledTriangles:
         if made is None or loop is None:
             return None
         room = -(-count // LANES) * LANES
-        table, planes = np.empty((len(_ROWS), room), np.int64), np.empty((len(_PLANES), room))
+        table, planes = np.empty((len(_ROWS), room), np.int64), np.empty((len(PLANES), room))
         front = np.empty(room, np.uint32)
         job = made.job()
         primitives = np.ascontiguousarray(v.primitives, np.int64)
-        for name, value in (("corners", primitives), ("table", table), ("planes", planes), ("front", front),
-                            ("count", count), ("room", room)):  # fmt: skip
-            job.set_slot(name, value)
-        for axis, word in zip("xyzw", rasterizer.position_words, strict=True):
-            job.set_slot(axis, v.words[word])
+        arrays: dict[Name, Array] = {"corners": primitives, "table": table, "planes": planes, "front": front}
+        arrays |= {axis: v.words[word] for axis, word in zip("xyzw", rasterizer.position_words, strict=True)}
+        job.set_arrays(arrays)
+        job.set_slot("count", count)
+        job.set_slot("room", room)
         for axis, scale, translate in zip("xyz", rasterizer.view.scale, rasterizer.view.translate, strict=True):
             job.set_slot(f"scale{axis}", float(scale))
             job.set_slot(f"translate{axis}", float(translate))
@@ -196,7 +194,7 @@ class CompiledTriangles:
         corners = Corners(
             Planes(p[6:8].T, ((p[8], p[9]), (p[10], p[11]))), p[:3].T, p[3:6].T,
             _values(v, v.primitives, state.clamp_vertex), _flats(v, state.clamp_vertex), front[:count] != 0,
-            numbers=v.numbers,
+            numbers=v.numbers, compiled=CompiledPlanes(v, planes, state.clamp_vertex, self.whole),
         )  # fmt: skip
         return Drawn(corners, quads, done >> 32, np.arange(count))
 

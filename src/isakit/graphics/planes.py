@@ -80,6 +80,13 @@ def plane_steps(a: Point, b: Point, c: Point) -> tuple[Point, Point]:
     return (by / area, -ay / area), (-bx / area, ax / area)
 
 
+def plane_of(corners: Sequence[Any], steps: tuple[Point, Point]) -> tuple[Any, Any, Any]:
+    """Return (value at the first corner, change per x, change per y). Compiled code is traced from it."""
+    a, b = corners[1] - corners[0], corners[2] - corners[0]
+    to_x, to_y = steps
+    return corners[0], a * to_x[0] + b * to_x[1], a * to_y[0] + b * to_y[1]
+
+
 class Planes:
     """base + dx * X + dy * Y for values at the corners of triangles.
 
@@ -87,8 +94,7 @@ class Planes:
     """
 
     def __init__(self, origin: Array, steps: tuple[Point, Point]) -> None:
-        self.origin = origin
-        self._to_x, self._to_y = steps
+        self.origin, self._steps = origin, steps
 
     @classmethod
     def at(cls, window: Array) -> Planes:
@@ -98,8 +104,7 @@ class Planes:
 
     def of(self, corners: Array) -> tuple[Array, Array, Array]:
         """Return (value at the first corner, change per x, change per y) of values [..., n, 3]."""
-        a, b = corners[..., 1] - corners[..., 0], corners[..., 2] - corners[..., 0]
-        return corners[..., 0], a * self._to_x[0] + b * self._to_x[1], a * self._to_y[0] + b * self._to_y[1]
+        return plane_of([corners[..., k] for k in range(3)], self._steps)
 
 
 class LinePlanes:
@@ -131,8 +136,8 @@ class Corners:
     window z; `values`: output words at the corners, f64 [n, 3], and `flat`: those of the provoking vertices, u32 [n],
     both by their numbers; `front` bool [n]; `points`: (lower left corner [n, 2], sizes [n]) or None; `whole`: (planes,
     values, number of each triangle in them) of the triangles before they were clipped, for what is interpolated without
-    perspective; `upper`: places inside points begin at the upper edge; `numbers` [n]: PrimitiveID. Lines have two
-    corners instead of three.
+    perspective; `upper`: places inside points begin at the upper edge; `numbers` [n]: PrimitiveID; `compiled`: what
+    makes three columns for each value, or None where arrays have to. Lines have two corners instead of three.
     """
 
     planes: Planes | LinePlanes | None
@@ -145,6 +150,7 @@ class Corners:
     upper: bool = False
     numbers: Array | None = None
     whole: tuple[Planes, WordsAtCorners, Array] | None = None
+    compiled: Callable[[list[Column]], list[Array] | None] | None = None
     _columns: dict[Column, Array] = field(default_factory=dict[Column, Array], init=False, repr=False)
 
     def column(self, name: Column) -> Array:
@@ -167,6 +173,10 @@ class Corners:
         """Make those of the columns that are planes, all of them together."""
         missing = list(dict.fromkeys(n[1] for n in names if n[0] == "plane" and n not in self._columns))
         if missing and self.planes is not None:
+            rows = None if self.compiled is None else self.compiled(missing)
+            if rows is not None:
+                self._columns.update(zip((("plane", w, k) for w in missing for k in range(3)), rows, strict=True))
+                return
             with np.errstate(over="ignore", invalid="ignore"):
                 made = self.planes.of(np.stack([self._at_corners(what) for what in missing]))
             parts = [np.ascontiguousarray(part) for part in made]

@@ -106,9 +106,13 @@ def test_compiled_set_up_finds_what_arrays_find(cull: Any, planes: str) -> None:
     assert a.rows is not None
     kept = a.rows  # arrays leave triangles out that are outside
     assert same(replace(a.quads, primitive=kept[a.quads.primitive]), b.quads)
-    for name in (("front",), ("number",), ("flat", 7), ("origin", 0), ("origin", 1), ("plane", ("depth",), 0),
-                 ("plane", ("depth",), 2), ("plane", ("over_w",), 1), ("plane", ("perspective", 7), 1),
-                 ("plane", ("linear", 3), 2)):  # fmt: skip
+    facts = [("front",), ("number",), ("flat", 7), ("origin", 0), ("origin", 1)]
+    values = [("depth",), ("over_w",), ("perspective", 7), ("linear", 7), ("perspective", 3), ("linear", 3)]
+    planes_of = [("plane", value, k) for value in values for k in range(3)]
+    assert b.corners.compiled is not None
+    assert b.corners.compiled(values) is not None
+    b.corners.make_planes(planes_of)
+    for name in (*facts, *planes_of):
         seen = np.unique(b.quads.primitive)
         expected, found = a.corners.column(name)[np.searchsorted(kept, seen)], b.corners.column(name)[seen]
         assert np.array_equal(expected.view(np.uint8), found.view(np.uint8)), name
