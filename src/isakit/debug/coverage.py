@@ -18,6 +18,7 @@ from isakit.lean import dataclass
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
 from isakit.spec import Bits, Choice, Enum, Form, HasFeature, Illegal, Imm, Nothing, Part, Spellings
+from isakit.spec.fields import subsets
 from isakit.spec.isa import View
 from isakit.spec.parts import accepted_text, error_of, possible_bits, static_bits, text_of
 
@@ -64,16 +65,6 @@ def _covers(condition: Bits, have: Bits) -> bool:
     return not condition.mask & ~have.mask and condition.holds(have.value)
 
 
-def _submasks(mask: int) -> Iterator[int]:
-    """Yield every value of the bits of a mask."""
-    value = 0
-    while True:
-        yield value
-        value = (value - mask) & mask
-        if not value:
-            return
-
-
 def _part_items(
     part: Part, path: str, need: Bits, avoid: tuple[Bits, ...]
 ) -> Iterator[tuple[Kind, str, str, WordCondition]]:
@@ -96,7 +87,7 @@ def _part_items(
     mask = static_bits(part)
     if not mask or isinstance(part, Imm) or mask.bit_count() > _WIDEST:
         return
-    for value in _submasks(mask):
+    for value in subsets(mask):
         both = need.join(Bits(mask, value))
         if both is None or (isinstance(part, Enum) and error_of(part, value)) or any(_covers(a, both) for a in avoid):
             continue

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from isakit.asm import Program
 from isakit.debug.expressions import Node
 from isakit.debug.source_variables import SourceVariables
@@ -172,12 +174,51 @@ class Execution(ABC):
     tells_touches: bool = True
     """True if `touched` finds the accesses of a step."""
 
+    @property
+    def accessed(self) -> object:
+        """The object whose `load`, `store` and `atomic` instructions call; None where no access is watched."""
+        return None
+
     def touched(
         self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None
     ) -> list[MemoryAccess]:
         """Run `step` and return its memory accesses in order; `about` is told of each right before it is made."""
-        step()
-        return []
+        state: Any = self.accessed
+        out: list[MemoryAccess] = []
+        telling = False
+
+        def noting(name: str, access: Access, address_at: int, size_at: int) -> None:
+            inner = getattr(state, name)
+
+            def call(space: str, *args: Any) -> Any:
+                nonlocal telling
+                if telling:  # who is told looks at memory
+                    return inner(space, *args)
+                lanes, size = args[-1], int(args[size_at])
+                every = np.broadcast_to(np.asarray(args[address_at]), (lanes.count,))
+                active = np.flatnonzero(lanes.mask).tolist()
+                found = [MemoryAccess(access, space, int(every[k]), size, int(lanes.numbers[k])) for k in active]
+                if about is not None:
+                    telling = True
+                    about(found)
+                    telling = False
+                # Refused accesses are none: the step raises.
+                value = inner(space, *args)
+                out.extend(found)
+                return value
+
+            setattr(state, name, call)
+
+        if state is not None:
+            noting("load", "read", 0, 1)
+            noting("store", "write", 0, 2)
+            noting("atomic", "write", 1, 3)
+        try:
+            step()
+        finally:
+            for name in () if state is None else ("load", "store", "atomic"):
+                delattr(state, name)
+        return out
 
     def publish(self) -> None:  # noqa: B027 - most have nothing outside
         """Bring what is outside of the machine up to date: arrays that were passed to a kernel."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from isakit.asm import Program
 from isakit.debug.execution import (
-    Access,
     Ended,
     Execution,
     Frame,
     Hit,
-    MemoryAccess,
     Point,
     SavedState,
     SteppedExecution,
@@ -115,6 +113,10 @@ class UsseExecution(SteppedExecution):
     def _machine(self) -> Machine:
         return cast(UsseTarget, self.target).machine
 
+    @property
+    def accessed(self) -> Machine:
+        return self._machine
+
     def lanes(self, thread: int) -> list[int]:
         at = self._machine.at(thread)
         if at is None:
@@ -131,35 +133,6 @@ class UsseExecution(SteppedExecution):
         if "invocation" in where:
             where = {"thread": where["invocation"], **{k: v for k, v in where.items() if k != "invocation"}}
         return super().find(**where)
-
-    def touched(
-        self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None
-    ) -> list[MemoryAccess]:
-        machine = self._machine
-        out: list[MemoryAccess] = []
-
-        def noting(name: str, access: Access, size_at: int) -> None:
-            inner = getattr(machine, name)
-
-            def call(space: str, *args: Any) -> Any:
-                every = np.broadcast_to(np.asarray(args[0]), (machine.lanes,))
-                active = np.flatnonzero(args[-1].mask).tolist()
-                found = [MemoryAccess(access, "memory", int(every[k]), int(args[size_at]), k) for k in active]
-                if about is not None:
-                    about(found)
-                value = inner(space, *args)
-                out.extend(found)
-                return value
-
-            setattr(machine, name, call)
-
-        noting("load", "read", 1)
-        noting("store", "write", 2)
-        try:
-            step()
-        finally:
-            del machine.load, machine.store
-        return out
 
 
 __all__ = ["LaunchError", "execution_of"]

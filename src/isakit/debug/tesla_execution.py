@@ -6,13 +6,11 @@ warp that has executed `TURN` instructions alone lets the next one go on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, cast
-
-import numpy as np
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from isakit.asm import Program
-from isakit.debug.execution import Access, Ended, Execution, Frame, Hit, MemoryAccess, Point, SavedState
+from isakit.debug.execution import Ended, Execution, Frame, Hit, Point, SavedState
 from isakit.debug.expressions import Node
 from isakit.debug.tesla_conditions import LoweredCondition, add_condition, lowered
 from isakit.engine.llvm import LlvmModule
@@ -220,45 +218,9 @@ class TeslaExecution(Execution):
         snapshot, (self._current, self._sub) = saved
         self.machine.restore(snapshot)
 
-    def touched(
-        self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None
-    ) -> list[MemoryAccess]:
-        state = cast(Any, self.machine.state)
-        out: list[MemoryAccess] = []
-        telling = False
-
-        def noting(name: str, access: Access, size_at: int) -> None:
-            inner = getattr(state, name)
-
-            def call(space: str, *args: Any) -> Any:
-                nonlocal telling
-                if telling:  # who is told looks at memory
-                    return inner(space, *args)
-                address = args[0] if name != "atomic" else args[1]
-                lanes, size = args[-1], int(args[size_at])
-                every = np.broadcast_to(np.asarray(address), (lanes.count,))
-                active = np.flatnonzero(lanes.mask).tolist()
-                found = [MemoryAccess(access, space, int(every[k]), size, int(lanes.numbers[k])) for k in active]
-                if about is not None:
-                    telling = True
-                    about(found)
-                    telling = False
-                # Refused accesses are none: the step raises.
-                value = inner(space, *args)
-                out.extend(found)
-                return value
-
-            setattr(state, name, call)
-
-        noting("load", "read", 1)
-        noting("store", "write", 2)
-        noting("atomic", "write", 3)
-        try:
-            step()
-        finally:
-            for name in ("load", "store", "atomic"):
-                delattr(state, name)
-        return out
+    @property
+    def accessed(self) -> object:
+        return self.machine.state
 
     # --- running ------------------------------------------------------------------------------------------------------
     def run(self, until: int, points: Sequence[Point], record: bool = False) -> Hit | Ended:

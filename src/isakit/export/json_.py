@@ -13,7 +13,7 @@ from isakit.instruction_sets import Isa
 from isakit.json_text import JsonObject
 from isakit.sem.semantics import traced
 from isakit.sem.value import Value
-from isakit.spec.fields import Bits, Field
+from isakit.spec.fields import Bits, Field, subsets
 from isakit.spec.parts import Choice, Part, Template, accepted_text, error_of, possible_bits, text_of
 from isakit.spec.record import Form, Record
 
@@ -138,8 +138,6 @@ def _part(part: Part) -> JsonObject:
     elif isinstance(part, Template):
         out["holes"] = {name: _part(p) for name, p in part.holes.items()}
     elif not part.addressed and 0 < possible_bits(part).bit_count() <= _MOST_VALUES:
-        from isakit.export.texts import subsets
-
         out["texts"] = [text_of(part, w) if error_of(part, w) is None else None for w in subsets(possible_bits(part))]
     return out
 

@@ -13,6 +13,7 @@ from isakit.instruction_sets import Isa, file_directives
 from isakit.instruction_sets import isa as instruction_set
 from isakit.json_text import JsonObject
 from isakit.registry import VARIANTS
+from isakit.spec.fields import subsets
 from isakit.spec.isa import View
 from isakit.spec.parts import Choice, Part, Reg, Template, possible_bits, text_of
 
@@ -48,8 +49,6 @@ def words_of(isa: Isa) -> tuple[list[str], list[str], list[str]]:
         elif isinstance(part, Reg):
             registers.update(re.sub(r"\d+.*", "", n) for n in part.texts if n and "[" not in n)
         elif possible_bits(part).bit_count() <= _TEXT_BITS and not part.addressed:
-            from isakit.export.texts import subsets
-
             for w in subsets(possible_bits(part)):
                 words.update(t for t in text_of(part, w).replace(":", " ").split() if _SIMPLE.fullmatch(t))
 

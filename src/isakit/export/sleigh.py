@@ -17,10 +17,11 @@ from isakit.export.sleigh_limits import check_room
 from isakit.export.sleigh_meaning import Meanings, cubes_of
 from isakit.export.sleigh_tables import MISPLACED, PLACED, Atom, Atoms, SleighOperand, quoted
 from isakit.export.sleigh_text import DIGITS, ODD_HIGH, ODD_LOW, VALUE, Tables, sum_of_masks
-from isakit.export.texts import AnySet, FixedText, FormModel, Join, Model, Node, alternatives, subsets
+from isakit.export.texts import AnySet, FixedText, FormModel, Join, Model, Node, alternatives
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER
 from isakit.sem.value import Value
+from isakit.spec.fields import subsets
 from isakit.spec.isa import Space
 from isakit.spec.parts import Part, Relative, Template, bound_value, error_of, possible_bits
 from isakit.spec.record import Form

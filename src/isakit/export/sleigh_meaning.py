@@ -14,12 +14,12 @@ from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
 from isakit.export.pcode import NoPcode, PcodeReferences, PcodeStatements, canonical, size_of
 from isakit.export.sleigh_tables import SleighOperand
 from isakit.export.sleigh_text import Tables
-from isakit.export.texts import runs, subsets
+from isakit.export.texts import runs
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER, SymbolicBinder
 from isakit.sem.trace import Effect, Trace, current, tracing
 from isakit.sem.value import Value, concat, const, postorder
-from isakit.spec.fields import Bits, Field
+from isakit.spec.fields import Bits, Field, subsets
 from isakit.spec.parts import Part, bound_value, static_bits
 from isakit.spec.record import Form
 

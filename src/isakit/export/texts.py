@@ -13,7 +13,7 @@ from typing import NamedTuple
 from isakit.codec import Decoder, Stream, tokenize
 from isakit.errors import AsmError, IsakitError
 from isakit.lean import dataclass
-from isakit.spec.fields import Bits, Field
+from isakit.spec.fields import Bits, Field, subsets
 from isakit.spec.parts import (
     Bitless,
     Choice,
@@ -539,16 +539,6 @@ def is_small(part: Part) -> bool:
     return possible_bits(part).bit_count() <= (JOINED_BITS if made else TABLE_BITS)
 
 
-def subsets(mask: int) -> Iterator[int]:
-    """Yield all words with no bits outside of the mask, in the order of the value of its bits."""
-    word = 0
-    while True:
-        yield word
-        word = (word - mask) & mask
-        if not word:
-            return
-
-
 def runs(mask: int) -> list[tuple[int, int]]:
     """Return (lowest bit, number of bits) of the stretches of a mask, lowest first."""
     out: list[tuple[int, int]] = []
@@ -670,7 +660,4 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
 
 def number(node: NumberText, word: int) -> int:
     """Return the number of a field, before an address is added."""
-    value = node.field.get(word)
-    if node.signed and value >> node.field.width - 1:
-        value -= 1 << node.field.width
-    return value * node.scale
+    return node.field.number(word, node.signed) * node.scale

@@ -6,6 +6,8 @@ one Python int over all its units (a Tesla long instruction: word 0 in bits 0-31
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from isakit.lean import cached_property, dataclass
 
 
@@ -41,6 +43,11 @@ class Field:
             value |= (word >> low & (1 << n) - 1) << shift
             shift += n
         return value
+
+    def number(self, word: int, signed: bool) -> int:
+        """Return the field's value in `word`, in two's complement where it is signed."""
+        value = self.get(word)
+        return value - (1 << self.width) if signed and value >> self.width - 1 else value
 
     def put(self, value: int) -> int:
         """Return `value` placed into the field's bits of an otherwise zero word; it must fit."""
@@ -94,6 +101,16 @@ class Bits:
     def holds(self, word: int) -> bool:
         """Return true if `word` has these bits."""
         return word & self.mask == self.value
+
+
+def subsets(mask: int) -> Iterator[int]:
+    """Yield all words with no bits outside of the mask, in the order of the value of its bits."""
+    word = 0
+    while True:
+        yield word
+        word = (word - mask) & mask
+        if not word:
+            return
 
 
 def where(conditions: dict[Field, int] | None = None, **_: object) -> Bits:
