@@ -270,6 +270,8 @@ VLOG2 = _elementwise("vlog2", 1)
 VEXP2 = _elementwise("vexp2", 1)
 VSIN = _elementwise("vsin", 1)
 VCOS = _elementwise("vcos", 1)
+VROUND8 = _elementwise("vround8", 1)
+"""The nearest of the fractions that a byte stands for, 0 to 255 of 255, of two equally near ones the even."""
 VDSX = _row("vdsx", 1, _same, NEVER, NONE, NoAttributes)
 VDSY = _row("vdsy", 1, _same, NEVER, NONE, NoAttributes)
 VDOT = _row("vdot", 2, _dot, SAME, NONE, NoAttributes, commutes=True)
@@ -299,6 +301,8 @@ FACING = _row("facing", 0, lambda kinds, attrs: ("p",), NEVER, NONE, NoAttribute
 """True where the triangle is seen from its back."""
 OUTPUT = _row("output", 1, _written, None, STAYS, OutputName)
 """Write an output; of fewer elements than it has, its first ones."""
+TARGET_COLOR = _row("target_color", 0, lambda kinds, attrs: ("f32x4",), NEVER, NONE, NoAttributes)
+"""The colour that the tile had before, four fractions of bytes; before it is written."""
 DISCARD = _row("discard", 1, _condition, None, STAYS, NoAttributes)
 """Discard the pixel where the condition holds."""
 

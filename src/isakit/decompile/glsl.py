@@ -211,7 +211,7 @@ def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
         _check_vertex(d)
     printer = Printer(d.roots, True, d.interface.samplers)
     body = _body(d, printer, {r.output.name: _target(r.output.name, vertex) for r in d.results})
-    lines = ["#version 420", *_file_names(d), *_declarations(d, printer, vertex), "void main() {"]
+    lines = ["#version 420", *_extensions(d), *_file_names(d), *_declarations(d, printer, vertex), "void main() {"]
     place = _place(d)
     if place is not None:
         lines.append(f"    {_declared(place)} = gl_FragCoord.{'xyzw'[: place.size]};")
@@ -279,6 +279,13 @@ def _check_vertex(d: Decompiled) -> None:
 def _place(d: Decompiled) -> DeclaredInput | None:
     """Return the input of a fragment program that is the place of the pixel."""
     return next((g for g in d.interface.given if g.kind == "varying" and g.source == "position"), None)
+
+
+def _extensions(d: Decompiled) -> list[str]:
+    """Return the directives for what GLSL has only with an extension."""
+    terms = [*d.roots, *(t for loop in d.loops for t in loop.everything)]
+    reads = "gl_LastFragData" in symbols(terms)
+    return ["#extension GL_EXT_shader_framebuffer_fetch : require"] if reads else []
 
 
 def _declared(g: DeclaredInput) -> str:

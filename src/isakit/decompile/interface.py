@@ -73,9 +73,10 @@ class BufferAddress:
 
 @dataclass(frozen=True)
 class TargetColor:
-    """A register of the colour that was in the target before."""
+    """A component of the colour that was in the target before, as a byte; a `word` of it in another format."""
 
-    word: int
+    component: int | None = None
+    word: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,10 @@ class Interface:
         if self.shader.stage == "fragment":
             out["g", layout.BACK_FACING] = _symbol(Symbol("gl_FrontFacing", None, 1, 0, "u32"))
             if self.gxp.flags & READS_COLOR:
-                out |= {("o", k): Value("symbol", 32, (), TargetColor(k)) for k in range(4)}
+                out |= {("o", k): Value("symbol", 32, (), TargetColor(word=k)) for k in range(4)}
+                if TYPES[int(self.gxp.varyings.output_type)] == "u8":  # type: ignore[union-attr]
+                    bytes_ = [Value("symbol", 8, (), TargetColor(k)) for k in range(4)]
+                    out["o", 0] = next(packed(bytes_))
         return out
 
     def _declare(self, kind: str, p: GxpParameter, ty: str, size: int) -> str:

@@ -22,8 +22,8 @@ _KEYWORDS = """
 """
 _FUNCTIONS = """
     abs ceil clamp dFdx dFdy dot exp2 f16 floatBitsToUint floor fma inversesqrt log2 max min packHalf packHalf2x16
-    roundEven texture textureGrad textureLod textureProj textureProjGrad textureProjLod trunc uintBitsToFloat unorm16
-    unorm8 unpackHalf unpackHalf2x16
+    packUnorm2x16 packUnorm4x8 roundEven texture textureGrad textureLod textureProj textureProjGrad textureProjLod
+    trunc uintBitsToFloat unorm16 unorm8 unpackHalf unpackHalf2x16 unpackUnorm2x16 unpackUnorm4x8
 """
 """Functions that printed expressions call: a variable of such a name would hide one."""
 _RESERVED = {*_KEYWORDS.split(), *_FUNCTIONS.split(), "color_out"}

@@ -23,11 +23,8 @@ HELPERS = {
     "f16": "float f16(float x) { return unpackHalf2x16(packHalf2x16(vec2(x, 0.0))).x; }",
     "packHalf": "uint packHalf(float x) { return packHalf2x16(vec2(x, 0.0)); }",
     "unpackHalf": "float unpackHalf(uint x) { return unpackHalf2x16(x).x; }",
-    **{
-        f"unorm{n}": f"float unorm{n}(float x) {{ return roundEven(clamp(x, 0.0, 1.0) * {float((1 << n) - 1)}) "
-        f"/ {float((1 << n) - 1)}; }}"
-        for n in (8, 16)
-    },
+    "unorm8": "float unorm8(float x) { return unpackUnorm4x8(packUnorm4x8(vec4(x))).x; }",
+    "unorm16": "float unorm16(float x) { return unpackUnorm2x16(packUnorm2x16(vec2(x))).x; }",
 }
 """Functions that GLSL does not have."""
 _BUILT_IN_INPUTS = {

@@ -144,7 +144,7 @@ class Typing:
     def _ratio(self, v: Value, statics: Statics) -> Term:
         """Read an integer as a fraction; a texel's component is one already, and a result's is rounded to one."""
         signed_source, maximum, low = statics["source"][0] == "s", statics["maximum"], statics["low"]
-        if v.op == "symbol" and isinstance(v.attr, Texel) and maximum == mask(v.width):
+        if v.op == "symbol" and isinstance(v.attr, Texel | TargetColor) and maximum == mask(v.width):
             return self._symbol(v)
         if v.op == "zext" and v.args[0].op == "symbol" and maximum == mask(v.args[0].width):
             return self._ratio(v.args[0], statics)
@@ -167,6 +167,9 @@ class Typing:
             return self.terms.make("symbol", "float" if s.ty in ("f32", "f16") else "uint", attr=s)
         if isinstance(s, Texel):
             return self._texel(s.fetch, s.component)
+        if isinstance(s, TargetColor) and s.component is not None:
+            last = Symbol("gl_LastFragData", 0, 4, s.component, "f32")
+            return self.terms.make("symbol", "float", attr=last)
         if isinstance(s, TargetColor):
             raise NotModelled("an expression for the colour that was in the target before")
         raise NotModelled("an expression for the address of a buffer or the state of a texture")

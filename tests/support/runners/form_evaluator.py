@@ -20,7 +20,9 @@ LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
 Sampler = Callable[[str, str, str, list[np.ndarray]], Sequence[float]]
 _FLOATS = {
     v.VADD: lambda a, b: a + b, v.VMUL: lambda a, b: a * b, v.VMIN: np.fmin, v.VMAX: np.fmax, v.VNEG: lambda a: -a,
-    v.VABS: np.abs, v.VFLOOR: np.floor, v.VFRC: lambda a: a - np.floor(a), v.VRCP: lambda a: 1 / a,
+    v.VABS: np.abs, v.VFLOOR: np.floor,
+    v.VROUND8: lambda a: (np.rint(np.float64(np.fmin(np.fmax(a, 0), 1)) * 255) / 255).astype(np.float32),
+    v.VFRC: lambda a: a - np.floor(a), v.VRCP: lambda a: 1 / a,
     v.VRSQ: lambda a: 1 / np.sqrt(a), v.VLOG2: np.log2, v.VEXP2: np.exp2, v.VSIN: np.sin, v.VCOS: np.cos,
     v.VSAT: lambda a: np.fmin(np.fmax(a, 0), 1), v.VMAD: lambda a, b, c: a * b + c,
     v.VDSX: lambda a: a * 0, v.VDSY: lambda a: a * 0,

@@ -21,6 +21,7 @@ from isakit.compile.vector_ops import (
     VDSX,
     VDSY,
     VNEG,
+    VROUND8,
     InputName,
     Sampling,
     count,
@@ -30,7 +31,7 @@ from isakit.compile.vector_ops import (
 
 _MOVES = (SWIZZLE, JOIN, VNEG, VABS)
 """Operations that commute with rounding."""
-_COMPUTE = tuple(op for op in (*ELEMENTWISE, VDOT) if op not in (VNEG, VABS, VDSX, VDSY))
+_COMPUTE = tuple(op for op in (*ELEMENTWISE, VDOT) if op not in (VNEG, VABS, VDSX, VDSY, VROUND8))
 """Operations that a target computes on halves as it does on the same numbers in f32, and rounds then."""
 
 

@@ -38,6 +38,7 @@ from isakit.compile.vector_ops import (
     VMUL,
     VNEG,
     VRCP,
+    VROUND8,
     VRSQ,
     VSAT,
     VSEL,
@@ -53,7 +54,7 @@ from isakit.compile.vector_ops import (
 
 ELEMENTWISE: tuple[IrOp[..., NoAttributes], ...] = (
     VADD, VMUL, VMAD, VMIN, VMAX, VNEG, VABS, VSAT, VFRC, VFLOOR, VSUBFLOOR, VRCP, VRSQ, VLOG2, VEXP2, VSIN, VCOS,
-    VDSX, VDSY,
+    VDSX, VDSY, VROUND8,
 )  # fmt: skip
 
 

@@ -42,6 +42,8 @@ FRAGMENT = {
     "gl_FragCoord": BuiltIn(_V4, "input", "WPOS"),
     "gl_FrontFacing": BuiltIn(T_BOOL, "input", "FACE"),
     "gl_PointCoord": BuiltIn(_V2, "input", "SPRITECOORD"),
+    "gl_LastFragData": BuiltIn(ArrayType(_V4, 1), "input", "FRAGCOLOR"),
+    "gl_LastFragColorARM": BuiltIn(_V4, "input", "FRAGCOLOR"),
     "gl_Color": BuiltIn(_V4, "input", "COLOR0"),
     "gl_SecondaryColor": BuiltIn(_V4, "input", "COLOR1"),
     "gl_TexCoord": BuiltIn(ArrayType(_V4, 8), "input", "TEXCOORD0"),

@@ -111,6 +111,8 @@ class Emitter:
         self.b = IrBuilder(function, function.block())
         self.packed: dict[IrValue, IrValue] = {}
         """Integers that two halves were packed into, and these."""
+        self.packed_bytes: dict[IrValue, IrValue] = {}
+        """Integers that four fractions were packed into as bytes, and these."""
 
     def op(self, what: PlainOp | Operation, *given: IrValue) -> IrValue:
         """Return the result of an operation, as a constant if its arguments are."""

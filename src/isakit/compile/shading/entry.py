@@ -25,7 +25,7 @@ from isakit.compile.shading.types import (
     holds_samplers,
 )
 from isakit.compile.shading.variables import MOST_PARTS, UniformSlot, components, named_parts
-from isakit.compile.vector_ops import ELEMENTS, INPUT, OUTPUT, UNIFORM, element, vector
+from isakit.compile.vector_ops import ELEMENTS, INPUT, OUTPUT, SWIZZLE, TARGET_COLOR, UNIFORM, element, vector
 
 _GENERIC = [f"TEXCOORD{k}" for k in range(10)]
 
@@ -177,6 +177,9 @@ class Program(Lowering):
             named = self._named(leaf, v)
             kind = leaf.type
             centroid = named.centroid or v.centroid
+            if named.name == "FRAGCOLOR":
+                values += self._color_before(v, kind)
+                continue
             if kind.base.kind == "float":
                 half = named.half or kind.base.bits == 16
                 got = self.op(INPUT(leaf.name, vector("f16" if half else "f32", kind.size)))
@@ -197,6 +200,16 @@ class Program(Lowering):
             self.interface.inputs.append(record)
         self.tell(v)
         self.put_all(self.slots(v), values)
+
+    def _color_before(self, v: ShaderVariable, kind: Numeric) -> Values:
+        """Return the colour that the tile had before the pixel: bytes, as the result then is, too."""
+        if self.interface.target not in ("f16x4", "u8x4"):
+            raise ShadingError(v.pos, f"`{v.name}` is the colour of the tile, which has no {self.interface.target}: "
+                               "compile for target u8x4", len(v.name))  # fmt: skip
+        self.interface.target = "u8x4"
+        got = self.op(TARGET_COLOR)
+        got = got if kind.size == 4 else self.op(SWIZZLE("xyzw"[: kind.size]), got)
+        return self.convert([got], FLOAT, kind.base)
 
     def _output(self, v: ShaderVariable) -> None:
         if not v.assigned:
@@ -226,12 +239,16 @@ class Program(Lowering):
         """Write every output once."""
         if self.dead:
             return
-        for leaf, v in self.outputs:
+        # The colour is the last: what reads the one of the tile before comes before it.
+        for leaf, v in sorted(self.outputs, key=lambda o: self.stage == "fragment" and self._is_color(o[0], o[1])):
             value = self.get(self.slots(v)[leaf.start])
             if self.stage == "vertex":
                 value = self.as_f32(value)
             self.b.emit(OUTPUT(leaf.name), [value], ())
         self.b.block.term = ("exit",)
+
+    def _is_color(self, leaf: Leaf, v: ShaderVariable) -> bool:
+        return self._named(leaf, v).name.startswith("COLOR")
 
     # --- uniforms and samplers ---------------------------------------------------------------------------------------
     def _uniform(self, v: ShaderVariable) -> None:

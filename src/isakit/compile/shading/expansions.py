@@ -33,6 +33,7 @@ from isakit.compile.vector_ops import (
     VMAX,
     VMIN,
     VNEG,
+    VROUND8,
     VRSQ,
     VSAT,
     VSIN,
@@ -631,17 +632,23 @@ def _unpackhalf(e: Emitter, a: list[Values], call: Call) -> Values:
 
 
 def _packs_parts(bits: int, signed: bool) -> Expansion:
-    """Make an expansion that packs fractions into an integer, the first into its lowest bits."""
+    """Make an expansion that packs fractions into an integer, the first into its lowest bits.
+
+    It remembers four that bytes are made of: unpacking them is then only rounding.
+    """
     largest, mask = (1 << bits - signed) - 1, (1 << bits) - 1
 
     def expand(e: Emitter, a: list[Values], call: Call) -> Values:
         x = a[0][0]
+        rounded = e.as_f32(x) if (bits, signed) == (8, False) else None
         within = e.op(VMIN, e.op(VMAX, x, _number(e, -1, x)), _number(e, 1, x)) if signed else e.op(VSAT, x)
         v = EXPANSIONS["round"](e, [[e.mul(within, _number(e, largest, x))]], call)[0]
         out: IrValue = Const(0)
         for k, part in enumerate(e.parts(v)):
             number = e.op(F2I(signed), part)
             out = e.op(OR, out, e.op(SHL, e.op(AND, number, Const(mask)) if signed else number, Const(bits * k)))
+        if rounded is not None:
+            e.packed_bytes[out] = rounded
         return [out]
 
     return expand
@@ -657,6 +664,8 @@ def _unpacks_parts(bits: int, signed: bool) -> Expansion:
                 return e.op(SAR, e.op(SHL, a[0][0], Const(32 - bits - at)), Const(32 - bits))
             return e.op(AND, e.op(SHR, a[0][0], Const(at)), Const(mask))
 
+        if a[0][0] in e.packed_bytes:
+            return [e.op(VROUND8, e.packed_bytes[a[0][0]])]
         v = e.join([e.op(I2F(signed), number(at)) for at in range(0, 32, bits)])
         v = e.mul(v, _number(e, 1 / largest, v))
         return [e.op(VMAX, v, _number(e, -1, v)) if signed else v]

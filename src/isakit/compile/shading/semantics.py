@@ -31,7 +31,15 @@ _ATTRIBUTES = frozenset(
 )  # fmt: skip
 _LIMITS: dict[tuple[str, str], dict[str, int]] = {
     ("vertex", "output"): {"POSITION": 1, "COLOR": 2, "FOG": 1, "TEXCOORD": 10, "PSIZE": 1, "CLP": 8},
-    ("fragment", "input"): {"COLOR": 2, "FOG": 1, "TEXCOORD": 10, "WPOS": 1, "FACE": 1, "SPRITECOORD": 1},
+    ("fragment", "input"): {
+        "COLOR": 2,
+        "FOG": 1,
+        "TEXCOORD": 10,
+        "WPOS": 1,
+        "FACE": 1,
+        "SPRITECOORD": 1,
+        "FRAGCOLOR": 1,
+    },
     ("fragment", "output"): {"COLOR": 1, "DEPTH": 1},
 }
 _NUMBERED = frozenset(("COLOR", "TEXCOORD", "CLP"))

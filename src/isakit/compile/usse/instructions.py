@@ -129,6 +129,8 @@ PACK = {
 }  # fmt: skip
 BYTES = {ty: _op(f"vpck.u8.{ty}", Reach(ANY, constants=False), tail="scale", reads=4) for ty in ("f32", "f16")}
 """Four fractions as the bytes of one register."""
+UNPACK_BYTES = _op("vpck.f32.u8", Reach(ANY, constants=False), tail="scale")
+"""The bytes of a register as fractions."""
 _SELECTED = Reach(V4STD)
 SELECT = {
     (cond, ty): _op(f"vmovc.{cond}.{ty}", _SELECTED, _SELECTED, _SELECTED, first=0, halves=ty == "f16")

@@ -55,6 +55,7 @@ from isakit.compile.vector_ops import (
     JOIN,
     OUTPUT,
     SAMPLE,
+    TARGET_COLOR,
     UNIFORM_AT,
     UNIFORM_LOAD,
     VADD,
@@ -71,6 +72,7 @@ from isakit.compile.vector_ops import (
     VMIN,
     VMUL,
     VRCP,
+    VROUND8,
     VRSQ,
     VSAT,
     VSEL,
@@ -319,6 +321,26 @@ def _facing(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     """Test bit 0 of g16."""
     g16 = FixedView(Fixed("g", 16), View((0,)))
     s.emit(hw.TEST_BITS, cond="ne", dst=OperandReg(s.vreg(i.out)), src1=g16, src2=immediate(1))
+
+
+@rule(TARGET_COLOR)
+def _target_color(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    d = s.result(i)
+    for start, stop in s.chunks(d):
+        source = FixedView(Fixed("o", 0), View(tuple(range(start, stop)), "f16"))
+        s.emit(hw.UNPACK_BYTES, dst=s.destination(d.slice(start, stop)), src1=source)
+
+
+@rule(VROUND8)
+def _round_to_bytes(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
+    """Pack bytes and unpack them: they are numbered in one register as halves are in two."""
+    d, x = s.result(i), s.source(i.args[0])
+    op, t = hw.BYTES["f32"], s.m.vreg(s.registers.pair)
+    four = x.swizzled((*x.channels, *x.channels[-1:] * (4 - d.count)))
+    s.emit(op, dst=OperandReg(t, view=View((0,))), src1=s.legal(op.reach("src1"), four, op.lanes([])))
+    for start, stop in s.chunks(d):
+        source = OperandReg(t, view=View(tuple(range(start, stop)), "f16"))
+        s.emit(hw.UNPACK_BYTES, dst=s.destination(d.slice(start, stop)), src1=source)
 
 
 @rule(DISCARD)

@@ -34,7 +34,7 @@ from isakit.compile.usse.shader_passes import (
     return_uniform_part,
     split_uniform_part,
 )
-from isakit.compile.vector_ops import INPUT, SAMPLE, UniformName, count, element
+from isakit.compile.vector_ops import INPUT, SAMPLE, TARGET_COLOR, UniformName, count, element
 from isakit.errors import CompileError, Diagnostic
 from isakit.formats.gxp import DATA, DEFAULT_BUFFER, GxpFile, vertex_outputs, write_gxp
 from isakit.formats.gxp_build import GxpBuilder
@@ -334,6 +334,8 @@ class ShaderCompilation:
                 self.builder.result(element(to), count(to))
                 if self.interface.native:
                     self.builder.flag("native_color")
+                    if any(i.op is TARGET_COLOR for i in self.f.instructions()):
+                        self.builder.flag("reads_color")
                     self.builder.flag("bit13")  # beside it in the one public file that has it
                     self.plan.native = o.name
 

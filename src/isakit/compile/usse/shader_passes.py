@@ -27,6 +27,7 @@ from isakit.compile.vector_ops import (
     VABS,
     VCVT,
     VNEG,
+    VROUND8,
     VSEL,
     UniformName,
     count,
@@ -245,6 +246,16 @@ def lower_facing(f: Function, interface: ShaderInterface) -> None:
                 i.become(VSEL, [test.out, Const(0xBF80_0000, "f32"), Const(0x3F80_0000, "f32")])
 
 
+def _unrounded(build: IrBuilder, v: IrValue) -> IrValue:
+    """Return a value without a rounding to bytes, where it is packed into bytes next."""
+    i = v.ins
+    if i is None or i.op not in (VROUND8, JOIN, SWIZZLE):
+        return v
+    if i.op is VROUND8:
+        return i.args[0]
+    return build.op(Operation(i.op, i.attrs), *(_unrounded(build, a) for a in i.args))
+
+
 def convert_result(f: Function, interface: ShaderInterface) -> None:
     """Convert the colour of a fragment program to the kind of the target; what it has not is 0."""
     color = {o.name for o in interface.outputs if o.semantic.startswith("COLOR")}
@@ -256,7 +267,7 @@ def convert_result(f: Function, interface: ShaderInterface) -> None:
             b.ins.remove(i)
             build = IrBuilder(f, b)
             build.loc = i.loc
-            v = i.args[0]
+            v = _unrounded(build, i.args[0]) if interface.native else i.args[0]
             of = element(v.kind) if interface.native else element(to)
             v = v if element(v.kind) == of else build.op(VCVT(of), v)
             more = count(to) - count(v.kind)

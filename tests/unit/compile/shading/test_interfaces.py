@@ -10,7 +10,10 @@ import pytest
 
 import isakit
 from isakit.compile.shading.compiled import build_shader
-from isakit.formats.gxp import HAS_INDEX, HAS_INSTANCE
+from isakit.debug.compare_shaders import compare_shaders
+from isakit.decompile import glsl
+from isakit.errors import CompileError
+from isakit.formats.gxp import HAS_INDEX, HAS_INSTANCE, READS_COLOR
 from isakit.programs import write
 from support.patience import PATIENCE
 
@@ -80,3 +83,36 @@ s = isakit.compile_shader("float4 main(float4 c : COLOR) : COLOR { return c; }",
 print(len(s.primary), sorted({"numpy", "llvmlite", "click", "PIL"} & set(sys.modules)))"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout == "2 []\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("#version 100\n#extension GL_EXT_shader_framebuffer_fetch : require\nprecision mediump float;\n"
+         "varying vec4 a;\nvoid main() { gl_FragColor = gl_LastFragData[0] * 0.5 + a.wzyx; }", "glsl"),
+        ("__nativecolor float4 main(float4 a : TEXCOORD0, float4 last : FRAGCOLOR) : COLOR "
+         "{ return last * 0.5 + a.wzyx; }", "cg"),
+    ],
+)  # fmt: skip
+def test_the_colour_of_the_tile_before(text: str, language: str) -> None:
+    """It comes as bytes, and so the result leaves; the text of the file says the same."""
+    shader = isakit.compile_shader(text, stage="fragment", language=language)
+    assert shader.file.flags & NATIVE
+    assert shader.file.flags & READS_COLOR
+    rng = np.random.default_rng(4)
+    a, before = rng.random((64, 4), np.float32) / 2, rng.integers(0, 256, (64, 4)) / np.float32(255)
+    got = isakit.usse.run(shader, varyings={"texcoord0": a}, target=before)["color"]
+    want = np.rint((before * np.float32(0.5) + a[:, ::-1]).clip(0, 1) * 255) / 255
+    np.testing.assert_allclose(got, want, atol=1.01 / 255)
+    assert np.isclose(got, want, atol=1e-6).mean() > 0.98  # but for what is halfway between two bytes
+    again = glsl(shader)
+    assert "gl_LastFragData[0]" in again
+    assert "GL_EXT_shader_framebuffer_fetch" in again
+    same = compare_shaders(shader, isakit.compile_shader(again, stage="fragment", language="glsl"), count=64)
+    assert same, same.differences
+
+
+def test_the_colour_of_the_tile_has_one_format() -> None:
+    text = "float4 main(float4 last : FRAGCOLOR) : COLOR { return last; }"
+    with pytest.raises(CompileError, match="which has no f32x4"):
+        isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
