@@ -58,6 +58,7 @@ CAMPAIGNS: dict[str, str] = {
     "glsl-spirv": "glsl_sources", "glsl-llvmpipe": "glsl_sources",
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
     "servers": "servers", "races": "races", "exits": "exits", "exits-c": "exits",
+    "votes": "exits", "votes-c": "exits",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 

@@ -7,12 +7,13 @@ same barriers in the same order; only such kernels are made, for CUDA gives no o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from random import Random
 from typing import Any
 
 THREADS = 64
+WARP = 32
 PERIOD = 8
 """Threads whose numbers agree modulo this go the same ways."""
 M32 = 0xFFFF_FFFF
@@ -25,12 +26,18 @@ Way = tuple[str, int] | None
 
 # --- what a kernel means ---------------------------------------------------------------------------------------------
 class Thread:
-    """One thread of a kernel; `steps` gives (exchange, value) at each exchange and is sent the other's value."""
+    """One thread of a kernel.
+
+    `steps` gives (exchange, value) at each exchange and is sent the other's value, or (vote, truth, kind) where all
+    threads are together, and is sent the outcome. `votes`: those it has come to alone, as (vote, counters of the loops
+    around it), with what it found itself.
+    """
 
     def __init__(self, t: int, n: int, word: int) -> None:
         self.t, self.n, self.word = t, n, word
         self.acc, self.left = t, STEPS
         self.counters: list[int] = []
+        self.votes: list[tuple[tuple[int, ...], bool]] = []
 
     def holds(self, c: Tree) -> bool:
         match c:
@@ -51,7 +58,7 @@ class Thread:
             case _:
                 raise AssertionError(c)
 
-    def steps(self, body: list[Tree]) -> Iterator[tuple[int, int]]:
+    def steps(self, body: list[Tree]) -> Iterator[tuple[Any, ...]]:
         yield from self._run(body)  # type: ignore[misc]
 
     def _run(self, body: list[Tree]) -> Any:
@@ -69,6 +76,11 @@ class Thread:
                 case ["exchange", number, k]:
                     got = yield number, self.acc ^ k
                     self.acc = self.acc + got & M32
+                case ["vote-together", number, kind, mask]:
+                    got = yield number, self.acc & mask != 0, kind
+                    self.acc = self.acc * 3 + got & M32
+                case ["vote", number, _, mask]:
+                    self.votes.append(((number, *self.counters), self.acc & mask != 0))
                 case ["if", c, then, other]:
                     way = yield from self._run(then if self.holds(c) else other)
                 case ["loop", bound, inner]:
@@ -100,28 +112,63 @@ def barriers(tree: list[Tree], t: int, n: int, word: int) -> list[tuple[int, ...
     steps: Any = thread.steps(tree)
     found: list[tuple[int, ...]] = []
     try:
-        number, _ = next(steps)
+        number, *_ = next(steps)
         while True:
             found.append((number, *thread.counters))
-            number, _ = steps.send(0)
+            number, *_ = steps.send(0)
     except StopIteration:
         return found
 
 
 def meant(tree: list[Tree], n: int, word: int) -> list[int]:
     """What all threads of a block have computed at the end."""
+    return [t.acc for t in ended(tree, n, word)]
+
+
+def ended(tree: list[Tree], n: int, word: int) -> list[Thread]:
+    """All threads of a block, at the end."""
     threads = [Thread(t, n, word) for t in range(THREADS)]
     steps: list[Any] = [t.steps(tree) for t in threads]
     sent: list[int | None] = [None] * THREADS
     while True:
-        values: list[int] = []
+        values: list[tuple[Any, ...]] = []
         for s, v in zip(steps, sent, strict=True):
             with suppress(StopIteration):
-                values.append(s.send(v)[1])
+                values.append(s.send(v))
         if not values:
-            return [t.acc for t in threads]
+            return threads
         assert len(values) == THREADS
-        sent = [values[(t + 33) % THREADS] for t in range(THREADS)]
+        if len(values[0]) == 2:
+            sent = [values[(t + 33) % THREADS][1] for t in range(THREADS)]
+        else:
+            found = [_FOUND[values[0][2]](v[1] for v in values[w : w + WARP]) for w in range(0, THREADS, WARP)]
+            sent = [int(found[t // WARP]) for t in range(THREADS)]
+
+
+_FOUND: dict[str, Callable[[Iterable[bool]], bool]] = {"any": any, "all": all}
+
+
+def outcomes(threads: list[Thread], kinds: dict[int, str]) -> list[list[tuple[bool, bool]]]:
+    """The least and the most that each vote of each thread may give; `kinds` of votes by their numbers.
+
+    Which threads vote together in diverged code is said by nobody: they may meet again where the language's blocks end,
+    where all ways meet, or not at all. But those that go the same ways all the time are always together, and those that
+    do not come to a vote with these counters are never. Truths between these bounds are all that every machine gives.
+    """
+    there: dict[tuple[Any, ...], dict[int, bool]] = {}
+    for thread in threads:
+        for key, truth in thread.votes:
+            there.setdefault((thread.t // WARP, *key), {})[thread.t] = truth
+    out: list[list[tuple[bool, bool]]] = []
+    for thread in threads:
+        mine: list[tuple[bool, bool]] = []
+        for key, _ in thread.votes:
+            every = there[(thread.t // WARP, *key)]
+            alike = [v for t, v in every.items() if (t - thread.t) % PERIOD == 0]
+            found = _FOUND[kinds[key[0]]]
+            mine.append((min(found(alike), found(every.values())), max(found(alike), found(every.values()))))
+        out.append(mine)
+    return out
 
 
 def uniform(tree: list[Tree], values: list[tuple[int, int]]) -> bool:
@@ -261,6 +308,40 @@ def tree_of(seed: int) -> list[Tree]:
     raise AssertionError("no such kernel was made")
 
 
+def voting(tree: list[Tree], seed: int) -> tuple[list[Tree], dict[int, str]]:
+    """A kernel with votes in it, and their kinds by number.
+
+    Right behind a barrier, where all threads of a warp are together, their outcome goes on in what is computed; others
+    are anywhere, and written down.
+    """
+    r, kinds = Random(seed), dict[int, str]()
+
+    def vote(what: str) -> Tree:
+        kind = r.choice(("any", "all"))
+        kinds[1000 + len(kinds)] = kind
+        return [what, 999 + len(kinds), kind, r.choice((1, 2, 3, 4, 7, 16))]
+
+    def body(statements: list[Tree]) -> list[Tree]:
+        out: list[Tree] = []
+        for s in statements:
+            if r.random() < 0.4:
+                out.append(vote("vote"))
+            match s:
+                case ["if", c, then, other]:
+                    out.append(["if", c, body(then), body(other) if other or r.random() < 0.2 else []])
+                case ["loop", bound, inner]:
+                    out.append(["loop", bound, body(inner)])
+                case ["block", inner]:
+                    out.append(["block", body(inner)])
+                case _:
+                    out.append(s)
+            if s[0] == "exchange" and r.random() < 0.6:
+                out.append(vote("vote-together"))
+        return [*out, vote("vote")] if r.random() < 0.2 else out
+
+    return body(tree), kinds
+
+
 # --- as text ---------------------------------------------------------------------------------------------------------
 class _Writer:
     """Writes statements; `marks` are the labels (left, next) of the loops and blocks around."""
@@ -320,7 +401,7 @@ PTX_HEAD = """.version 1.4
 .target sm_13
 .entry k (.param .u32 out, .param .u32 n, .param .u32 words)
 {
-  .reg .u32 %t, %n, %word, %o, %acc, %own, %other, %v, %i<4>; .reg .pred %q<64>; .shared .u32 held[64];
+  .reg .u32 %t, %n, %word, %o, %acc, %own, %other, %v, %seen, %i<4>; .reg .pred %q<64>; .shared .u32 held[64];
   ld.param.u32 %o, [words]; ld.global.u32 %word, [%o]; ld.param.u32 %o, [out]; ld.param.u32 %n, [n];
   mov.u32 %t, %tid.x; mov.u32 %acc, %t; mov.u32 %v, held; shl.b32 %own, %t, 2; add.u32 %own, %own, %v;
   add.u32 %other, %t, 33; and.b32 %other, %other, 63; shl.b32 %other, %other, 2; add.u32 %other, %other, %v;
@@ -400,13 +481,30 @@ class _Ptx(_Writer):
                 for text in ("st.shared.u32 [%own], %v", "bar.sync 0", "ld.shared.u32 %v, [%other]",
                              "add.u32 %acc, %acc, %v", "bar.sync 0"):  # fmt: skip
                     self.put(text)
+            case ["vote-together" | "vote" as what, _, kind, mask]:
+                if what == "vote-together":
+                    self.put("bar.sync 0")
+                self.put(f"and.b32 %v, %acc, {mask}")
+                self.put("setp.ne.u32 %q0, %v, 0")
+                self.put(f"vote.{kind}.pred %q0, %q0")
+                self.put("selp.u32 %v, 1, 0, %q0")
+                if what == "vote-together":
+                    self.put("mad.lo.u32 %acc, %acc, 3, %v")
+                else:
+                    self.put(f"add.u32 %seen, %seen, {4 * THREADS}")
+                    self.put("st.global.u32 [%seen], %v")
             case _:
                 raise AssertionError(s)
 
 
 def ptx(tree: list[Tree]) -> str:
-    """The kernel as PTX: `k(out, n, words)`, with all of its jumps as they are in the tree."""
+    """The kernel as PTX: `k(out, n, words)`, with all of its jumps as they are in the tree.
+
+    Votes of threads that may not be together go behind the results in `out`, a row of all threads for each.
+    """
     w = _Ptx()
+    w.put("shl.b32 %seen, %t, 2")
+    w.put("add.u32 %seen, %seen, %o")
     w.body(tree)
     tail = "END:\n  shl.b32 %v, %t, 2; add.u32 %v, %v, %o; st.global.u32 [%v], %acc; exit;\n}\n"
     return PTX_HEAD + "\n".join(w.lines) + "\n" + tail
@@ -467,6 +565,10 @@ class _C(_Writer):
                 self.put(f"acc += i{level};")
             case ["exchange", _, k]:
                 self.put(f"held[t] = acc ^ {k}; __syncthreads(); acc += held[(t + 33) & 63]; __syncthreads();")
+            case ["vote-together", _, kind, mask]:
+                self.put(f"__syncthreads(); acc = acc * 3 + (__{kind}(acc & {mask}) != 0);")
+            case ["vote", _, kind, mask]:
+                self.put(f"seen += {THREADS}; *seen = __{kind}(acc & {mask}) != 0;")
             case _:
                 raise AssertionError(s)
 
@@ -479,7 +581,7 @@ def c_source(trees: dict[str, list[Tree]]) -> str:
         w.body(tree)
         out.append(f'extern "C" __global__ void {name}(unsigned *out, unsigned n, unsigned *words)\n{{')
         out.append("    __shared__ unsigned held[64];")
-        out.append("    unsigned t = threadIdx.x, acc = t, word = *words, i0, i1, i2;")
+        out.append("    unsigned t = threadIdx.x, acc = t, word = *words, *seen = out + t, i0, i1, i2;")
         out += w.lines
         out += ["END:;", "    out[t] = acc;", "}"]
     return "\n".join(out) + "\n"
