@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from isakit.compile.ir import Const, Ins, IrValue, NoAttributes
-from isakit.compile.lower.form import OperandReg
+from isakit.compile.lower.form import OperandReg, VReg
 from isakit.compile.ops import (
     ABS,
     ADD,
@@ -625,4 +625,16 @@ def _output(s: UsseSelection, i: Ins, a: OutputName) -> None:
         return
     reg = s.fixed_register("output", a.name, 0)
     d = Dest(reg, 0, count(v.kind), element(v.kind))
-    s.assign(d, s.source(v))
+    source = s.source(v)
+    if len(s.chunks(d)) > 1 and _lies_otherwise(source, reg):  # none may be written before all of them are read
+        source = s.copied(replace(source, extent=(0, 0)), internal=True)
+    s.assign(d, source)
+
+
+def _lies_otherwise(source: Source, reg: VReg) -> bool:
+    """Return whether the elements of an input lie in other registers than those that they go to."""
+    base = source.base
+    if not isinstance(base, VReg) or not base.fixed or base.cls.file != reg.cls.file:
+        return False
+    moved = (base.color or 0) - (reg.color or 0)
+    return not source.plain or source.channels != tuple(k - moved for k in range(len(source.channels)))

@@ -239,3 +239,16 @@ def test_a_copy_of_some_elements_does_not_take_the_places_of_the_others() -> Non
     g, a = np.array([[-2.75, -2.5, 1, 0]], np.float32), np.array([[-0.5, 0, 0, 0]], np.float32)
     got = isakit.usse.run(shader, varyings={"texcoord0": g, "texcoord1": a})["color"]
     assert np.array_equal(got, [[-2, -2.5, 1, 1]])
+
+
+@pytest.mark.parametrize("result", ["a.wzyx", "a.xxyy", "float4(0, 0, a.xx)", "-a.yxwz", "a", "float4(b.xy, a.xy)"])
+def test_a_colour_made_of_an_input_in_its_place(result: str) -> None:
+    """Both lie in the first registers: half of the colour was written before the other half was read."""
+    text = f"float4 main(float4 a : TEXCOORD0, float4 b : TEXCOORD1) : COLOR {{ return {result}; }}"
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    given = {"texcoord0": np.array([[1, 2, 3, 4]], np.float32), "texcoord1": np.array([[5, 6, 7, 8]], np.float32)}
+    read = {n: v for n, v in given.items() if f".varying {n} " in shader.listing()}
+    got = isakit.usse.run(shader, varyings=read)["color"][0]
+    want = {"a.wzyx": [4, 3, 2, 1], "a.xxyy": [1, 1, 2, 2], "float4(0, 0, a.xx)": [0, 0, 1, 1], "a": [1, 2, 3, 4],
+            "-a.yxwz": [-2, -1, -4, -3], "float4(b.xy, a.xy)": [5, 6, 1, 2]}  # fmt: skip
+    assert np.array_equal(got, want[result])
