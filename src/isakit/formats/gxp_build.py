@@ -458,7 +458,7 @@ def type_number(name: str) -> int:
     """Return the number of a parameter type: one of TYPES, or `typeN`. Raises FormatError."""
     if name in TYPES:
         return TYPES.index(name)
-    if m := re.fullmatch(r"type(\d+)", name):
+    if m := re.fullmatch(r"type(\d{1,9})", name):
         return int(m[1])
     raise FormatError(None, 0, f"there is no type `{name}`; types are {' '.join(TYPES)}")
 
@@ -467,7 +467,7 @@ def semantic_numbers(semantic: str | tuple[int, int]) -> tuple[int, int]:
     """Return (number, index) of a semantic such as TEXCOORD1; (0, 0) of nothing. Raises FormatError."""
     if not semantic or isinstance(semantic, tuple):
         return semantic or (0, 0)
-    m = re.fullmatch(r"([A-Za-z]+)(\d*)", semantic)
+    m = re.fullmatch(r"([A-Za-z]+)(\d{0,9})", semantic)
     if m is None or m[1].upper() not in SEMANTICS[1:]:
         raise FormatError(None, 0, f"there is no semantic {semantic!r}; there are {', '.join(SEMANTICS[1:])}")
     return SEMANTICS.index(m[1].upper()), int(m[2] or 0)

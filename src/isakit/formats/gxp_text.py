@@ -176,7 +176,7 @@ def _register(file: str) -> Kind:
 
 def _read_name(a: Arguments) -> str:
     """Take the name of a parameter; other characters than letters, digits, `_`, `.` as `$5b$`, no name as `$$`."""
-    return re.sub(r"\$([0-9a-f]*)\$", lambda m: chr(int(m[1], 16)) if m[1] else "", a.word("a name"))
+    return re.sub(r"\$([0-9a-f]*)\$", lambda m: chr(min(int(m[1], 16), 0xFFFF)) if m[1] else "", a.word("a name"))
 
 
 def _write_name(name: str) -> str:
@@ -188,7 +188,7 @@ def _type(elements: bool = True) -> Kind:
     """Return the kind of type, components and elements of a parameter: `f32x4[11]`."""
 
     def read(a: Arguments) -> Values:
-        m = re.fullmatch(r"([a-z]+?\d*?)(?:x(\d+))?", a.text)
+        m = re.fullmatch(r"([a-z]+?\d{0,9}?)(?:x(\d{1,9}))?", a.text)
         if m is None:
             raise a.error("a type such as f32x4 was expected")
         try:
@@ -441,7 +441,7 @@ _BUFFER = Kind(_read_container, lambda value: CONTAINER_NAMES.get(value, str(val
 _PLACE = number("a place", *S32)
 _TEXTURE: dict[str, Kind] = {"unit": number("a unit", high=0x3FFF), "word": number("a word", high=3)}
 _COORDINATE = pattern(
-    r"texcoord(\d+)(?:\.(kind0|xy|xyw|xyz))?", "texcoord0 ... with .xy, .xyw or .xyz was expected",
+    r"texcoord(\d{1,9})(?:\.(kind0|xy|xyw|xyz))?", "texcoord0 ... with .xy, .xyw or .xyz was expected",
     lambda m: {"coordinate": int(m[1]), "projection": m[2] or "xy"}, lambda v: f"texcoord{v}", several=True)
 _BYTES = number("a byte", high=U8, form="#04x", many=", ", make=bytes)
 _REGISTERS = {f.word: f.name for f in rules.DERIVED if f.word}

@@ -136,6 +136,25 @@ def test_mistakes_are_shown_where_they_are(line: str, column: int, message: str)
     assert (d.column, d.source) == (column, line)
 
 
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (".uniform $110000$ f32", "does not fit 8-bit characters"),
+        (f".uniform a f32x{LONG}", "a type such as f32x4"),
+        (f".uniform a type{LONG}", "a type such as f32x4"),
+        (f".uniform a f32 TEXCOORD{LONG}", "there is no semantic"),
+        (f".varying fog f32x2 fetch 0 at texcoord{LONG}", r"with \.xy, \.xyw or \.xyz"),
+        (f".flags bit{LONG}", "there is no flag"),
+    ],
+)  # fmt: skip
+def test_numbers_of_any_size_are_refused(line: str, message: str) -> None:
+    with pytest.raises((AsmError, FormatError), match=message):
+        write(USSE.assemble(f".gxp fragment\n{line}\n"), "gxp")
+
+
 def test_directives_need_a_file() -> None:
     with pytest.raises(AsmError, match=r"belongs after a `\.gxp`"):
         USSE.assemble(".uniform tint f32x4\n")

@@ -315,7 +315,10 @@ class Imm(OfField):
 
     def value(self, word: int) -> int:
         """Return the number that is printed."""
-        return self.field.number(word, self.signed) * self.scale
+        v = self.field.get(word)
+        if self.signed and v >> (self.field.width - 1):
+            v -= 1 << self.field.width
+        return v * self.scale
 
     @property
     def limits(self) -> tuple[int, int]:
