@@ -166,7 +166,8 @@ def command(
         with _interrupts_end_it():
             server.serve()
         return
-    _converse(Commands(session), given, as_json, lambda c: (session.about, c.stopped(session.stop)))
+    commands = Commands(session)
+    _converse(commands, given, as_json, lambda: (session.about, commands.stopped(session.stop)))
 
 
 def _lines_of(scripts: tuple[str, ...], lines: tuple[str, ...]) -> list[str]:
@@ -187,19 +188,19 @@ def _attach(place: int | str, dap: bool, given: list[str], as_json: bool) -> Non
         first = commands.stopped()
         if given or as_json or not sys.stdin.isatty():
             _answer(first, as_json, "")
-        _converse(commands, given, as_json, lambda _: ([], first))
+        _converse(commands, given, as_json, lambda: ([], first))
     finally:
         commands.close()
 
 
 def _converse(
-    commands: Terminal, given: list[str], as_json: bool, greeting: Callable[[Any], tuple[list[str], Reply]]
+    commands: Terminal, given: list[str], as_json: bool, greeting: Callable[[], tuple[list[str], Reply]]
 ) -> None:
     """Carry out the commands given, or those that are typed or come from standard input."""
     if given:
         _carry_out(commands, iter(given), as_json, strict=True)
     elif sys.stdin.isatty() and not as_json:
-        about, first = greeting(commands)
+        about, first = greeting()
         for line in about:
             echo(line)
         _answer(first, False, "")

@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from isakit.debug import loopback
 from isakit.debug.dap import Adapter
@@ -21,8 +21,10 @@ from isakit.debug.gdb.server import Conversation
 from isakit.debug.program_session import RunningProgram
 from isakit.debug.terminal import Commands, ProgramGoneError, Reply
 from isakit.errors import IsakitError, LaunchError, described_bug
+from isakit.json_text import JsonObject
 
 if TYPE_CHECKING:
+    from isakit.asm import Program
     from isakit.machine.tesla import Machine, Stats
 
 _LONGEST = 1 << 16
@@ -39,7 +41,7 @@ class _Lines:
     def __init__(self, client: socket.socket) -> None:
         self.socket, self._buffer = client, b""
 
-    def next(self, wait: bool = True) -> Any:
+    def next(self, wait: bool = True) -> JsonObject | None:
         """Return the next object; None where there is none yet. Raises EOFError at the end, or for anything else."""
         while b"\n" not in self._buffer:
             if not wait and not select.select([self.socket], [], [], 0)[0]:
@@ -55,7 +57,12 @@ class _Lines:
             raise EOFError from None
         if not isinstance(found, dict):
             raise EOFError
-        return found  # pyright: ignore[reportUnknownVariableType]
+        return cast(JsonObject, found)
+
+    def awaited(self) -> JsonObject:
+        """Wait for the next object, and return it. Raises EOFError."""
+        found = self.next()
+        return {} if found is None else found
 
 
 class _TerminalConversation:
@@ -74,7 +81,7 @@ class _TerminalConversation:
         with suppress(OSError, EOFError):
             self._send(commands.stopped(session.to_launch()))
             while True:
-                line = self._waiting.pop(0) if self._waiting else self._lines.next().get("line")
+                line = self._waiting.pop(0) if self._waiting else self._lines.awaited().get("line")
                 if line is None:  # an interrupt: nothing runs
                     continue
                 try:
@@ -126,7 +133,7 @@ class AttachServer:
         self._thread = threading.Thread(target=self._clients.run, name="isakit-attach", daemon=True)
         self._thread.start()
 
-    def launch(self, machine: Machine, program: Any, kernel: str, there: Callable[[], object]) -> Stats:
+    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Stats:
         """Run a launch; see `RunningProgram.launch`."""
         return self._running.launch(machine, program, kernel, there)
 
@@ -163,6 +170,8 @@ class AttachServer:
                         Adapter(self._running.session, source, loopback.SocketWriter(client)).serve()
                     finally:
                         self._hang_up()  # ends the thread that reads
+        except OSError:  # the client went while its conversation began
+            pass
         finally:
             self._client = None
             self._running.detach()
@@ -178,7 +187,7 @@ class AttachServer:
         return b""
 
 
-def _nothing(chip: str) -> tuple[Any, Any]:
+def _nothing(chip: str) -> tuple[Machine, Program]:
     """Return a machine that does nothing, and its program."""
     from isakit.instruction_sets import isa
     from isakit.runtime import Device
@@ -265,7 +274,7 @@ class RemoteCommands:
     def _reply(self) -> Reply:
         while True:
             try:
-                said = self._lines.next()
+                said = self._lines.awaited()
             except KeyboardInterrupt:
                 if not self._pauses:
                     raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from isakit.asm import Program
 from isakit.debug import breakpoints
@@ -19,6 +19,7 @@ from isakit.debug.session import Session
 from isakit.debug.session_view import SessionView
 from isakit.debug.sources import Sources
 from isakit.debug.stops import Breakpoint, Range, Reason, Stop
+from isakit.debug.tesla_execution import TeslaExecution
 from isakit.errors import IsakitError, LaunchError
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ class RunningProgram:
                 self._turn.notify_all()
 
     def _to_its_end(self, there: Callable[[], object]) -> Stats:
-        execution: Any = self.session.execution
+        execution = cast(TeslaExecution, self.session.execution)
         while not self._outcome:
             with self._turn:
                 while self._waits and not self._attached and not self.over:
