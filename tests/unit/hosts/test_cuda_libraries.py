@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +26,8 @@ from isakit.hosts.cuda.table import LIBRARIES, functions
 from support.clients import cuda_build
 from support.clients.cuda_build import Entry, run
 from support.clients.cuda_client import CudaProgram
+from support.published_numbers import NORMAL, UNIFORM
 
-# Printed by NVIDIA's samples of cuRAND, seed 1234; normal numbers have the mean 1 and the deviation 2.
-UNIFORM = {
-    Xorwow: "0.145468 0.820181 0.550399 0.294830 0.914733 0.868979 0.321921 0.782857 0.011302 0.285450",
-    Mrg32k3a: "0.786752 0.152112 0.934182 0.986567 0.988028 0.304493 0.926525 0.432048 0.346986 0.840585",
-}
-NORMAL = {
-    Xorwow: "2.561947 -2.603156 0.438303 2.127093 -1.022666 1.828079 3.916651 -0.124273 0.702847 0.209629",
-    Mrg32k3a: "0.278692 -0.182563 -2.437073 -0.803224 1.687799 1.267587 1.275932 1.179040 0.875920 1.284532",
-}
 SOBOL = "0.000000 0.500000 0.750000 0.250000 0.375000 0.875000 0.625000 0.125000 0.187500 0.687500 0.937500 0.437500"
 SOBOL_NORMAL = "-11.675915 1.000000 2.348979 -0.348979 0.362721 3.300699 1.637279 -1.300699 -0.774293 1.977553"
 
@@ -49,6 +43,32 @@ def test_pseudorandom_numbers_are_those_that_were_published(kind: Any) -> None:
     np.testing.assert_allclose(generator.uniform(10), numbers(UNIFORM[kind]), atol=6e-7)
     generator.seed(1234)
     np.testing.assert_allclose(generator.normal(10, 1, 2), numbers(NORMAL[kind]), atol=2e-6)
+
+
+def test_a_row_of_jumps_of_kernels_is_twice_the_steps_of_the_one_before() -> None:
+    """Each of the header's rows says which states are summed up: applied twice, it is the next row."""
+    text = (CUDA_HEADERS / "curand_kernel.h").read_text()
+    table = text[text.index("__isakit_xorwow_jumps[131][5] = {") :]
+    rows = [sum(int(w, 16) << (32 * k) for k, w in enumerate(re.findall("0x[0-9a-f]{8}", line)))
+            for line in table[: table.index("};")].splitlines()[1:]]  # fmt: skip
+    assert len(rows) == 131
+
+    def step(v: list[int]) -> list[int]:
+        t = v[0] ^ v[0] >> 2
+        return [*v[1:], (v[4] ^ v[4] << 4 ^ t ^ t << 1) & 0xFFFF_FFFF]
+
+    def jumped(v: list[int], row: int) -> list[int]:
+        out = [0] * 5
+        for k in range(160):
+            if row >> k & 1:
+                out = [a ^ b for a, b in zip(out, v, strict=True)]
+            v = step(v)
+        return out
+
+    state = [1, 20, 300, 4000, 50000]
+    assert jumped(state, rows[0]) == step(state)
+    for row, following in pairwise(rows):
+        assert jumped(jumped(state, row), row) == jumped(state, following)
 
 
 def test_quasirandom_numbers_are_those_that_were_published() -> None:

@@ -14,7 +14,9 @@ import pytest
 from conftest import ROOT
 from isakit.compile.c import newest_clang
 from isakit.formats import parse_fatbin, read_elf_cubin
+from isakit.hosts.cuda.libraries.random_numbers import Xorwow
 from support.needs import NVCC
+from support.published_numbers import NORMAL, UNIFORM
 
 pytestmark = NVCC
 SOURCES = ROOT / "tests/support/clients/cuda_sources"
@@ -183,7 +185,36 @@ def test_surfaces_may_be_mentioned_and_constant_functions_need_not_be_constant(k
     nvcc("-cubin", "-o", "s.cubin", "s.cu", folder=kernel)
     (kernel / "s.cu").write_text(text + "__global__ void u(int2 *x) { put(x[0], place); }\n}\n")
     said = nvcc("-cubin", "-o", "s.cubin", "s.cu", folder=kernel, status=1).stderr
-    assert "surfaces_need_sm_20" in said
+    assert "s.cu:4:" in said  # where it writes, not where our header does
+    assert "surfaces need sm_20; read through a texture" in said
+
+
+def test_what_later_chips_have_is_refused_where_it_is_used(kernel: Path) -> None:
+    for use, why in (
+        ("o[0] = __shfl_xor(o[1], 1);", "exchange the values in shared memory"),
+        ("o[0] = __ballot(o[1] > 0);", "use __any and __all"),
+        ("*(volatile float **)o = (float *)malloc(4);", "pass memory of cudaMalloc"),
+        ("curandStateMRG32k3a s; o[0] = curand_uniform(&s);", "curandStateXORWOW_t"),
+    ):
+        text = f"#include <curand_kernel.h>\n__device__ void unused(float *o) {{ {use} }}\n"
+        (kernel / "later.cu").write_text(f"{text}__global__ void k(float *o) {{ o[0] = 1; }}\n")
+        nvcc("-cubin", "later.cu", folder=kernel)
+        (kernel / "later.cu").write_text(f"{text}__global__ void k(float *o) {{\n    {use} }}\n")
+        said = nvcc("-cubin", "later.cu", folder=kernel, status=1).stderr
+        assert "later.cu:4:" in said
+        assert why in said
+
+
+def test_objects_are_made_in_memory_that_is_there(kernel: Path) -> None:
+    made = "struct P { int a; __device__ P(int x) : a(x) {} };\n"
+    (kernel / "placed.cu").write_text(made + "__global__ void k(int *o) { o[0] = (new (o + 1) P(3))->a; }\n")
+    nvcc("-c", "placed.cu", folder=kernel)
+
+
+def test_random_numbers_of_kernels_are_those_that_were_published(tmp_path: Path) -> None:
+    nvcc("-o", "random", SOURCES / "random_kernel.cu", folder=tmp_path)
+    printed = isakit("cuda", "--", "./random", folder=tmp_path).stdout
+    assert printed == f"{UNIFORM[Xorwow]}\n{NORMAL[Xorwow]}\n0 wrong\n"
 
 
 def test_the_version_is_one_that_build_systems_read(tmp_path: Path) -> None:

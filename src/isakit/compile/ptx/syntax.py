@@ -15,7 +15,12 @@ SIZES = {"pred": 0, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f1
 
 
 _LOC = re.compile(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)", re.M)
+_INLINED = re.compile(r"@\[ ([^\n:\[]+):(\d+):(\d+)")
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 class PtxSource:
@@ -66,16 +71,20 @@ class PtxSource:
         """Return line, column from 0, and text of that line in `origin` of what an offset was made from."""
         if self.origin is None:
             return None
-        name = self.path.replace("\\", "/").rpartition("/")[2]
-        files = {m[1] for m in _FILE.finditer(self.text) if m[2].replace("\\", "/").rpartition("/")[2] == name}
+        name = _base(self.path)
+        files = {m[1] for m in _FILE.finditer(self.text) if _base(m[2]) == name}
         lines = self.origin.splitlines()
         best: tuple[int, int, str] | None = None
         for m in _LOC.finditer(self.text):
             if best is not None and m.start() > pos:
                 break
-            if m[1] in files and len(m[2]) < 8 and 0 < (line := int(m[2])) <= len(lines):
+            place = (m[2], m[3])
+            if m[1] not in files:  # of a header: clang's remark says which line of which file it stands for
+                rest = self.text[m.end() : self.text.find("\n", m.end())]
+                place = next((n.groups()[1:] for n in _INLINED.finditer(rest) if _base(n[1]) == name), ("", ""))
+            if 0 < len(place[0]) < 8 and 0 < (line := int(place[0])) <= len(lines):
                 text = lines[line - 1]
-                best = line, min(max(0, int(m[3][:8]) - 1), len(text)), text
+                best = line, min(max(0, int(place[1][:8]) - 1), len(text)), text
         return best
 
 

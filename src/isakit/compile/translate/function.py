@@ -35,6 +35,19 @@ Mods = dict[str, str]
 Args = tuple[Operand, ...]
 MAX_CALLS = 4096
 """Calls inlined into one kernel: what is larger is refused before it fills the memory of the host."""
+_HEAP = "kernels have a heap from sm_20 on; pass memory of cudaMalloc to the kernel"
+_LACKING = {
+    "malloc": _HEAP,
+    "free": _HEAP,
+    "vprintf": "`vprintf` is not supported: there is no device runtime",
+    "__isakit_lacks_shuffles": "lanes exchange registers from sm_30 on; exchange the values in shared memory",
+    "__isakit_lacks_ballots": "masks of votes need sm_20; use __any and __all, or atomicOr in shared memory",
+    "__isakit_lacks_surfaces": "surfaces need sm_20; read through a texture, write to linear memory",
+    "__isakit_lacks_random_doubles": "how cuRAND makes a double of its bits is not published; use curand_uniform",
+    "__isakit_lacks_random_poisson": "how cuRAND makes Poisson's numbers is not published; use curand_uniform",
+    "__isakit_lacks_random_generator": "of cuRAND's generators there is XORWOW in kernels; use curandStateXORWOW_t",
+}
+"""What calls of functions mean that only later chips have; our headers call some of them by these names."""
 
 
 class Translator(Integer, Floats, Barriers):
@@ -158,8 +171,8 @@ class Translator(Integer, Floats, Barriers):
             return
         callee = self.module.functions.get(name.text)
         if callee is None or not callee.defined:
-            if name.text == "vprintf":
-                raise self.refuse("`vprintf` is not supported: there is no device runtime", name)
+            if name.text in _LACKING:
+                raise self.refuse(_LACKING[name.text], name)
             failed = name.text in self.module.failures
             raise self.refuse(
                 f"the function `{name.text}` has errors" if failed else f"the function `{name.text}` is not defined",

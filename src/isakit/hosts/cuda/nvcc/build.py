@@ -442,7 +442,7 @@ def _write(output: Path, data: bytes, executable: bool = False) -> None:
 
 
 _WARNINGS = ("-Wno-builtin-macro-redefined", "-Wno-c++11-narrowing", "-Wno-reserved-user-defined-literal",
-             "-Wno-register", "-Wno-invalid-constexpr")  # fmt: skip
+             "-Wno-register", "-Wno-invalid-constexpr", "-Wno-return-mismatch")  # fmt: skip
 """Options for code that clang refuses and compilers of the time took."""
 _LAUNCH = re.compile(rb"<<([ \t]*)<([^;{}<>]*?)>>([ \t]*)>(?=\s*\()")
 

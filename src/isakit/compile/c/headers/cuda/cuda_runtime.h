@@ -10,6 +10,8 @@
 #include "math_functions.h"
 #include "cuda_runtime_api.h"
 #include "texture_fetch_functions.h"
+#include "later_chips.h"
+#include "surface_functions.h"
 
 typedef unsigned char uchar;
 #ifdef __ISAKIT_ALONE__

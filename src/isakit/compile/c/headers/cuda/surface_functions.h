@@ -1,8 +1,9 @@
-/* Surfaces, which need compute capability 2.0: they are declared for headers that mention them. A kernel that reads or
+/* Surfaces, which need compute capability 2.0: they are declared for programs that mention them. A kernel that reads or
  * writes one is refused where it does. */
 #ifndef ISAKIT_SURFACE_FUNCTIONS_H
 #define ISAKIT_SURFACE_FUNCTIONS_H
-#include "cuda_runtime.h"
+#include "driver_types.h"
+#include "later_chips.h"
 
 #ifdef __CUDACC__
 extern "C++" { /* PyCUDA includes it within extern "C" */
@@ -16,22 +17,21 @@ struct __attribute__((device_builtin_surface_type)) surface : surfaceReference {
     surface() : surfaceReference() {}
 };
 
-extern "C" __device__ int surfaces_need_sm_20(void);
 #define __ISAKIT_SURFACE(NAME, ...)                                                                           \
     template <class T, class S> __device__ inline T NAME##read(S, __VA_ARGS__,                                \
                                                                cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) \
     {                                                                                                         \
-        return surfaces_need_sm_20(), T();                                                                    \
+        return __isakit_lacks_surfaces(), T();                                                                \
     }                                                                                                         \
     template <class T, class S> __device__ inline void NAME##read(T *, S, __VA_ARGS__,                        \
                                                                   cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) \
     {                                                                                                         \
-        surfaces_need_sm_20();                                                                                \
+        __isakit_lacks_surfaces();                                                                            \
     }                                                                                                         \
     template <class T, class S> __device__ inline void NAME##write(T, S, __VA_ARGS__,                         \
                                                                    cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) \
     {                                                                                                         \
-        surfaces_need_sm_20();                                                                                \
+        __isakit_lacks_surfaces();                                                                            \
     }
 __ISAKIT_SURFACE(surf1D, int)
 __ISAKIT_SURFACE(surf2D, int, int)
