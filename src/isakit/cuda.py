@@ -224,7 +224,8 @@ def _type_of(arg: Any) -> Type:
     if dtype is not None:
         kind = u8 if dtype == np.bool_ else type_named(dtype.name)
         if not isinstance(kind, Scalar):
-            raise LaunchError(f"kernels know no {dtype}")
+            hint = ": pass its parts, `x.real` and `x.imag`" if dtype.kind == "c" else ""
+            raise LaunchError(f"kernels know no {dtype}{hint}")
         return Pointer(kind, dimensions=len(arg.shape)) if len(arg.shape) else kind
     if isinstance(arg, int):
         return i32 if -(1 << 31) <= arg < 1 << 31 else i64
@@ -256,9 +257,45 @@ def jit(function: Any = None, device: bool = False, **options: object) -> Any:
     return lambda f: CudaKernel(f, types, device)  # type: ignore[reportUnknownLambdaType]
 
 
+class Reduce:
+    """What `reduce` makes of a function: called with an array, it returns the array's elements as one number."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        combined = getattr(function, "function", function)
+
+        def halves(values: Any, half: Any, count: Any) -> None:
+            i = grid(1)  # type: ignore[name-defined, reportUndefinedVariable]  # noqa: F821  # of the kernel's language
+            if i + half < count:
+                values[i] = combined(values[i], values[i + half])
+
+        self._halves = CudaKernel(halves, None, False)
+
+    def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: object = None) -> Any:
+        """Return `init` and the elements (the first `size`), combined in any order.
+
+        An array of the device is left as it is. `res`: one whose first element gets the result, which is not returned.
+        """
+        host = (arr.copy_to_host() if isinstance(arr, DeviceArray) else np.asarray(arr)).reshape(-1)[:size]
+        values, count = to_device(np.concatenate([[init], host]).astype(host.dtype)), 1 + host.size
+        while count > 1:
+            half = (count + 1) // 2
+            self._halves[-(-half // 128), 128](values, half, count)
+            count = half
+        got = values.copy_to_host()[0]
+        if res is None:
+            return got
+        res.copy_to_device(np.concatenate([[got], res.copy_to_host()[1:]]).astype(res.dtype))
+        return None
+
+
+def reduce(function: Callable[[Any, Any], Any]) -> Reduce:
+    """Make a reduction of a function: `total = cuda.reduce(lambda a, b: a + b)`, then `total(array)`."""
+    return Reduce(function)
+
+
 __all__ = [
-    "CudaKernel", "DeviceArray", "Event", "Stream", "current_device", "default_stream", "device_array",
+    "CudaKernel", "DeviceArray", "Event", "Reduce", "Stream", "current_device", "default_stream", "device_array",
     "device_array_like", "event", "float32", "float64", "int8",
-    "int16", "int32", "int64", "is_available", "jit", "stream", "synchronize", "to_device", "uint8", "uint16",
+    "int16", "int32", "int64", "is_available", "jit", "reduce", "stream", "synchronize", "to_device", "uint8", "uint16",
     "uint32", "uint64", "use",
 ]  # fmt: skip

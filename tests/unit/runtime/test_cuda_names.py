@@ -247,3 +247,48 @@ def test_atomic_functions_find_the_least_and_the_largest_float(dtype: Any) -> No
     ends[3, 32](low, high, v, lock)
     assert (low[0], high[0]) == (np.nanmin(v), np.nanmax(v))
     assert lock.tolist() == [5, -1]
+
+
+def test_reductions_take_any_function_of_two_elements() -> None:
+    total = cuda.reduce(lambda a, b: a + b)
+    assert total(np.arange(1001, dtype=np.float64)) == 500500
+    assert total(np.arange(7, dtype=np.int32), init=100) == 121
+    assert total(np.array([], np.float32), init=3) == 3
+
+    @cuda.reduce
+    def most(a: Any, b: Any) -> Any:
+        return a if a > b else b
+
+    x = np.random.default_rng(0).normal(size=300).astype(np.float32)
+    on_device, out = cuda.to_device(x), cuda.to_device(np.ones(2, np.float32))
+    assert most(on_device, size=5, init=-9) == x[:5].max()
+    assert most(on_device, res=out) is None
+    assert out.copy_to_host().tolist() == [x.max(), 1]
+    assert (on_device.copy_to_host() == x).all()
+
+
+def test_a_lambda_is_a_function_for_kernels() -> None:
+    scaled = lambda v: v * 3 + 1  # noqa: E731
+
+    @cuda.jit
+    def k(x: Any) -> None:
+        x[cuda.grid(1)] = scaled(x[cuda.grid(1)])
+
+    x = np.arange(8)
+    k[1, 8](x)
+    assert x.tolist() == [3 * i + 1 for i in range(8)]
+
+    pair = lambda v: v, lambda v: -v
+    second = pair[1]
+
+    @cuda.jit
+    def which(x: Any) -> None:
+        x[0] = second(x[0])
+
+    with pytest.raises(CompileError, match="write it with `def`"):
+        which[1, 1](x)
+
+
+def test_complex_numbers_are_refused_with_what_to_write() -> None:
+    with pytest.raises(LaunchError, match=r"complex64: pass its parts, `x.real` and `x.imag`"):
+        add[1, 4](*(np.ones(4, np.complex64),) * 3)

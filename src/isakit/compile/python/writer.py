@@ -8,6 +8,7 @@ import math
 import struct
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -45,9 +46,23 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
 
 
 def parsed_function(source: FunctionSource) -> ast.FunctionDef:
-    """Return the syntax tree of a function whose text Python has read before."""
-    tree = next(n for n in ast.parse(source.text).body if isinstance(n, ast.FunctionDef))
-    return tree
+    """Return the syntax tree of a function whose text Python has read before; a lambda is one that returns its value.
+
+    Raises CompileError where the text holds neither.
+    """
+    with suppress(SyntaxError):  # the line of a lambda may be a part of a statement
+        tree = ast.parse(source.text)
+        defined = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+        if defined is not None:
+            return defined
+        lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)]
+        if len(lambdas) == 1:
+            (found,) = lambdas
+            value = ast.copy_location(ast.Return(found.body), found.body)
+            return ast.copy_location(ast.FunctionDef("lambda", found.args, [value], []), found)
+    raise CompileError(
+        [Diagnostic(source.first, 1, "no function is found here: write it with `def`", path=source.path)]
+    )
 
 
 def text_functions(text: str, path: str, names: dict[str, Any]) -> dict[str, FunctionSource]:
