@@ -258,7 +258,7 @@ def jit(function: Any = None, device: bool = False, **options: object) -> Any:
 
 
 class Reduce:
-    """What `reduce` makes of a function: called with an array, it returns the array's elements as one number."""
+    """Reduction of arrays by a function of two elements."""
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         combined = getattr(function, "function", function)

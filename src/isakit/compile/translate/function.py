@@ -47,7 +47,7 @@ _LACKING = {
     "__isakit_lacks_random_poisson": "how cuRAND makes Poisson's numbers is not published; use curand_uniform",
     "__isakit_lacks_random_generator": "of cuRAND's generators there is XORWOW in kernels; use curandStateXORWOW_t",
 }
-"""What calls of functions mean that only later chips have; our headers call some of them by these names."""
+"""Messages for calls of what only later chips have; our headers call some of it by these names."""
 
 
 class Translator(Integer, Floats, Barriers):

@@ -397,6 +397,7 @@ __ISAKIT_DEVICE double asinh(double x)
 __ISAKIT_DEVICE double acosh(double x)
 {
     double t = x - 1.0;
+    if (t < 0.0) return __builtin_nan("");
     return x > 1.0e18 ? log(x) + 0.69314718055994529 : log1p(t + sqrt(2.0 * t + t * t));
 }
 __ISAKIT_DEVICE double atanh(double x)
@@ -451,7 +452,13 @@ __ISAKIT_DEVICE double erf(double x)
     if (a < 0.75) return __isakit_erf_part(x);
     return x != x ? x : copysign(a > 6.0 ? 1.0 : 1.0 - __isakit_gauss(a) * __isakit_erfcx_part(a), x);
 }
-__ISAKIT_DEVICE double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654757); }
+__ISAKIT_DEVICE double normcdf(double x)
+{
+    x = x > 40.0 ? 40.0 : x < -40.0 ? -40.0 : x;
+    /* What rounding has taken from -x / sqrt(2) is worth more the larger x is. */
+    double t = x * -0.70710678118654757, lost = fma(x, -0.70710678118654757, -t) + x * 4.8336466567264567e-17;
+    return 0.5 * (erfc(t) - 1.1283791670955126 * exp(-t * t) * lost);
+}
 
 /* --- parts of numbers (exact) -------------------------------------------------------------------------------------------------- */
 __ISAKIT_DEVICE double round(double x)

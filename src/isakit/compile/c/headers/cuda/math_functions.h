@@ -10,6 +10,7 @@
 
 #ifdef __CUDACC__
 #include "math_single.h"
+#include "math_special.h"
 #include "math_double.h"
 #include "math_overloads.h"
 #endif

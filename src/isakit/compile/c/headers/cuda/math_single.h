@@ -322,8 +322,9 @@ __attribute__((device)) static __attribute__((noinline)) float __isakit_reduced_
     bool less = part < 0;
     unsigned long long size = less ? 0 - (unsigned long long)part : (unsigned long long)part;
     int zeros = __clzll((long long)size);
-    float r = (float)(unsigned)((size << (zeros & 63)) >> 32) * 3.6572953e-10f; /* pi/2 2^-32 */
-    r = r * __int_as_float((127 - zeros) << 23);
+    /* times pi/2 2^31 in whole numbers, so that it is rounded once */
+    unsigned long long turned = ((size << (zeros & 63)) >> 32) * 0xc90fdaa2ull;
+    float r = (float)(unsigned)(turned >> 32) * 4.65661287e-10f * __int_as_float((127 - zeros) << 23);
     if (less) r = -r;
     if (bits < 0) r = -r, *quadrant = -*quadrant;
     return r;
@@ -386,6 +387,7 @@ __ISAKIT_DEVICE float tanf(float x)
 __ISAKIT_DEVICE float __isakit_times_pi(float r)
 {
     float hi = __int_as_float(__float_as_int(r) & ~0xfff);
+    if (__builtin_fabsf(r) < 1.0e-30f) return r * 3.14159265f; /* its lesser part would be a denormal */
     return hi * 3.140625f + (hi * 9.6765358979e-4f + (r - hi) * 3.14159265f);
 }
 __ISAKIT_DEVICE float sinpif(float x)
@@ -481,7 +483,7 @@ __ISAKIT_DEVICE float acoshf(float x)
 {
     if (x > 1.0e9f) return logf(x) + 0.69314718f;
     float t = x - 1.0f;
-    return log1pf(t + sqrtf(2.0f * t + t * t)); /* below 1: not a number */
+    return t < 0.0f ? __builtin_nanf("") : log1pf(t + sqrtf(2.0f * t + t * t));
 }
 __ISAKIT_DEVICE float atanhf(float x)
 {
@@ -548,8 +550,9 @@ __ISAKIT_DEVICE float __isakit_erf_inverse(float p, float q)
     float l = p < 0.5f ? log1pf(-p * p) : logf(q) + logf(1.0f + p), b = 4.3307467f + 0.5f * l;
     float y = sqrtf(sqrtf(b * b - 6.8027211f * l) - b);
     for (int k = 0; k < 3; k++) {
-        float off = p < 0.5f ? erff(y) - p : q - erfcf(y);
-        float step = off * 0.88622693f / __isakit_gauss(y);
+        float g = __isakit_gauss(y), off = p < 0.5f ? (erff(y) - p) / g : (q - erfcf(y)) / g;
+        if (q < 1.0e-20f) off = q / g - __isakit_erfcx_part(y); /* the next guess's erfc may be 0 */
+        float step = off * 0.88622693f;
         y -= step / (1.0f + y * step); /* Halley's */
     }
     return y;
@@ -569,7 +572,10 @@ __ISAKIT_DEVICE float erfcinvf(float x)
 __ISAKIT_DEVICE float normcdff(float x)
 {
     x = x > 38.0f ? 38.0f : x < -38.0f ? -38.0f : x;
-    return 0.5f * erfcf(x * -0.70710678f);
+    /* What rounding has taken from -x / sqrt(2) is worth more the larger x is. */
+    float lost, t = __isakit_product(x, -0.70710677f, &lost), y = erfcf(t);
+    if (t > 0.5f) y *= 1.0f - (lost - x * 1.21016172e-08f) * 1.12837917f / __isakit_erfcx_part(t);
+    return 0.5f * y;
 }
 __ISAKIT_DEVICE float normcdfinvf(float x) { return -1.41421356f * erfcinvf(2.0f * x); }
 
