@@ -414,10 +414,15 @@ class UsseSelection(Selection):
         cls, size = self.kinds[s.ty if n == 1 else f"{s.ty}x{n}"]
         if internal:
             cls, size = self.registers.internal, n
-        t = self.m.vreg(cls, size)
-        guard, self.guard = self.guard, None
-        self.assign(Dest(t, 0, n, s.ty), s)
-        self.guard = guard
+        number = (s.ty, *s.channels) if internal and s.base is None else None  # the same constant serves others, too
+        t = self._copy(number) if number is not None else None
+        if t is None:
+            t = self.m.vreg(cls, size)
+            guard, self.guard = self.guard, None
+            self.assign(Dest(t, 0, n, s.ty), s)
+            self.guard = guard
+        if number is not None:
+            self.copies[number] = t, self.passed
         return Source(t, tuple(range(n)), s.ty, extent=(0, n))
 
     def _copy(self, key: Hashable) -> VReg | None:
