@@ -104,7 +104,7 @@ class Planes:
 
     def of(self, corners: Array) -> tuple[Array, Array, Array]:
         """Return (value at the first corner, change per x, change per y) of values [..., n, 3]."""
-        return plane_of([corners[..., k] for k in range(3)], self._steps)
+        return plane_of((corners[..., 0], corners[..., 1], corners[..., 2]), self._steps)
 
 
 class LinePlanes:

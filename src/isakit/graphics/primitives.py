@@ -67,8 +67,8 @@ class Compiled(Protocol):
 def window_of(x: Any, y: Any, z: Any, w: Any, scale: Sequence[Any], translate: Sequence[Any]) -> tuple[Any, ...]:
     """Return (window x, y, depth, 1 / w) of clip positions. Compiled code is traced from it."""
     over_w = 1.0 / w
-    x, y, z = (v * over_w * by + to for v, by, to in zip((x, y, z), scale, translate, strict=True))
-    return x, y, z, over_w
+    x, y = x * over_w * scale[0] + translate[0], y * over_w * scale[1] + translate[1]
+    return x, y, z * over_w * scale[2] + translate[2], over_w
 
 
 class Rasterizer:
@@ -147,7 +147,7 @@ class Rasterizer:
         """Return (window x and y, depth, 1 / w) of clip positions [..., 4]."""
         if self.state.window_positions:
             return position[..., :2], position[..., 2], 1.0 / position[..., 3]
-        x, y, z, w = (position[..., k] for k in range(4))
+        x, y, z, w = np.moveaxis(position, -1, 0)
         x, y, z, over_w = window_of(x, y, z, w, self.view.scale, self.view.translate)
         return np.stack((x, y), axis=-1), z, over_w
 

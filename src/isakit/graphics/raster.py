@@ -109,12 +109,11 @@ def edge_functions(a: Point, b: Point, c: Point, turned: Any, fill: Literal["low
     `turned`: those whose corners go clockwise. Compiled code is traced from it.
     """
     p: list[Point] = [a, *((np.where(turned, d, e), np.where(turned, f, g)) for (d, f), (e, g) in ((c, b), (b, c)))]
-    low, high = (
-        [extreme(extreme(p[0][axis], p[1][axis]), p[2][axis]) - _HALF >> _BITS for axis in (0, 1)]
-        for extreme in (np.minimum, np.maximum)
-    )
-    inclusive: list[Any] = []
+    low, high, inclusive = list[Any](), list[Any](), list[Any]()
     along_x, along_y, value = list[Any](), list[Any](), list[Any]()
+    for axis in (0, 1):
+        low.append(np.minimum(np.minimum(a[axis], b[axis]), c[axis]) - _HALF >> _BITS)
+        high.append((np.maximum(np.maximum(a[axis], b[axis]), c[axis]) - _HALF >> _BITS) + 2)
     for k in range(3):  # edge k goes from corner k to the next one: positive on its left
         (x, y), (next_x, next_y) = p[k], p[(k + 1) % 3]
         dx, dy = next_x - x, next_y - y
@@ -122,14 +121,14 @@ def edge_functions(a: Point, b: Point, c: Point, turned: Any, fill: Literal["low
         along_x.append(-dy * SUBPIXEL)
         along_y.append(dx * SUBPIXEL)
         value.append(dx * (_HALF - y) - dy * (_HALF - x) - ~inclusive[k])
-    return EdgeFunctions(p, inclusive, along_x, along_y, value, (low[0], low[1]), (high[0] + 2, high[1] + 2))
+    return EdgeFunctions(p, inclusive, along_x, along_y, value, (low[0], low[1]), (high[0], high[1]))
 
 
 def is_far(*corners: Point) -> Any:
     """Return whether corners, in sub-pixel units, are so far away that 64 bits do not hold edge functions."""
     out: Any = None
-    for number in (n for p in corners for n in p):
-        here = np.abs(number) >= _NEAR
+    for p in corners:
+        here = (np.abs(p[0]) >= _NEAR) | (np.abs(p[1]) >= _NEAR)
         out = here if out is None else out | here
     return out
 
@@ -143,12 +142,12 @@ def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sampl
     if far.any():
         area[far] = [_exact_area(q) for q in p[far]]
     e = edge_functions(a, b, c, area < 0, fill)
-    corners = np.stack([np.stack(q, axis=1) for q in e.corners], axis=1)
-    inclusive, along_x, along_y, value = (np.stack(v, axis=1) for v in e[1:5])
+    corners = np.moveaxis(np.array(e.corners), 2, 0)
+    value = np.stack(e.value, axis=1)
     value[far] = 0
     return Edges(
-        numbers, area != 0, far, corners, inclusive, along_x, along_y, value, np.stack(e.low, axis=1),
-        np.stack(e.high, axis=1),
+        numbers, area != 0, far, corners, np.stack(e.inclusive, axis=1), np.stack(e.along_x, axis=1),
+        np.stack(e.along_y, axis=1), value, np.stack(e.low, axis=1), np.stack(e.high, axis=1),
     )  # fmt: skip
 
 
