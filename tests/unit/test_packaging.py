@@ -39,6 +39,36 @@ def test_the_conda_recipe_needs_what_the_project_needs() -> None:
     assert listed(text, "host") == wanted(PROJECT["build-system"]["requires"]) | python | {"pip"}
 
 
+SECTIONS = {
+    "package": {"name", "version"}, "source": {"path"}, "build": {"script", "entry_points"},
+    "requirements": {"build", "host", "run"}, "test": {"commands"}, "about": {"summary", "license", "license_file"},
+}  # fmt: skip
+"""Keys that conda-build knows and the recipe uses."""
+
+
+def test_the_conda_recipe_is_one() -> None:
+    """It is rendered as conda-build does, whose packages cannot be had everywhere; it was never built by it."""
+    yaml, jinja = pytest.importorskip("yaml"), pytest.importorskip("jinja2")
+    text = (PACKAGING / "conda/meta.yaml").read_text("utf-8")
+    made = jinja.Template(text, undefined=jinja.StrictUndefined).render(PYTHON="$PYTHON", compiler="{}_linux-64".format)
+    recipe = yaml.safe_load(made)
+    assert {k: set(v) for k, v in recipe.items()} == SECTIONS
+    assert recipe["build"]["script"].startswith("$PYTHON -m pip install .")
+    (entry,) = recipe["build"]["entry_points"]
+    name, _, target = entry.partition(" = ")
+    assert PROJECT["project"]["scripts"][name] == target
+    folder = PACKAGING / "conda"
+    assert (folder / recipe["source"]["path"]).resolve() == ROOT
+    assert (ROOT / recipe["about"]["license_file"]).is_file()
+
+
+def test_the_container_file_names_one_command() -> None:
+    text = (PACKAGING / "Containerfile").read_text("utf-8")
+    assert "podman run --rm -v $PWD:/work isakit cuda -- ./vectorAdd" in text
+    words = [line.split()[0] for line in text.splitlines() if line and line[0] not in "# "]
+    assert words == ["ARG", "FROM", "RUN", "COPY", "RUN", "USER", "WORKDIR", "ENTRYPOINT", "CMD"]
+
+
 def test_the_debian_package_needs_what_the_project_needs() -> None:
     (line,) = re.findall(r"^Depends: (.*)$", (PACKAGING / "deb").read_text("utf-8"), re.MULTILINE)
     names = {re.match(r"[\w-]+", d)[0] for d in PROJECT["project"]["dependencies"]}  # type: ignore[index]
