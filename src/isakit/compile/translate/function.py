@@ -37,8 +37,7 @@ MAX_CALLS = 4096
 """Calls inlined into one kernel: what is larger is refused before it fills the memory of the host."""
 _HEAP = "kernels have a heap from sm_20 on; pass memory of cudaMalloc to the kernel"
 _LACKING = {
-    "malloc": _HEAP,
-    "free": _HEAP,
+    **dict.fromkeys(("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"), _HEAP),
     "vprintf": "`vprintf` is not supported: there is no device runtime",
     "__isakit_lacks_shuffles": "lanes exchange registers from sm_30 on; exchange the values in shared memory",
     "__isakit_lacks_ballots": "masks of votes need sm_20; use __any and __all, or atomicOr in shared memory",
