@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.graphics.raster import Numbers
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Triangles:
 _TINY = 2.0**-100
 
 
-def plane_distances(z: Any, w: Any, half_z: bool, depth_clamp: bool) -> list[Any]:
+def plane_distances(z: Numbers, w: Numbers, half_z: bool, depth_clamp: bool) -> list[Numbers]:
     """Return distances of corners from the planes; negative is outside. Compiled code is traced from it."""
     return [*([] if depth_clamp else [z if half_z else z + w, w - z]), w - _TINY]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from isakit.engine.llvm.builder import F64, I64
 from isakit.engine.protocol import Array
 from isakit.graphics.compiled_quads import GROUP, QuadFunction, function_of
 from isakit.graphics.planes import Column, plane_of
+from isakit.graphics.raster import Numbers
 from isakit.graphics.vertices import Vertices
 
 PLANES = ("over_w0", "over_w1", "over_w2", "depth0", "depth1", "depth2",
@@ -34,16 +34,16 @@ def written(q: PlanesKey) -> QuadFunction:
     f = QuadFunction()
     code, b = f.code, f.code.body
     begin = b.mul(GROUP, LANES)
-    number: Any = code.scalar(begin, np.int64) + np.arange(LANES)
+    number: Numbers = code.scalar(begin, np.int64) + np.arange(LANES)
     place = np.minimum(number, f.number("count") - 1)
     vertices = [code.gathered(f.slot("corners"), place * 3 + k, np.int64) for k in range(3)]
 
-    def row(name: str) -> Any:
+    def row(name: str) -> Numbers:
         start = b.add(b.mul(f.slot("room", I64), PLANES.index(name)), begin)
         return code.load(np.float64, b.element(F64, f.slot("planes"), start))
 
-    def word(n: int) -> list[Any]:
-        found: list[Any] = [code.gathered(f.slot(("word", n)), v, np.float32).astype(np.float64) for v in vertices]
+    def word(n: int) -> list[Numbers]:
+        found: list[Numbers] = [code.gathered(f.slot(("word", n)), v, np.float32).astype(np.float64) for v in vertices]
         return [np.clip(np.nan_to_num(v), 0, 1) if n in q.clamped else v for v in found]
 
     over_w, depth = ([row(f"{what}{k}") for k in range(3)] for what in ("over_w", "depth"))

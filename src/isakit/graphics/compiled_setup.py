@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from isakit.graphics.primitives import Drawn, Rasterizer, window_of
 from isakit.graphics.raster import (
     SUBPIXEL,
     Bounds,
+    Numbers,
     Quads,
     Setup,
     doubled_area,
@@ -59,11 +60,11 @@ def written(q: SetupKey) -> QuadFunction:
     """Write the text of the function: it returns (drawn triangles) * 2**32 + those that it cannot set up."""
     f = QuadFunction()
     code = f.code
-    number: Any = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
+    number: Numbers = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
     there = number < f.number("count")
     positions = _positions(f, np.minimum(number, f.number("count") - 1))
     outside, odd = _clipped(q, positions)
-    view: list[list[Any]] = [[f.float(f"{what}{axis}") for axis in "xyz"] for what in ("scale", "translate")]
+    view: list[list[Numbers]] = [[f.float(f"{what}{axis}") for axis in "xyz"] for what in ("scale", "translate")]
     placed = [(x, y, z, 1.0 / w) if q.window_positions else window_of(x, y, z, w, *view) for x, y, z, w in positions]
     finite = _all(np.isfinite(v) for corner in placed for v in corner[:2])
     a, b, c = ((snapped(np.where(finite, x, 0.0)), snapped(np.where(finite, y, 0.0))) for x, y, _, _ in placed)
@@ -74,10 +75,10 @@ def written(q: SetupKey) -> QuadFunction:
         drawn = drawn & (front if q.cull == "back" else ~front)
     far = is_far(a, b, c)
     edges = edge_functions(a, b, c, area < 0, q.fill)
-    bound: dict[str, Any] = {name: f.number(name) for name in _BOUNDS}
+    bound: dict[str, Numbers] = {name: f.number(name) for name in _BOUNDS}
     x0, y0 = np.maximum(edges.low[0], bound["low_x"]), np.maximum(edges.low[1], bound["low_y"])
     x1, y1 = np.minimum(edges.high[0], bound["high_x"]), np.minimum(edges.high[1], bound["high_y"])
-    boxed: Any = drawn & (x0 < x1) & (y0 < y1)
+    boxed: Numbers = drawn & (x0 < x1) & (y0 < y1)
     x0, y0, x1, y1 = (np.where(boxed, v, 0) for v in (x0, y0, x1, y1))
     quads = ((x1 + 1 >> 1) - (x0 >> 1)) * ((y1 + 1 >> 1) - (y0 >> 1))
     _store(f, "table", I64, [number, x0, y0, x1, y1, *edges.along_x, *edges.along_y, *edges.value, quads])
@@ -93,43 +94,43 @@ def written(q: SetupKey) -> QuadFunction:
     return f
 
 
-def _positions(f: QuadFunction, number: TracedArray) -> list[list[Any]]:
+def _positions(f: QuadFunction, number: TracedArray) -> list[list[Numbers]]:
     """Load the clip positions of the corners of primitives."""
-    out: list[list[Any]] = []
+    out: list[list[Numbers]] = []
     for k in range(3):
         vertex = f.code.gathered(f.slot("corners"), number * 3 + k, np.int64)
         out.append([f.code.gathered(f.slot(axis), vertex, np.float32).astype(np.float64) for axis in "xyzw"])
     return out
 
 
-def _clipped(q: SetupKey, positions: list[list[Any]]) -> tuple[Any, Any]:
+def _clipped(q: SetupKey, positions: list[list[Numbers]]) -> tuple[Numbers, Numbers]:
     """Return which triangles are behind a plane, and which are cut by one; see `clip.clipped`."""
     if q.window_positions:
         nothing = np.zeros(LANES, bool)
         return nothing, nothing
     behind = [[~(d >= 0) for d in plane_distances(z, w, q.half_z, q.depth_clamp)] for _, _, z, w in positions]
     outside = ~_all(np.isfinite(v) for p in positions for v in p)
-    crossing: Any = np.zeros(LANES, bool)
+    crossing: Numbers = np.zeros(LANES, bool)
     for plane in zip(*behind, strict=True):
         outside = outside | (plane[0] & plane[1] & plane[2])
         crossing = crossing | plane[0] | plane[1] | plane[2]
     return outside, crossing & ~outside
 
 
-def _all(conditions: Any) -> Any:
-    out: Any = None
+def _all(conditions: Numbers) -> Numbers:
+    out: Numbers = None
     for here in conditions:
         out = here if out is None else out & here
     return out
 
 
-def _place(f: QuadFunction, name: str, element: Any, row: int) -> Ref:
+def _place(f: QuadFunction, name: str, element: Numbers, row: int) -> Ref:
     """Return the place of a group in a row of a table."""
     b = f.code.body
     return b.element(element, f.slot(name), b.add(b.mul(f.slot("room", I64), row), b.mul(GROUP, LANES)))
 
 
-def _store(f: QuadFunction, name: str, element: Any, rows: list[Any]) -> None:
+def _store(f: QuadFunction, name: str, element: Numbers, rows: list[Numbers]) -> None:
     for k, value in enumerate(rows):
         f.code.store(f.code.of(value), _place(f, name, element, k))
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.graphics.raster import Point, corners_of
+from isakit.graphics.raster import Numbers, Point, corners_of
 from isakit.graphics.stage import FACE_WORD
 
 Mode = Literal["perspective", "linear", "flat", "constant"]
@@ -80,7 +80,7 @@ def plane_steps(a: Point, b: Point, c: Point) -> tuple[Point, Point]:
     return (by / area, -ay / area), (-bx / area, ax / area)
 
 
-def plane_of(corners: Sequence[Any], steps: tuple[Point, Point]) -> tuple[Any, Any, Any]:
+def plane_of(corners: Sequence[Numbers], steps: tuple[Point, Point]) -> tuple[Numbers, Numbers, Numbers]:
     """Return (value at the first corner, change per x, change per y). Compiled code is traced from it."""
     a, b = corners[1] - corners[0], corners[2] - corners[0]
     to_x, to_y = steps
@@ -123,7 +123,7 @@ class LinePlanes:
         return corners[..., 0], a * self._step[:, 0], a * self._step[:, 1]
 
 
-Column = tuple[Any, ...]
+Column = tuple[Numbers, ...]
 """Name of a number that each primitive has; `Corners.column` says which there are."""
 WordsAtCorners = Callable[[int], Array]
 

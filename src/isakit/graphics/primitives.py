@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from isakit.graphics.planes import Corners, LinePlanes, Planes, WordsAtCorners
 from isakit.graphics.raster import (
     SUBPIXEL,
     Bounds,
+    Numbers,
     Quads,
     Setup,
     corners_of,
@@ -64,7 +65,9 @@ class Compiled(Protocol):
         ...
 
 
-def window_of(x: Any, y: Any, z: Any, w: Any, scale: Sequence[Any], translate: Sequence[Any]) -> tuple[Any, ...]:
+def window_of(
+    x: Numbers, y: Numbers, z: Numbers, w: Numbers, scale: Sequence[Numbers], translate: Sequence[Numbers]
+) -> tuple[Numbers, ...]:
     """Return (window x, y, depth, 1 / w) of clip positions. Compiled code is traced from it."""
     over_w = 1.0 / w
     x, y = x * over_w * scale[0] + translate[0], y * over_w * scale[1] + translate[1]

@@ -22,8 +22,10 @@ _NEAR = 1 << 29
 _AT_ONCE = 1 << 20
 """Pixels that are looked at together."""
 Bounds = tuple[int, int, int, int]
-Point = tuple[Any, Any]
-"""x and y: an array each, or lanes of compiled code that is traced from the functions that take them."""
+Numbers = Any
+"""An array, or lanes of compiled code, which is traced from the functions that take them."""
+Point = tuple[Numbers, Numbers]
+"""x and y."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def corners_of(p: Array) -> list[Point]:
     return [(p[:, k, 0], p[:, k, 1]) for k in range(p.shape[1])]
 
 
-def doubled_area(a: Point, b: Point, c: Point) -> Any:
+def doubled_area(a: Point, b: Point, c: Point) -> Numbers:
     """Return twice the signed area of triangles; positive for counter-clockwise, y up."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
 
@@ -95,22 +97,22 @@ class EdgeFunctions(NamedTuple):
     """Edge functions of triangles as columns: `Edges` with one entry for each corner or axis."""
 
     corners: Sequence[Point]
-    inclusive: Sequence[Any]
-    along_x: Sequence[Any]
-    along_y: Sequence[Any]
-    value: Sequence[Any]
+    inclusive: Sequence[Numbers]
+    along_x: Sequence[Numbers]
+    along_y: Sequence[Numbers]
+    value: Sequence[Numbers]
     low: Point
     high: Point
 
 
-def edge_functions(a: Point, b: Point, c: Point, turned: Any, fill: Literal["lower", "upper"]) -> EdgeFunctions:
+def edge_functions(a: Point, b: Point, c: Point, turned: Numbers, fill: Literal["lower", "upper"]) -> EdgeFunctions:
     """Return the edges of triangles with corners in sub-pixel units, and the pixels around them.
 
     `turned`: those whose corners go clockwise. Compiled code is traced from it.
     """
     p: list[Point] = [a, *((np.where(turned, d, e), np.where(turned, f, g)) for (d, f), (e, g) in ((c, b), (b, c)))]
-    low, high, inclusive = list[Any](), list[Any](), list[Any]()
-    along_x, along_y, value = list[Any](), list[Any](), list[Any]()
+    low, high, inclusive = list[Numbers](), list[Numbers](), list[Numbers]()
+    along_x, along_y, value = list[Numbers](), list[Numbers](), list[Numbers]()
     for axis in (0, 1):
         low.append(np.minimum(np.minimum(a[axis], b[axis]), c[axis]) - _HALF >> _BITS)
         high.append((np.maximum(np.maximum(a[axis], b[axis]), c[axis]) - _HALF >> _BITS) + 2)
@@ -124,9 +126,9 @@ def edge_functions(a: Point, b: Point, c: Point, turned: Any, fill: Literal["low
     return EdgeFunctions(p, inclusive, along_x, along_y, value, (low[0], low[1]), (high[0], high[1]))
 
 
-def is_far(*corners: Point) -> Any:
+def is_far(*corners: Point) -> Numbers:
     """Return whether corners, in sub-pixel units, are so far away that 64 bits do not hold edge functions."""
-    out: Any = None
+    out: Numbers = None
     for p in corners:
         here = (np.abs(p[0]) >= _NEAR) | (np.abs(p[1]) >= _NEAR)
         out = here if out is None else out | here
@@ -151,9 +153,9 @@ def edges_of(setup: Setup, chosen: Array, fill: Literal["lower", "upper"], sampl
     )  # fmt: skip
 
 
-def covers(edges: Iterable[tuple[Any, Any, Any]], x: Any, y: Any) -> Any:
+def covers(edges: Iterable[tuple[Numbers, Numbers, Numbers]], x: Numbers, y: Numbers) -> Numbers:
     """Return whether pixels are inside of edges, (along x, along y, value) each. Compiled code is traced from it."""
-    out: Any = None
+    out: Numbers = None
     for along_x, along_y, value in edges:
         here = along_y * y + value + along_x * x >= 0
         out = here if out is None else out & here
@@ -356,7 +358,7 @@ def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:
     return Quads(2 * quads[:, 2], 2 * quads[:, 1], covered, quads[:, 0])
 
 
-def kept_pixels(q: Quads, kept: Any) -> Quads:
+def kept_pixels(q: Quads, kept: Numbers) -> Quads:
     """Return quads with fewer covered pixels: `kept` bool [n, 4]. Quads without any are left out."""
     covered = q.covered & kept
     some: Array = covered.any(axis=1)
