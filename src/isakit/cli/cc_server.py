@@ -262,22 +262,30 @@ class CompileServer:
     # --- compilations ------------------------------------------------------------------------------------------------
     def _start(self) -> None:
         while self._waiting and len(self._running) < AT_ONCE:
-            client, request, text = self._waiting.popleft()
-            parent = os.getpid()
-            read, write = os.pipe()
+            # What Python calls around a fork swallows an interrupt: it waits until the process is noted.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
             try:
-                process = os.fork()
-            except OSError as e:
-                os.close(read)
-                os.close(write)
-                self._send(client, refusal("limit", f"no process can be started: {e.strerror}"))
-                continue
-            if not process:
-                _compile_and_end(request, text, write, parent)
+                self._begin(*self._waiting.popleft())
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _begin(self, client: Client, request: Request, text: bytes) -> None:
+        """Start the process that compiles a text."""
+        parent = os.getpid()
+        read, write = os.pipe()
+        try:
+            process = os.fork()
+        except OSError as e:
+            os.close(read)
             os.close(write)
-            c = Compilation(client, process, read, time.monotonic() + IDLE_SECONDS)
-            self._running.add(c)
-            self._selector.register(read, selectors.EVENT_READ, c)
+            self._send(client, refusal("limit", f"no process can be started: {e.strerror}"))
+            return
+        if not process:
+            _compile_and_end(request, text, write, parent)
+        os.close(write)
+        c = Compilation(client, process, read, time.monotonic() + IDLE_SECONDS)
+        self._running.add(c)
+        self._selector.register(read, selectors.EVENT_READ, c)
 
     def _read_answer(self, c: Compilation) -> None:
         part = os.read(c.pipe, 1 << 16)

@@ -112,7 +112,7 @@ def test_a_new_operation_is_as_divergent_as_its_row_says(uniformity: OpUniformit
 
 def test_what_the_hardware_gives_each_lane_is_divergent() -> None:
     found = {n for n, op in OPS.items() if op.uniformity is OpUniformity.NEVER}
-    assert found == {"tid", "physid", "clock", "atom", "input", "sample", "vdsx", "vdsy", "facing"}
+    assert found == {"tid", "physid", "clock", "atom", "input", "sample", "vdsx", "vdsy", "facing", "target_color"}
     assert {n for n, op in OPS.items() if op.uniformity is OpUniformity.MEMORY} == {"ld", "tex"}
     for op, differs in ((TID, True), (PHYSID, True), (CLOCK, True), (PARAM(0, "u16"), False)):
         assert branch_on(op) == (differs, differs)
