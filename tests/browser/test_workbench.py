@@ -691,6 +691,8 @@ def test_text_files_breakpoints_and_panes_survive_a_reload(page, tmp_path):
     page.click(".cm-content")
     page.keyboard.press("Control+Home")
     page.keyboard.type("// mine\n")
+    page.wait_for_timeout(1000)
+    until(page, "document.getElementById('verdict').textContent === 'assembles'")
     program = isakit.isa("tesla", "gt200").assemble(lessons.lesson("02-divergence")["source"])
     (tmp_path / "mine.cubin").write_bytes(write(program, "elf"))
     page.set_input_files("#file", str(tmp_path / "mine.cubin"))
@@ -760,8 +762,9 @@ def test_registers_of_all_lanes_are_seen_and_written(page):
     lesson(page, "01-first-kernel")
     page.click("#tab-grid")
     page.click("#launch")
-    page.click("[data-move=step]")
-    page.click("[data-move=step]")
+    for position in ("0x8", "0x10"):
+        page.click("[data-move=step]")
+        until(page, "n => document.querySelector('#listing .here .address')?.textContent.endsWith(n)", position[2:])
     cell = page.locator("#view-grid [aria-label='$r2 of thread 5']")
     cell.wait_for()
     assert page.locator("#view-grid td.changed").count() >= 31
@@ -770,10 +773,10 @@ def test_registers_of_all_lanes_are_seen_and_written(page):
     until(page, "document.querySelector(\"#view-grid [aria-label='$r2 of thread 5']\").value === '0x9'")
     page.click("#tab-memory")
     page.select_option("#view-memory select[aria-label=Memory]", "s")
-    word = page.locator("#view-memory [aria-label='s[0x40]']")
+    word = page.locator("#view-memory [aria-label='s[0x3c]']")
     word.fill("2a")
     word.press("Enter")
-    until(page, "document.querySelector(\"#view-memory [aria-label='s[0x40]']\").value === '0000002a'")
+    until(page, "document.querySelector(\"#view-memory [aria-label='s[0x3c]']\").value === '0000002a'")
 
 
 def noted(page, key, text):

@@ -60,7 +60,15 @@ const LIVE = ["lanes", "registers", "grid", "stack", "memory", "arrays", "access
 // The view of a launch that says most.
 export const usual = (unit) => ({vuc: "pipeline", usse: "invocations"})[unit.isa] || "lanes";
 
-export async function launch() {
+let launching = null;
+
+// Begin a launch; whoever asks for one while it begins waits for the same.
+export function launch() {
+  launching ??= begin().finally(() => { launching = null; });
+  return launching;
+}
+
+async function begin() {
   if (!page.unit) throw new api.Failure({error: "open a program first"});
   say("launching …");
   adopt(await api.ask("launch", {unit: page.unit.unit, launch: launchFields()}));
@@ -76,7 +84,7 @@ export function adopt(state) {
 }
 
 export async function move(how, where = "") {
-  if (!page.state) await launch();
+  if (launching || !page.state) await launch();
   say("…");
   page.state = await api.ask("move", {how, where});
   await showState();
