@@ -76,6 +76,13 @@ def project_for(path: str | None, data: bytes | None) -> Project | None:
     return project
 
 
+def machine_of(project: Project | None, isa_name: str | None, variant: str | None) -> tuple[str | None, str | None]:
+    """Return the instruction set and variant that options name, or else a project."""
+    if project is None or not project.isa or isa_name is not None:
+        return isa_name, variant
+    return project.isa, variant or project.variant or None
+
+
 def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
     """Return the instruction set for files that do not name theirs, from -m and -V, as `programs.load_all` takes it.
 

@@ -15,6 +15,7 @@ from isakit.cli.common import (
     echo_json,
     isa_option,
     json_option,
+    machine_of,
     named_code,
     printable,
     progress,
@@ -147,8 +148,7 @@ def command(
     files: list[Module] = []
     data = read_bytes(file)
     known = project_for(project, data)
-    if known is not None and known.isa and isa_name is None:
-        isa_name, variant = known.isa, variant or known.variant or None
+    isa_name, variant = machine_of(known, isa_name, variant)
     found = _programs(data, shown(file), isa_name, variant, program_type, as_hex, start, files, known)
     programs = list(found)
     if kernel is not None:

@@ -13,11 +13,11 @@ from click.core import ParameterSource
 
 from isakit.cli import run_
 from isakit.cli.arguments import Argument, macros
-from isakit.cli.common import Options, project_for, project_option, read_bytes, shown
+from isakit.cli.common import Options, machine_of, project_for, project_option, read_bytes, shown
 from isakit.errors import FormatError, IsakitError, LaunchError
 
 if TYPE_CHECKING:
-    from isakit.annotations import Annotations, Project
+    from isakit.annotations import Annotations
     from isakit.asm import Program
     from isakit.description import Module
     from isakit.hosts.cuda.replay import Capture
@@ -73,29 +73,19 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: Optio
         return _captured(file, number, options)
     data = read_bytes(file)
     project = project_for(options.get("project"), data)
-    if project is not None and project.isa and isa_name is None:
-        isa_name, variant = project.isa, variant or project.variant or None
+    isa_name, variant = machine_of(project, isa_name, variant)
     source = run_.load_source(
         data, shown(file), isa_name, variant, options["chip"], options["kernel"], named=True,
         defines=macros(options["macros"]), folders=options["folders"],
     )  # fmt: skip
     if project is not None:
-        source = _annotated(source, project)
+        from isakit.description import Module
+
+        source = source.annotated(project) if isinstance(source, Module) else source
     prepared = _prepared(source, options)
     if project is not None:
         prepared.annotations = project.programs.get({"vuc": "main", "usse": "primary"}.get(prepared.isa, prepared.name))
     return prepared
-
-
-def _annotated(source: Module | Program, project: Project) -> Module | Program:
-    from isakit.description import Module
-
-    if isinstance(source, Module):
-        return source.annotated(project)
-    for part in source.parts or (source,):
-        name = part.kernel.name if part.kernel is not None else part.program_type
-        part.annotations = project.programs.get(name)
-    return source
 
 
 def _prepared(source: Module | Program, options: Options) -> Prepared:

@@ -241,8 +241,8 @@ class Workbench:
         units = self._units.annotate(file, project)
         data = (self._folder.path / file).read_bytes()
         if not project.sha256:
-            known = project_of(data, file, units[0].program.isa, units[0].program.variant)
-            project = replace(known, **{k: getattr(project, k) for k in ("notes", "names", "programs")})
+            program, fresh = units[0].program, project_of(data)
+            project = replace(project, sha256=fresh.sha256, file=file, isa=program.isa, variant=program.variant)
         return {"units": [u.as_json() for u in units], "project": plain(project), "text": project.to_json(),
                 "fits": project.fits(data)}  # fmt: skip
 
