@@ -9,7 +9,7 @@ import numpy as np
 
 from isakit.engine.llvm import host
 from isakit.engine.llvm.array_tracer import LANES
-from isakit.engine.llvm.builder import F64, I64
+from isakit.engine.llvm.builder import F64
 from isakit.engine.protocol import Array
 from isakit.graphics.compiled_quads import GROUP, QuadFunction, function_of
 from isakit.graphics.planes import Column, plane_of
@@ -32,15 +32,13 @@ class PlanesKey:
 def written(q: PlanesKey) -> QuadFunction:
     """Write the text of the function, which fills three rows for each value."""
     f = QuadFunction()
-    code, b = f.code, f.code.body
-    begin = b.mul(GROUP, LANES)
-    number: Numbers = code.scalar(begin, np.int64) + np.arange(LANES)
+    code = f.code
+    number: Numbers = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
     place = np.minimum(number, f.number("count") - 1)
     vertices = [code.gathered(f.slot("corners"), place * 3 + k, np.int64) for k in range(3)]
 
     def row(name: str) -> Numbers:
-        start = b.add(b.mul(f.slot("room", I64), PLANES.index(name)), begin)
-        return code.load(np.float64, b.element(F64, f.slot("planes"), start))
+        return code.load(np.float64, f.row("planes", F64, PLANES.index(name)))
 
     def word(n: int) -> list[Numbers]:
         found: list[Numbers] = [code.gathered(f.slot(("word", n)), v, np.float32).astype(np.float64) for v in vertices]
@@ -53,8 +51,7 @@ def written(q: PlanesKey) -> QuadFunction:
         if kind == "perspective":
             corners = [v * w for v, w in zip(corners, over_w, strict=True)]
         for k, value in enumerate(plane_of(corners, steps)):
-            start = b.add(b.mul(f.slot("room", I64), 3 * j + k), begin)
-            code.store(code.of(value), b.element(F64, f.slot("out"), start))
+            code.store(code.of(value), f.row("out", F64, 3 * j + k))
     return f
 
 

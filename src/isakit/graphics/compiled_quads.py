@@ -108,6 +108,11 @@ class QuadFunction:
         """Return an integer of the job in all lanes."""
         return self.code.scalar(self.slot(name, I64), np.int64)
 
+    def row(self, name: Name, element: IrType, number: int) -> Ref:
+        """Return the place of the group's first lane in a row of a table, whose rows have `room` elements."""
+        b = self.code.body
+        return b.element(element, self.slot(name), b.add(b.mul(self.slot("room", I64), number), b.mul(GROUP, LANES)))
+
     def quads(self, name: str) -> Ref:
         """Return a number of each quad of the group, <4 x i64>: `x`, `y` or `primitive`."""
         b = self.code.body

@@ -7,16 +7,16 @@ of its draw with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from isakit.engine.llvm import Ref, host
+from isakit.engine.llvm import host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
-from isakit.engine.llvm.builder import F64, I16, I32, I64
+from isakit.engine.llvm.builder import F64, I16, I32, I64, IrType
 from isakit.engine.protocol import Array
 from isakit.graphics.clip import plane_distances
 from isakit.graphics.compiled_planes import PLANES, CompiledPlanes
@@ -88,7 +88,7 @@ def written(q: SetupKey) -> QuadFunction:
     to_x, to_y = plane_steps(*corners)
     depth = [v[2] + 0.0 for v in placed]
     _store(f, "planes", F64, [*(v[3] for v in placed), *depth, *corners[0], *to_x, *to_y])
-    code.store(np.where(front, np.uint32(0xFFFF_FFFF), np.uint32(0)), _place(f, "front", I32, 0))  # type: ignore[arg-type]
+    code.store(np.where(front, np.uint32(0xFFFF_FFFF), np.uint32(0)), f.row("front", I32, 0))  # type: ignore[arg-type]
     _count(code.of(drawn), 32, f)
     _count(code.of(there & (odd | (far & drawn))), 0, f)
     return f
@@ -117,22 +117,16 @@ def _clipped(q: SetupKey, positions: list[list[Numbers]]) -> tuple[Numbers, Numb
     return outside, crossing & ~outside
 
 
-def _all(conditions: Numbers) -> Numbers:
+def _all(conditions: Iterable[Numbers]) -> Numbers:
     out: Numbers = None
     for here in conditions:
         out = here if out is None else out & here
     return out
 
 
-def _place(f: QuadFunction, name: str, element: Numbers, row: int) -> Ref:
-    """Return the place of a group in a row of a table."""
-    b = f.code.body
-    return b.element(element, f.slot(name), b.add(b.mul(f.slot("room", I64), row), b.mul(GROUP, LANES)))
-
-
-def _store(f: QuadFunction, name: str, element: Numbers, rows: list[Numbers]) -> None:
+def _store(f: QuadFunction, name: str, element: IrType, rows: list[Numbers]) -> None:
     for k, value in enumerate(rows):
-        f.code.store(f.code.of(value), _place(f, name, element, k))
+        f.code.store(f.code.of(value), f.row(name, element, k))
 
 
 def _count(lanes: TracedArray, shift: int, f: QuadFunction) -> None:
