@@ -18,6 +18,7 @@ from isakit.cli.common import (
     read_bytes,
     read_text,
     shown,
+    socket_place,
     variant_option,
     write_bytes,
 )
@@ -105,7 +106,10 @@ Examples:
 @click.option("--std", metavar="STANDARD", help="The C or C++ of FILE, such as c++14 or CL2.0.")
 @click.option("-v", "--verbose", is_flag=True, help="Say which compiler of C is used.")
 @click.option(
-    "--serve", metavar="PLACE", help="Compile shaders for programs that ask at a port, or at a socket by path."
+    "--serve",
+    callback=socket_place,
+    metavar="PORT|SOCKET",
+    help="Compile shaders for programs that ask at a port of this machine (0: a free one) or socket.",
 )
 @json_option
 @click.argument("file", metavar="FILE|-", required=False)
@@ -130,7 +134,7 @@ def command(
     level: str | None,
     std: str | None,
     verbose: bool,
-    serve: str | None,
+    serve: int | str | None,
     as_json: bool,
     file: str | None,
 ) -> None:
@@ -225,12 +229,12 @@ def command(
         sys.exit(BAD_INPUT)
 
 
-def _serve(place: str) -> NoReturn:
+def _serve(place: int | str) -> NoReturn:
     """Serve programs until the process is interrupted."""
     from isakit.cli.cc_server import CompileServer, warm
     from isakit.debug.loopback import listener, place_of
 
-    listening = listener(int(place) if place.isascii() and place.isdecimal() else place)
+    listening = listener(place)
     server = CompileServer(listening)
     warm()
     echo(f"shaders are compiled at {place_of(listening)}", err=True)

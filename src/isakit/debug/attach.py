@@ -21,7 +21,7 @@ from isakit.debug.gdb.server import Conversation
 from isakit.debug.program_session import RunningProgram
 from isakit.debug.terminal import Commands, ProgramGoneError, Reply
 from isakit.errors import IsakitError, LaunchError, described_bug
-from isakit.json_text import JsonObject
+from isakit.json_text import JsonObject, parse_json
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -52,8 +52,8 @@ class _Lines:
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
+            found = parse_json(line)
+        except ValueError:
             raise EOFError from None
         if not isinstance(found, dict):
             raise EOFError

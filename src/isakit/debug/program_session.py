@@ -192,9 +192,8 @@ class ProgramSession(Session):
                 case "breakpoint":
                     try:
                         made = self._made(b.number, b.where, b.condition, b.point.skip, b.once)
-                    except (
-                        ExpressionError
-                    ) as e:  # of another kernel's variables: it stops, and says that it cannot tell
+                    except ExpressionError as e:
+                        # Of another kernel's variables: it stops, and says that it cannot tell.
                         made = self._made(b.number, b.where, "", b.point.skip, b.once)
                         made.condition, made.unknown = b.condition, str(e)
                 case "tracepoint":
