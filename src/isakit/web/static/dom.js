@@ -41,6 +41,13 @@ export function pixelAt(click, {width, height}) {
 
 export const hex = (n, digits = 4) => "0x" + n.toString(16).padStart(digits, "0");
 
+// Give the user a file.
+export function download(content, type, name) {
+  const url = URL.createObjectURL(new Blob([content], {type}));
+  make("a", {href: url, download: name}).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
 export function say(text, bad = false) {
   $("status").textContent = text;
   $("status").classList.toggle("bad", bad);

@@ -2,7 +2,7 @@
 // back; the whole is saved as a project file, which `isakit dis`, `debug` and `asm` read.
 
 import * as api from "./api.js";
-import {$, hex, make, say} from "./dom.js";
+import {$, download, hex, make, say} from "./dom.js";
 import {page, remember, stopsOf, tell, trying} from "./page.js";
 import {listing} from "./parts.js";
 import {showForm, showState} from "./running.js";
@@ -154,9 +154,7 @@ export async function saveProject() {
     if (stops.length || next.programs?.[unit.name]) program(next, unit.name).breakpoints = stops;
   }
   const {text} = await adopted(file, next);
-  const url = URL.createObjectURL(new Blob([text], {type: "application/json"}));
-  make("a", {href: url, download: `${file}.project.json`}).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  download(text, "application/json", `${file}.project.json`);
   say(`saved; isakit dis --project ${file}.project.json ${file} shows it in a terminal`);
 }
 

@@ -1,7 +1,7 @@
 // Lessons, and pages that are handed on: in an address, or as a file.
 
 import * as api from "./api.js";
-import {$, make, say} from "./dom.js";
+import {$, download, make, say} from "./dom.js";
 import {page, tell, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {choose, machineChosen, mayGo, openFiles, room, showFiles, write} from "./programs.js";
@@ -122,7 +122,5 @@ export function save() {
   const title = make("title", {}, page.unit?.name || "isakit");
   const html = `<!doctype html><html lang="en"><meta charset="utf-8">${title.outerHTML}<style>${style.replace(/<\//g, "")}
 body { display: block; overflow: auto; height: auto; padding: 1em }</style><h1>isakit</h1><h2>source</h2>${text.outerHTML}<h2>machine code</h2>${lines.outerHTML}${parts.join("")}</html>`;
-  const url = URL.createObjectURL(new Blob([html], {type: "text/html"}));
-  make("a", {href: url, download: `${page.unit?.name || "isakit"}.html`}).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  download(html, "text/html", `${page.unit?.name || "isakit"}.html`);
 }
