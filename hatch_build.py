@@ -65,15 +65,25 @@ class GeneratedFiles(BuildHookInterface):
             self.made.extend([] if there else made)
 
     def _libraries(self, build_data: dict[str, Any]) -> None:
-        from isakit.c_library import compiler
+        from isakit.c_library import compilers
+        from isakit.errors import HostError
         from isakit.export.listing_library import in_wheels
         from isakit.hosts.cuda.build import LIBRARY as CUDA
+        from isakit.hosts.cuda.build import NARROW
         from isakit.hosts.drm.shim_library import LIBRARY as DRM
 
-        if compiler() is None:
+        if not compilers():
             return
-        for library in (CUDA, DRM, *in_wheels()):
-            library.in_wheel.write_bytes(library.compile())
+        for library in (CUDA, NARROW, DRM, *in_wheels()):
+            try:
+                made = library.compile()
+            except HostError as e:
+                if library is not NARROW:
+                    raise
+                reason = str(e).splitlines()[0]
+                self.app.display_warning(f"no library for CUDA programs of 32 bits in this wheel: {reason}")
+                continue
+            library.in_wheel.write_bytes(made)
             name = str(library.in_wheel.relative_to(self.root))
             build_data["artifacts"].append(name)
             self.made.append(name)

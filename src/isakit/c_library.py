@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import importlib.util
 import os
 import platform
 import shlex
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +28,8 @@ from isakit.processes import Reaper, TemporaryFolder
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
 SECONDS = 600.0
 """Seconds that a compiler may take: five, but on a busy machine."""
+ZIG_TARGETS = {64: "x86_64-linux-gnu.2.17", 32: "x86-linux-gnu.2.17"}
+"""What the wheel `ziglang` builds for, by bits of a pointer: it runs wherever there is a glibc as new as 2.17."""
 _KIND = "libraries"
 
 
@@ -56,6 +60,7 @@ class CLibrary:
         flags: options for the compiler besides `FLAGS`.
         generated: gives the C files that are made from tables, by name.
         made_from: the files those depend on; while they stay the same, nothing is generated to find the library.
+        bits: those of a pointer in the programs that load it, 64 or 32.
     """
 
     name: str
@@ -64,6 +69,7 @@ class CLibrary:
     flags: tuple[str, ...] = ()
     generated: Callable[[], dict[str, str]] = _nothing
     made_from: tuple[Path, ...] = ()
+    bits: int = 64
 
     @property
     def in_wheel(self) -> Path:
@@ -71,34 +77,33 @@ class CLibrary:
         return self.folder / self.name
 
     def compile(self, extra: Sequence[str] = ()) -> bytes:
-        """Build the library. Raises HostError without a compiler, and where the compiler fails."""
-        command = compiler()
-        if command is None:
+        """Build the library with the first compiler that can. Raises HostError where none can."""
+        commands = compilers(self.bits)
+        if not commands:
             raise HostError(
-                f"`{self.command}` needs a C compiler once, to build its library: install gcc or clang, or set CC"
+                f"`{self.command}` needs a C compiler once, to build its library: install gcc or clang, set CC, or "
+                "`pip install 'isakit[c]'`"
             )
+        refused: list[HostError] = []
+        for command in commands:
+            try:
+                return self._compile([*command, *extra])
+            except HostError as e:
+                refused.append(e)
+        raise refused[0]
+
+    def _compile(self, command: Sequence[str]) -> bytes:
         with Reaper() as reaper, TemporaryFolder(reaper) as folder:  # also what the compiler keeps for itself goes
             for name, text in self.generated().items():
                 Path(folder, name).write_text(text, "utf-8")
             made, sources = Path(folder, self.name), map(str, sorted(self.folder.glob("*.c")))
             # Where it is built must not show in it: two builds of one source are the same bytes.
             hidden = [f"-ffile-prefix-map={place}=." for place in (Path.cwd(), folder, self.folder)]
-            line = [
-                *command,
-                *FLAGS,
-                *self.flags,
-                *hidden,
-                *extra,
-                "-I",
-                str(folder),
-                "-I",
-                str(self.folder),
-                "-o",
-                str(made),
-                *sources,
-            ]
+            include = ["-I", str(folder), "-I", str(self.folder)]
+            line = [*command, *FLAGS, *self.flags, *hidden, *include, "-o", str(made), *sources]
+            kept = dict.fromkeys(("TMPDIR", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(folder))
             try:
-                status, said = _run(line, {**reaper.environment, "TMPDIR": str(folder)})
+                status, said = _run(line, {**reaper.environment, **kept})
             except (OSError, subprocess.TimeoutExpired) as e:
                 raise HostError(f"{command[0]} cannot build the library of `{self.command}`: {e}") from e
             if status:
@@ -111,7 +116,8 @@ class CLibrary:
         return self.in_wheel.exists() or read_object(_KIND, f"{self.name}-{self._key(())}") is not None
 
     def _key(self, extra: Sequence[str]) -> str:
-        digest = hashlib.sha256(repr((FLAGS, self.flags, tuple(extra), compiler(), platform.machine())).encode())
+        made_with = (FLAGS, self.flags, tuple(extra), compilers(self.bits)[:1], platform.machine())
+        digest = hashlib.sha256(repr(made_with).encode())
         for path in sorted((*self.folder.glob("*.c"), *self.folder.glob("*.h"), *self.made_from)):
             content = path.read_bytes()
             digest.update(f"{path.name} {len(content)}\n".encode() + content)
@@ -159,12 +165,35 @@ def _placed(file: Path, data: bytes) -> Path:
 
 
 def compiler() -> list[str] | None:
-    """Return the command of the C compiler: $CC, else cc, gcc or clang; None if there is none."""
+    """Return the command of the system's C compiler: $CC, else cc, gcc or clang; None if there is none."""
     given = shlex.split(os.environ.get("CC", ""))
     for command in [given] if given else [["cc"], ["gcc"], ["clang"]]:
         if shutil.which(command[0]):
             return command
     return None
+
+
+def compilers(bits: int = 64) -> list[list[str]]:
+    """Return commands of C compilers for programs of so many bits, best first.
+
+    That of the system is the first, even where it turns out to have no libraries of 32 bits; then that of the wheel
+    `ziglang`, which has all it needs. Where $CC names one, no other is taken.
+    """
+    system = compiler()
+    found = [[*system, *(["-m32"] if bits == 32 else [])]] if system is not None else []
+    if not os.environ.get("CC") and has_zig() and platform.machine() in ("x86_64", "AMD64"):
+        found.append([*zig("cc"), "-target", ZIG_TARGETS[bits]])
+    return found
+
+
+def has_zig() -> bool:
+    """Return whether the wheel `ziglang` is installed."""
+    return importlib.util.find_spec("ziglang") is not None
+
+
+def zig(tool: str) -> tuple[str, ...]:
+    """Return the command of a tool of the wheel `ziglang`: cc, clang, c++, ar."""
+    return (sys.executable, "-P", "-m", "ziglang", tool)  # -P: nothing from the folder it runs in
 
 
 def private_folder() -> Path:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from isakit.c_library import CLibrary, compiler
+from isakit.c_library import CLibrary, compiler, has_zig
 from isakit.errors import HostError
 from isakit.processes import PREFIX
 from support.clients.leftovers import ended
@@ -92,3 +93,28 @@ def test_a_library_that_does_not_fit_in_the_cache_is_put_elsewhere(
     assert found.read_bytes().startswith(b"\x7fELF")
     assert tmp_path not in found.parents
     assert not [p for p in (tmp_path / "cache/libraries").rglob("*") if p.is_file()]
+
+
+def test_where_a_compiler_cannot_the_next_one_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As gcc without its libraries of 32 bits, beside the wheel `ziglang`."""
+    (tmp_path / "source.c").write_text("int answer(void) { return 42; }\n")
+    real = compiler()
+    assert real is not None
+    monkeypatch.setattr("isakit.c_library.compilers", lambda _: [["false"], real])
+    assert CLibrary("libtest.so", "isakit test", tmp_path).compile().startswith(b"\x7fELF")
+    monkeypatch.setattr("isakit.c_library.compilers", lambda _: [["false"], ["false"]])
+    with pytest.raises(HostError, match="does not build"):
+        CLibrary("libtest.so", "isakit test", tmp_path).compile()
+
+
+@pytest.mark.skipif(not has_zig(), reason="needs the extra `c`")
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="builds for x86")
+@pytest.mark.parametrize(("bits", "elf_class"), [(64, 2), (32, 1)])
+def test_the_wheel_builds_what_the_system_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int, elf_class: int
+) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr("isakit.c_library.compiler", lambda: None)
+    (tmp_path / "source.c").write_text("int answer(void) { return 42; }\n")
+    made = CLibrary("libtest.so", "isakit test", tmp_path, bits=bits).compile()
+    assert made[:5] == b"\x7fELF" + bytes([elf_class])

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import isakit
+from isakit.c_library import compilers
 from isakit.description import Module, Relocation, TextureSlot
 from isakit.formats import GlobalVariable, write_elf_cubin, write_text_cubin
 from isakit.hosts.cuda.table import functions
@@ -286,20 +288,27 @@ def has_compiler() -> bool:
     return shutil.which("cc") is not None and sys.platform == "linux" and os.uname().machine == "x86_64"
 
 
-NARROW = ("-m32", "-msse2", "-mfpmath=sse")
+NARROW = ("-msse2", "-mfpmath=sse")
 """Flags for programs of 32 bits that compute as those of 64 bits do."""
 
 
 @cache
-def has_narrow_compiler() -> bool:
-    """Whether C programs of 32 bits can be built and run here."""
-    if not has_compiler():
-        return False
-    with tempfile.TemporaryDirectory() as folder:
-        line = ["cc", "-m32", "-pthread", "-x", "c", "-", "-o", f"{folder}/program", "-lm"]
-        text = "#include <pthread.h>\nint main(void) { return 0; }\n"
-        built = subprocess.run(line, input=text, text=True, capture_output=True, check=False).returncode == 0
-        return built and subprocess.run([f"{folder}/program"], check=False).returncode == 0
+def narrow_compiler() -> tuple[str, ...]:
+    """Return the command of a C compiler for programs of 32 bits that run here; empty if there is none."""
+    for command in compilers(32) if has_compiler() else ():
+        with tempfile.TemporaryDirectory() as folder:
+            line = [*command, "-pthread", "-x", "c", "-", "-o", f"{folder}/program", "-lm"]
+            text = "#include <pthread.h>\nint main(void) { return 0; }\n"
+            built = subprocess.run(line, input=text, text=True, capture_output=True, check=False).returncode == 0
+            with suppress(OSError):  # there is no loader for such programs
+                if built and subprocess.run([f"{folder}/program"], check=False).returncode == 0:
+                    return tuple(command)
+    return ()
+
+
+def command(bits: int) -> tuple[str, ...]:
+    """Return the command of the C compiler for programs of so many bits, with the flags that they need."""
+    return (*narrow_compiler(), *NARROW) if bits == 32 else ("cc",)
 
 
 LIBRARIES = ("libcublas.so.4", "libcufft.so.4", "libcurand.so.4")
@@ -317,6 +326,7 @@ def build(
     images: Sequence[Entry] = (),
     later: bool = False,
     beside: Sequence[str] = (),
+    bits: int = 64,
 ) -> Path:
     """Compile `cuda_programs/NAME.c` into a folder; the program asks for `runtime` as real ones do.
 
@@ -335,8 +345,7 @@ def build(
     for needed in filter(None, (runtime, "libcuda.so.1", *beside)):
         stub = folder / needed
         line = [
-            "cc",
-            *(f for f in flags if f == "-m32"),
+            *command(bits),
             "-shared",
             "-nostdlib",
             "-w",
@@ -354,7 +363,7 @@ def build(
     target = folder / (f"{name}.so" if library else name)
     shape = ["-shared", "-fPIC"] if library else ["-no-pie"]
     old = ["-DOLD_GENERATION"] if generation == "old" else []
-    line = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", *shape, *old, *flags, "-I", str(folder)]
+    line = [*command(bits), "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", *shape, *old, *flags, "-I", str(folder)]
     line += ["-I", str(PROGRAMS), "-o", str(target), str(PROGRAMS / f"{name}.c"), "-Wl,--no-as-needed", *libraries]
     subprocess.run([*line, *(f for f in flags if f.startswith("-l")), "-lm", "-pthread"], check=True)
     return target

@@ -176,36 +176,35 @@ def test_programs_started_by_a_script_find_the_device(new: Path) -> None:
 
 
 needs_32_bits = pytest.mark.skipif(
-    not cuda_build.has_narrow_compiler(), reason="needs a C compiler that builds for 32 bits (gcc-multilib)"
+    not cuda_build.narrow_compiler(),
+    reason="needs a C compiler that builds for 32 bits (gcc-multilib, or the extra `c` with libc6-i386)",
 )
 
 
 @needs_32_bits
 @pytest.mark.parametrize(("runtime", "generation"), [("libcudart.so.4", "new"), ("libcudart.so.2", "old")])
 def test_programs_of_32_bits(tmp_path: Path, runtime: str, generation: str) -> None:
-    program = cuda_build.build("checks", tmp_path, runtime=runtime, generation=generation, flags=cuda_build.NARROW)
+    program = cuda_build.build("checks", tmp_path, runtime=runtime, generation=generation, bits=32)
     checks = RUNTIME if generation == "new" else ("symbols", "textures", "events")
     assert run("--", program, *checks).stdout == "".join(f"{name} ok\n" for name in checks)
 
 
 @needs_32_bits
 def test_the_driver_interface_in_programs_of_32_bits(tmp_path: Path) -> None:
-    program = cuda_build.build("driver", tmp_path, flags=cuda_build.NARROW)
+    program = cuda_build.build("driver", tmp_path, bits=32)
     checks = [name for name in DRIVER if name != "modules"]  # whose kernels take pointers of 64 bits
     assert run("--", program, *checks, folder=tmp_path).stdout == "".join(f"{name} ok\n" for name in checks)
 
 
-@pytest.mark.parametrize(
-    "flags", [pytest.param((), id="64 bits"), pytest.param(cuda_build.NARROW, id="32 bits", marks=needs_32_bits)]
-)
-def test_a_statically_linked_runtime_is_diverted(tmp_path: Path, flags: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("bits", [64, pytest.param(32, marks=needs_32_bits)])
+def test_a_statically_linked_runtime_is_diverted(tmp_path: Path, bits: int) -> None:
     """Functions of the runtime that are part of the program do nothing here; ours must run instead of them."""
-    cuda_build.build("checks", tmp_path, flags=flags)
+    cuda_build.build("checks", tmp_path, bits=bits)
     names = [f.name for f in cuda_build.functions().values() if f.interface == "runtime"]
     nops = "nop; " * 16
     body = f'__attribute__((noinline)) int {{}}(void) {{{{ __asm__ volatile("{nops}"); return 999; }}}}\n'
     (tmp_path / "static.c").write_text("".join(body.format(n) for n in names))
-    line = ["cc", "-w", "-O0", "-no-pie", *flags, "-I", str(tmp_path), "-I", str(cuda_build.PROGRAMS)]
+    line = [*cuda_build.command(bits), "-w", "-O0", "-no-pie", "-I", str(tmp_path), "-I", str(cuda_build.PROGRAMS)]
     line += [str(cuda_build.PROGRAMS / "checks.c"), str(tmp_path / "static.c"), "-lm", "-pthread"]
     subprocess.run([*line, "-o", str(tmp_path / "static")], check=True)
     assert subprocess.run([tmp_path / "static", "launches"], check=False, capture_output=True).returncode == 1

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from isakit.c_library import ZIG_TARGETS, has_zig, zig
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
@@ -77,7 +78,7 @@ def newest_clang() -> Clang:
     names = ["clang", *(f"clang-{n}" for n in range(NEWEST, OLDEST - 1, -1))]
     paths = [path for name in names if (path := shutil.which(name))]
     found = [Clang((path,)) for path in paths if "nvptx64" in _said((path,), "--print-targets")]
-    if importlib.util.find_spec("ziglang") is not None:
+    if has_zig():
         found.append(Clang(zig("clang"), wheel=True))
     if not found:
         raise NoCompilerError(
@@ -85,11 +86,6 @@ def newest_clang() -> Clang:
             "for kernels in CUDA C the nvidia-cuda-nvrtc-cu12 wheel will do as well"
         )
     return found[0] if len(found) == 1 else max(found, key=lambda c: c.version)
-
-
-def zig(tool: str) -> tuple[str, ...]:
-    """Return the command of a tool of the wheel `ziglang`: clang, c++, ar."""
-    return (sys.executable, "-P", "-m", "ziglang", tool)  # -P: nothing from the folder it runs in
 
 
 def find_clang() -> tuple[str, ...]:
@@ -137,10 +133,6 @@ def _wheel_folder() -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-ZIG_TARGET = "x86_64-linux-gnu.2.17"
-"""The target that the wheel links programs for by itself: they run wherever there is a glibc as new as 2.17."""
-
-
 _PATIENCE = 120.0
 """Seconds that a compiler may take to describe itself: moments, but for the first time on a busy machine."""
 
@@ -151,7 +143,7 @@ def _zig_includes() -> list[str]:
     with TemporaryFolder() as folder:
         source = folder / "headers.cpp"
         source.write_text(f"// {folder}\n")
-        command = (*zig("c++"), "-target", ZIG_TARGET, "-c", str(source), "-o", f"{source}.o", "--verbose")
+        command = (*zig("c++"), "-target", ZIG_TARGETS[64], "-c", str(source), "-o", f"{source}.o", "--verbose")
         line = next((line for line in _heard(command).splitlines() if "-isystem" in line), "")
     words = shlex.split(line)
     out: list[str] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from isakit.c_library import CLibrary
@@ -39,6 +40,8 @@ LIBRARY = CLibrary(
     _from_tables,
     (_HERE / "generate.py", _HERE / "table.py", _HERE / "codes.py", *sorted((_HERE / "api").glob("*.txt"))),
 )
+NARROW = replace(LIBRARY, name="libisakit-cuda-32.so", bits=32)
+"""The same for programs of 32 bits."""
 _VERSIONS = ("", ".2", ".3", ".4", ".5.0", ".5.5", ".6.0", ".6.5")
 NAMES = (
     *(f"lib{name}.so{v}" for name in ("cudart", "cublas", "cufft", "curand") for v in _VERSIONS),
@@ -51,20 +54,20 @@ DEVICE_RUNTIME = "libcudadevrt.a"
 
 
 def library_folder(bits: int = 64) -> Path:
-    """Return a folder with the library under all its names, built if need be. Raises HostError.
+    """Return a folder with the library for programs of 64 or 32 bits under all its names, built if need be.
 
-    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it. That for programs of 32 `bits`
-    is never part of a wheel.
+    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it. Raises HostError where it is
+    neither in the wheel nor can be built.
     """
     flags = shlex.split(os.environ.get("ISAKIT_CUDA_CFLAGS", ""))
     try:
-        library = LIBRARY.path([*flags, "-m32"] if bits == 32 else flags)
+        library = (NARROW if bits == 32 else LIBRARY).path(flags)
     except HostError as e:
         if bits == 64:
             raise
         raise HostError(
-            "a 32-bit program needs a C compiler that builds for 32 bits once (gcc-multilib on Debian): "
-            + str(e).splitlines()[0]
+            "a 32-bit program needs a C compiler that builds for 32 bits once (gcc-multilib on Debian, or "
+            "`pip install 'isakit[c]'`): " + str(e).splitlines()[0]
         ) from e
     for name in NAMES:
         with suppress(FileExistsError):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from isakit.c_library import ZIG_TARGETS, has_zig, zig
 from isakit.compile.c.clang import (
     STANDARD,
-    ZIG_TARGET,
     Clang,
     cuda_options,
     header_options,
     host_compiler,
     newest_clang,
-    zig,
 )
 from isakit.errors import HostError
 
@@ -80,10 +78,10 @@ def find_tools(ccbin: str = "") -> Tools:
         other = next((p for name in (f"{clang.command[0]}++", "clang++", "c++") if (p := shutil.which(name))), None)
         if other is not None:
             return Tools(clang, (other,), None, False)
-    if importlib.util.find_spec("ziglang") is None:
+    if not has_zig():
         raise HostError("no C++ compiler of the host was found: install g++, or `pip install 'isakit[c]'`")
     clang = clang if clang.wheel else Clang(zig("clang"), wheel=True)
-    return Tools(clang, (*zig("c++"), "-target", ZIG_TARGET, "-Wl,--allow-shlib-undefined"), None, True)
+    return Tools(clang, (*zig("c++"), "-target", ZIG_TARGETS[64], "-Wl,--allow-shlib-undefined"), None, True)
 
 
 def _given(ccbin: str) -> str:
