@@ -29,7 +29,7 @@ FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
 SECONDS = 600.0
 """Seconds that a compiler may take: five, but on a busy machine."""
 ZIG_TARGETS = {64: "x86_64-linux-gnu.2.17", 32: "x86-linux-gnu.2.17"}
-"""What the wheel `ziglang` builds for, by bits of a pointer: it runs wherever there is a glibc as new as 2.17."""
+"""Targets of the wheel `ziglang` by bits of a pointer: libraries that run wherever there is a glibc as new as 2.17."""
 _KIND = "libraries"
 
 

@@ -5,20 +5,33 @@ Source: the S3TC and RGTC extensions of OpenGL.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.texture.texel_formats import ComponentLayout
+from isakit.errors import NotModelled
+from isakit.texture.texel_formats import SNORM, SNORM_FORCE_FP16, TYPE_NAMES, UNORM, UNORM_FORCE_FP16, ComponentLayout
+
+_SIGNED, _UNSIGNED = frozenset({SNORM, SNORM_FORCE_FP16}), frozenset({UNORM, UNORM_FORCE_FP16})
 
 
-def decompressed(made: ComponentLayout, blocks: Array, width: int, height: int) -> Array:
-    """Decompress blocks, uint8 [rows, columns, bytes], to texels uint8 [height, width, 4] (R, G, B, A)."""
+def decompressed(made: ComponentLayout, blocks: Array, width: int, height: int, types: Sequence[int] = ()) -> Array:
+    """Decompress blocks, uint8 [rows, columns, bytes], to texels uint8 [height, width, 4] (R, G, B, A).
+
+    `types` are those of the components; without them all are unsigned. Raises NotModelled for types that no source
+    gives a compressed format.
+    """
+    signed = made.kind.startswith("rgtc") and set(types) <= _SIGNED and bool(types)
+    if not signed and not set(types) <= _UNSIGNED:
+        names = ", ".join(TYPE_NAMES[t] for t in dict.fromkeys(types))
+        raise NotModelled(f"{made.name} with components of type {names}", "no source says what it holds")
     rows, columns, _ = blocks.shape
     flat = blocks.reshape(-1, blocks.shape[2])
     out = np.zeros((len(flat), 16, 4), np.uint8)
     if made.kind.startswith("rgtc"):
         for k in range(1 if made.kind == "rgtc1" else 2):
-            out[:, :, k] = _interpolated(flat[:, 8 * k : 8 * k + 8])
+            out[:, :, k] = _interpolated(flat[:, 8 * k : 8 * k + 8], signed)
     elif made.kind == "dxt1":
         out[:] = _colours(flat, opaque=False)
     else:
@@ -50,17 +63,24 @@ def _colours(block: Array, opaque: bool) -> Array:
     return np.take_along_axis(table, choice[:, :, None].astype(np.int64), axis=1).astype(np.uint8)
 
 
-def _interpolated(block: Array) -> Array:
-    """Decode two 8-bit ends and 3-bit choices between them."""
-    a, b = block[:, 0].astype(np.int64), block[:, 1].astype(np.int64)
+def _interpolated(block: Array, signed: bool = False) -> Array:
+    """Decode two 8-bit ends and 3-bit choices between them; steps between signed ends round towards zero."""
+    ends = block[:, :2].copy().view(np.int8 if signed else np.uint8).astype(np.int64)
+    a, b = ends[:, 0], ends[:, 1]
     table = np.zeros((len(block), 8), np.int64)
-    table[:, 0], table[:, 1] = a, b
     eight = a > b
+    lowest, highest = (-127, 127) if signed else (0, 255)
+    a, b = np.maximum(a, lowest), np.maximum(b, lowest)  # -128 is another name of -1.0
+    table[:, 0], table[:, 1] = a, b
     for k in range(2, 8):
-        six = ((6 - k) * a + (k - 1) * b) // 5 if k < 6 else np.full(len(block), 0 if k == 6 else 255)
-        table[:, k] = np.where(eight, ((8 - k) * a + (k - 1) * b) // 7, six)
+        six = _quotient((6 - k) * a + (k - 1) * b, 5) if k < 6 else np.full(len(block), lowest if k == 6 else highest)
+        table[:, k] = np.where(eight, _quotient((8 - k) * a + (k - 1) * b, 7), six)
     wide = np.zeros((len(block), 8), np.uint8)
     wide[:, :6] = block[:, 2:8]
     codes = wide.view(np.uint64).ravel()
     choice = (codes[:, None] >> np.arange(0, 48, 3, dtype=np.uint64)[None, :]) & np.uint64(7)
     return np.take_along_axis(table, choice.astype(np.int64), axis=1).astype(np.uint8)
+
+
+def _quotient(n: Array, d: int) -> Array:
+    return np.sign(n) * (np.abs(n) // d)

@@ -177,6 +177,8 @@ def _named() -> dict[str, Format]:
         "dxt5": Format(LAYOUTS[0x26], unorm, rgba),
         "rgtc1": Format(LAYOUTS[0x27], unorm, (RED, ZERO, ZERO, ONE_FLOAT)),
         "rgtc2": Format(LAYOUTS[0x28], unorm, (RED, GREEN, ZERO, ONE_FLOAT)),
+        "rgtc1s": Format(LAYOUTS[0x27], (SNORM,) * 4, (RED, ZERO, ZERO, ONE_FLOAT)),
+        "rgtc2s": Format(LAYOUTS[0x28], (SNORM,) * 4, (RED, GREEN, ZERO, ONE_FLOAT)),
         "d16": Format(LAYOUTS[0x3A], (UNORM, UINT, UINT, UINT), depth),
         "d24": Format(LAYOUTS[0x2B], (UNORM, UINT, UINT, UINT), depth),
         "d32f": Format(LAYOUTS[0x2F], (FLOAT, UINT, UINT, UINT), depth),

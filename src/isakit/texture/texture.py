@@ -97,7 +97,7 @@ class Texture:
             if size is None or a.dtype != np.uint8 or a.ndim != 3 or a.shape[2] != made.nbytes:
                 raise LaunchError(f"{made.name} takes uint8 blocks [rows, columns, {made.nbytes}] and `size`")
             self.sizes.append((*size, 1))
-            self._raw.append(decompressed(made, a, *size).reshape(-1, 4))
+            self._raw.append(decompressed(made, a, *size, self.format.types).reshape(-1, 4))
             return
         if a.ndim == axes:
             a = a[..., None]
@@ -215,7 +215,8 @@ class Texture:
         self.sizes.append(size)
         if made.block > 1:
             blocks = lines.reshape(d, rows // d, columns, made.nbytes)
-            self._raw.append(np.concatenate([decompressed(made, b, w, h).reshape(-1, 4) for b in blocks]))
+            types = self.format.types
+            self._raw.append(np.concatenate([decompressed(made, b, w, h, types).reshape(-1, 4) for b in blocks]))
         else:
             self._raw.append(lines.reshape(-1, made.nbytes))
         return step * (rows - 1) + tight

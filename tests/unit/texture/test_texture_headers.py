@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from isakit.errors import LaunchError, NotModelled
 from isakit.tesla import Sampler, Texture, explain_header
 from isakit.texture.headers import HEADERS, pack, unpack
+from isakit.texture.texel_formats import LAYOUTS, ONE_FLOAT, RED, SNORM, UINT, UNORM, ZERO, Format
 
 
 def shown(texture: Texture) -> list[list[float]]:
@@ -164,6 +165,32 @@ def test_compressed_blocks() -> None:
     got = shown(Texture(alpha, "dxt5", size=(4, 4)))
     assert [round(p[3] * 255) for p in got[:3]] == [0, 218, 255]
     assert round(shown(Texture(alpha[:, :, :8], "rgtc1", size=(4, 4)))[1][0] * 255) == 218
+
+
+def test_signed_blocks_have_signed_ends() -> None:
+    """All pairs of ends against the formula of the RGTC extension, within a step of 1/127."""
+    codes = np.frombuffer((0o76543210 | 0o76543210 << 24).to_bytes(6, "little"), np.uint8)
+    for first, second in ((-128, 127), (-100, 50), (-127, -128), (90, -90), (5, 5), (127, -128), (-3, -60), (20, 70)):
+        block = np.array([[[first & 255, second & 255, *codes]]], np.uint8)
+        both = np.concatenate([block, block[:, :, [1, 0, *range(2, 8)]]], axis=2)
+        for name, blocks, component, a, b in (
+            ("rgtc1s", block, 0, first, second),
+            ("rgtc2s", both, 0, first, second),
+            ("rgtc2s", both, 1, second, first),
+        ):
+            x, y = max(a, -127) / 127, max(b, -127) / 127
+            wanted = [x, y, *(((8 - k) * x + (k - 1) * y) / 7 for k in range(2, 8))]
+            if a <= b:
+                wanted[2:] = [*(((6 - k) * x + (k - 1) * y) / 5 for k in range(2, 6)), -1.0, 1.0]
+            got = [p[component] for p in shown(Texture(blocks, name, size=(4, 4)))[:8]]
+            assert got == pytest.approx(wanted, abs=1 / 127), (name, a, b)
+
+
+def test_compressed_components_of_other_types_are_refused() -> None:
+    block = np.zeros((1, 1, 8), np.uint8)
+    for code, types in ((0x24, (SNORM,) * 4), (0x27, (UINT,) * 4), (0x27, (SNORM, UNORM, UNORM, UNORM))):
+        with pytest.raises(NotModelled, match="components of type"):
+            Texture(block, Format(LAYOUTS[code], types, (RED, ZERO, ZERO, ONE_FLOAT)), size=(4, 4))
 
 
 def test_errors_say_what_is_wrong() -> None:
