@@ -177,7 +177,7 @@ def _check(project: Project) -> None:
             if not _TYPE.fullmatch(p.type):
                 raise ValueError(f"{at}.params.{k}.type: {p.type!r} is neither a type such as u32 nor f32*")
         for n, b in enumerate(program.breakpoints):
-            _texts(f"{at}.breakpoints.{n}", [b.where, b.condition])
+            _texts(f"{at}.breakpoints[{n}]", [b.where, b.condition])
 
 
 def _names(at: str, names: Mapping[str, str]) -> None:

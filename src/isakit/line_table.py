@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from isakit.json_text import JsonObject, parse_json
+from isakit.json_text import parse_object
 from isakit.lean import cached_property, dataclass
 
 SECTION = ".isakit.lines"
@@ -159,7 +159,7 @@ def pack(tables: Mapping[str, LineTable], of: bytes = b"") -> bytes:
 def unpack(data: bytes, of: bytes = b"") -> dict[str, LineTable]:
     """Return the line tables that `pack` has packed; damaged data give no table, nor do those of another file."""
     try:
-        content: JsonObject = parse_json(data)
+        content = parse_object(data)
         if of and content.get("of") != hashlib.sha256(of).hexdigest():
             return {}
         paths, texts = [str(p) for p in content["paths"]], [str(t) for t in content["ptx"]]

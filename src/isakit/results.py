@@ -10,9 +10,10 @@ import dataclasses
 import enum
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeGuard, TypeVar, Union, cast
 
+from isakit.errors import did_you_mean
 from isakit.lean import dataclass
 
 T = TypeVar("T")
@@ -94,57 +95,121 @@ def _shown(kind: type[Any]) -> list[dataclasses.Field[Any]]:
     return [f for f in dataclasses.fields(kind) if _HIDDEN not in f.metadata]
 
 
-def read(kind: type[T], value: object, at: str = "") -> T:
+def read(kind: type[T], value: object) -> T:
     """Return the record that plain data describe: the inverse of `plain`, for data of untrusted files.
 
     Missing keys have the defaults of their fields, numbers that are keys are written as `0x40` or `64`. Raises
     ValueError, which names the place, for data of another shape and for keys that the record does not have.
     """
-    return cast("T", _read(kind, value, at))
+    for mismatch in mismatches(kind, value):
+        raise ValueError(str(mismatch))
+    return cast("T", _made(kind, value))
 
 
-def _read(kind: Any, value: object, at: str) -> object:
+def _made(kind: Any, value: Any) -> object:
+    """Return what `read` makes of data that have the right shape."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        fields = {f.name: f for f in _shown(kind)}
-        given = _object(value, at)
-        for key in given:
-            if key not in fields:
-                raise ValueError(f"{_inside(at, key)}: not known here; there are {', '.join(fields)}")
-        for f in fields.values():
-            if f.name not in given and f.default is f.default_factory is dataclasses.MISSING:
-                raise ValueError(f"{_inside(at, f.name)}: missing")
-        hints = typing.get_type_hints(kind)
-        return kind(**{k: _read(hints[k], v, _inside(at, k)) for k, v in given.items()})
-    if origin is list and isinstance(value, list):
-        return [_read(inner[0], v, _inside(at, str(n))) for n, v in enumerate(cast("list[object]", value))]
+    if _is_class_of_records(kind):
+        types, _ = _keys(kind)
+        return kind(**{k: _made(types[k], v) for k, v in value.items()})
+    if origin is list:
+        return [_made(inner[0], v) for v in value]
     if origin is dict:
-        return {_read_key(inner[0], k, at): _read(inner[1], v, _inside(at, k)) for k, v in _object(value, at).items()}
-    if kind in _NAMED and type(value) is kind:
-        return value
-    raise ValueError(f"{at or 'the whole'}: {_NAMED.get(origin or kind, 'something else')} is expected")
+        return {int(k, 0) if inner[0] is int else k: _made(inner[1], v) for k, v in value.items()}
+    return value
 
 
-_NAMED: dict[Any, str] = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
+@dataclass(frozen=True)
+class Mismatch:
+    """A `place` in plain data that does not fit its type; `unknown` where it is a key that the type does not have."""
+
+    place: str
+    text: str
+    unknown: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place or 'the whole'}: {self.text}"
 
 
-def _object(value: object, at: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{at or 'the whole'}: an object is expected")
-    return cast("dict[str, object]", value)
+def mismatches(kind: object, value: object, place: str = "") -> Iterator[Mismatch]:
+    """Yield the places where plain data do not fit a type.
+
+    Types are those of the fields of records. Where no record is made, `{"key": type}` stands for an object whose keys
+    may be missing (`*`: any key), and `[type]` for a list.
+    """
+    kinds = typing.get_args(kind) if typing.get_origin(kind) in (Union, types.UnionType) else (kind,)
+    fitting = next((k for k in kinds if _fits(k, value)), None)
+    if fitting is None:
+        yield Mismatch(place, f"{' or '.join(dict.fromkeys(_NAMES[_class_of(k)] for k in kinds))} is expected")
+    elif isinstance(value, list):
+        inner = cast("list[object]", fitting) if isinstance(fitting, list) else typing.get_args(fitting)
+        for n, v in enumerate(cast("list[object]", value)) if inner else ():
+            yield from mismatches(inner[0], v, f"{place}[{n}]")
+    elif isinstance(value, dict):
+        yield from _key_mismatches(fitting, cast("dict[str, object]", value), place)
 
 
-def _read_key(kind: Any, key: str, at: str) -> object:
-    if kind is not int:
-        return key
+def _key_mismatches(kind: object, given: dict[str, object], place: str) -> Iterator[Mismatch]:
+    keys, required = _keys(kind)
+    for key in required:
+        if key not in given:
+            yield Mismatch(_inside(place, key), "missing")
+    for key, v in given.items():
+        at = _inside(place, key)
+        if typing.get_args(kind)[:1] == (int,) and not _is_number(key):
+            yield Mismatch(at, "a number is expected as key")
+        elif (inner := keys.get(key, keys.get("*"))) is not None:
+            yield from mismatches(inner, v, at)
+        else:
+            (hint,) = did_you_mean(key, keys) or (f"there are {', '.join(keys)}",)
+            yield Mismatch(at, f"not known here; {hint}", unknown=True)
+
+
+def _keys(kind: object) -> tuple[dict[str, object], list[str]]:
+    """Return the keys of an object with the types of their values, and those that may not be missing."""
+    if isinstance(kind, dict):
+        return cast("dict[str, object]", kind), []
+    if not _is_class_of_records(kind):
+        return {"*": typing.get_args(kind)[1] if typing.get_args(kind) else object}, []
+    hints, shown = typing.get_type_hints(kind), _shown(kind)
+    required = [f.name for f in shown if f.default is f.default_factory is dataclasses.MISSING]
+    return {f.name: hints[f.name] for f in shown}, required
+
+
+_NAMES: dict[Any, str] = {
+    str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "an object",
+    type(None): "null",
+}  # fmt: skip
+
+
+def _fits(kind: object, value: object) -> bool:
+    """Tell whether a value is of a type, whatever is inside of it."""
+    found = _class_of(kind)
+    return found is object or type(value) in ((int, float) if found is float else (found,))
+
+
+def _class_of(kind: Any) -> type[Any]:
+    """Return the class that a JSON parser makes for values of a type."""
+    for notation in (dict, list):
+        if isinstance(kind, notation):
+            return notation
+    return dict if _is_class_of_records(kind) else typing.get_origin(kind) or kind
+
+
+def _is_class_of_records(kind: object) -> TypeGuard[type[Any]]:
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
+
+
+def _is_number(key: str) -> bool:
     try:
-        return int(key, 0)
+        int(key, 0)
     except ValueError:
-        raise ValueError(f"{_inside(at, key)}: a number is expected as key") from None
+        return False
+    return True
 
 
-def _inside(at: str, key: str) -> str:
-    return f"{at}.{key[:_LONGEST_KEY]}" if at else key[:_LONGEST_KEY]
+def _inside(place: str, key: str) -> str:
+    return f"{place}.{key[:_LONGEST_KEY]}" if place else key[:_LONGEST_KEY]
 
 
 _LONGEST_KEY = 80
@@ -233,11 +298,13 @@ def table(kind: type[Any], rows: Sequence[Any], *, fit: bool = False) -> list[st
 __all__ = [
     "OMITTED",
     "Column",
+    "Mismatch",
     "Omitted",
     "Output",
     "column",
     "hidden",
     "is_record",
+    "mismatches",
     "plain",
     "read",
     "record",

@@ -211,7 +211,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "format": ({"format": "a scene 7"}, {}, "its format is 'a scene 7'"),
     "no draws": ({"draws": []}, {}, "`draws` is empty"),
     "count": ({}, {"count": 300}, "draws 300 vertices and has 3"),
-    "data": ({}, {"attribs": [{"data": "x"}]}, "the scene > draws[0] > attribs[0] > data is not a list"),
+    "data": ({}, {"attribs": [{"data": "x"}]}, "draws[0].attribs[0].data: a list is expected"),
 }
 
 
@@ -236,10 +236,10 @@ def test_scenes_that_say_something_wrong_are_refused(tmp_path: Path, kind: str) 
 def test_records_of_a_scene_with_unknown_names_are_named_and_left_out(tmp_path: Path) -> None:
     scene, out = changed_scene(tmp_path, {"colour": 1}, {"moed": "points"}), tmp_path / "out.png"
     said = run("draw", str(scene), "-o", str(out)).stderr.splitlines()
-    assert sorted(line.partition(": the scene")[2] for line in said if line.startswith("warning: left out of ")) == [
-        " > draws[0] has 'moed'; did you mean `mode`?",
-        " has 'colour'; there are format, name, width, height, clear, render_targets, target_formats, draws, "
+    assert sorted(line.partition("scene.json: ")[2] for line in said if line.startswith("warning: left out of ")) == [
+        "colour: not known here; there are format, name, width, height, clear, render_targets, target_formats, draws, "
         "row_order, depth_format, suggested_use",
+        "draws[0].moed: not known here; did you mean `mode`?",
     ]
     plain = tmp_path / "plain.png"
     run("draw", str(ROOT / "examples/tesla-graphics/triangle"), "-o", str(plain))

@@ -104,7 +104,7 @@ def test_a_project_knows_its_file():
         ({"programs": {"k": {"params": {"0": {"type": "int"}}}}}, "neither a type such as u32"),
         ({"programs": {"k": {"comments": {"1": "\x1b[2J"}}}}, "no control characters"),
         ({"programs": {"k": {"comments": {"1": "x" * 4001}}}}, "at most 4000 characters"),
-        ({"programs": {"k": {"breakpoints": [{"condition": "1"}]}}}, "breakpoints.0.where: missing"),
+        ({"programs": {"k": {"breakpoints": [{"condition": "1"}]}}}, "breakpoints[0].where: missing"),
     ],
 )
 def test_what_a_project_cannot_say_is_refused_with_its_place(data: Any, said: str):

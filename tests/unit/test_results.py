@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Literal
 
 import pytest
 
-from isakit.results import OMITTED, Omitted, Output, column, hidden, plain, record, schema_of, table
+from isakit.results import OMITTED, Omitted, Output, column, hidden, mismatches, plain, read, record, schema_of, table
 from support.oracles.json_schemas import problems
 
 
@@ -75,3 +77,43 @@ def test_a_table_has_a_head_and_fits_its_cells() -> None:
     rows = [Row("saxpy", 12), Row("k", 3456)]
     assert table(Row, rows, fit=True) == ["kernel  executed", "saxpy         12", "k           3456"]
     assert table(Row, []) == ["kernel  executed"]
+
+
+@record
+class Box:
+    labels: dict[int, str]
+    parts: list[Inner] = field(default_factory=list[Inner])
+    limit: float | None = None
+
+
+def test_what_plain_data_describe_is_read_back() -> None:
+    box = Box({8: "a"}, [Inner(1), Inner(2)], 0.5)
+    assert read(Box, plain(box)) == box
+    assert read(Box, {"labels": {"0x8": "a"}}) == Box({8: "a"})
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ([], ["the whole: an object is expected"]),
+        ({}, ["labels: missing"]),
+        ({"labels": {"x": "a"}}, ["labels.x: a number is expected as key"]),
+        ({"labels": {}, "parts": [{"number": True}]}, ["parts[0].number: a whole number is expected"]),
+        ({"labels": {}, "parts": [{}, 3]}, ["parts[0].number: missing", "parts[1]: an object is expected"]),
+        ({"labels": {}, "limit": "x"}, ["limit: a number or null is expected"]),
+        ({"labels": {}, "part": []}, ["part: not known here; did you mean `parts`?"]),
+    ],
+)
+def test_every_place_that_does_not_fit_is_named(value: object, says: list[str]) -> None:
+    assert [str(m) for m in mismatches(Box, value)] == says
+    with pytest.raises(ValueError, match=re.escape(says[0])):
+        read(Box, value)
+
+
+def test_tables_of_keys_are_types_too() -> None:
+    table = {"sizes": [int | None], "programs": {"*": {"words": [str | int]}}, "free": object}
+    assert list(mismatches(table, {"sizes": [1, None], "programs": {"a": {"words": ["x", 1]}}, "free": {}})) == []
+    assert [str(m) for m in mismatches(table, {"sizes": [0.5], "programs": {"a": {"words": 1}}})] == [
+        "sizes[0]: a whole number or null is expected",
+        "programs.a.words: a list is expected",
+    ]

@@ -21,7 +21,7 @@ from isakit.debug.gdb.server import Conversation
 from isakit.debug.program_session import RunningProgram
 from isakit.debug.terminal import Commands, ProgramGoneError, Reply
 from isakit.errors import IsakitError, LaunchError, described_bug
-from isakit.json_text import JsonObject, parse_json
+from isakit.json_text import JsonObject, parse_object
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -52,12 +52,9 @@ class _Lines:
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
-            found = parse_json(line)
+            return parse_object(line)
         except ValueError:
             raise EOFError from None
-        if not isinstance(found, dict):
-            raise EOFError
-        return cast(JsonObject, found)
 
     def awaited(self) -> JsonObject:
         """Wait for the next object, and return it. Raises EOFError."""

@@ -13,7 +13,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import FormatError
 from isakit.graphics.draw_state import Blend, DrawState
 from isakit.graphics.framebuffer import Framebuffer
-from isakit.graphics.scene_schema import problem, unknown
+from isakit.graphics.scene_schema import check_scene
 from isakit.json_text import JsonObject, parse_json
 
 _DTYPES = {
@@ -40,25 +40,19 @@ class SceneFile:
         if self.path.is_dir():
             self.path /= "scene.json"
         try:
-            self.data: JsonObject = parse_json(self.path.read_bytes())
+            data = parse_json(self.path.read_bytes())
         except ValueError as e:
             raise self.wrong(f"is not JSON: {e}") from None
-        if not isinstance(self.data, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise self.wrong("is not a scene: it is not an object")
-        for key in ("width", "height", "draws"):
-            if key not in self.data:
-                raise self.wrong(f"is not a scene: it lacks {key!r}")
-        wrong = problem(self.data)
-        if wrong is not None:
-            raise self.wrong(f"is not a scene: {wrong}")
-        for text in unknown(self.data):
-            warnings.warn(f"left out of {self.path}: {text}", SceneWarning, stacklevel=2)
         try:
-            self.width, self.height = int(self.data["width"]), int(self.data["height"])
-            self.draws: list[JsonObject] = list(self.data["draws"])
-            self.chips = [chip_of(c) for c in self.draws[0]["code"]] if self.draws else []
-        except MALFORMED as e:
-            raise self.wrong(f"is not a scene: {lacking(e)}") from None
+            self.data, left_out = check_scene(data)
+        except ValueError as e:
+            raise self.wrong(f"is not a scene: {e}") from None
+        for text in left_out:
+            warnings.warn(f"left out of {self.path}: {text}", SceneWarning, stacklevel=2)
+        self.width: int = self.data["width"]
+        self.height: int = self.data["height"]
+        self.draws: list[JsonObject] = self.data["draws"]
+        self.chips = [chip_of(c) for c in self.draws[0].get("code", ())]
 
     def wrong(self, reason: str) -> FormatError:
         """Make an error that names the file."""

@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from isakit.hosts.cuda.heap import WINDOW
 from isakit.hosts.cuda.objects import Binding, ChannelFormat, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
 from isakit.hosts.mappings import memory_file
-from isakit.json_text import JsonObject, parse_json
+from isakit.json_text import JsonObject, parse_object
 from isakit.machine.tesla import LinearWindow, Stats
 from isakit.results import OMITTED, Omitted
 from isakit.runtime import Device, LoadedKernel
@@ -93,14 +92,11 @@ class Capture:
     @staticmethod
     def _json(path: Path) -> JsonObject:
         try:
-            data = parse_json(_content(path))
+            return parse_object(_content(path))
         except FileNotFoundError:
             raise CaptureError(f"{path.parent} is not a capture: {path.name} is missing") from None
         except (OSError, ValueError) as e:
             raise CaptureError(f"{path}: {e}") from None
-        if not isinstance(data, dict):
-            raise CaptureError(f"{path} holds no object")
-        return cast(JsonObject, data)
 
     def blob(self, name: object) -> bytes:
         """Return a content by its name. Raises CaptureError if it is missing or damaged."""
