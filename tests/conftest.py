@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SEED",
         help="run one case of each test function, without those in tests/costly.txt",
     )
+    parser.addoption(
+        "--near",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="with --sample: begin with the tests beside this file, those of tests/costly.txt too",
+    )
     parser.addoption("--processor-times", metavar="FILE", help="write the processor time of every test to a file")
     parser.addoption("--shuffle", metavar="SEED", help="run the tests in a random order, the same one for a seed")
     parser.addoption(
@@ -170,13 +177,32 @@ def reads_conformance_data(item: pytest.Item) -> bool:
     return asks or "shared" in item.fixturenames or hasattr(item.module, "shared_dir")
 
 
-def sample(items: list[pytest.Item], seed: str) -> set[pytest.Item]:
-    """Return one case of each test function that does not take long; another seed chooses others."""
-    costly = set((ROOT / "tests/costly.txt").read_text("utf-8").split())
+def sample(items: list[pytest.Item], seed: str, near: Iterable[str]) -> list[pytest.Item]:
+    """Return one case of each test function that does not take long or is beside the files `near`, those first.
+
+    Another seed chooses other cases.
+    """
+    costly, close = set((ROOT / "tests/costly.txt").read_text("utf-8").split()), files_beside(near)
     cases: dict[str, list[pytest.Item]] = {}
-    for item in items:
+    for item in sorted(items, key=lambda item: item.path not in close):
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return {random.Random(f"{seed} {name}").choice(found) for name, found in cases.items() if name not in costly}
+    return [
+        random.Random(f"{seed} {name}").choice(found)
+        for name, found in cases.items()
+        if name not in costly or found[0].path in close
+    ]
+
+
+def files_beside(files: Iterable[str]) -> set[Path]:
+    """Return the files of tests that are among `files`, or in the folders of unit tests that mirror theirs."""
+    found: set[Path] = set()
+    for file in map(Path, files):
+        if file.is_relative_to("tests"):
+            found.add(ROOT / file)
+        elif file.is_relative_to("src/isakit"):
+            folder = ROOT / "tests/unit" / file.parent.relative_to("src/isakit")
+            found.update(next(f for f in (folder, *folder.parents) if f.is_dir()).glob("test_*.py"))
+    return found
 
 
 def processor_time() -> float:
@@ -230,9 +256,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("corpus")
     yield
     if (seed := config.getoption("--sample")) is not None:
-        kept = sample(items, seed)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = [item for item in items if item in kept]
+        kept = sample(items, seed, config.getoption("--near"))
+        config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+        items[:] = kept
     seed, by_file = config.getoption("--shuffle"), config.getoption("--shuffle-files")
     if seed is not None or by_file is not None:
         items.sort(key=lambda item: item.nodeid)
