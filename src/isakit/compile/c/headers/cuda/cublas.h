@@ -1,8 +1,9 @@
-/* cuBLAS, the first interface. Made from the table of its functions by library_headers.py; not to be edited. */
+/* cuBLAS, the first interface. */
 #ifndef CUBLAS_H_
 #define CUBLAS_H_
 #include "cublas_api.h"
 
+/* From here on made from the table of functions by library_headers.py; not to be edited. */
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,4 +1,4 @@
-/* cuBLAS: types of both interfaces. Made from the table of its functions by library_headers.py; not to be edited. */
+/* cuBLAS: types of both interfaces. */
 #ifndef CUBLAS_API_H_
 #define CUBLAS_API_H_
 #include "cuComplex.h"

@@ -1,8 +1,9 @@
-/* cuBLAS, the interface with handles. Made from the table of its functions by library_headers.py; not to be edited. */
+/* cuBLAS, the interface with handles. */
 #ifndef CUBLAS_V2_H_
 #define CUBLAS_V2_H_
 #include "cublas_api.h"
 
+/* From here on made from the table of functions by library_headers.py; not to be edited. */
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,4 +1,4 @@
-/* cuFFT for programs of the host. Made from the table of its functions by library_headers.py; not to be edited. */
+/* cuFFT for programs of the host. */
 #ifndef _CUFFT_H_
 #define _CUFFT_H_
 #include "cuComplex.h"
@@ -26,6 +26,7 @@ typedef double cufftDoubleReal;
 typedef cuComplex cufftComplex;
 typedef cuDoubleComplex cufftDoubleComplex;
 
+/* From here on made from the table of functions by library_headers.py; not to be edited. */
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,4 +1,4 @@
-/* cuRAND for programs of the host. Made from the table of its functions by library_headers.py; not to be edited. */
+/* cuRAND for programs of the host. */
 #ifndef CURAND_H_
 #define CURAND_H_
 #include "driver_types.h"
@@ -28,6 +28,7 @@ typedef unsigned int curandDirectionVectors32_t[32];
 typedef unsigned long long curandDirectionVectors64_t[64];
 typedef void *curandGenerator_t;
 
+/* From here on made from the table of functions by library_headers.py; not to be edited. */
 #ifdef __cplusplus
 extern "C" {
 #endif
