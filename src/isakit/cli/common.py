@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -51,6 +51,19 @@ def type_option(function: F) -> F:
 def json_option(function: F) -> F:
     """Return `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(function)
+
+
+def engine_options(threads: int | None = None, about: str = "Threads of the llvm engine.") -> Callable[[F], F]:
+    """Return `--engine`, `--tier` and `--threads`; without a number of threads, all cores work."""
+    about += f"  [default: {threads or 'all cores'}]"
+    options = (
+        click.option(
+            "--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute."
+        ),
+        click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes."),
+        click.option("--threads", type=click.IntRange(1), default=threads, help=about),
+    )
+    return lambda function: reduce(lambda f, option: option(f), reversed(options), function)
 
 
 def project_option(function: F) -> F:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option, socket_place
+from isakit.cli.common import echo, echo_json, engine_options, json_option, socket_place
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ The program runs with your rights and is not confined: run only programs you tru
               help="Start launches that are too large for the card.")  # fmt: skip
 @click.option("--fill", type=click.IntRange(0, 255), default=0, metavar="BYTE", help="Content of fresh memory.")
 @click.option("--cuda", "version", callback=_version, metavar="VERSION", help="CUDA version, where it is taken wrong.")
-@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
-@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
-@click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
+@engine_options()
 @click.option("--stats", is_flag=True, help="Show at the end what the kernels took.")
 @click.option("--trace", is_flag=True, help="Show every call on standard error.")
 @click.option("--capture", type=click.Path(file_okay=False), metavar="DIR", help="Write each distinct launch to DIR.")

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option, progress, write_bytes
+from isakit.cli.common import echo, echo_json, engine_options, json_option, progress, write_bytes
 from isakit.errors import IsakitError
 from isakit.results import Output, ResultType
 
@@ -33,9 +33,7 @@ Examples:
 @click.option("-o", "--output", metavar="OUT", required=True, help="The picture: a PNG, or raw pixels for .bin.")
 @click.option("--chip", metavar="CHIP", help="The simulated chip.  [default: the first one the scene is for]")
 @click.option("--target", type=click.IntRange(0), default=0, help="The render target to write.  [default: 0]")
-@click.option("--threads", type=click.IntRange(1), default=1, help="Threads that run fragments.  [default: 1]")
-@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
-@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
+@engine_options(1, "Threads that run fragments.")
 @click.option(
     "--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N warp instructions of all draws."
 )

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo, echo_json, json_option
+from isakit.cli.common import echo, echo_json, engine_options, json_option
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ is not confined: run only programs you trust.""",
 @click.option("--capture", type=click.Path(dir_okay=False), metavar="FILE", help="Record for `isakit replay`.")
 @click.option("--mesa", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Use the Mesa unpacked in DIR, not the installed one.")  # fmt: skip
-@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
-@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
-@click.option("--threads", type=click.IntRange(1), default=1, help="Threads that run fragments.  [default: 1]")
+@engine_options(1, "Threads that run fragments.")
 @json_option
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import NO, Options, echo, echo_json, json_option
+from isakit.cli.common import NO, Options, echo, echo_json, engine_options, json_option
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ Examples:
 @click.option("--launch", "number", type=click.IntRange(1), metavar="N", help="Only this launch.")
 @click.option("--check", is_flag=True, help="Compare what the launches leave in memory with the capture.")
 @click.option("--list", "listed", is_flag=True, help="Only say what is in it; launches do not run.")
-@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
-@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
-@click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
+@engine_options()
 @click.option("--frame", type=click.IntRange(0), metavar="N", help="Of a GL capture: stop after this frame.")
 @click.option("--draw", type=click.IntRange(1), metavar="K", help="Of a GL capture: stop after this draw.")
 @click.option("--chip", metavar="CHIP", help="Of a GL capture: another chip than the one it was made on.")

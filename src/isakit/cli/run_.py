@@ -18,6 +18,7 @@ from isakit.cli.common import (
     Options,
     echo,
     echo_json,
+    engine_options,
     isa_option,
     json_option,
     named_code,
@@ -148,9 +149,7 @@ Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --ar
 @click.option("--block", type=Dims(3), default="1", metavar="X[,Y[,Z]]", help="Threads of a block.  [default: 1]")
 @click.option("--arg", "specs", multiple=True, metavar="SPEC", help="An argument of the kernel; see below.")
 @click.option("--chip", default="gt200", metavar="CHIP", help="The simulated chip.  [default: gt200]")
-@click.option("--engine", type=click.Choice(["auto", "reference", "llvm"]), default="auto", help="How to execute.")
-@click.option("--tier", type=click.Choice(["auto", "interp", "jit"]), default="auto", help="How llvm executes.")
-@click.option("--threads", type=click.IntRange(1), help="Threads of the llvm engine.  [default: all cores]")
+@engine_options()
 @click.option("--texture", "textures", multiple=True, metavar="SPEC", help="A texture of the kernel; see below.")
 @click.option("--registers", type=click.IntRange(1, 128), help="Registers per thread, in place of what the file says.")
 @click.option("--shared", type=click.IntRange(0), default=0, help="Shared bytes per block beside what the file says.")
