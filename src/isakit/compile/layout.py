@@ -41,7 +41,6 @@ class VariableLayout:
             at += p.size
         self.param_bytes = at
         self.shared = PARAM_BASE + at
-        self.open_shared: list[PtxVariable] = []
         self.local = 0
         self.globals: list[str] = []
         self._placed: dict[str, int] = {}

@@ -8,7 +8,7 @@ time. That is what going backwards rests on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -302,8 +302,3 @@ class SteppedExecution(Execution):
         snapshot, self._next = saved
         self.target.restore(snapshot)
         self._position = position
-
-
-def addresses_of(program: Program, chosen: Callable[[object], bool]) -> Collection[int]:
-    """Return addresses of the instructions of a program that fulfil a condition."""
-    return [i.address for i in program if i.valid and chosen(i)]

@@ -124,11 +124,3 @@ class LaneState(Protocol):
     def trap(self, kind: str, lanes_mask: Any) -> None:
         """Report a fault in the lanes of the bool array (scalar style: True); called only when there is one."""
         ...
-
-
-class DelayedWrites(Protocol):
-    """Scalar machines with a visible pipeline also take writes that land later."""
-
-    def delayed_write(self, file: str, index: int, value: int, attrs: Attributes) -> None:
-        """Queue a write with `latency` > 1 or `delayed` among its attrs; it lands when its time has come."""
-        ...

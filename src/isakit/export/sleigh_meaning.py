@@ -92,7 +92,6 @@ class Meanings:
         self._operands: dict[tuple[Hashable, ...], str] = {}
         self._classes: dict[int, list[_Class]] = {}
         self._keep: list[object] = []
-        self.said = self.unsaid = 0
 
     def of(self, form: Form) -> str:
         """Return name of the table of a form: building it executes the instruction."""
@@ -117,7 +116,6 @@ class Meanings:
                 classes[name] = found
         while True:
             if selecting.bit_count() > MOST_BITS or form.record is None or form.record.semantics is None:
-                self.unsaid += 1
                 return []
             try:
                 cases = self._cases(form, parts, classes, selecting)
@@ -134,9 +132,8 @@ class Meanings:
                     cubes = both(cubes, cubes_of(static_bits(parts[name]), c.words))
             try:
                 rows.append((cubes, self._constructor(form, cubes, trace, chosen, read)))
-                self.said += 1
-            except NoPcode:
-                self.unsaid += 1
+            except NoPcode:  # its instruction is a call of an operation
+                continue
         return rows
 
     def _cases(

@@ -55,14 +55,6 @@ def tokenize(line: str, line_number: int = 1, path: str = "<text>", start: int =
         pos = m.end()
 
 
-class UnknownSymbol(Exception):
-    """A name in an expression that has no value (yet)."""
-
-    def __init__(self, name: str, column: int) -> None:
-        self.name, self.column = name, column
-        super().__init__(name)
-
-
 _PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 _APPLY: Mapping[str, Callable[[int, int], int]] = {
     "|": lambda a, b: a | b,

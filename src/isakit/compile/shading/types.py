@@ -151,7 +151,7 @@ class VoidType(Type):
 
 
 VOID = VoidType()
-T_FLOAT, T_INT, T_UINT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(UINT), Numeric(BOOL)
+T_FLOAT, T_INT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(BOOL)
 
 
 def shape(type: Numeric) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.builder import IrBuilder, words64
-from isakit.compile.ir import NOWHERE, Block, Const, Function, IrValue, Mark
+from isakit.compile.ir import Block, Const, Function, IrValue, Mark
 from isakit.compile.layout import VariableLayout
 from isakit.compile.ops import (
     ADD,
@@ -81,7 +81,6 @@ class Base:
         self.registers: dict[int, PtxRegister] = {}
         """Registers by their index, where PTX is the source; `named` has them by their (first) variable."""
         self.named: dict[int, PtxRegister] = {}
-        self.contracts = True
         self.demoted = "map_f64_to_f32" in module.options
         self.old = module.version < (1, 4)
         """Before PTX 1.4, what names no rounding is approximate."""
@@ -427,5 +426,3 @@ class Base:
         self.at = s
         file, line = s.loc or (0, 0)
         self.b.loc = self.b.block.loc = (self.module.source.line(s.pos), file, line)
-
-    nowhere = NOWHERE

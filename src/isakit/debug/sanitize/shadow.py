@@ -14,7 +14,6 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 
-NO_THREAD = -1
 _NONE = np.zeros(0, np.int64)
 
 
@@ -70,7 +69,7 @@ class _LastAccesses:
         return known & (warp != a.warp) & apart
 
     def thread(self, place: Array) -> Array:
-        """Return the threads that accessed places last, NO_THREAD where none did."""
+        """Return the threads that accessed places last, -1 where none did."""
         return self._thread[place] - 1
 
     def set(self, a: Accesses, chosen: Array, pc: int, span: _Span) -> None:

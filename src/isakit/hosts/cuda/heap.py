@@ -43,7 +43,6 @@ class Heap:
         self._sizes: dict[int, int] = {}
         self._mapped = first
         self._touched = first + SLACK  # nothing was written after this
-        self._segments: list[int] = []
 
     def alloc(self, nbytes: int, alignment: int = ALIGNMENT) -> int:
         """Return the address of `nbytes` fresh bytes. Raises CudaError when there is no room."""

@@ -146,11 +146,6 @@ class ApiFunction:
         """The part of variable length of the request."""
         return next((p for p in self.parameters if p.variable and not p.result), None)
 
-    @cached_property
-    def returned_tail(self) -> ApiParameter | None:
-        """The first part of variable length of the answer."""
-        return next((p for p in self.parameters if p.variable and p.result), None)
-
 
 def _parameters(text: str, where: str, way: str = "in") -> tuple[ApiParameter, ...]:
     out: list[ApiParameter] = []

@@ -49,10 +49,6 @@ class Increments:
         return self.bases[role] + (numbers[0] * i if kind == "step" else numbers[i % 4])
 
 
-Repetition = tuple[CompiledTrace, tuple[int, ...]]
-"""One repetition of an instruction: its code, and the numbers it is called with."""
-
-
 class BoundFields(NamedTuple):
     """The fields of one repetition of an instruction: the word, and numbers that are not in it."""
 

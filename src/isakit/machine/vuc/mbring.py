@@ -15,8 +15,6 @@ from isakit.machine.vuc.macroblock import Input
 HEADER, VECTORS, RESIDUAL = 0, 1, 2
 VP2_CODED, VP2_WEIGHTS = 3, 4
 SAMPLES, CODED, WEIGHTS, END = 3, 4, 5, 6
-VECTOR_WORDS = 33
-"""A second header word with high reference bits, and 32 vectors."""
 
 
 class Ring:
@@ -29,7 +27,6 @@ class Ring:
         self.ended = False
         self._pending = Input()
         self._started = False
-        self.consumed = False
 
     def reset(self) -> None:
         """Forget everything that was parsed."""
@@ -56,8 +53,6 @@ class Ring:
             self.position = (self.position + used) % self.size if self.size else self.position + used
             self.available -= used
             self._accept(kind, count, payload, mpeg)
-        if self.available == 0:
-            self.consumed = True
 
     def _payload_words(self, kind: int, count: int) -> int:
         if not self.vp2:

@@ -18,8 +18,6 @@ from isakit.sem.requests import covered
 from isakit.sem.trace import Attributes
 
 SLEEP_MASK = 0x0C00
-MPEG_MODES = (0, 1)
-
 
 Action = Callable[[Any, tuple[int, ...], Mapping[str, Any]], None]
 """(units, operands, static facts)."""

@@ -13,8 +13,6 @@ BY_KIND, ON_HOST, ON_DEVICE, IN_ARRAY, IN_SYMBOL, VALUE = range(6)
 """Kinds of sides; the same numbers as `enum place` of the library."""
 _TIGHT = (1 << 64) - 1
 
-Side = tuple[int, int, int, int, int, int, int]
-"""One end of a copy: kind, address or handle, x in bytes, y, z, pitch in bytes, rows of a slice."""
 Extent = tuple[int, int, int]
 
 
