@@ -43,10 +43,11 @@ def derivative_lod(texels: Sequence[Array], vectors: int, choices: TextureChoice
     return to_lanes(lod)
 
 
-def chosen_levels(lod: Array, mip: str, first: int, last: int, measured: bool = False) -> Levels:
-    """Return the levels of a clamped level of detail; `first` and `last` are what the texture offers.
+def chosen_levels(lod: Array, mip: str, first: int, last: int, origin: int, measured: bool = False) -> Levels:
+    """Return the levels of a clamped level of detail, which counts from level `origin`.
 
-    `measured`: it is a logarithm, which compiled code computes with another rounding error.
+    `first` and `last` are what the texture offers. `measured`: the level of detail is a logarithm, which compiled code
+    computes with another rounding error.
     """
     magnified = lod <= 0
     n = len(lod)
@@ -54,7 +55,7 @@ def chosen_levels(lod: Array, mip: str, first: int, last: int, measured: bool = 
         doubtful(lambda: (np.abs(lod) < NEAR) & (lod != 0), lod)
     if mip == "none":
         return Levels(magnified, filled(n, first), None, None)
-    inside = np.clip(np.where(np.isnan(lod), 0.0, lod), first, last)
+    inside = np.clip(np.where(np.isnan(lod), 0.0, lod) + origin, first, last)
     steps = inside * (FRACTION if mip == "linear" else 1) + 0.5
     if measured:
         doubtful(lambda: np.abs(steps - np.rint(steps)) < FRACTION * NEAR, lod)

@@ -30,6 +30,9 @@ class TextureChoices(Settings):
             texture's sources then permute. Source: drivers permute them before they hand them over.
         level_bias: what is added to the level that texlod is told: nothing (`none`), or the `sampler`'s bias, as the
             rules of OpenGL want it.
+        level_origin: where levels of detail, bounds of samplers and the level that texsize is told count from: the
+            first level of the texture's `view`, as the rules of OpenGL and Direct3D 10 want it, or level 0 of the
+            `texture`.
         query_lod_bits: fraction bits of what texquerylod returns.
         seamless: whether linear filtering crosses the edges of cube faces; off, each face clamps.
         linked: whether sampler numbers are ignored and texture n uses sampler n.
@@ -49,6 +52,7 @@ class TextureChoices(Settings):
     srgb_of: Literal["results", "stored"] = "results"
     border: Literal["results", "stored"] = "results"
     level_bias: Literal["none", "sampler"] = "none"
+    level_origin: Literal["view", "texture"] = "view"
     query_lod_bits: Annotated[int, range(25)] = 8
     seamless: bool = False
     linked: bool = False

@@ -160,14 +160,18 @@ class TextureUnit:
             reference, rest = _floats(rest[0]), rest[1:]
         return SampleRequest(coords, layer, reference, asked.offsets, asked.wanted), rest, texels
 
+    def _origin(self, image: Image) -> int:
+        """Return the level from which levels of detail count."""
+        return image.texture.view[0] if self.choices.level_origin == "view" else 0
+
     def _level(self, image: Image, texels: list[Array], n: int, quads: bool) -> Array:
-        """Return level of detail by derivatives."""
+        """Return level of detail by derivatives; `texels` are those of level 0."""
         if not quads:
             return np.full(n, np.inf if self.derivative_inf else -np.inf)
         vectors = self.choices.lod_vectors
         if vectors == "header":
             vectors = image.texture.lod_vectors
-        return derivative_lod(texels, vectors, self.choices)
+        return derivative_lod(texels, vectors, self.choices) - self._origin(image)
 
     def _texauto(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
         request, rest, texels = self._request(image, sources, asked)
@@ -187,7 +191,7 @@ class TextureUnit:
                 lod = lod + _floats(rest[0])
         lod = np.clip(np.where(np.isnan(lod), 0.0, lod), smp.min_lod, np.maximum(smp.min_lod, smp.max_lod))
         mip = smp.mip if t.normalized else "none"
-        levels = chosen_levels(lod, mip, first, t.last_level, measured)
+        levels = chosen_levels(lod, mip, first, t.last_level, self._origin(image), measured)
         if smp.mag == smp.min:
             # One sample for all: where it is magnified the second level has weight 0.
             level = np.where(levels.magnified, first, levels.first)
@@ -250,7 +254,7 @@ class TextureUnit:
         """Return width, height, depth of a level, layers behind the last axis, and in w the number of levels."""
         t = image.texture
         n = len(sources[0])
-        level = np.clip(_signed(sources[0]), 0, 31)
+        level = np.clip(_signed(sources[0]) + self._origin(image), 0, 31)
         w, h, d = t.sizes[0]
         if t.target in ("cube", "cube_array") and self.choices.size_of_cubes == "layers":
             d = d // FACES
@@ -267,7 +271,9 @@ class TextureUnit:
         n = len(sources[0])
         lod = self._level(image, texels, n, asked.quads) + image.sampler.lod_bias
         t = image.texture
-        limited = np.clip(lod, image.sampler.min_lod, image.sampler.max_lod).clip(t.view[0], t.last_level)
+        origin = self._origin(image)
+        limited = np.clip(lod, image.sampler.min_lod, image.sampler.max_lod)
+        limited = limited.clip(t.view[0] - origin, t.last_level - origin)
         scale = float(1 << self.choices.query_lod_bits)
         limit = float((1 << 15) - 1)
         out = [

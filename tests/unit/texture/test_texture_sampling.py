@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -219,6 +220,30 @@ def test_levels_by_derivatives() -> None:
         == [0, 0.5, 1.25, 4]  # fmt: skip
     bias = np.array([1, 1, 1, 1], np.float32)
     assert ask(near, x / 8, y / 8, bias, op="texbias", quads=True)[0].view(np.float32).tolist() == [2] * 4
+
+
+@pytest.mark.parametrize(("origin", "first"), [("view", 0), ("texture", 1)])
+def test_levels_of_detail_count_from_the_view(origin: Literal["view", "texture"], first: int) -> None:
+    """A view of levels 1 to 3: by the rules of OpenGL its first one is level 0 for programs and samplers."""
+    levels = [np.full((16 >> k, 16 >> k), k, np.float32) for k in range(5)]
+    choices = TextureChoices(level_origin=origin)
+
+    def of(**sampler: Any) -> TextureUnit:
+        texture = Texture(levels, view=(1, 3))
+        return TextureUnit({0: texture}, {0: Sampler(mag="nearest", min="linear", mip="nearest", **sampler)}, choices)
+
+    x = y = np.full(4, 0.5, np.float32)
+    lod = np.array([0, 1, 2, 3], np.float32)
+    expected = np.clip(lod + 1 - first, 1, 3)
+    assert ask(of(), x, y, lod, op="texlod")[0].view(np.float32).tolist() == expected.tolist()
+    clamped = of(min_lod=1, max_lod=1)
+    assert ask(clamped, x, y, lod, op="texlod")[0].view(np.float32).tolist() == [2 - first] * 4
+    assert ask(of(), np.array([0, 1], np.uint32), op="texsize")[0].tolist() == [8 << first, 4 << first]
+    # A step of one texel of level 2 is a level of detail of 1 in the view, of 2 in the texture; both read level 2.
+    x, y = (np.array([0.25, 0.5, 0.25, 0.5], np.float32), np.array([0.25, 0.25, 0.5, 0.5], np.float32))
+    assert ask(of(), x, y, quads=True)[0].view(np.float32).tolist() == [2] * 4
+    queried = ask(of(), x, y, op="texquerylod", quads=True)[:2, 0]
+    assert queried.tolist() == [(1 + first) * 256, (1 + first) * 256]
 
 
 def test_fetch_size_and_gather() -> None:

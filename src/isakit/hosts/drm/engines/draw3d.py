@@ -47,14 +47,16 @@ G80 = 0x5097
 
 @dataclass
 class Batch:
-    """The vertices between begin and end."""
+    """The vertices between begin and end; `first_id` is the id of the first one in the command stream."""
 
     mode: str
     instance: int
+    first_id: int = 0
     order: list[Array] = field(default_factory=list[Array])
     words: list[Array] = field(default_factory=list[Array])
     vertices: list[tuple[tuple[int, int, int, int], ...]] = field(default_factory=list[Any])
     edges: list[tuple[int, bool]] = field(default_factory=list[Any])
+    ids: list[tuple[int, int]] = field(default_factory=list[Any])
     indexed: bool = False
     count: int = 0
 
@@ -66,6 +68,18 @@ class Batch:
     def mark_edge(self, flag: bool) -> None:
         """Set the edge flag of the vertices that follow."""
         self.edges.append((sum(map(len, self.words)), flag))
+
+    def mark_id(self, base: int) -> None:
+        """Set the id of the next vertex; those that follow count on."""
+        self.ids.append((sum(map(len, self.words)), base))
+
+    def vertex_ids(self, words: int) -> Array:
+        """Return the ids of the vertices of `words` words in the command stream, u32."""
+        out = self.first_id + np.arange(sum(map(len, self.words)) // max(1, words))
+        for at, number in self.ids:
+            first = at // max(1, words)
+            out[first:] = np.arange(number, number + len(out) - first)
+        return (out & 0xFFFF_FFFF).astype(np.uint32)
 
     def edge_flags(self, words: int) -> Array | None:
         """Return a flag for each vertex of `words` words in the command stream; None if all edges are boundaries."""
@@ -159,6 +173,11 @@ class Drawing:
                 inputs += [(len(attributes) - 1, c) for c in range(4) if mask >> c & 1]
         return self._with_inputs(shader, inputs, attributes, batch)
 
+    def vertex_id_base(self) -> int:
+        """Return VERTEX_ID_BASE; the first chip has none."""
+        e = self.engine
+        return 0 if e.chip.class_3d == G80 else signed(e.get("VERTEX_ID_BASE"))
+
     def _first_vertex_id(self, batch: Batch, adds_start: bool) -> int:
         """Return the number added to that of a vertex to be its id.
 
@@ -179,7 +198,10 @@ class Drawing:
         builtin = self.engine.get("VP_GP_BUILTIN_ATTR_EN")
         if builtin.VERTEX_ID:
             adds_start = bool(builtin.VERTEX_ID_DRAW_ARRAYS_ADD_START)
-            inputs.append(("vertex_id", self._first_vertex_id(batch, adds_start)))
+            if batch.ids and batch.words:  # ids change within the draw: they are an attribute, behind the instance
+                inputs.append((len(attributes) + 1, 0))
+            else:
+                inputs.append(("vertex_id", self._first_vertex_id(batch, adds_start)))
         if builtin.INSTANCE_ID:
             inputs.append((len(attributes), 0))  # the instance follows the attributes
         shader.inputs = inputs
@@ -249,6 +271,8 @@ class Drawing:
                     found = from_memory(e, e.memory, AttributeFormat(word), numbers, instance)
             out.append(found if found is not None else constant(e.current.values[i]))
         out.append(Attribute(np.array([[batch.instance]], np.uint32), divisor=1 << 40))
+        if inline is not None and batch.ids:
+            out.append(Attribute(batch.vertex_ids(inline.words)[:, None]))
         return out
 
     # --- textures -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from isakit.errors import NotModelled
 from isakit.hosts.drm import conditions
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
-from isakit.hosts.drm.engine import action, number
+from isakit.hosts.drm.engine import action, number, signed
 from isakit.hosts.drm.engines.draw3d import Batch, Drawing
 from isakit.hosts.drm.engines.draw_state3d import COUNTERS, State3D
 from isakit.hosts.drm.engines.framebuffer import color_image, depth_image
@@ -135,6 +135,12 @@ class Engine3D(State3D):
         if self._batch is not None:
             self._batch.mark_edge(self._edge)
 
+    @action("VERTEX_ID_BASE")
+    def vertex_id_base(self, word: Word, index: int) -> None:
+        """Set the id of the next vertex in the command stream."""
+        if self._batch is not None:
+            self._batch.mark_id(signed(word))
+
     # --- semaphores, queries, counters -------------------------------------------------------------------------------
     @action("COUNTER_RESET")
     def reset_counter(self, word: Word, index: int) -> None:
@@ -250,7 +256,7 @@ class Engine3D(State3D):
             self.report.fault(f"3d: no primitive {kind}")
             self._batch = None
             return
-        self._batch = Batch(PRIMITIVES[kind], self._instance)
+        self._batch = Batch(PRIMITIVES[kind], self._instance, first_id=self.drawing.vertex_id_base())
         self._batch.mark_edge(self._edge)
 
     @action("VERTEX_BUFFER_COUNT")

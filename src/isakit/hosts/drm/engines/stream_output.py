@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
+from isakit.engine.protocol import Array
 from isakit.graphics.vertices import Vertices
 from isakit.hosts.drm.engines.draw_state3d import ResultMap, State3D
 
@@ -63,7 +66,7 @@ class StreamOutput:
         e.stream_full = count < len(v.primitives)
         e.stream_written += count
         e.add_to_counters(TRANSFORM_FEEDBACK=count)
-        columns = v.primitives[:count].ravel()
+        columns = _provoking_outermost(v, e.draw_state.provoking)[:count].ravel()
         for b, first, n, stride in parts:
             rows = table[first : first + n][:, columns].T
             start = e.address("STRMOUT_ADDRESS", b) + e.stream_offsets[b]
@@ -74,3 +77,18 @@ class StreamOutput:
                 out[...] = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
                 e.memory.wrote(start, need)
             e.stream_offsets[b] += stride * len(rows)
+
+
+def _provoking_outermost(v: Vertices, which: Literal["first", "last"]) -> Array:
+    """Return the primitives with their provoking vertices `first` or `last`, so that what is read back looks the same.
+
+    Triangles are turned, which keeps their winding: odd triangles of a strip whose first vertex provokes become 1, 3, 2
+    as in Direct3D 10.
+    """
+    corners = v.primitives
+    if corners.shape[1] != 3:
+        return corners
+    provoking = corners == v.provoking[:, None]  # in none of the corners of one half of some quads
+    provoking[:, 0 if which == "first" else 2] |= ~provoking.any(axis=1)
+    turned = np.argmax(provoking, axis=1)[:, None] + (np.arange(3) if which == "first" else np.arange(1, 4))
+    return np.take_along_axis(corners, turned % 3, axis=1)

@@ -1,0 +1,70 @@
+"""Vertices of the command stream and of stream output, as drivers and other people's tests count on them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isakit.graphics.assembly import assemble
+from isakit.graphics.stage import OUTPUT_WORDS
+from isakit.graphics.vertices import Vertices
+from isakit.hosts.drm.engines.draw3d import Batch
+from isakit.hosts.drm.engines.stream_output import StreamOutput
+from isakit.hosts.drm.tables import COMPUTE, ENG3D
+
+
+def test_ids_of_vertices_in_the_stream_begin_anew_where_their_base_is_written() -> None:
+    batch = Batch("triangles", 0, first_id=7)
+    batch.add_words(np.zeros(6, np.uint32))
+    batch.mark_id(2)
+    batch.add_words(np.zeros(3, np.uint32))
+    batch.mark_id(-1)
+    batch.add_words(np.zeros(6, np.uint32))
+    assert batch.vertex_ids(3).tolist() == [7, 8, 2, 0xFFFF_FFFF, 0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "which", "expected"),
+    [
+        ("triangles", "first", [0, 1, 2]),
+        ("triangle_strip", "last", [0, 1, 2, 2, 1, 3, 2, 3, 4]),
+        ("triangle_strip", "first", [0, 1, 2, 1, 3, 2, 2, 3, 4]),
+        ("triangle_fan", "last", [0, 1, 2, 0, 2, 3, 0, 3, 4]),
+        ("triangle_fan", "first", [1, 2, 0, 2, 3, 0, 3, 4, 0]),
+        ("line_strip", "first", [0, 1, 1, 2, 2, 3, 3, 4]),
+    ],
+)
+def test_stream_output_has_the_vertex_that_provokes_first_or_last(mode: str, which: str, expected: list[int]) -> None:
+    """Read back as a list, the triangles have the same flat colours and the same winding."""
+    made = assemble(mode, np.arange(5), None, which == "last")
+    words = np.zeros((OUTPUT_WORDS, 5), np.uint32)
+    words[0] = np.arange(5)
+    memory = np.zeros(256, np.uint8)
+    values: dict[str, Any] = {
+        "STRMOUT_MAP": 0x80,
+        "STRMOUT_BUFFERS_CTRL": SimpleNamespace(INTERLEAVED=1, STRIDE=4, SEPARATE=0, LIMIT_MODE=0),
+        "STRMOUT_PRIMITIVE_LIMIT": 100,
+    }
+    engine: Any = SimpleNamespace(
+        get=lambda name, index=0: values[name],
+        chip=SimpleNamespace(at_least_gt200=False),
+        draw_state=SimpleNamespace(provoking=which),
+        stream_written=0,
+        stream_offsets=[0] * 4,
+        add_to_counters=lambda **_: None,
+        address=lambda name, index: 0,
+        memory=SimpleNamespace(view=lambda at, size, what: memory[at : at + size], wrote=lambda at, size: None),
+    )
+    result: Any = SimpleNamespace(slots=[0], word=lambda slot: 0)
+    StreamOutput(engine).write(Vertices(words, made.corners, made.provoking), result)
+    assert memory.view(np.uint32)[: len(expected)].tolist() == expected
+
+
+def test_samplers_have_as_many_numbers_as_drivers_use() -> None:
+    """Mesa's driver counts to 2,047: nine bits, as rnndb has them, would bind another one."""
+    for table, name in ((ENG3D, "BIND_TSC"), (ENG3D, "BIND_TSC2"), (COMPUTE, "BIND_TSC")):
+        field = table.bits(name, "TSC")
+        assert field.of(2047 << 12 | 1) == 2047
