@@ -119,7 +119,7 @@ class Project:
         return self.sha256 in ("", hashlib.sha256(data).hexdigest())
 
     def names_of_code(self) -> dict[str, dict[str, int]]:
-        """Return byte addresses by program and name."""
+        """Return the byte address of each name, by program."""
         return {key: p.symbols for key, p in self.programs.items()}
 
     def to_json(self) -> str:

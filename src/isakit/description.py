@@ -207,7 +207,7 @@ class Kernel:
         self.program = program
 
     def constant_bytes(self, bank: int) -> bytes:
-        """Return content of a constant bank private to this kernel, from its offset 0."""
+        """Return the content of a constant bank private to this kernel, from its offset 0."""
         return merge_segments(self.constants.get(bank, ()))
 
     def __repr__(self) -> str:
@@ -327,7 +327,7 @@ class Module:
         return program
 
     def constant_bytes(self, bank: int) -> bytes:
-        """Return content of a module-level constant bank, from its offset 0."""
+        """Return the content of a module-level constant bank, from its offset 0."""
         return merge_segments(self.constants.get(bank, ()))
 
     def constant_symbols(self) -> dict[str, tuple[int, int, int]]:
@@ -390,7 +390,7 @@ def words_of(data: bytes, size: int = 4) -> list[int]:
 
 
 def bytes_of(words: Iterable[int], size: int = 4) -> bytes:
-    """Return inverse of `words_of`; every word must be in range of `size` bytes."""
+    """Return the bytes that `words_of` makes these words of; every word must be in range of `size` bytes."""
     return b"".join(w.to_bytes(size, "little") for w in words)
 
 
@@ -411,7 +411,7 @@ def named_segments(data: bytes, names: Mapping[str, int]) -> list[ConstantSegmen
 
 
 def merge_segments(segments: Sequence[ConstantSegment]) -> bytes:
-    """Return content of a bank: later segments win, bytes in no segment are zero."""
+    """Return the content of a bank: later segments win, bytes in no segment are zero."""
     out = bytearray(max((s.offset + max(s.size, len(s.data)) for s in segments), default=0))
     for s in segments:
         out[s.offset : s.offset + len(s.data)] = s.data

@@ -399,7 +399,7 @@ def _sequences(program: Program) -> Counter[tuple[str, ...]]:
 
 
 def alike(a: Mapping[K, int], b: Mapping[K, int]) -> float:
-    """Return weighted Jaccard similarity of two collections: 1 for equal ones, 0 for nothing in common."""
+    """Return the weighted Jaccard similarity of two collections: 1 for equal ones, 0 for nothing in common."""
     keys = {*a, *b}
     if not keys:
         return 1.0

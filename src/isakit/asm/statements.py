@@ -94,7 +94,7 @@ class StatementEncoder:
     def _encode(
         self, p: Parsed, tokens: list[Token], symbol: Symbol | None, address: int, forms: list[Form] | None = None
     ) -> dict[int, Encoded]:
-        """Return size to the preferred encoding."""
+        """Return the preferred encoding of each size, by the size."""
         encoder = self.decoder.encoder
         found: dict[int, Encoded] = {}
         for form in encoder.plausible(p.forms if forms is None else forms, tokens):

@@ -32,29 +32,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def isa_option(required: bool = False) -> Callable[[F], F]:
-    """Return `-m ISA`."""
+    """Return the decorator that adds `-m ISA`."""
     return click.option("-m", "--isa", "isa_name", metavar="ISA", required=required, help=f"{', '.join(VARIANTS)}.")
 
 
 def variant_option(function: F) -> F:
-    """Return `-V VARIANT`."""
+    """Add `-V VARIANT` to a command."""
     return click.option("-V", "--variant", metavar="VARIANT", help="The chip or core, e.g. gt200, vp2.")(function)
 
 
 def type_option(function: F) -> F:
-    """Return `-t TYPE`."""
+    """Add `-t TYPE` to a command."""
     return click.option(
         "-t", "--program-type", metavar="TYPE", help="compute, vertex, geometry, fragment; primary, secondary."
     )(function)
 
 
 def json_option(function: F) -> F:
-    """Return `--json`."""
+    """Add `--json` to a command."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(function)
 
 
 def engine_options(threads: int | None = None, about: str = "Threads of the llvm engine.") -> Callable[[F], F]:
-    """Return `--engine`, `--tier` and `--threads`; without a number of threads, all cores work."""
+    """Return the decorator that adds `--engine`, `--tier` and `--threads`, by default all cores."""
     about += f"  [default: {threads or 'all cores'}]"
     options = (
         click.option(
@@ -67,7 +67,7 @@ def engine_options(threads: int | None = None, about: str = "Threads of the llvm
 
 
 def project_option(function: F) -> F:
-    """Return `--project FILE`."""
+    """Add `--project FILE` to a command."""
     return click.option("--project", metavar="FILE", help="Names, notes and breakpoints, kept by the workbench.")(
         function
     )

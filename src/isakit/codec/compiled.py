@@ -98,7 +98,7 @@ class CompiledForm:
 
 
 def _no_error(word: int) -> None:
-    """Return no error, for forms all of whose words are instructions."""
+    """Do nothing: all words of the form are instructions."""
 
 
 def _fold_literals(pieces: list[str]) -> list[str]:

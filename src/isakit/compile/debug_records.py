@@ -78,7 +78,7 @@ class _Metadata:
         self.nodes = {m[1]: (m[2], dict(_FIELD.findall(m[3]))) for m in _NODE.finditer(ir)}
 
     def variable(self, node: str, location: str) -> tuple[str, str] | None:
-        """Return name and type of a variable of a kernel; None for one that has no name, or a type without a place.
+        """Return the name and type of a variable of a kernel; None for one that has no name, or a type without a place.
 
         A variable of a function that was inlined is called `function::name`.
         """

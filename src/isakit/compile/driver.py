@@ -281,7 +281,7 @@ def _in_global_memory(v: PtxVariable) -> bool:
 
 
 def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
-    """Return constant variables and their content."""
+    """Add the constant variables with their content."""
     segments: list[ConstantSegment] = []
 
     def number(v: PtxVariable) -> Callable[[Initial], int]:

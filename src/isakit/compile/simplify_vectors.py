@@ -162,7 +162,7 @@ def _mul(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _folded(op: AnyOp, args: Args) -> Better | None:
-    """Return the result for constant arguments, unless it is no number."""
+    """Return the result for constant arguments, unless one is too large for an f32."""
     both = [constants(a) for a in args]
     of = element(args[0].kind)
     if of != "f32" or any(b is None for b in both):

@@ -317,7 +317,7 @@ class RunningProgram:
             return self._held
 
     def detach(self) -> None:
-        """Give the session back; what was set in it goes."""
+        """Let the program run on: remove what was set in the session."""
         with self._turn:
             self.session.forget()
             self.session.asked = None

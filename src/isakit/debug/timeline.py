@@ -127,7 +127,7 @@ class Timeline:
             self.keep()
 
     def _next_event(self) -> tuple[int, int] | None:
-        """Return moment of the first event that has not been done."""
+        """Return the moment of the first event that has not been done."""
         return self.journal[self.done].moment if self.done < len(self.journal) else None
 
     def _catch_up(self) -> None:

@@ -289,7 +289,7 @@ def _extensions(d: Decompiled) -> list[str]:
 
 
 def _declared(g: DeclaredInput) -> str:
-    """Return type and name of an input."""
+    """Return the type and name of an input."""
     base = "uint" if g.ty[0] in "us" else "float"
     return f"{base if g.size == 1 else f'{VECTORS[base]}{g.size}'} {g.name}{f'[{g.array}]' if g.array else ''}"
 

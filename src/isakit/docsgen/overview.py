@@ -20,7 +20,7 @@ def summary(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return text for a table."""
+    """Return the text for a table."""
     return text.replace("|", "\\|")
 
 

@@ -243,7 +243,7 @@ class FunctionWriter:
     def build(
         self, title: str, signature: str, prologue: list[str], guarded: bool = True
     ) -> tuple[str, Callable[..., Any]]:
-        """Return source and function of what is written so far; `guarded`: floating-point warnings are off inside."""
+        """Return the source and function of what is written; `guarded`: floating-point warnings are off inside."""
         body = self.body or ["    pass"]
         if self.needs_errstate and guarded:
             body = ["    with errstate(all='ignore'):", *("    " + line for line in body)]

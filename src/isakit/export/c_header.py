@@ -82,11 +82,11 @@ class _Writer:
     # --- nodes ----------------------------------------------------------------------------------------------------
 
     def text(self, node: Node) -> str:
-        """Return name of the function `char *f(char *o, uint64_t w, uint64_t a)` that writes the text of a node."""
+        """Return the name of the function `char *f(char *o, uint64_t w, uint64_t a)` that writes the text of a node."""
         return self._function("text", node, self._text)
 
     def flag(self, node: Node) -> str:
-        """Return expression in `w` for a flag or a mask."""
+        """Return the expression in `w` for a flag or a mask."""
         if isinstance(node, Mask):
             return _hex(node.value & _ALL)
         return f"{self._function('bits', node, self._bits)}(w)"
@@ -113,7 +113,7 @@ class _Writer:
         return name
 
     def table(self, kind: str, values: tuple[object, ...]) -> str:
-        """Return name of an array."""
+        """Return the name of an array."""
         key = (kind, *values)
         name = self.tables.get(key)
         if name is None:
@@ -215,7 +215,7 @@ class _Writer:
         return lines
 
     def value(self, node: Node) -> str:
-        """Return name of the function that gives a signed number."""
+        """Return the name of the function that gives a signed number."""
         return self._function("value", node, self._signed)
 
     def _signed(self, node: Node) -> list[str]:
@@ -226,7 +226,7 @@ class _Writer:
         return [f"return (int64_t){self.flag(node)};"]
 
     def number(self, node: Node) -> str:
-        """Return name of the function that gives an unsigned number or a flag."""
+        """Return the name of the function that gives an unsigned number or a flag."""
         return self._function("bits", node, self._bits)
 
     def _cases(self, node: Select) -> list[tuple[str, Node]]:
@@ -259,7 +259,7 @@ class _Writer:
     # --- forms ----------------------------------------------------------------------------------------------------
 
     def form(self, f: FormModel, told: FormDetails) -> str:
-        """Return name of the function that writes an instruction of a form; it returns NULL for a decode error.
+        """Return the name of the function that writes an instruction of a form; it returns NULL for a decode error.
 
         With a `label` that is not NULL, this stands for the target.
         """
@@ -297,7 +297,7 @@ class _Writer:
         return name
 
     def _jumps(self, told: FormDetails) -> str:
-        """Return name of the function that gives whether an operand is a code address, 0 where none can be."""
+        """Return the name of the function that gives whether an operand is a code address, 0 where none can be."""
         number = KINDS.index(CodeAddress)
         tests = [self.number(o.kind) for o in told.operands if _may_be(o.kind, number)]
         if not tests:
@@ -310,7 +310,7 @@ class _Writer:
         return self.bodies[same]
 
     def _target(self, operand: OperandModel) -> str:
-        """Return name of the function that gives whether an operand is a code address, and which."""
+        """Return the name of the function that gives whether an operand is a code address, and which."""
         number, kind, value = KINDS.index(CodeAddress), self.number(operand.kind), self.value(operand.value)
         lines = [f"    if ({kind}(w) != {number}) return 0;", f"    *to = {value}(w, a);", "    return 1;"]
         same = ("target", *lines)
@@ -506,17 +506,17 @@ class _Writer:
 
 
 class _Sizes:
-    """The most characters and words of texts."""
+    """Bounds of the characters and the words of texts."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bool, int], int] = {}
 
     def of(self, node: Node | str) -> int:
-        """Return the most characters of a text."""
+        """Return the length of the longest text of a node."""
         return len(node) + 1 if isinstance(node, str) else self._most(node, False)
 
     def words(self, node: Node) -> int:
-        """Return the most words of a text."""
+        """Return the number of words of the wordiest text of a node."""
         return self._most(node, True)
 
     def _most(self, node: Node, words: bool) -> int:

@@ -130,7 +130,7 @@ class PcodeStatements:
     # --- values -----------------------------------------------------------------------------------------------------
 
     def value(self, v: Value) -> str:
-        """Return name of a temporary with a value."""
+        """Return the name of a temporary with a value."""
         for x in postorder(v, set()):
             if id(x) not in self._names:
                 self._keep.append(x)

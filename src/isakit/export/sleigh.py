@@ -248,7 +248,7 @@ class _Writer:
     # --- text -----------------------------------------------------------------------------------------------------
 
     def _divided(self, tables: Tables, pieces: list[Node], tail: Atoms) -> tuple[Atoms, Atoms | None]:
-        """Return mnemonic and operands, None where these may be missing: SLEIGH puts one blank between them."""
+        """Return the mnemonic and operands, None where these may be missing: SLEIGH puts one blank between them."""
         sure = next(k for k, n in enumerate(pieces) if tables.always_there(n))
         first: list[Atom] = []
         for n in pieces[:sure]:
@@ -426,7 +426,7 @@ def _builds(tables: list[str]) -> str:
 
 
 def memory_cells(spaces: Iterable[Space]) -> dict[str, int]:
-    """Return bytes of a cell by the name of the memory space: `c0[]..c15[]` are sixteen."""
+    """Return the bytes of a cell of each memory space, by its name: `c0[]..c15[]` are sixteen spaces."""
     out: dict[str, int] = {}
     for s in spaces:
         found = re.fullmatch(r"(\w+?)(\d+)\[\]\.\.\w+?(\d+)\[\]", s.name)

@@ -94,7 +94,7 @@ class Meanings:
         self._keep: list[object] = []
 
     def of(self, form: Form) -> str:
-        """Return name of the table of a form: building it executes the instruction."""
+        """Return the name of the table of a form: building it executes the instruction."""
         rows = self._rows(form)
         named = self.machine.operation(f"instruction_{form.mnemonics[0] if form.mnemonics else ''}")
         fallback = self.tables.constructor((), EVERYTHING, body=f"{named}();")
@@ -249,7 +249,7 @@ class Meanings:
         statements.lines.append(f"{kind} {table};")
 
     def target(self, value: Value) -> str:
-        """Return name of the table of a code address that the word decides."""
+        """Return the name of the table of a code address that the word decides."""
         action = Actions(self.tables)
         expression = f"{action.expression(value)} + 0"  # a field alone makes the compiler crash
         name = f"{self.tables.prefix}_to{len(self._operands)}"
@@ -261,7 +261,7 @@ class Meanings:
         return self.tables.table([row])
 
     def _source(self, part: Part, c: _Class) -> str:
-        """Return name of the table that exports what an operand reads."""
+        """Return the name of the table that exports what an operand reads."""
         key = ("source", id(part), c.kind)
         if key not in self._operands:
             self._keep.append(part)
@@ -285,7 +285,7 @@ class Meanings:
         return self._operands[key]
 
     def _destination(self, part: Part, c: _Class, width: int, facts: tuple[tuple[str, Any], ...]) -> str:
-        """Return name of the table that writes an operand from the scratch register."""
+        """Return the name of the table that writes an operand from the scratch register."""
         key = ("destination", id(part), c.kind, width, facts)
         if key not in self._operands:
             self._keep.append(part)

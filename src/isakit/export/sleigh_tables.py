@@ -77,7 +77,7 @@ class Constructors:
         return SleighOperand(self.attached[key])
 
     def pattern(self, cubes: Cubes) -> str:
-        """Return text of a pattern; the empty text for all words."""
+        """Return the text of a pattern; the empty text for all words."""
         if any(not c.mask for c in cubes):
             return ""
         alternatives: list[str] = []
@@ -149,7 +149,7 @@ class Constructors:
         return SleighOperand(name)
 
     def table(self, constructors: Sequence[str]) -> str:
-        """Return name of a table with these constructors: the same one for the same constructors."""
+        """Return the name of a table with these constructors: the same one for the same constructors."""
         key = tuple(constructors)
         name = self._bodies.get(key)
         if name is None:

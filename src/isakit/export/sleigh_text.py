@@ -353,7 +353,7 @@ class Tables(Constructors):
         return list(found)
 
     def _valid(self, node: Node) -> str:
-        """Return name of a table that matches where a flag is not set, empty where it is set in all words."""
+        """Return the name of a table that matches where a flag is not set, empty where it is set in all words."""
         key = ("valid", id(node))
         if key not in self._made:
             self._keep.append(node)

@@ -122,7 +122,7 @@ def parse_tree(text: str, path: str | None = None, offset: int = 0) -> TextBlock
 
 
 def write_tree(root: TextBlock) -> str:
-    """Return text of a tree; parsing it gives an equal tree."""
+    """Return the text of a tree; parsing it gives an equal tree."""
     out: list[str] = []
     _write_items(root, "", out)
     return "".join(out)

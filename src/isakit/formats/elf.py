@@ -136,7 +136,7 @@ def elf_machine(data: bytes, start: int = 0) -> int | None:
 
 
 def elf_extent(data: bytes, start: int = 0, path: str | None = None) -> int:
-    """Return length in bytes of the ELF file that starts at `start` inside a larger one. Raises FormatError."""
+    """Return the length in bytes of the ELF file that starts at `start` inside a larger one. Raises FormatError."""
     h = _Header(data, start, path)
     room = len(data) - start
     end = h.ehsize

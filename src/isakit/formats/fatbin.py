@@ -127,7 +127,7 @@ def parse_fatbin(data: bytes, start: int = 0, path: str | None = None) -> tuple[
 def parse_old_fatbin(
     data: bytes, start: int, resolve: Callable[[int], int | None], path: str | None = None, *, wide: bool = True
 ) -> tuple[str, list[FatEntry]]:
-    """Return identification (usually the source file name) and entries of an old fat binary structure.
+    """Return the identification (usually the source file name) and entries of an old fat binary structure.
 
     `resolve` turns an address of the host program into an offset in `data`; `wide` is for hosts with 64-bit pointers
     and longs. Raises FormatError when a pointer leads nowhere.

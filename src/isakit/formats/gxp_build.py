@@ -296,11 +296,11 @@ class GxpBuilder:
         if source is not None and source not in rules.SOURCES:
             raise FormatError(None, 0, f"there is no varying {source!r}; there are {', '.join(rules.SOURCES)}")
         if not 1 <= components <= 4 or type not in ("f32", "f16", "c10", "u8"):
-            raise FormatError(None, 0, f"a varying of {components} components of type {type}")
+            raise FormatError(None, 0, f"a varying cannot have {components} components of type {type}")
         if type == "u8" and source not in ("color0", "color1"):
             raise FormatError(None, 0, "only colours are interpolated as u8")
         if projection not in rules.COORDINATES or texel not in ("native", "f16", "f32"):
-            raise FormatError(None, 0, f"a texel fetched by {projection} as {texel}")
+            raise FormatError(None, 0, f"a texel cannot be fetched by {projection} as {texel}")
         if fetch is not None and not 0 <= coordinate <= 14:
             raise FormatError(None, 0, f"there is no texture coordinate {coordinate}")
         register = sum(f.iterated_words + f.texel_words for f, _ in self._inputs)

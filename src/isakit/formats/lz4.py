@@ -20,7 +20,7 @@ def unpack_block(data: bytes, limit: int, path: str | None = None, at: int = 0) 
         path: for messages.
         at: where the block begins, for messages.
 
-    Raises FormatError for what is no such block, or is larger.
+    Raises FormatError for data that are not a block, or a larger one.
     """
     out = bytearray()
     pos, end = 0, len(data)

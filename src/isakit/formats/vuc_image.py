@@ -90,7 +90,7 @@ def recognise_vuc(data: bytes) -> tuple[str, int] | None:
 
 
 def _tail(words: list[int], size: int) -> int:
-    """Return length of the D[] content: from the first word that is no instruction on, in a known length; else 0."""
+    """Return the length of the D[] content, which begins with the first word that is not an instruction, or 0."""
     first = next((k for k, w in enumerate(words) if w >> 30), None)
     if first is None:
         return 0

@@ -158,7 +158,7 @@ def _begins_statement(before: str, of: Isa) -> bool:
 
 @cache
 def _vocabulary(isa_name: str) -> tuple[Completion, ...]:
-    """Return the words of an instruction set that are no names."""
+    """Return the words of an instruction set that are not names."""
     from isakit.docsgen.find import records_named
     from isakit.docsgen.overview import summary
     from isakit.export.lexing import words_of

@@ -124,7 +124,7 @@ def _spirv(source: str | PathLike[str] | bytes) -> bytes | None:
 
 
 def _source_text(source: str | PathLike[str] | bytes) -> str | None:
-    """Return a source text; None for what is no text, or no file, which the readers of files say more about."""
+    """Return a source text; None for other files, of which the readers of files say more."""
     try:
         data = source if isinstance(source, bytes) else Path(source).read_bytes()
     except (OSError, ValueError):

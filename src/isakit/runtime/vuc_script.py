@@ -88,12 +88,12 @@ class Script:
 
     # --- commands ----------------------------------------------------------------------------------------------------
     def run(self, c: ScriptCommand) -> str:
-        """`run N`."""
+        """Execute `run N`."""
         self._pass(_number(c, 1))
         return ""
 
     def at(self, c: ScriptCommand) -> str:
-        """Take `at CYCLE`."""
+        """Execute `at CYCLE`."""
         cycle = _number(c, 1)
         if cycle < self.core.cycle:
             raise _wrong(c, f"cycle {self.core.cycle} has come already")
@@ -101,7 +101,7 @@ class Script:
         return ""
 
     def write(self, c: ScriptCommand) -> str:
-        """`write NAME VALUE`."""
+        """Execute `write NAME VALUE`."""
         name, value = c.words[1], _number(c, 2)
         cell = _CELL.fullmatch(name)
         if cell:
@@ -111,25 +111,25 @@ class Script:
         return ""
 
     def feed(self, c: ScriptCommand) -> str:
-        """Return `feed WORD ...`."""
+        """Execute `feed WORD ...`."""
         self.core.feed([_number(c, k) for k in range(1, len(c.words))])
         return ""
 
     def io(self, c: ScriptCommand) -> str:
-        """Return `io SPACE ADDRESS VALUE ...`."""
+        """Execute `io SPACE ADDRESS VALUE ...`."""
         space = _space(c)
         self.answers[space, _number(c, 2)] = deque(_number(c, k) for k in range(3, len(c.words)))
         return ""
 
     def wait(self, c: ScriptCommand) -> str:
-        """Return `wait NAME VALUE [within N]`."""
+        """Execute `wait NAME VALUE [within N]`."""
         name, wanted, limit = c.words[1], _number(c, 2), _patience(c, 3)
         if not self._comes(lambda: self._value(c, name) == wanted, limit):
             raise self._failed(c, f"{name} is {self._value(c, name):#x} after {limit} cycles")
         return f"{name} is {wanted:#x}"
 
     def interrupt(self, c: ScriptCommand) -> str:
-        """Return `interrupt NAME [within N]`."""
+        """Execute `interrupt NAME [within N]`."""
         name, limit = c.words[1], _patience(c, 2)
         if name not in self.core.host.interrupts:
             raise _wrong(c, f"there is no interrupt {name!r}; there are {', '.join(self.core.host.interrupts)}")
@@ -140,14 +140,14 @@ class Script:
         return f"interrupt {name}"
 
     def expect(self, c: ScriptCommand) -> str:
-        """Return `expect NAME VALUE`."""
+        """Execute `expect NAME VALUE`."""
         wanted, value = _number(c, 2), self._value(c, c.words[1])
         if value != wanted:
             raise self._failed(c, f"{c.words[1]} is {value:#x}")
         return f"{c.words[1]} is {wanted:#x}"
 
     def expect_store(self, c: ScriptCommand) -> str:
-        """Return `expect-store SPACE ADDRESS VALUE`."""
+        """Execute `expect-store SPACE ADDRESS VALUE`."""
         space, address, wanted = _space(c), _number(c, 2), _number(c, 3)
         stores = self.core.io_writes
         if self.seen_stores >= len(stores):

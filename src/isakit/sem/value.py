@@ -143,15 +143,15 @@ class Value:
         return _shift("shl", self, n)
 
     def __rshift__(self, n: Value | int) -> Value:
-        """Return logical shift right; `sar` is the arithmetic one."""
+        """Return the logical shift right; `sar` is the arithmetic one."""
         return _shift("lshr", self, n)
 
     def sar(self, n: Value | int) -> Value:
-        """Return arithmetic shift right."""
+        """Return the arithmetic shift right."""
         return _shift("ashr", self, n)
 
     def udiv(self, o: Value | int) -> Value:
-        """Return unsigned quotient; all ones for a zero divisor."""
+        """Return the unsigned quotient; all ones for a zero divisor."""
         return binary("udiv", self, o)
 
     # --- comparisons: 1-bit values ------------------------------------------------------------------------------------
@@ -164,44 +164,44 @@ class Value:
     __hash__ = object.__hash__
 
     def ult(self, o: Value | int) -> Value:
-        """Return unsigned self < o."""
+        """Return self < o as one bit, both unsigned."""
         return compare("ult", self, o)
 
     def ule(self, o: Value | int) -> Value:
-        """Return unsigned self <= o."""
+        """Return self <= o as one bit, both unsigned."""
         return ~compare("ult", _coerce(o, self.width), self)
 
     def ugt(self, o: Value | int) -> Value:
-        """Return unsigned self > o."""
+        """Return self > o as one bit, both unsigned."""
         return compare("ult", _coerce(o, self.width), self)
 
     def uge(self, o: Value | int) -> Value:
-        """Return unsigned self >= o."""
+        """Return self >= o as one bit, both unsigned."""
         return ~compare("ult", self, o)
 
     def slt(self, o: Value | int) -> Value:
-        """Return signed self < o."""
+        """Return self < o as one bit, both signed."""
         return compare("slt", self, o)
 
     def sle(self, o: Value | int) -> Value:
-        """Return signed self <= o."""
+        """Return self <= o as one bit, both signed."""
         return ~compare("slt", _coerce(o, self.width), self)
 
     def sgt(self, o: Value | int) -> Value:
-        """Return signed self > o."""
+        """Return self > o as one bit, both signed."""
         return compare("slt", _coerce(o, self.width), self)
 
     def sge(self, o: Value | int) -> Value:
-        """Return signed self >= o."""
+        """Return self >= o as one bit, both signed."""
         return ~compare("slt", self, o)
 
     # --- pieces -------------------------------------------------------------------------------------------------------
     def zext(self, width: int) -> Value:
-        """Return zero-extended to `width` bits."""
+        """Extend to `width` bits with zeros."""
         return self if width == self.width else node("zext", width, (self,))
 
     def sext(self, width: int) -> Value:
-        """Return sign-extended to `width` bits."""
+        """Extend to `width` bits with the sign."""
         return self if width == self.width else node("sext", width, (self,))
 
     def trunc(self, width: int) -> Value:

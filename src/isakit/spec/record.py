@@ -276,7 +276,7 @@ class Form:
         return self.unexplained(word) & ~self.ignored
 
     def text(self, word: int, address: int = 0, texts: Mapping[str, str] | None = None) -> str:
-        """Return canonical text without the marker for unexplained bits; `address` counts units of code.
+        """Return the canonical text without the marker for unexplained bits; `address` counts units of code.
 
         `texts` are put in place of the texts of some parts.
         """
@@ -304,7 +304,7 @@ class Form:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Matches every canonical text of which this form may be a reading, and some others."""
+        """A regular expression that matches every text which this form may read, and some others."""
         from isakit.spec.parts import pattern_of
         from isakit.spec.patterns import joined
 

@@ -31,7 +31,7 @@ LayoutKind = Literal["plain", "e5", "dxt1", "dxt23", "dxt45", "rgtc1", "rgtc2"]
 
 @dataclass(frozen=True)
 class ComponentLayout:
-    """A COMPONENTS_SIZES code: where R, G, B and A are. `kind` names layouts that are no plain bit ranges."""
+    """A COMPONENTS_SIZES code: where R, G, B and A are. `kind` names layouts that are not plain bit ranges."""
 
     code: int
     name: str

@@ -165,7 +165,7 @@ class TextureUnit:
         return image.texture.view[0] if self.choices.level_origin == "view" else 0
 
     def _level(self, image: Image, texels: list[Array], n: int, quads: bool) -> Array:
-        """Return level of detail by derivatives; `texels` are those of level 0."""
+        """Return the level of detail by derivatives; `texels` are those of level 0."""
         if not quads:
             return np.full(n, np.inf if self.derivative_inf else -np.inf)
         vectors = self.choices.lod_vectors

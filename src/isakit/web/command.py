@@ -122,7 +122,7 @@ def command(
         _write_static(static, pyodide, as_json, file)
         return
     if pyodide is not None:
-        raise click.UsageError("--pyodide goes with --static")
+        raise click.UsageError("--pyodide needs --static")
     if host not in LOOPBACK and not not_only_loopback:
         raise click.UsageError(f"--host {host} would let other machines in; if that is meant, add --not-only-loopback")
     try:

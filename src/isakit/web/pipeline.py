@@ -36,7 +36,7 @@ class Issue(TypedDict):
 
 
 def pipeline(session: Session) -> JsonObject:
-    """Return cycles around the present one, as the core goes through them without the host, and its rings now.
+    """Return the cycles around the present one, as they go without the host, and the rings as they are now.
 
     The core is run from a state of the past and put back. Raises IsakitError for a machine that is not a vµc core.
     """

@@ -157,7 +157,7 @@ class BankedRegister(Place):
         return Register(at.file, at.index, width, text=text, plain=at.text, words=words, index_register=added, **more)
 
     def identity(self, operand: Operand) -> Hashable:
-        """Return file, number and index register of a register, or the number."""
+        """Return the file, number and index register of a register, or the number."""
         if isinstance(operand, Register):
             return operand.file, operand.index, operand.index_register.index if operand.index_register else 0
         return operand.value if isinstance(operand, Number) else None

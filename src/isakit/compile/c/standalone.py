@@ -74,7 +74,7 @@ class _LogicalLines:
         self.text = "".join(pieces)
 
     def place(self, at: int) -> tuple[int, int]:
-        """Return line and column of the original, from 1, of a place in `text`."""
+        """Return the line and column of the original, from 1, of a place in `text`."""
         begin, row = max(cut for cut in self._cuts if cut[0] <= at)
         before = self.text[begin:at]
         return row + before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1

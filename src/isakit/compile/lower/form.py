@@ -191,7 +191,7 @@ class MIns:
         self.after: list[Note] = []
 
     def copied(self) -> tuple[OperandReg, OperandReg]:
-        """Return destination and source of an instruction that `moves`."""
+        """Return the destination and source of an instruction that `moves`."""
         to, source = self.op.copies
         return self.ops[to], self.ops[source]
 

@@ -41,7 +41,7 @@ class Leaf:
 
     @property
     def type(self) -> Numeric:
-        """The type of one that is no uniform."""
+        """The type of one that is not a uniform."""
         assert isinstance(self.of, Numeric)
         return self.of
 

@@ -114,7 +114,7 @@ class ShaderSources:
         return Diagnostic(number, real + 1, message, printable, width, notes, path)
 
     def warn(self, pos: int, message: str, width: int = 1) -> None:
-        """Note what an author should know and what is no error."""
+        """Note what an author should know and what is not an error."""
         self.warnings.append(self.diagnostic(pos, message, width))
 
     def failure(self, errors: list[ShadingError]) -> CompileError:

@@ -155,7 +155,7 @@ T_FLOAT, T_INT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(BOOL)
 
 
 def shape(type: Numeric) -> tuple[int, int]:
-    """Return size and vectors."""
+    """Return the size and the vectors."""
     return type.size, type.vectors
 
 

@@ -20,7 +20,7 @@ class TeslaOp(MachineOp):
         ends: a kernel may end with it, as part of it.
         rounded: its long form says how it rounds, and its short form always rounds to nearest.
         guard: the name of the operand that its condition is.
-        raw: bits of its word that are no operand.
+        raw: bits of its word that belong to no operand.
         texture: it asks the texture unit.
     """
 
@@ -33,7 +33,7 @@ class TeslaOp(MachineOp):
 
 
 UNLOCK = 1 << 55
-"""The bit of `st s[]` that gives a lock back; its word is no operand. Source: [tesla] 7.1."""
+"""The bit of `st s[]` that gives a lock back; its word is not an operand. Source: [tesla] 7.1."""
 
 
 def _op(

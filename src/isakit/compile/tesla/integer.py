@@ -108,7 +108,7 @@ def add_with_carry(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 # --- narrow products -------------------------------------------------------------------------------------------------
 def _factors(s: TeslaSelection, p: Ins) -> tuple[str, Source, Source]:
-    """Return kind and factors of a product of 16 or 24 bits; signs go with their operand."""
+    """Return the kind and factors of a product of 16 or 24 bits; signs go with their operand."""
     order = (1, 0) if p in s.plan.swapped else (0, 1)
     if isinstance(p.attrs, Product24):
         kind = ("high " if p.attrs.high else "") + ("s24" if p.attrs.sign else "u24")
@@ -193,7 +193,7 @@ def by_two_bits(s: TeslaSelection, i: Ins) -> bool:
 
 @rule(MUL, when=by_two_bits, priority=5)
 def multiply_by_two_bits(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Add two shifts."""
+    """Multiply by 2^m + 2^n: add two shifts."""
     a, v, _za = _factor(i)
     assert v is not None
     t, n = s.temporary(), (v & -v).bit_length() - 1
@@ -213,7 +213,7 @@ def by_ones(s: TeslaSelection, i: Ins) -> bool:
 
 @rule(MUL, when=by_ones, priority=4)
 def multiply_by_ones(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Subtract from a shift."""
+    """Multiply by 2^m - 1: subtract the factor from its shift by m."""
     a, v, _za = _factor(i)
     assert v is not None
     t = s.temporary()

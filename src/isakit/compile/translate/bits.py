@@ -154,7 +154,7 @@ class BitInstructions(Base):
         self.write(a[0], op(SEL, none, Const(0xFFFF_FFFF), found), "u32")
 
     def _field(self, position: Operand, length: Operand) -> Pair:
-        """Return position and length of a bit field, which are bytes."""
+        """Return the position and length of a bit field, which are bytes."""
         return (self.b.op(AND, self.word(position, "u32"), Const(0xFF)),
                 self.b.op(AND, self.word(length, "u32"), Const(0xFF)))  # fmt: skip
 

@@ -333,7 +333,7 @@ class Translator(Integer, Floats, Barriers):
             self.go(self.new_block())
 
     def leave(self) -> None:
-        """Return."""
+        """Leave the function."""
         if self.frame and self.returns:
             self.b.block.term = ("jump", self.returns[-1])
         else:

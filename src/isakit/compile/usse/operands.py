@@ -20,7 +20,7 @@ Channel = int | str
 
 @dataclass(frozen=True)
 class Fixed:
-    """Something that is no virtual register: bank `sa`, `c` (constants), `literal` (a word of the pool), `#`."""
+    """An operand that is not a virtual register: bank `sa`, `c` (constants), `literal` (a word of the pool), `#`."""
 
     bank: str
     number: int

@@ -53,7 +53,7 @@ SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fo
            "SPRITECOORD": "spritecoord"}  # fmt: skip
 """Semantics of inputs of fragment programs to what is interpolated; texture coordinates beside them."""
 NUMBERS = {"INDEX": "index", "INSTANCE": "instance"}
-"""Semantics of inputs of vertex programs that are no attributes: they come as integers, one register each."""
+"""Semantics of inputs of vertex programs that are not attributes: they come as integers, one register each."""
 OUTPUTS = {"POSITION": "position", "COLOR": "color0", "FOG": "fog", "PSIZE": "pointsize"}
 HALVED = (eliminate_common_subexpressions, eliminate_dead_code, narrow_vectors, eliminate_dead_code)
 """The passes after operations on halves have taken the place of others, in this order."""

@@ -137,7 +137,7 @@ class _Watcher:
 
     # --- a step ---
     def before(self, touches: Sequence[MemoryAccess]) -> None:
-        """Look at words that are about to be accessed."""
+        """Keep the words that are about to be accessed, as they are before the step."""
         for t in touches:
             for cell, thread in self._cells_of(t):
                 if cell not in self._cells:

@@ -332,7 +332,7 @@ _PREDICATES = (
 def packed_comparison(low: ValueLowering, args: Sequence[Ref]) -> Ref | None:
     """Test the relation of two floats for the bits of a constant: one packed comparison per register.
 
-    Denormals count as zeros. None where the bits are no constant, or both numbers are those of all lanes.
+    Denormals count as zeros. None where the bits are not a constant, or both numbers are those of all lanes.
     """
     a, b, bits = args
     if not bits.uniform or not bits.text.lstrip("-").isdigit() or (a.uniform and b.uniform):

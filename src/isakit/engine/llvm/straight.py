@@ -29,7 +29,7 @@ Executing = Callable[[ValueLowering, Ref, Ref, bool], Ref]
 
 @dataclass(frozen=True)
 class VectorBank:
-    """A register file: `rows` registers of 32 bits or, `bits`, of bools in bytes; `shared`: one for all lanes."""
+    """A register file: `rows` registers of 32 bits, with `bits` of a bool in a byte; `shared`: one for all lanes."""
 
     rows: int
     bits: bool = False

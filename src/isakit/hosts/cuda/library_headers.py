@@ -12,7 +12,7 @@ from isakit.hosts.cuda.generate import prototype
 from isakit.hosts.cuda.table import ApiFunction, functions
 
 _MADE = "/* From here on made from the table of functions by library_headers.py; not to be edited. */\n"
-"""Where the part of a header that is written by hand ends."""
+"""The line that ends the part of a header which is written by hand."""
 
 _NAMES = ("cufft.h", "cublas.h", "cublas_v2.h", "curand.h")
 _STATUS = {"cufft.h": "cufftResult", "curand.h": "curandStatus_t"}

@@ -335,7 +335,7 @@ class Runner:
         return len(stretch.steps)
 
     def _prepare(self, shared: bool) -> None:
-        """Return facts and context for one way of keeping sa."""
+        """Make facts and context for one way of keeping sa."""
         m = self.machine
         files = {name: m.files[name] for name in FILES}
         rows = tuple((name, len(a)) for name, a in files.items())

@@ -281,7 +281,7 @@ def as_words(component: Array) -> Array:
 
 
 def level_of_detail(texture: Texture, du: Array, dv: Array) -> Array:
-    """Return level from gradients of shape [2, lanes]: per axis of the screen the change of u and v."""
+    """Return the level from gradients of shape [2, lanes]: per axis of the screen the change of u and v."""
     width, height = texture.size
     rho = np.maximum(np.hypot(du[0] * width, dv[0] * height), np.hypot(du[1] * width, dv[1] * height))
     with np.errstate(divide="ignore"):

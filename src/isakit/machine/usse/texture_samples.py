@@ -68,7 +68,7 @@ def words_of(texture: Texture, coordinates: Sequence[Array], lod: Array | float,
 
 
 def _across(x: Array, step: int) -> Array:
-    """Return difference between the pixels of a quad, to the right (1) or down (2)."""
+    """Return the difference between the pixels of a quad, to the right (1) or down (2)."""
     number = np.arange(len(x))
     return x[np.minimum(number | step, len(x) - 1)] - x[number & ~step]
 
@@ -88,7 +88,7 @@ def _lod(texture: Texture, mode: str, extra: Sequence[Array], u: Array, v: Array
 
 
 def _cube_lod(texture: Cube, mode: str, extra: Sequence[Array], direction: Sequence[Array]) -> Array | float:
-    """Return level of a cube map: the gradients of the direction, taken over to the face that is sampled."""
+    """Return the level of a cube map: the gradients of the direction, taken over to the face that is sampled."""
     if len(texture.levels) == 1:
         return 0.0
     if mode == "replace":

@@ -30,7 +30,7 @@ WRITABLE_FLAGS = 1 << FIELD | 1 << WHOLE_TRANSFORM
 
 
 def partition_modes(mb_type: int, sub_types: int) -> list[int]:
-    """Return prediction mode of each partition: 0 direct or none, 1 L0, 2 L1, 3 both."""
+    """Return the prediction mode of each partition: 0 direct or none, 1 L0, 2 L1, 3 both."""
     count, _, first, second = MB_TYPES.get(mb_type, UNLISTED)
     if mb_type in WITH_SUB_TYPES:
         table = SUB_TYPES_B if mb_type in (B_8X8, B_SKIP) else SUB_TYPES_P

@@ -32,7 +32,7 @@ DENOMINATORS = 0x80
 
 
 def packet(kind: int, payload: Sequence[int], count: int | None = None) -> list[int]:
-    """Return header word and payload; `count` where it is not the number of payload words."""
+    """Return the header word and payload; `count` where it is not the number of payload words."""
     return [kind << 24 | (len(payload) if count is None else count), *payload]
 
 

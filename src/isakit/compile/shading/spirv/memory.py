@@ -145,7 +145,7 @@ class MemoryInstructions(SpirvValues):
             both += self.parts(values[0]) if kind.is_float else values
         chosen = [both[k] if k < len(both) else both[0] for k in i.rest(4)]
         if len(chosen) != kind.size:
-            raise ShadingError(self.pos, f"{len(chosen)} components are no {kind}")
+            raise ShadingError(self.pos, f"{len(chosen)} components do not make a {kind}")
         self.keep(i, kind, [self.join(chosen)] if kind.is_float else chosen)
 
     def op_VectorExtractDynamic(self, i: SpirvInstruction) -> None:

@@ -112,7 +112,7 @@ class NumberInstructions(MemoryInstructions):
         self.keep(i, kind, self._call(name, [self.numbers(n, kind) for n in i.rest(2)], kind))
 
     def op_SMod(self, i: SpirvInstruction) -> None:
-        """Return the remainder with the sign of the divisor."""
+        """Write the remainder with the sign of the divisor."""
         kind = self.kind_of(i)
         out: Values = []
         for x, y in zip(self.given(i, 2, kind), self.given(i, 3, kind), strict=True):

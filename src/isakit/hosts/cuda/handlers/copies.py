@@ -92,7 +92,7 @@ def _symbol(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int
 
 @handler("where")
 def where(s: Session, number: int) -> tuple[int, int]:
-    """Return address and size of a variable."""
+    """Return the address and size of a variable."""
     variable = s.variable(number)
     return variable.module.variable(variable.name)
 

@@ -79,7 +79,7 @@ def module_of(s: Session, handle: int) -> int:
 
 @handler("cuFuncGetParamInfo")
 def parameter(s: Session, handle: int, number: int) -> tuple[int, int]:
-    """Return offset and size of one parameter of a kernel."""
+    """Return the offset and size of one parameter of a kernel."""
     params = s.function(handle, True).kernel().params
     if params is None or number >= len(params):
         raise invalid(f"parameter {number}")
@@ -112,7 +112,7 @@ def driver_occupancy_with_flags(s: Session, handle: int, threads: int, shared: i
 
 @handler("parameters")
 def parameters(s: Session, driver: int, number: int) -> bytes:
-    """Return offset and size of each parameter of a kernel."""
+    """Return the offset and size of each parameter of a kernel."""
     f = s.function(number, bool(driver))
     params = f.kernel().params
     if params is None:

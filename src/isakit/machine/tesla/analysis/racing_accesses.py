@@ -301,7 +301,7 @@ def _anywhere(step: Step, warps: int) -> list[ThreadAccess]:
 
 
 def _counts(a: ThreadAccess, b: ThreadAccess) -> bool:
-    """Return true if a pair is looked at: see the module docstring."""
+    """Return true if a pair may be a race: see the module docstring."""
     if a.space == "s":
         return True
     if not (_one_address(a) or _one_address(b)):
@@ -312,7 +312,7 @@ def _counts(a: ThreadAccess, b: ThreadAccess) -> bool:
 
 
 def _one_address(a: ThreadAccess) -> bool:
-    """Return true if an access of g[] is looked at for itself."""
+    """Return true if an access of g[] is atomic, or goes to one address in all lanes."""
     return a.kind == "atomic" or (a.address is not None and a.address.alike)
 
 

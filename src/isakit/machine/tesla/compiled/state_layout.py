@@ -50,17 +50,17 @@ def state_bytes(registers: int) -> int:
 
 
 def register(n: int) -> int:
-    """Return offset of $rN."""
+    """Return the offset of $rN."""
     return REGISTERS + 128 * n
 
 
 def address(n: int) -> int:
-    """Return offset of $aN."""
+    """Return the offset of $aN."""
     return ADDRESSES + 128 * n
 
 
 def flag(n: int, bit: int) -> int:
-    """Return offset of the lane mask of one flag of $cN."""
+    """Return the offset of the lane mask of one flag of $cN."""
     return CONDITIONS + 16 * n + 4 * bit
 
 

@@ -223,7 +223,7 @@ class OffsetAnalysis:
         return b.and_(inside, b.eq(b.and_(first, size - 1), 0))
 
     def _signed(self, space: str, offsets: Ref, low: ValueLowering) -> tuple[Ref, Ref]:
-        """Return base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""
+        """Return the base pointer and signed offsets: those of g[] count from the middle of the 4 GiB."""
         if space[0] != "g":
             return self._base(space), offsets
         middle = self.code.body.offset(self._base(space), 1 << 31)

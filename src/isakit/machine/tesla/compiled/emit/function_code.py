@@ -115,7 +115,7 @@ class FunctionCode:
 
     # --- small pieces ---------------------------------------------------------------------------------------
     def state_pointer(self, offset: int) -> Ref:
-        """Return pointer into the warp's state."""
+        """Return the pointer into the warp's state."""
         return self.body.offset(STATE, offset)
 
     def number_of_warp(self) -> Ref:

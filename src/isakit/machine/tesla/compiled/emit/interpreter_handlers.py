@@ -197,7 +197,7 @@ class HandlerCode(InstructionCode):
         return self.number(VALUES + 8 * k, I64)
 
     def _place(self, kind: str, file: str, number: Value) -> Ref:
-        """Return pointer to a register in the state."""
+        """Return the pointer to a register in the state."""
         return self.body.offset(STATE, self._value(f"{kind} {file}", number))
 
     # --- what differs from a compiled kernel ----------------------------------------------------------------

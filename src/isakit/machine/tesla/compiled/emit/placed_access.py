@@ -52,7 +52,7 @@ class OffsetAccess(OffsetAnalysis):
         return low.op("shl", low.op("and", offsets, low.constant(3, 32)), low.constant(3, 32))
 
     def _local_row(self, space: str, placed: LaneOffsets, k: int, low: ValueLowering) -> Ref:
-        """Return pointer to the row of word `k` of all lanes."""
+        """Return the pointer to the row of word `k` of all lanes."""
         at = low.op("and", placed.offsets, low.constant(~3, 32))
         return self._scalar_pointer(space, low.op("add", at, low.constant(k * placed.step, 32)))
 
