@@ -150,7 +150,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="with --sample: begin with the tests beside this file, those of tests/costly.txt too",
+        help="with --sample: begin with the tests beside this file",
     )
     parser.addoption("--processor-times", metavar="FILE", help="write the processor time of every test to a file")
     parser.addoption("--shuffle", metavar="SEED", help="run the tests in a random order, the same one for a seed")
@@ -177,11 +177,12 @@ def reads_conformance_data(item: pytest.Item) -> bool:
     return asks or "shared" in item.fixturenames or hasattr(item.module, "shared_dir")
 
 
-def sample(items: list[pytest.Item], seed: str, near: Iterable[str]) -> list[pytest.Item]:
-    """Return one case of each test function that does not take long or is beside the files `near`, those first.
+def sample(items: list[pytest.Item], seed: str, near: list[str]) -> list[pytest.Item]:
+    """Return one case of each test function that does not take long, those beside the files `near` first.
 
-    Another seed chooses other cases.
+    Another seed chooses other cases. Of the files `near` themselves all functions are there.
     """
+    own = {ROOT / file for file in near}
     costly, close = set((ROOT / "tests/costly.txt").read_text("utf-8").split()), files_beside(near)
     cases: dict[str, list[pytest.Item]] = {}
     for item in sorted(items, key=lambda item: item.path not in close):
@@ -189,7 +190,7 @@ def sample(items: list[pytest.Item], seed: str, near: Iterable[str]) -> list[pyt
     return [
         random.Random(f"{seed} {name}").choice(found)
         for name, found in cases.items()
-        if name not in costly or found[0].path in close
+        if name not in costly or found[0].path in own
     ]
 
 
