@@ -30,7 +30,7 @@ from isakit.hosts.drm.session import environment
 from isakit.hosts.drm.shim_library import LIBRARY
 
 HOMES = ("/usr/lib/x86_64-linux-gnu/piglit", "/usr/lib/aarch64-linux-gnu/piglit", "/usr/lib/piglit")
-VERSIONS = ("1.10", "1.20", "1.30", "1.40", "1.50", "3.30")
+SHADERS = re.compile(r"^(generated_)?tests/spec/glsl-(1\.[1-5]0|3\.30)/execution/")
 PROGRAMS = re.compile(r"spec@!opengl (1\.\d|2\.\d|3\.0)@")
 RESULT = re.compile(r'PIGLIT: \{"(?:result"|subtest": \{"[^"]*" ): "(\w+)"')
 BATCH = 30
@@ -46,13 +46,10 @@ def home() -> Path:
     sys.exit("piglit is not installed (on Debian: apt install piglit), or set PIGLIT_HOME")
 
 
-def shader_tests(root: Path, count: int) -> list[str]:
+def shader_tests(root: Path, count: int, paths: re.Pattern[str]) -> list[str]:
     """Paths of shader tests, relative to piglit's home."""
-    found: list[str] = []
-    for part in ("tests", "generated_tests"):
-        for v in VERSIONS:
-            folder = root / part / "spec" / f"glsl-{v}" / "execution"
-            found += [str(p.relative_to(root)) for p in folder.rglob("*.shader_test")]
+    every = (str(p.relative_to(root)) for p in root.rglob("*.shader_test"))
+    found = [p for p in every if paths.search(p)]
     found.sort(key=lambda p: hashlib.sha256(p.encode()).hexdigest())
     return found[:count]
 
@@ -145,6 +142,9 @@ def main() -> None:
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--chip", default="a0")
     ap.add_argument("--shaders", type=int, default=600)
+    ap.add_argument(
+        "--paths", type=re.compile, default=SHADERS, help="shader tests in whose path this regular expression is found"
+    )
     ap.add_argument("--programs", action="store_true")
     ap.add_argument(
         "--names", type=re.compile, default=PROGRAMS, help="programs whose name begins as this regular expression says"
@@ -161,7 +161,7 @@ def main() -> None:
     ap.add_argument("-o", "--output", type=Path)
     o = ap.parse_args()
     root = home()
-    files = [f for f in shader_tests(root, o.shaders) if re.search(o.match, f)]
+    files = [f for f in shader_tests(root, o.shaders, o.paths) if re.search(o.match, f)]
     commands = {n: c for n, c in (programs(root, o.names) if o.programs else {}).items() if re.search(o.match, n)}
     if o.take is not None or o.skip:
         order = sorted(commands, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[o.skip :]
