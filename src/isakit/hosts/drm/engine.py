@@ -95,6 +95,7 @@ class Engine:
     _actions: ClassVar[dict[int, tuple[str, int, bool]]]
     _depends: ClassVar[list[int]]
     _missing: ClassVar[dict[int, tuple[Missing, ...]]]
+    _outside: ClassVar[list[int]]
 
     def __init_subclass__(cls) -> None:
         """Work out which words act, which derived values depend on a word, and which are not modelled."""
@@ -122,6 +123,7 @@ class Engine:
                         cls._actions[table.word(n, k)] = name, k, acts[1]
         every = ((w, _missing(table, w, w in cls._actions)) for w in range(WORDS))
         cls._missing = {w: found for w, found in every if found}
+        cls._outside = [_outside(table, w) for w in range(WORDS)]
 
     def __init__(self, memory: VideoMemory, report: Report) -> None:
         self.memory, self.report = memory, report
@@ -174,6 +176,8 @@ class Engine:
         if self.state[word] != value:
             self.state[word] = value
             self.stale |= self._depends[word]
+            if value & self._outside[word]:
+                self.report.missing(f"{self.table.name} method {self.table.method_at(word).name}: bits of no field")
         if word in self._missing:
             for m in self._missing[word]:
                 if value & m.mask != m.neutral:
@@ -240,6 +244,14 @@ def _missing(table: MethodTable, word: int, acts: bool) -> tuple[Missing, ...]:
     return tuple(
         Missing(f.mask, f.neutral << f.low, f"{label} field {f.name}") for f in m.fields if f.neutral is not None
     )
+
+
+def _outside(table: MethodTable, word: int) -> int:
+    """Return the bits of a word that are in none of the fields of its method; 0 where there are no fields."""
+    found = table.by_word[word]
+    if found is None or found[0].ignored or not found[0].fields:
+        return 0
+    return 0xFFFF_FFFF & ~sum(f.mask for f in found[0].fields)
 
 
 def _words(table: MethodTable, names: tuple[str, ...]) -> list[int]:

@@ -245,3 +245,20 @@ def test_anisotropic_filtering_is_counted_by_the_header_that_decides() -> None:
     own = with_fields("tic", {"max_aniso": 2, "use_header_opt": 1})[1](tic)
     assert not_modelled(tic, eight) == ("sampler: max_aniso 8",)
     assert not_modelled(own, eight) == ("texture header: max_aniso 4",)
+
+
+@pytest.mark.parametrize("kind", ENGINES, ids=[e.table.name for e in ENGINES])
+def test_bits_that_are_in_no_field_are_counted(kind: type[Engine], engines: dict[str, Engine]) -> None:
+    """As the two highest bits of a sampler's number were, which rnndb does not have: another sampler was bound."""
+    engine = engines[kind.table.name]
+    for m in kind.table.methods:
+        if not m.fields or m.ignored or not m.read:  # those that act do so
+            continue
+        word = kind.table.word(m.name)
+        before = engine.state[word]
+        known = sum(f.mask for f in m.fields)
+        for bit in (1 << k for k in range(32)):
+            engine.write_register(word, before)
+            found = f"{kind.table.name} method {m.name}: bits of no field" in written(engine, word, before ^ bit)
+            assert found == (not known & bit), (m.name, bit)
+        engine.write_register(word, before)
