@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations, product
 
 from isakit.errors import DefinitionError
 from isakit.spec.fields import Bits
-from isakit.spec.parts import possible_bits
+from isakit.spec.parts import possible_bits, required_fields
 from isakit.spec.parts.base import Part
 from isakit.spec.record import Form, Record
 
@@ -108,6 +109,10 @@ def _check_bits(form: Form, where: str) -> None:
         # A selector may repeat a fixed bit; a part that is nothing but fixed bits is a mistake.
         if possible_bits(part) and possible_bits(part) == both:
             raise DefinitionError(f"{where}: part {name!r} only uses bits that are fixed ({both:#x})")
+    for (one, a), (other, b) in combinations(form.parts.items(), 2):
+        for x, y in product(required_fields(a), required_fields(b)):
+            if x & y and x != y:  # operands may share a whole field, as the registers of texture coordinates and texels
+                raise DefinitionError(f"{where}: parts {one!r} and {other!r} both use the bits {x & y:#x}")
     accounted = form.fixed.mask & form.ignored
     if accounted:
         raise DefinitionError(f"{where}: bits {accounted:#x} are both fixed and ignored")

@@ -363,3 +363,15 @@ def test_every_feature_that_is_needed_is_declared(name) -> None:
 
 def needs_of(parts: Any) -> Any:
     return names._needs(parts, {})
+
+
+def test_operands_that_share_some_bits_of_a_field_are_refused_and_those_of_one_field_are_not() -> None:
+    """Such operands could not be encoded together but for some values, which no statement would say."""
+    assert "'dst' and 'src' both use the bits 0x40" in refused(
+        new_set(), form(parts={"dst": reg(DST), "src": reg(bits(6, 8))})
+    )
+    inside = template("[{x}]", Compound, x=Imm(bits(4, 5), 32))
+    assert "'dst' and 'src' both use the bits 0x30" in refused(new_set(), form(parts={"dst": reg(DST), "src": inside}))
+    define(new_set(), form(parts={"dst": reg(DST), "src": reg(DST)}))
+    either = choice(when({MODE: 1}, reg(SRC)), when({}, Imm(bits(5, 8), 32)))
+    define(new_set(), form(parts={"dst": reg(DST), "src": either}))

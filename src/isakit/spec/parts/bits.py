@@ -37,6 +37,21 @@ def possible_bits(part: Part) -> int:
 
 
 @once
+def required_fields(part: Part) -> frozenset[int]:
+    """Return the fields, by their bits, that the part has under every alternative."""
+    match part:
+        case OfField():
+            return frozenset([part.field.mask])
+        case Choice():
+            alternatives = [required_fields(a.part) for a in part.alternatives if not isinstance(a.part, Illegal)]
+            return frozenset[int]().union(*alternatives[:1]).intersection(*alternatives)
+        case Template():
+            return frozenset[int]().union(*map(required_fields, part.children))
+        case _:
+            return frozenset()
+
+
+@once
 def static_bits(part: Part) -> int:
     """Return the bits that select what the semantics does, as opposed to register numbers and immediates."""
     match part:
