@@ -8,8 +8,9 @@ from itertools import combinations, product
 
 from isakit.errors import DefinitionError
 from isakit.spec.fields import Bits
-from isakit.spec.parts import possible_bits, required_fields
+from isakit.spec.parts import possible_bits, static_bits
 from isakit.spec.parts.base import Part
+from isakit.spec.parts.bits import fields_of, required_fields
 from isakit.spec.record import Form, Record
 
 
@@ -110,9 +111,11 @@ def _check_bits(form: Form, where: str) -> None:
         if possible_bits(part) and possible_bits(part) == both:
             raise DefinitionError(f"{where}: part {name!r} only uses bits that are fixed ({both:#x})")
     for (one, a), (other, b) in combinations(form.parts.items(), 2):
+        # Operands may share what selects, and a whole field: texels go where texture coordinates were.
+        shared, selecting = fields_of(a) & fields_of(b), static_bits(a) & static_bits(b)
         for x, y in product(required_fields(a), required_fields(b)):
-            if x & y and x != y:  # operands may share a whole field, as the registers of texture coordinates and texels
-                raise DefinitionError(f"{where}: parts {one!r} and {other!r} both use the bits {x & y:#x}")
+            if x & y & ~selecting and not shared & {x, y}:
+                raise DefinitionError(f"{where}: parts {one!r} and {other!r} both use the bits {x & y & ~selecting:#x}")
     accounted = form.fixed.mask & form.ignored
     if accounted:
         raise DefinitionError(f"{where}: bits {accounted:#x} are both fixed and ignored")

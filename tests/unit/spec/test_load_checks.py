@@ -375,3 +375,5 @@ def test_operands_that_share_some_bits_of_a_field_are_refused_and_those_of_one_f
     define(new_set(), form(parts={"dst": reg(DST), "src": reg(DST)}))
     either = choice(when({MODE: 1}, reg(SRC)), when({}, Imm(bits(5, 8), 32)))
     define(new_set(), form(parts={"dst": reg(DST), "src": either}))
+    both = choice(when({MODE: 1}, reg(bits(5, 7))), when({}, Imm(bits(5, 8), 32)))
+    assert "'dst' and 'src' both use the bits 0x60" in refused(new_set(), form(parts={"dst": reg(DST), "src": both}))

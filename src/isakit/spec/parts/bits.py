@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from isakit.spec.fields import Bits
 from isakit.spec.parts.base import Bitless, OfField, Part, once, union
 from isakit.spec.parts.tree import (
@@ -37,14 +39,25 @@ def possible_bits(part: Part) -> int:
 
 
 @once
+def fields_of(part: Part) -> frozenset[int]:
+    """Return the fields of the part under all alternatives, each as its bits."""
+    own = frozenset([part.field.mask]) if isinstance(part, OfField) else frozenset[int]()
+    return own.union(*map(fields_of, part.children))
+
+
+@once
 def required_fields(part: Part) -> frozenset[int]:
-    """Return the fields, by their bits, that the part has under every alternative."""
+    """Return the fields, each as its bits, that the part always has; of a choice what all alternatives have."""
     match part:
         case OfField():
-            return frozenset([part.field.mask])
+            return fields_of(part)
         case Choice():
-            alternatives = [required_fields(a.part) for a in part.alternatives if not isinstance(a.part, Illegal)]
-            return frozenset[int]().union(*alternatives[:1]).intersection(*alternatives)
+            own = [
+                a.when.mask | (a.tells.mask if a.tells else 0) | union(required_fields(a.part))
+                for a in part.alternatives
+                if not isinstance(a.part, Illegal)
+            ]
+            return frozenset([reduce(int.__and__, own)]) if own else frozenset()
         case Template():
             return frozenset[int]().union(*map(required_fields, part.children))
         case _:
