@@ -30,6 +30,7 @@ from isakit.spec import (
 )
 from isakit.spec.isa import instruction_set
 from isakit.spec.operands import Compound
+from isakit.spec.parts import bits_for, operand_of
 from isakit.spec.record import Form
 
 KIND, OP, DST, SRC, MODE = bits(0), bits(1, 3), bits(4, 6), bits(7, 9), bits(10)
@@ -377,3 +378,12 @@ def test_operands_that_share_some_bits_of_a_field_are_refused_and_those_of_one_f
     define(new_set(), form(parts={"dst": reg(DST), "src": either}))
     both = choice(when({MODE: 1}, reg(bits(5, 7))), when({}, Imm(bits(5, 8), 32)))
     assert "'dst' and 'src' both use the bits 0x60" in refused(new_set(), form(parts={"dst": reg(DST), "src": both}))
+
+
+def test_brackets_around_a_group_are_not_operands_of_it() -> None:
+    """Also of one with too many bits for a table of its values: then operands are taken one after the other."""
+    group = template("[{x}:{y}]", Compound, x=Imm(bits(0, 7), 32), y=Imm(bits(8, 15), 32))
+    operand = operand_of(group, 0x1234)
+    assert isinstance(operand, Compound)
+    assert (operand, [str(o) for o in operand.operands]) == ("[0x34:0x12]", ["0x34", "0x12"])
+    assert [b.value for b in bits_for(group, operand)] == [0x1234]

@@ -135,8 +135,12 @@ def _operands(part: Template, word: int) -> Iterator[Operand]:
                 yield o
         elif hole is not None and (found := operand_of(hole, word)) is not None:
             yield found
-        elif hole is None and token not in ":+":
+        elif hole is None and token not in _PUNCTUATION:
             yield Flag(token)
+
+
+_PUNCTUATION = frozenset(":+,()[]{}")
+"""Tokens that only hold a group of operands together."""
 
 
 def _plain(value: Operand | None) -> Any:
