@@ -231,7 +231,8 @@ def _of_chip(name: str) -> tuple[str, str]:
     for known in VARIANTS:
         with suppress(UnknownIsaError):
             return known, instruction_set(known).variant(name).name
-    raise UnknownIsaError(f"there is no instruction set {name!r}; there are {', '.join(VARIANTS)}")
+    product = next((p for known in VARIANTS if (p := instruction_set(known).product(name))), "")
+    raise UnknownIsaError(f"there is no instruction set {name!r}{product}; there are {', '.join(VARIANTS)}")
 
 
 def isa_of_text(text: str, name: str | None = None, variant: str | None = None) -> Isa | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -475,6 +476,16 @@ def test_doc_searches_all_pages() -> None:
     assert "these have 'satur" in result.stderr
     assert "add" in result.stdout
     assert "no page has 'xyzzy'" in run("doc", "-k", "xyzzy", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [("8800 GTX", "its chip is `g80`; `isakit doc -k '8800 GTX'`"), ("bar.sync", "`bar inc wait 0x0 all`"),
+     ("Fermi", "other instruction sets")],
+)  # fmt: skip
+def test_words_of_other_tools_lead_on(word, answer):
+    assert answer in run("doc", word, code=1).stderr
+    assert f"`isakit doc {shlex.quote(word)}`" in run("man", word, code=2).stderr
     assert "name of PTX" in run("doc", "-m", "tesla", "%tid", code=1).stderr
     assert "`isakit doc -k saturate` searches" in run("doc", "saturate", code=1).stderr
     hits = json.loads(run("doc", "-k", "predicate", "--json").stdout)

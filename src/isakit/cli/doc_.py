@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -60,7 +62,7 @@ Examples:
 @click.argument("name", required=False)
 def command(isa_name: str | None, as_json: bool, word: str | None, name: str | None) -> None:
     """Show the manual page of an instruction, register or directive; without a name, what there is."""
-    from isakit.docsgen.find import find_pages, known_names, records_named, search
+    from isakit.docsgen.find import find_pages, records_named, search
     from isakit.docsgen.overview import isa_page
     from isakit.instruction_sets import isa
     from isakit.registry import VARIANTS
@@ -89,7 +91,7 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
     if as_json:
         found = records_named(isas, name) if name else [(isa, r) for isa in isas for r in isa.records]
         if name and not found:
-            raise _unknown(name, known_names(isas))
+            raise _unknown(name, isas)
         echo_json([_page(isa, r) for isa, r in found])
         return
     pages = [isa_page(isa) for isa in isas] if name is None else find_pages(isas, name)
@@ -98,7 +100,7 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
 
         pages = pages_named(name)
     if not pages:
-        raise _unknown(name or "", known_names(isas))
+        raise _unknown(name or "", isas)
     if coloured():
         from rich.markdown import Markdown
 
@@ -108,11 +110,16 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
         echo("\n".join(pages).rstrip())
 
 
-def _unknown(name: str, names: list[str]) -> IsakitError:
+def _unknown(name: str, isas: list[InstructionSet]) -> IsakitError:
+    from isakit.docsgen.find import known_names
+
     if name.startswith("%"):
         return IsakitError(f"{name!r} is a name of PTX; the registers here: `isakit doc -m tesla '$r'`")
-    search = f"`isakit doc -k {name}` searches all pages"
-    return IsakitError("; ".join([f"there is no page about {name!r}", *did_you_mean(name, names), search]))
+    search = f"`isakit doc -k {shlex.quote(name)}` searches all pages"
+    other = [advice for isa in isas for pattern, advice in isa.advice if re.match(pattern, name)]
+    product = next((p for isa in isas if (p := isa.product(name))), "")
+    similar = other or ([] if product else did_you_mean(name, known_names(isas)))
+    return IsakitError("; ".join([f"there is no page about {name!r}{product}", *similar, search]))
 
 
 def _page(isa: InstructionSet, r: Record) -> RecordPage:

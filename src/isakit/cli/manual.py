@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import click
 
@@ -37,7 +38,7 @@ def page(verb: str = "") -> str:
     if verb:
         command = app.get_command(context, verb)
         if command is None:
-            raise click.UsageError(f"no command {verb!r}")
+            raise click.UsageError(f"no command {verb!r}; pages of instructions: `isakit doc {shlex.quote(verb)}`")
         context = click.Context(command, context, verb)
     assert command is not None
     name = f"isakit-{verb}" if verb else "isakit"

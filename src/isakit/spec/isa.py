@@ -286,8 +286,13 @@ class InstructionSet:
         for v in self.variants.values():
             if wanted == v.name or wanted in v.aliases:
                 return v
-        known = next((f": {what}" for pattern, what in self.products if re.search(pattern, wanted)), "")
-        raise UnknownIsaError(f"{self.name} has no variant {name!r}{known}; it has {', '.join(self.variants)}")
+        raise UnknownIsaError(
+            f"{self.name} has no variant {name!r}{self.product(name)}; it has {', '.join(self.variants)}"
+        )
+
+    def product(self, name: str) -> str:
+        """Return what a product of this name is, after a colon; "" where none is known."""
+        return next((f": {what}" for pattern, what in self.products if re.search(pattern, name.lower())), "")
 
     def view(self, variant: str, program: str) -> View:
         """Return the forms as they are in one variant and program type.

@@ -102,14 +102,27 @@ def test_names_that_contradict_each_other_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("product", "answer"),
-    [("GeForce 8800 GTX", "`g80`"), ("8800 GTS 512", "`g84`"), ("8800gts 640", "`g80`"), ("GeForce GTX 280", "`gt200`"),
+    [("GeForce 8800 GTX", "`g80`"), ("nv50", "`g80`"), ("nva0", "`gt200`"), ("NVAC", "`mcp77`"),
+     ("nv92", "`g84`"), ("nva8", "`gt215`"),
+     ("8800 GTS 512", "`g84`"), ("8800gts 640", "`g80`"), ("GeForce GTX 280", "`gt200`"),
      ("GT 240", "`gt215`"), ("GTS 240", "`g84`"), ("GeForce 9400M", "`mcp77`"), ("Tesla C1060", "`gt200`"),
-     ("GTX 480", "later generations"), ("gf100", "later generations"), ("Fermi", "later generations")],
+     ("GTX 480", "Fermi and what"), ("gf100", "Fermi and what"), ("Fermi", "Fermi and what")],
 )  # fmt: skip
 def test_names_of_products_lead_to_their_chip(product: str, answer: str) -> None:
     with pytest.raises(isakit.UnknownIsaError, match=answer) as caught:
         isakit.Device(product)
     assert "it has g80, g84, gt200, gt215, mcp77" in str(caught.value)
+    if product == "gf100":  # which has a vµc that is known here
+        assert isakit.isa(product).name == "vuc"
+        return
+    with pytest.raises(isakit.UnknownIsaError, match=answer):
+        isakit.isa(product)
+
+
+@pytest.mark.parametrize("product", ["PS Vita", "vita", "PSP2"])
+def test_a_console_leads_to_its_shader_core(product: str) -> None:
+    with pytest.raises(isakit.UnknownIsaError, match="`sgx543`"):
+        isakit.isa(product)
 
 
 def test_a_misspelt_label_is_found() -> None:

@@ -37,15 +37,16 @@ def _length(unit: int) -> int:
 
 
 PRODUCTS = (
-    (r"8[23]00 ?m?gpu|9[134]00 ?m?gpu|9400m|\bion\b", "its chip is an mcp77 or mcp79, take `mcp77`"),
-    (r"8800 ?(gtx|ultra|gts(?! ?512))|\bc870\b|fx ?[45]600\b", "its chip is `g80`"),
-    (r"\bgt ?2[24]0|\bg?210\b|\bgt ?3[1-4]0", "its chip is a gt215, gt216 or gt218, take `gt215`"),
-    (r"[89][3-8]\d0|\bgts? ?(1[2-5]0|2[45]0)", "its chip is one of g84 to g98, take `g84`"),
-    (r"gtx ?2[6-9][05]|\b[cs]10[67]0\b|fx ?[45]800\b", "its chip is `gt200`"),
-    (r"fermi|\bgf1|gtx ?[4-9]\d\d\b|sm_[2-9]|kepler|\bgk\d", "later generations have other instruction sets"),
+    (r"\bnva[ac]\b|8[23]00 ?m?gpu|9[134]00 ?m?gpu|9400m|\bion\b", "its chip is an mcp77 or mcp79, take `mcp77`"),
+    (r"\bnv50\b|8800 ?(gtx|ultra|gts(?! ?512))|\bc870\b|fx ?[45]600\b", "its chip is `g80`"),
+    (r"\bnva[358f]\b|\bgt ?2[24]0|\bg?210\b|\bgt ?3[1-4]0", "its chip is a gt215, gt216 or gt218, take `gt215`"),
+    (r"\bnv(8[46]|9[2468])\b|[89][3-8]\d0|\bgts? ?(1[2-5]0|2[45]0)", "its chip is one of g84 to g98, take `g84`"),
+    (r"\bnva0\b|gtx ?2[6-9][05]|\b[cs]10[67]0\b|fx ?[45]800\b", "its chip is `gt200`"),
+    (r"fermi|\bgf1|gtx ?[4-9]\d\d\b|sm_[2-9]|kepler|\bgk\d", "Fermi and what came after have other instruction sets"),
 )
-"""Names of products, and which variant each is; the first pattern counts. Source: NVIDIA's CUDA C
-guide, appendix A."""
+"""Names of products, and Nouveau's of chips, and which variant each is; the first pattern counts.
+
+Source: NVIDIA's CUDA C guide, appendix A."""
 
 tesla = InstructionSet(
     name="tesla",

@@ -44,6 +44,7 @@ usse = InstructionSet(
     repeats_with="rpt",
     uniform_inputs=frozenset({"sa"}),
     word_addressed=True,
+    products=((r"\bvita\b|\bpsp ?2\b|\bpch-", "its shader core is an `sgx543`"),),
     documents={
         "004": "early page on the USSE instruction set from reverse engineering, text 004",
         "usse": "the whole SGX543 instruction set and the GXP container, from compiled shaders and public tools",
