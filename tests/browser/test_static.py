@@ -114,3 +114,14 @@ def test_notes_are_kept_of_a_file_and_a_shader_is_told_in_them(page: Any, tmp_pa
     page.press("#view-notes [aria-label='Name for tint']", "Tab")
     page.click("#tab-glsl")
     page.wait_for_selector("#view-glsl pre:has-text('uniform vec4 colour')", timeout=300_000)
+
+
+def test_what_is_shared_is_an_address_that_anybody_can_open(page: Any, chromium: Any) -> None:  # noqa: F811
+    page.click("#share")
+    shared = page.input_value("#dialog textarea")
+    page.click("#dialog form button")
+    other = watched_page(chromium)
+    other.goto(shared)
+    other.wait_for_selector("body[data-ready]", timeout=300_000)
+    assert other.inner_text("#verdict") == "assembles"
+    other.context.close()

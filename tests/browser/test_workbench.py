@@ -827,3 +827,38 @@ def test_notes_of_a_file_are_kept_taken_back_saved_and_opened_again(page, runnin
     fresh.wait_for_selector("#line-3 .stop:has-text('●')")
     assert fresh.problems == []
     fresh.context.close()
+
+
+def test_counts_of_another_program_are_not_left_standing(page):
+    lesson(page, "05-bank-conflicts")
+    page.click("#tab-profile")
+    page.wait_for_selector("#view-profile tbody tr", timeout=1000 * PATIENCE)
+    lesson(page, "01-first-kernel")
+    assert page.inner_text("#view-profile") == "Count this launch"
+    page.click("#view-profile button")
+    page.wait_for_selector("#view-profile tbody tr", timeout=1000 * PATIENCE)
+
+
+def test_tabs_keep_their_order_when_other_machines_were_looked_at(page):
+    titles = "[...document.querySelectorAll('.tab-name')].map((e) => e.textContent)"
+    lesson(page, "01-first-kernel")
+    before = page.evaluate(titles)
+    for other in ("12-vuc-delay-slot", "13-usse-swizzle", "01-first-kernel"):
+        lesson(page, other)
+    until(page, "document.getElementById('tab-stack') !== null")
+    assert page.evaluate(titles) == before
+
+
+def test_a_long_task_leaves_room_for_the_text(page):
+    page.click("#exercises [data-lesson='exercise-race']")
+    page.wait_for_selector("#check")
+    page.click("#check")
+    page.wait_for_selector("#task .bad", timeout=1000 * PATIENCE)
+    for _ in range(2):
+        page.click("#hint")
+    assert page.locator("#editor").bounding_box()["height"] > 300
+
+
+@pytest.mark.parametrize("name", ["To the start", "One step back", "Step", "Run", "Interrupt"])
+def test_buttons_with_signs_have_names(page, name):
+    assert page.get_by_role("button", name=name, exact=True).count() == 1

@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from isakit.errors import described_bug
@@ -47,7 +48,7 @@ def main() -> None:
                 if shown and not warm and _idle(source):
                     warm = True
                     with contextlib.suppress(Exception):  # who launches something is told what is wrong
-                        warm_up()
+                        list(warm_up())
                 line = source.readline()
                 if not line:
                     return
@@ -70,16 +71,28 @@ def _idle(source: BinaryIO) -> bool:
     return sys.platform != "win32" and not select.select([source], [], [], IDLE)[0]
 
 
-def warm_up() -> None:
-    """Load and run what a launch needs, while somebody reads the page: the first launch would take a second longer."""
-    from isakit.cli.launches import Prepared
-    from isakit.debug import Session
-    from isakit.instruction_sets import isa
+def warm_up() -> Iterator[None]:
+    """Load and run what a launch needs, while somebody reads the page: the first launch would take a second longer.
+
+    It comes in parts, between which a request can be answered.
+    """
     from isakit.runtime import Device
+
+    yield
+    from isakit.cli.launches import Prepared
+
+    yield
+    from isakit.debug import Session
+
+    yield
     from isakit.web.stepping import Stepping
+
+    yield
+    from isakit.instruction_sets import isa
 
     program = isa("tesla", "gt200").assemble(".kernel k\nexit nop")
     machine = Device("gt200").load(program)["k"].machine(1, 32, [])
+    yield
     Stepping(Session(machine, program.kernels["k"]), IDLE, Prepared("tesla", machine)).move("step")
 
 

@@ -94,11 +94,14 @@ export class Arrangement {
     return this.api.addPanel({id: name, component: name, title, position, inactive: true, ...more});
   }
 
-  // Where a view is put that is nowhere: with its kin, else with any view, else to the right.
+  // Where a view is put that is nowhere: with its kin, else with any view, else to the right. Among the tabs there it
+  // stands where it always does.
   home(name) {
-    const kin = this.views.map((v) => v.name).filter((n) => this.api.getPanel(n));
+    const order = this.views.map((v) => v.name), kin = order.filter((n) => this.api.getPanel(n));
     const near = kin.find((n) => OF_LAUNCH.includes(n) === OF_LAUNCH.includes(name)) ?? kin[0];
-    return near ? {referencePanel: near, direction: "within"} : {direction: "right"};
+    if (!near) return {direction: "right"};
+    const before = this.api.getPanel(near).group.panels.filter((p) => order.indexOf(p.id) < order.indexOf(name));
+    return {referencePanel: near, direction: "within", index: before.length};
   }
 
   show(name) {
@@ -156,8 +159,8 @@ export class Arrangement {
       if (wide) {
         const columns = kind === "reading" ? 2 : 3;
         size("side", SIDE);
-        if (columns === 3) size("write", (width - SIDE) * 0.28);
-        size("read", (width - SIDE) * (columns === 3 ? 0.36 : 0.5));
+        if (columns === 3) size("write", (width - SIDE) * 0.26);
+        size("read", (width - SIDE) * (columns === 3 ? 0.4 : 0.5));
       } else size("side", kind === "reading" ? SIDE : width * 0.45);
       for (const name of [wide ? "side" : "write", "bits", "lanes", "read"]) this.api.getPanel(name)?.api.setActive();
     });

@@ -66,7 +66,7 @@ export function registers(state, kind, on) {
     const rest = cells.length ? [make("div", {class: "registers"}, ...cells)] : [];
     return [make("div", {class: "registers variables"}, ...variables), ...rest];
   }
-  return cells.length ? [make("div", {class: "registers"}, ...cells)] : [make("p", {}, "All registers are 0.")];
+  return cells.length ? [make("div", {class: "registers"}, ...cells), make("p", {class: "quiet"}, "All other registers are 0.")] : [make("p", {}, "All registers are 0.")];
 }
 
 // on: {remove(number), add(where, condition, kind)}

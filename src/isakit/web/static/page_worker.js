@@ -20,7 +20,18 @@ async function load() {
 const page = load();
 page.catch((e) => postMessage({broken: e.message}));
 
+const IDLE = 60;  // milliseconds
+let shown = false, waiting = 0;
+
+// While somebody reads the page, what a launch needs is loaded, a part at a time, so that no request waits for long.
+function prepare(isakit) {
+  waiting = setTimeout(() => { if (isakit.prepare()) prepare(isakit); }, IDLE);
+}
+
 onmessage = async ({data: {id, verb, fields}}) => {
   const isakit = await page;
+  clearTimeout(waiting);
   postMessage({id, answer: isakit.answer(verb, fields)});
+  shown ||= verb === "listing";
+  if (shown) prepare(isakit);
 };

@@ -8,6 +8,7 @@ import {asked, page, remember, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {openProject} from "./project.js";
 import {showForm, showState, usual} from "./running.js";
+import {forgetProfile} from "./state_views.js";
 import {arranged, fit, panes, show} from "./views.js";
 
 // Programs of a file in place of those it had; without a file the list is drawn again.
@@ -26,6 +27,7 @@ export async function choose(unit) {
   remember.soon();
   showUnits();
   panes.bits.replaceChildren(make("p", {class: "quiet"}, "Click an instruction, or walk through the listing with the arrow keys: here is what each of its bits means."));
+  forgetProfile();
   const settled = async (step) => (await step, page.unit === unit);  // another program may be chosen meanwhile
   if (!await settled(listing.show(unit)) || !await settled(colourLines())) return;
   if (unit.file !== "editor") {
@@ -231,6 +233,8 @@ export async function dropped(items) {
 // A part of the page is wanted: it is opened, and on a narrow screen it is the one that is shown.
 export function room(name) {
   if (name !== "look") arranged().toggle(name, true);
+  if (name === "look" && $("rooms").offsetHeight) $("look").prepend($("run-bar"));  // what is looked at changes with steps
+  if (name === "read") $("read").prepend($("run-bar"));
   for (const s of document.querySelectorAll("main > section")) s.classList.toggle("shown", s.id === name);
   for (const b of $("rooms").children) b.setAttribute("aria-current", String(b.dataset.room === name));
 }

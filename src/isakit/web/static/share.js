@@ -95,15 +95,20 @@ const current = () => ({
 export async function share() {
   const fragment = await encode(current());
   history.replaceState(null, "", `#${fragment}`);
+  // The address of a server holds its user's token, and is of use on this machine only: the part after # is handed on.
+  const open = document.documentElement.dataset.backend === "page";
+  const shared = open ? location.href : `#${fragment}`;
+  const [what, how] = open ? ["Address to share", "Whoever opens it sees this page. "]
+    : ["Fragment to share", "Whoever runs the workbench opens it by putting that part after their own address. "];
   let copied = "";
   try {
-    await navigator.clipboard.writeText(`#${fragment}`);
-    copied = "The part after # is in the clipboard.";
+    await navigator.clipboard.writeText(shared);
+    copied = `The ${open ? "address" : "part after #"} is in the clipboard.`;
   } catch (e) {
     copied = "";
   }
-  tell("Share this page", make("p", {}, "The text and the launch are in the address, after #. Nothing was uploaded. Whoever runs the workbench opens it by putting that part after their own address. ", copied),
-    make("textarea", {readOnly: true, rows: 6, cols: 60, value: `#${fragment}`, "aria-label": "Fragment to share"}));
+  tell("Share this page", make("p", {}, "The text and the launch are in the address, after #. Nothing was uploaded. ", how, copied),
+    make("textarea", {readOnly: true, rows: 6, cols: 60, value: shared, "aria-label": what}));
 }
 
 const SAVED = ["lanes", "registers", "stack", "graph", "bits"];

@@ -87,6 +87,11 @@ export async function showInvocations() {
   panes.invocations.replaceChildren(...invocations(answer, page.state, {look, focus}));
 }
 
+// Counts belong to one program as it was: those of another are not left standing.
+export function forgetProfile() {
+  panes.profile.replaceChildren(make("button", {type: "button", onclick: () => trying(showProfile)}, "Count this launch"));
+}
+
 export async function showProfile() {
   if (!page.unit) return;
   nothing(panes.profile, "The launch runs from its start and is counted …");
