@@ -108,7 +108,7 @@ class Check(ExpressionCheck):
         kind = self.type_of(d.type)
         if kind is VOID:
             raise ShadingError(d.pos, f"`{d.name}` has no type that holds a value", len(d.name))
-        if is_sampler(kind):
+        if is_sampler(kind) and (role != "local" or self.language.product):
             role = "sampler"
         v = ShaderVariable(d.name, kind, role, d.pos)
         v.qualifiers, v.layout = d.qualifiers, d.layout
@@ -167,11 +167,11 @@ class Check(ExpressionCheck):
 
     def refuse_parameters(self, f: TypedFunction) -> None:
         """Refuse parameters and results that no function has. Raises ShadingError."""
-        if holds_samplers(f.result):
+        if holds_samplers(f.result) and self.language.product:
             raise ShadingError(f.pos, f"`{f.name}` cannot give a sampler", len(f.name))
         for p in f.parameters:
             stored = p.qualifiers & {"out", "inout"}
-            if stored and holds_samplers(p.type):
+            if stored and holds_samplers(p.type) and self.language.product:
                 raise ShadingError(p.pos, f"`{p.name}` holds a sampler, which nothing is stored to", len(p.name))
             if stored and "const" in p.qualifiers:
                 raise ShadingError(p.pos, f"`{p.name}` is a constant, which nothing is stored to", len(p.name))
@@ -184,7 +184,7 @@ class Check(ExpressionCheck):
             if "const" in v.qualifiers and v.role == "local":
                 raise ShadingError(d.pos, f"the constant `{d.name}` needs a value", len(d.name))
             return None
-        if v.role == "sampler" and (self.language.product or len(self.scopes) == 1):
+        if v.role == "sampler":
             raise ShadingError(d.initial.pos, "a sampler has no value")
         if isinstance(v.type, ArrayType) and not v.type.count:
             if isinstance(d.initial, BracesSyntax):
@@ -300,8 +300,7 @@ class Check(ExpressionCheck):
         out: list[TypedStatement] = []
         for d in s.variables:
             v = self.variable(d, "local")
-            bare = v.role == "sampler" and (self.language.product or d.initial is None)
-            if bare or d.qualifiers & {"uniform", "varying", "attribute", "in", "out", "inout"}:
+            if v.role == "sampler" or d.qualifiers & {"uniform", "varying", "attribute", "in", "out", "inout"}:
                 raise ShadingError(d.pos, f"`{d.name}` cannot be declared in a function", len(d.name))
             if d.name in self.scopes[-1]:
                 raise ShadingError(d.pos, f"`{d.name}` is already declared", len(d.name))
@@ -341,7 +340,7 @@ class Check(ExpressionCheck):
             changed = self.assigned.pop() | tested  # what the condition counts is changed in every turn, too
             for around in self.assigned:
                 around |= changed | counted
-            return TypedLoop(s.pos, initial, condition, step, body, s.after, changed)
+            return TypedLoop(s.pos, initial, condition, step, body, s.after, changed, counted)
         finally:
             self.loops -= 1
             self.scopes.pop()

@@ -14,7 +14,7 @@ from isakit.compile.shading.conversion import (
     rebased_literal,
     resized,
 )
-from isakit.compile.shading.intrinsics import BORROWED, INTRINSICS
+from isakit.compile.shading.intrinsics import BORROWED, INTRINSICS, TEXTURE_FUNCTION
 from isakit.compile.shading.language import CG, Language
 from isakit.compile.shading.overloads import chosen, intrinsic_call, product
 from isakit.compile.shading.source import ShaderSources, ShadingError
@@ -34,6 +34,7 @@ from isakit.compile.shading.syntax import (
     UnarySyntax,
 )
 from isakit.compile.shading.typed import (
+    Changes,
     ShaderVariable,
     Typed,
     TypedAssign,
@@ -91,8 +92,8 @@ class ExpressionCheck:
         self.functions: dict[str, list[TypedFunction]] = {}
         self.variables: list[ShaderVariable] = []
         self.function: TypedFunction | None = None
-        self.assigned: list[set[ShaderVariable]] = []
-        """The variables that each loop around assigns to."""
+        self.assigned: list[Changes] = []
+        """The changes that each loop around makes."""
 
     # --- names -------------------------------------------------------------------------------------------------------
     def find(self, name: str) -> ShaderVariable | None:
@@ -406,13 +407,15 @@ class ExpressionCheck:
 
     def assign(self, v: ShaderVariable, pos: int) -> None:
         """Note that a variable is assigned to, if it may be."""
-        read_only = "const" in v.qualifiers or v.role == "sampler"
-        if not self.language.converts and v.role in ("uniform", "input"):
+        read_only = "const" in v.qualifiers
+        if not self.language.converts and v.role in ("uniform", "input", "sampler"):
             read_only = True
         if read_only:
             what = v.role if v.role in ("uniform", "input", "sampler") else "constant"
             raise ShadingError(pos, f"`{v.name}` is {'an' if what == 'input' else 'a'} {what}", len(v.name))
         v.assigned = True
+        if self.function is not None:
+            self.function.changed.add(v)
         for changed in self.assigned:
             changed.add(v)
 
@@ -449,6 +452,15 @@ class ExpressionCheck:
             borrowed = intrinsic_call(s.name, values, self.language, s.pos, "glsl")
             if borrowed is not None:
                 return borrowed
+        if s.name in ("textureSize", "textureQueryLevels", "textureQueryLod"):
+            said = "a program cannot ask this of a texture: give it as a uniform"
+            raise ShadingError(s.pos, said, len(s.name))
+        typed = TEXTURE_FUNCTION.fullmatch(s.name)
+        if self.language is CG and typed is not None and typed[1]:
+            texel = intrinsic_call(typed[2], values, self.language, s.pos)
+            if texel is not None:
+                kind = Numeric(_SUFFIXES[typed[1][0]], int(typed[1][1]))
+                return resized(rebased(texel, kind.base), kind)
         names = [*self.functions, *INTRINSICS[self.language.name]]
         notes = did_you_mean(s.name, names)
         raise ShadingError(s.pos, f"there is no function `{s.name[:40]}`", len(s.name), notes)
@@ -467,6 +479,8 @@ class ExpressionCheck:
                 arguments.append(convert(v, p.type, self.language))
         if self.function is not None:
             self.function.calls.setdefault(f, s.pos)
+        for changed in self.assigned:
+            changed.add(f)
         return TypedCall(s.pos, f.result, f, arguments)
 
     def of_ConstructSyntax(self, s: ConstructSyntax) -> Typed:

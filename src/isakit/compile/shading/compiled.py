@@ -118,20 +118,28 @@ def _placed(d: Diagnostic, sources: ShaderSources, path: str) -> Diagnostic:
     return sources.at_line(d.line, d.message, d.notes, path if d.path == Diagnostic.path else d.path)
 
 
-def beside(top: str, folders: Sequence[str] = ()) -> Resolver:
-    """Return a function that finds files beside a file, in other folders, in folders below these, nowhere else."""
+def beside(top: str, folders: Sequence[str] = (), above: bool = False) -> Resolver:
+    """Return a function that finds files beside a file, in other folders, in folders below these, nowhere else.
+
+    `above`: `../` leads out of these folders, too, as for a source that a makefile compiles.
+    """
     roots = [os.path.realpath(f) for f in (os.path.dirname(os.path.abspath(top)), *folders)]
 
     def find(name: str, asking: str) -> tuple[str, str]:
         if os.path.isabs(name):
             raise OSError("only files beside the shader are included")
+        outside = False
         for near in (os.path.dirname(asking) or ".", *folders):
             path = os.path.join(near, name)
             real = os.path.realpath(path)
-            if os.path.isfile(real) and any(os.path.commonpath([root, real]) == root for root in roots):
+            if not os.path.isfile(real):
+                continue
+            if above or any(os.path.commonpath([root, real]) == root for root in roots):
                 with open(real, "rb") as f:
                     return path, f.read().decode("utf-8-sig", "replace")
-        raise OSError("there is no such file beside the shader")
+            outside = True
+        raise OSError("it does not lie beside the shader: name its folder with -I" if outside else
+                      "there is no such file beside the shader")  # fmt: skip
 
     return find
 

@@ -15,7 +15,7 @@ from isakit.compile.builder import IrBuilder
 from isakit.compile.ir import AnyOp, Const, Function, IrValue, Operation, PlainOp, operation
 from isakit.compile.ops import ADD, AND, CMP, MUL, PAND, PNOT, POR, PXOR, SAR, SHL, SHR, SUB
 from isakit.compile.shading.conversion import rounded
-from isakit.compile.shading.types import FLOAT, HALF, ArrayType, Base, Numeric, StructType, Type
+from isakit.compile.shading.types import FLOAT, HALF, ArrayType, Base, Numeric, SamplerType, StructType, Type
 from isakit.compile.vector_ops import (
     BITS,
     CONSTANTS,
@@ -65,7 +65,7 @@ def kinds(type: Type) -> tuple[str, ...]:
         return kinds(type.of) * type.count
     if isinstance(type, StructType):
         return tuple(k for f in type.fields for k in kinds(f.type))
-    return ()
+    return ("r",) if isinstance(type, SamplerType) else ()
 
 
 def float_const(value: float, of: str) -> Const:

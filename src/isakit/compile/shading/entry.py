@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isakit.compile.ir import NOWHERE, Ins, IrValue
+from isakit.compile.ir import NOWHERE, Ins
 from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderSampler, ShaderUniform
+from isakit.compile.shading.conversion import is_sampler
 from isakit.compile.shading.emitter import Values, ir_base, kinds
 from isakit.compile.shading.expansions import transposed
 from isakit.compile.shading.language import Language
@@ -22,9 +23,8 @@ from isakit.compile.shading.types import (
     SamplerType,
     StructType,
     Type,
-    holds_samplers,
 )
-from isakit.compile.shading.variables import MOST_PARTS, UniformSlot, components, named_parts
+from isakit.compile.shading.variables import MOST_PARTS, SAMPLER, UniformSlot, components, named_parts
 from isakit.compile.vector_ops import ELEMENTS, INPUT, OUTPUT, SWIZZLE, TARGET_COLOR, UNIFORM, element, vector
 
 _GENERIC = [f"TEXCOORD{k}" for k in range(10)]
@@ -63,7 +63,9 @@ class Program(Lowering):
         """Lower everything into the function and fill in the interface. Raises ShadingError."""
         own = entry.parameters
         for p in own:
-            if p.role == "local":
+            if is_sampler(p.type):
+                p.role = "sampler"
+            elif p.role == "local":
                 q = p.qualifiers
                 p.role = "uniform" if "uniform" in q else "output" if "out" in q else "input"
         result = self._result(entry)
@@ -79,7 +81,6 @@ class Program(Lowering):
         for p in own:
             if "inout" in p.qualifiers:
                 raise ShadingError(p.pos, f"`{p.name}` of the program cannot be read and written", len(p.name))
-        self.shared_slots = frozenset(n for v in self.shader.variables for n in self.places.get(v, []))
         values = self.body(entry)
         if result is not None and not self.dead:
             self.put_all(self.slots(result), values)
@@ -165,14 +166,11 @@ class Program(Lowering):
         if not v.read and v.pos == 0:
             return
         values: Values = []
-        if holds_samplers(v.type):
-            self.samplers[v] = v.name
         for leaf in self._leaves(v):
             if leaf.uniform:
                 slots: list[UniformSlot] = []
                 self._uniform_of(v, leaf.name, leaf.of, slots)
-                read: Values = [self.op(UNIFORM(s.name, s.element, s.kind)) for s in slots]
-                values += self.from_outside(leaf.of, read)
+                values += self.from_outside(leaf.of, [self.uniform(s) for s in slots])
                 continue
             named = self._named(leaf, v)
             kind = leaf.type
@@ -254,15 +252,13 @@ class Program(Lowering):
     def _uniform(self, v: ShaderVariable) -> None:
         if v.pos == 0 and not v.read:
             return
-        if holds_samplers(v.type):
-            self.samplers[v] = v.name
         slots: list[UniformSlot] = []
         self._uniform_of(v, v.name, v.type, slots)
         if not v.assigned:
             self.tell_uniform(v, slots)
             self.uniforms[v] = slots
             return
-        values: list[IrValue] = [self.op(UNIFORM(s.name, s.element, s.kind)) for s in slots]
+        values = [self.uniform(s) for s in slots]
         if v.columns and isinstance(v.type, Numeric) and v.type.is_matrix:
             values = transposed(self, values)
         self.tell(v)
@@ -270,10 +266,12 @@ class Program(Lowering):
 
     def tell_uniform(self, v: ShaderVariable, slots: list[UniformSlot]) -> None:
         """Let marks say where a uniform lies that is never written."""
-        plain = all(element(s.kind) in ELEMENTS for s in slots) and not v.columns
+        plain = all(s.kind == SAMPLER or element(s.kind) in ELEMENTS for s in slots) and not v.columns
         if not self.named or not slots or not plain or not v.pos or components(v.type) > MOST_PARTS:
             return
         for s, parts in zip(slots, named_parts(v.name, v.type), strict=True):
+            if s.kind == SAMPLER:
+                continue
             ins = Ins(UNIFORM(s.name, s.element, s.kind), [], (s.kind,), NOWHERE)
             self.mark(parts, ins.out)
 
@@ -293,7 +291,9 @@ class Program(Lowering):
                 self._uniform_of(v, f"{name}[{k}]", kind.of, slots)
             return
         if not isinstance(of, Numeric):
-            self._add_sampler(name, of, count, v, None)
+            self._add_sampler(name, of, count, v)
+            each = [f"{name}[{k}]" for k in range(count)] if isinstance(kind, ArrayType) else [name]
+            slots += [UniformSlot(n, 0, SAMPLER) for n in each]
             return
         size, vectors = (of.vectors, of.size) if v.columns and of.is_matrix else (of.size, of.vectors)
         array = count * max(1, vectors)
@@ -307,20 +307,14 @@ class Program(Lowering):
         self.interface.uniforms.append(record)
         slots += [UniformSlot(name, k, read) for k in range(array)]
 
-    def _sampler(self, v: ShaderVariable) -> None:
-        kind: Type = v.type
-        count = 1
-        if isinstance(kind, ArrayType):
-            count, kind = kind.count, kind.of
-        unit = v.layout.get("binding")
-        if v.semantic.startswith("TEXUNIT") and v.semantic[7:].isdecimal():
-            unit = int(v.semantic[7:])
-        self.samplers[v] = v.name
-        self._add_sampler(v.name, kind, count, v, unit)
+    _sampler = _uniform
 
-    def _add_sampler(self, name: str, kind: Type, count: int, v: ShaderVariable, unit: int | None) -> None:
+    def _add_sampler(self, name: str, kind: Type, count: int, v: ShaderVariable) -> None:
         if not isinstance(kind, SamplerType):
             raise ShadingError(v.pos, f"`{name}` is of a type that nobody can set", len(v.name))
+        unit = v.layout.get("binding") if is_sampler(v.type) else None
+        if is_sampler(v.type) and v.semantic.startswith("TEXUNIT") and v.semantic[7:].isdecimal():
+            unit = int(v.semantic[7:])
         if kind.kind in ("2d", "cube"):  # others are refused where they are read
             self.interface.samplers.append(ShaderSampler(name, kind.kind, unit, count))
 

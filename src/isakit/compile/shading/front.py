@@ -49,6 +49,8 @@ def stage_of(path: str, text: str) -> str | None:
     found = _NAMES.get(f".{ending.lower()}", ("", ""))[0] if dot else ""
     if found:
         return found
+    if all(re.search(rf"\bmain_{stage}\s*\(", text) for stage in STAGES):
+        return None
     m = _TAIL.search((stem if dot else path).replace("\\", "/").rpartition("/")[2])
     if m:
         return "fragment" if m[1] else "vertex"
@@ -125,7 +127,7 @@ def _front(
     interface = ShaderInterface(stage, target=target, file_names=_file_names(got))
     program = Program(shader, language, interface, sources, varyings)
     program.named = named
-    program.lower(_entry(shader, entry, got))
+    program.lower(_entry(shader, entry, stage, got, sources))
     return Front(program.function, interface, sources)
 
 
@@ -147,10 +149,20 @@ def _file_names(got: Preprocessed) -> dict[str, str]:
     return found
 
 
-def _entry(shader: CheckedShader, name: str, got: Preprocessed) -> TypedFunction:
-    known = [f for f in shader.functions.get(name, []) if f.body is not None]
+def _entry(
+    shader: CheckedShader, name: str, stage: str, got: Preprocessed, sources: ShaderSources
+) -> TypedFunction:  # fmt: skip
+    """Return the function that is the program: where there is no `main`, that of the stage (`main_vertex`)."""
+    there = {n: found for n, known in shader.functions.items() if (found := [f for f in known if f.body is not None])}
+    known = there.get(name, [])
+    if not known and name == "main" and len(there.get(f"main_{stage}", [])) == 1:
+        name = f"main_{stage}"
+        known = there[name]
+        sources.warn(known[0].pos, f"there is no `main`: `{name}` is the program", len(name))
     if not known:
-        raise ShadingError(got.tokens[-1].pos, f"there is no function `{name[:40]}`")
+        last = list(there)[-3:]
+        notes = (f"there {'is' if len(last) == 1 else 'are'} {', '.join(f'`{n[:40]}`' for n in last)}",) if last else ()
+        raise ShadingError(got.tokens[-1].pos, f"there is no function `{name[:40]}`", notes=notes)
     if len(known) > 1:
         raise ShadingError(known[1].pos, f"there are several functions `{name[:40]}`", len(name))
     return known[0]

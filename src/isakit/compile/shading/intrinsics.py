@@ -12,6 +12,7 @@ A signature is `result:parameters`, written with a letter for each:
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
@@ -40,7 +41,7 @@ tex1Dproj:sample 4:12 4:14 4:12f 4:14f | tex3D:sample 4:D3 4:D3f 4:D333 4:D333f 
 tex3Dbias:bias4 4:D4 4:D4f | tex3Dproj:sample 4:D4 4:D4f | tex2D:texeloffset 4:S2f 4:S222f
 tex2Dlod:texeloffset 4:S4f | tex2Dbias:texeloffset 4:S4f | tex2Dproj:texeloffset 4:S3f 4:S4f
 tex1Dfetch:texelfetch 4:1I 4:1II | tex2Dfetch:texelfetch 4:SI 4:SII | tex3Dfetch:texelfetch 4:DI 4:DII
-f1tex2D:sample 4:S2 | h4tex2D:sample 4:S2 | f4tex2D:sample 4:S2 | texRECT:sample 4:S2
+texRECT:sample 4:S2
 """
 _GLSL = """
 fract:frac F:F | inversesqrt:rsqrt F:F | roundEven:round F:F | mod:modulo F:FF F:Ff | mix:lerp F:FFF F:FFf
@@ -80,6 +81,8 @@ def _table(*texts: str) -> dict[str, list[Intrinsic]]:
     return out
 
 
+TEXTURE_FUNCTION = re.compile(r"([fhx][1-4])?(tex(?:1D|2D|3D|CUBE|RECT)\w*)")
+"""Names of Cg's functions that read textures: `h4tex2D` gives a half4, as `tex2D<half4>` does."""
 BORROWED = ("fract", "mix", "mod", "inversesqrt", "dFdx", "dFdy")
 """Functions of GLSL that Cg sources call by these names, as some other compilers let them."""
 INTRINSICS = {"cg": _table(_BOTH, _CG), "glsl": _table(_BOTH, _GLSL)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Const, Function, IrValue
-from isakit.compile.shading.emitter import TRUE, Values, const_value
+from isakit.compile.shading.emitter import TRUE, Values
 from isakit.compile.shading.lower_expressions import ExpressionLowering, Lowered, has_effects
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.typed import (
@@ -15,9 +15,7 @@ from isakit.compile.shading.typed import (
     TypedCall,
     TypedConvert,
     TypedDeclare,
-    TypedElement,
     TypedEvaluate,
-    TypedField,
     TypedFunction,
     TypedIf,
     TypedLeave,
@@ -27,8 +25,9 @@ from isakit.compile.shading.typed import (
     TypedStatement,
     TypedStep,
     TypedSwitch,
+    variables_of,
 )
-from isakit.compile.shading.types import VOID, Numeric, StructType, holds_samplers
+from isakit.compile.shading.types import VOID, Numeric
 from isakit.compile.shading.variables import Meeting
 from isakit.compile.vector_ops import DISCARD
 
@@ -47,7 +46,6 @@ class Lowering(ExpressionLowering):
     def __init__(self, name: str, stage: str, sources: ShaderSources) -> None:
         super().__init__(Function(name))
         self.stage, self.sources = stage, sources
-        self.samplers: dict[ShaderVariable, str] = {}
         self.returns: list[tuple[Meeting, list[int]]] = []
         self.breaks: list[Meeting] = []
         self.continues: list[Meeting] = []
@@ -85,10 +83,6 @@ class Lowering(ExpressionLowering):
     def do_TypedDeclare(self, s: TypedDeclare) -> None:
         v = s.variable
         self.places.pop(v, None)  # it begins anew in every turn of a loop that is taken apart
-        if v.role == "sampler":
-            if s.initial is not None:
-                self.samplers[v] = self.sampler(s.initial)
-            return
         values = self.nothing(v.type) if s.initial is None else self.value(s.initial)
         self.tell(v)
         self.put_all(self.slots(v), values)
@@ -192,9 +186,7 @@ class Lowering(ExpressionLowering):
 
     def _looped(self, s: TypedLoop) -> None:
         head, step, after = self.meeting(), self.meeting(), self.meeting()
-        changed = {n for v in s.changed for n in self.places.get(v, [])}
-        counted = {n for v in _assigned(s.step) for n in self.places.get(v, [])} if s.step is not None else set[int]()
-        forgotten = changed | counted | self.shared_slots
+        forgotten = {n for v in variables_of(s.changed | s.stepped) for n in self.places.get(v, [])}
         kept = {n: c for n, c in self.known.items() if n not in forgotten}
         self.known = kept
         self.go(head)
@@ -238,7 +230,9 @@ class Lowering(ExpressionLowering):
         if s.after or s.condition is None or s.step is None:
             return None
         counter = _counter(s.step)
-        if counter is None or counter in s.changed or counter not in self.places or len(self.slots(counter)) != 1:
+        if counter is None or counter not in self.places or len(self.slots(counter)) != 1:
+            return None
+        if counter in variables_of(s.changed) or s.stepped != {counter}:
             return None
         start = self.known.get(self.slots(counter)[0])
         if start is None or not isinstance(s.condition, TypedBinary) or has_effects(s.condition):
@@ -280,25 +274,17 @@ class Lowering(ExpressionLowering):
                 target = self.frozen(a)
                 targets.append((p, target))
                 given.append(self._as(self.value(target), a, p) if "out" not in p.qualifiers else self.nothing(p.type))
-            elif p.role == "sampler":
-                given.append([])
             else:
                 given.append(self.value(a))
-        samplers = {p: self.sampler(a) for p, a in zip(f.parameters, t.arguments, strict=True)
-                    if p.role == "sampler" or holds_samplers(p.type)}  # fmt: skip
         self.inside.append(f.name)
         self.scopes.append([])
         for p, values in zip(f.parameters, given, strict=True):
-            if p.role != "sampler":
-                self.places[p] = self.variable_slots(p.type)
-                self.tell(p)
-                self.put_all(self.places[p], values)
-        before = dict(self.samplers)
-        self.samplers |= samplers
+            self.places[p] = self.variable_slots(p.type)
+            self.tell(p)
+            self.put_all(self.places[p], values)
         result = self.body(f)
         self.forget(self.scopes.pop())
         self.inside.pop()
-        self.samplers = before
         loc = self.b.loc
         for p, target in targets:
             values = [self.get(n) for n in self.places[p]]
@@ -349,9 +335,6 @@ class Lowering(ExpressionLowering):
         return [self.get(n) for n in slots]
 
     # --- what expressions ask for ------------------------------------------------------------------------------------
-    shared_slots: frozenset[int] = frozenset()
-    """Variables of the form that functions may change without being given them."""
-
     def clip(self, t: Typed) -> Values:
         v = self.one(t)
         below = [self.compare("<", x, self.zero(x.kind)) for x in self.parts(v)]
@@ -360,17 +343,6 @@ class Lowering(ExpressionLowering):
             p = self.either(p, q)
         self.b.emit(DISCARD, [p], ())
         return []
-
-    def sampler(self, t: Typed) -> str:
-        if isinstance(t, TypedName) and t.variable in self.samplers:
-            return self.samplers[t.variable]
-        if isinstance(t, TypedField) and isinstance(t.base.type, StructType):
-            return f"{self.sampler(t.base)}.{t.base.type.fields[t.index].name}"
-        if isinstance(t, TypedElement):
-            index = self.one(t.index)
-            if isinstance(index, Const):
-                return f"{self.sampler(t.base)}[{int(const_value(index))}]"
-        raise ShadingError(t.pos, "which sampler this is must be known when the program is compiled")
 
 
 def _only_discards(s: TypedStatement) -> bool:
@@ -383,8 +355,3 @@ def _counter(step: Typed) -> ShaderVariable | None:
     """Return the variable that a loop counts with, None where it has none."""
     target = step.target if isinstance(step, TypedStep | TypedAssign) else None
     return target.variable if isinstance(target, TypedName) else None
-
-
-def _assigned(step: Typed | None) -> set[ShaderVariable]:
-    counter = None if step is None else _counter(step)
-    return set() if counter is None else {counter}

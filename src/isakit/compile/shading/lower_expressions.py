@@ -39,8 +39,8 @@ from isakit.compile.shading.typed import (
     TypedUnary,
 )
 from isakit.compile.shading.types import FLOAT, USHORT, ArrayType, Numeric, SamplerType, StructType, Type
-from isakit.compile.shading.variables import Variables
-from isakit.compile.vector_ops import BITS, UNIFORM, UNIFORM_AT, VNEG, count
+from isakit.compile.shading.variables import SAMPLER, Variables
+from isakit.compile.vector_ops import BITS, UNIFORM_AT, VNEG, count
 from isakit.sem.value import signed
 
 _INTEGER_OPS = {"+": ADD, "-": SUB, "*": MUL, "&": AND, "|": OR, "^": XOR, "<<": SHL}
@@ -91,7 +91,7 @@ class ExpressionLowering(Variables):
     def of_TypedName(self, t: TypedName) -> Values:
         uniform = self.uniforms.get(t.variable)
         if uniform is not None:
-            values: Values = [self.op(UNIFORM(s.name, s.element, s.kind)) for s in uniform]
+            values: Values = [self.uniform(s) for s in uniform]
             return self._as_declared(t.variable, values)
         return [self.get(n) for n in self.slots(t.variable)]
 
@@ -151,7 +151,7 @@ class ExpressionLowering(Variables):
             return [self.get(k) for k in self.slots(v)[at : at + n]]
         if v.columns and _is_matrix(v.type):
             return None
-        return self.from_outside(t.type, [self.op(UNIFORM(s.name, s.element, s.kind)) for s in uniform[at : at + n]])
+        return self.from_outside(t.type, [self.uniform(s) for s in uniform[at : at + n]])
 
     def of_TypedField(self, t: TypedField) -> Values:
         stored = self._stored(t)
@@ -204,7 +204,7 @@ class ExpressionLowering(Variables):
         if uniform is None or not n or (v.columns and _is_matrix(v.type)):
             return None
         found = uniform[at : at + n * _count(t.base.type)]
-        if len({(s.name, s.kind) for s in found}) != 1:
+        if len({(s.name, s.kind) for s in found}) != 1 or found[0].kind == SAMPLER:
             return None
         at_word = index if n == 1 else self.op(MUL, index, Const(n))
         values: Values = [self.b.op(UNIFORM_AT(s.name, s.element, s.kind), at_word) for s in found[:n]]
@@ -418,7 +418,11 @@ class ExpressionLowering(Variables):
 
     def sampler(self, t: Typed) -> str:
         """Return the name of a sampler in the interface."""
-        raise NotImplementedError
+        which = self.one(t)
+        name = self.sampler_names[which.value] if isinstance(which, Const) else ""
+        if not name:
+            raise ShadingError(t.pos, "which sampler this is must be known when the program is compiled")
+        return name
 
     def _turned(self, t: TypedIntrinsic) -> Values | None:
         """Multiply by a matrix that is there by its columns: a sum of columns instead of dot products."""
@@ -444,7 +448,7 @@ class ExpressionLowering(Variables):
             return None
         kind = t.numeric
         start = at // kind.vectors * kind.size
-        return [self.op(UNIFORM(s.name, s.element, s.kind)) for s in uniform[start : start + kind.size]]
+        return [self.uniform(s) for s in uniform[start : start + kind.size]]
 
     def of_TypedCall(self, t: TypedCall) -> Values:
         return self.call_function(t)

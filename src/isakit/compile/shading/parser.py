@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from isakit.compile.shading.intrinsics import TEXTURE_FUNCTION
 from isakit.compile.shading.language import HLSL_NOTE, HLSL_TYPES, Language
 from isakit.compile.shading.lexer import Token, number
 from isakit.compile.shading.source import ShadingError
@@ -622,6 +623,13 @@ class Parser:
             self.expect(">")
             arguments, depth = self.arguments()
             return self.made(ConstructSyntax(t.pos, depth, kind, arguments, bits=True))
+        if self.ahead().kind == "<" and not self.language.product and TEXTURE_FUNCTION.fullmatch(t.text):
+            self.step()
+            self.step()
+            kind = self.type_name()
+            self.expect(">")
+            arguments, depth = self.arguments()
+            return self.made(ConstructSyntax(t.pos, depth + 1, kind, [CallSyntax(t.pos, depth, t.text, arguments)]))
         if self.is_type() and (t.text not in self.structs or self.ahead().kind in ("(", "[")):
             kind = self.type_name()
             arguments, depth = self.arguments()

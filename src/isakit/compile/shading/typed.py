@@ -6,6 +6,7 @@ Conversions that a language makes by itself are written out, so that the two lan
 from __future__ import annotations
 
 from dataclasses import field
+from typing import TypeAlias
 
 from isakit.compile.shading.types import Numeric, Type
 from isakit.lean import dataclass
@@ -257,14 +258,19 @@ class TypedIf(TypedStatement):
 
 @dataclass
 class TypedLoop(TypedStatement):
-    """A loop; `after`: the condition is asked behind the body. `changed` are the variables it assigns to."""
+    """A loop; `after`: the condition is asked behind the body.
+
+    `changed` are the variables that the condition and the body assign to and the functions they call; `stepped` are
+    those of the step.
+    """
 
     initial: TypedStatement | None
     condition: Typed | None
     step: Typed | None
     body: TypedStatement
     after: bool
-    changed: set[ShaderVariable] = field(default_factory=set[ShaderVariable])
+    changed: Changes = field(default_factory=set["ShaderVariable | TypedFunction"])
+    stepped: Changes = field(default_factory=set["ShaderVariable | TypedFunction"])
 
 
 @dataclass
@@ -299,6 +305,8 @@ class TypedFunction:
         self.body: TypedBlock | None = None
         self.calls: dict[TypedFunction, int] = {}
         """The functions it calls, and the place of one of the calls."""
+        self.changed: set[ShaderVariable] = set()
+        """The variables it assigns to."""
 
     @property
     def writes(self) -> list[bool]:
@@ -307,6 +315,24 @@ class TypedFunction:
 
     def __repr__(self) -> str:
         return f"{self.result} {self.name}({', '.join(str(p.type) for p in self.parameters)})"
+
+
+Changes: TypeAlias = "set[ShaderVariable | TypedFunction]"
+"""Variables that are assigned to, and functions that are called and may assign to more."""
+
+
+def variables_of(changes: Changes) -> set[ShaderVariable]:
+    """Return the variables that are assigned to, by functions that are called, too."""
+    found = {x for x in changes if isinstance(x, ShaderVariable)}
+    seen = set[TypedFunction]()
+    todo = [x for x in changes if isinstance(x, TypedFunction)]
+    while todo:
+        f = todo.pop()
+        if f not in seen:
+            seen.add(f)
+            found |= f.changed
+            todo += f.calls
+    return found
 
 
 @dataclass

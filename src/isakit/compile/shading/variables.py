@@ -8,8 +8,11 @@ from typing import NamedTuple
 from isakit.compile.ir import Block, Const, Function, IrValue, Mark
 from isakit.compile.shading.emitter import LETTERS, Emitter, Values, float_const, kinds
 from isakit.compile.shading.typed import ShaderVariable
-from isakit.compile.shading.types import ArrayType, Numeric, StructType, Type
-from isakit.compile.vector_ops import count, element
+from isakit.compile.shading.types import ArrayType, Numeric, SamplerType, StructType, Type
+from isakit.compile.vector_ops import UNIFORM, count, element
+
+SAMPLER = "sampler"
+"""Kind of a uniform that is a sampler."""
 
 
 class UniformSlot(NamedTuple):
@@ -69,6 +72,8 @@ class Variables(Emitter):
         """Functions whose statements stand in the place of their call, outermost first."""
         self.scopes: list[list[ShaderVariable]] = [[]]
         self.marks = 0
+        self.sampler_names = [""]
+        """Samplers by the numbers that stand for them while the program is lowered; 0 is none."""
 
     # --- what the source calls them -----------------------------------------------------------------------------------
     def tell(self, v: ShaderVariable) -> None:
@@ -111,6 +116,14 @@ class Variables(Emitter):
         if got is None:
             got = block.live_in[n] = block.env[n] = IrValue(self.function.kinds[n])
         return got
+
+    def uniform(self, s: UniformSlot) -> IrValue:
+        """Return the value of a uniform; that of a sampler is its number, which is known wherever it gets to."""
+        if s.kind != SAMPLER:
+            return self.op(UNIFORM(s.name, s.element, s.kind))
+        if s.name not in self.sampler_names:
+            self.sampler_names.append(s.name)
+        return Const(self.sampler_names.index(s.name))
 
     def put(self, n: int, value: IrValue) -> None:
         """Give a variable of the form a value."""
@@ -176,6 +189,8 @@ def named_parts(name: str, of: Type) -> Iterator[list[NamedPart]]:
         number, element_type = (of.count, of.of) if isinstance(of, ArrayType) else (of.vectors, of.row)
         for k in range(number):
             yield from named_parts(f"{name}[{k}]", element_type)
+    elif isinstance(of, SamplerType):
+        yield []
     elif isinstance(of, Numeric):
         base = of.base
         type = {"float": f"f{base.bits}", "int": "s32", "uint": "u32", "bool": "u8"}[base.kind]

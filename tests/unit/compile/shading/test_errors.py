@@ -35,7 +35,7 @@ def errors(text, language="cg", stage="fragment", **options):
         ("const float k = 1; k = 2;", 22, "`k` is a constant"),
         ("const float k;", 15, "the constant `k` needs a value"),
         ("1 = v.x;", 3, "this cannot be assigned to"),
-        ("t = 1;", 3, "`t` is a sampler"),
+        ("t = 1;", 7, "the value is an int, not a sampler2D"),
         ("float a[2]; a[2] = 1;", 17, "there is no element 2: there are 2"),
         ("float a[0];", 11, "an array has at least one element"),
         ("float a[v.x];", 13, "a constant whole number was expected"),

@@ -389,3 +389,17 @@ def test_uniforms_of_integers_are_words():
     assert list(done.outputs["main"]) == [3, 4, 6, 7]
     assert [(u.name, u.components, u.type, u.array) for u in interface.uniforms] == [
         ("a", 2, "s32", 3), ("b", 1, "s32", 1), ("i", 1, "s32", 1)]  # fmt: skip
+
+
+def test_what_the_step_of_a_loop_and_functions_in_it_change() -> None:
+    text = """static int i; void next() { i = i + 1; } static float seen;
+    void look() { seen = seen * 2 + 1; }
+    float4 main(uniform float n) : COLOR {
+      float turns = 0, j = 0, sum = 0;
+      for (i = 0; i < 4; i++) { turns += 1; next(); }
+      for (int k = 0; k < n; k += 1, j += 2) sum += j;
+      seen = 1;
+      for (int m = 0; m < n; m += 1) { sum += seen * 100; look(); }
+      return float4(turns, sum, j, seen); }"""
+    done, _ = run(text, uniforms={"n": [[3]]})
+    assert list(done.outputs["main"]) == [2, 0 + 2 + 4 + 100 * (1 + 3 + 7), 6, 15]

@@ -177,3 +177,77 @@ def test_hlsl_of_direct3d_10_is_sent_to_spir_v(name: str) -> None:
     with pytest.raises(CompileError) as e:
         isakit.compile_shader(f"{name} x; float4 main() : COLOR {{ return 1; }}", stage="fragment", language="cg")
     assert "SPIR-V" in e.value.diagnostics[0].notes[0]
+
+
+SAMPLERS = """sampler2D now; static sampler2D later;
+struct look { sampler2D t; float k; };
+look made(sampler2D t, float k) { look s; s.t = t; s.k = k; return s; }
+void both(out look x, inout look y) { x = y; x.k = 10; y.t = later; }
+float4 of(look s, float2 at) { return tex2D(s.t, at) * s.k; }
+float4 outside(float2 at) { return tex2D(now, at) + tex2D(later, at) * 2; }
+float4 main(float2 at : TEXCOORD0, uniform sampler2D a, uniform sampler2D b, uniform sampler2D many[3],
+            uniform float n) : COLOR {
+  now = a; later = b;
+  look s = { b, 2 }, first, second = made(a, 3);
+  both(first, second);
+  sampler2D p;
+  float4 sum = of(s, at) + outside(at) + of(first, at) + of(second, at);
+  for (int k = 0; k < 3; k++) { p = many[k]; sum += tex2D(p, at); }
+  for (int j = 0; j < n; j++) sum += tex2D(now, at * j) + tex2D(many[1], at);
+  if (n > 1) now = b; else now = b;
+  return sum + tex2D(now, at);
+}"""
+
+
+def test_samplers_are_handed_on() -> None:
+    """By globals, fields, results, parameters that are stored to, in loops and branches that agree."""
+    number = {"a": 1, "b": 100, "many": [3, 5, 7]}
+    textures = {n: [np.full((1, 1, 4), x, np.float32) for x in v] if isinstance(v, list) else
+                np.full((1, 1, 4), v, np.float32) for n, v in number.items()}  # fmt: skip
+    got = fragment(SAMPLERS, {"n": np.float32(2)}, textures=textures)
+    outside, first, second = 1 + 2 * 100, 10 * 1, 3 * 100
+    assert got[0] == 2 * 100 + outside + first + second + (3 + 5 + 7) + 2 * (1 + 5) + 100
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("else now = b", "else now = a"), ("p = many[k]; ", ""), ("later = b;", ""), ("many[1], at)", "many[j], at)")],
+)
+def test_samplers_that_are_not_known_are_refused(change: tuple[str, str]) -> None:
+    with pytest.raises(CompileError, match="which sampler this is must be known when the program is compiled"):
+        isakit.compile_shader(SAMPLERS.replace(*change), stage="fragment", language="cg")
+
+
+def test_what_a_texture_function_gives_is_named() -> None:
+    text = """float4 main(float2 at : TEXCOORD0, uniform sampler2D s) : COLOR {
+      float4 a = float4(at, tex2D<float>(s, at), f1tex2Dproj(s, float3(at, 1)));
+      half4 b = half4(h2tex2D(s, at), 0, tex2D<half4>(s, at).w);
+      return a + b; }"""
+    texture = np.full((1, 1, 4), [1, 2, 3, 0.1], np.float32)
+    got = fragment(text, textures={"s": texture})
+    assert np.array_equal(got, np.array([0.25 + 1, 0.75 + 2, 1, 1 + float(np.float16(0.1))], np.float32))
+
+
+TWO = """struct between { float4 position : POSITION; float2 at : TEXCOORD0; };
+between main_vertex(float4 p : POSITION, float2 at : TEXCOORD0) { between o; o.position = p; o.at = at; return o; }
+float4 main_fragment(between b, uniform sampler2D s) : COLOR { return tex2D(s, b.at); }"""
+
+
+def test_one_text_of_both_programs_needs_a_stage_and_no_entry() -> None:
+    for stage in ("vertex", "fragment"):
+        made = build_shader(TWO, stage=stage, language="cg")
+        assert [d.message for d in made.warnings] == [f"there is no `main`: `main_{stage}` is the program"]
+        named = build_shader(TWO, stage=stage, language="cg", entry=f"main_{stage}")
+        assert (named.data, named.warnings) == (made.data, [])
+    with pytest.raises(CompileError, match="does not say whether it is a vertex or a fragment program"):
+        build_shader(TWO, language="cg")
+    with pytest.raises(CompileError) as e:
+        build_shader(TWO, stage="fragment", language="cg", entry="start")
+    assert e.value.diagnostics[0].notes == ("there are `main_vertex`, `main_fragment`",)
+
+
+@pytest.mark.parametrize("name", ["textureSize(s, 0)", "textureQueryLevels(s)"])
+def test_what_no_program_can_ask_is_said(name: str) -> None:
+    text = f"uniform sampler2D s; void main() {{ gl_FragColor = vec4({name}); }}"
+    with pytest.raises(CompileError, match="a program cannot ask this of a texture: give it as a uniform"):
+        isakit.compile_shader(text, stage="fragment", language="glsl")
