@@ -81,3 +81,8 @@ def test_takes_linear_time() -> None:
     many = place([Slot((1, 2)), Slot((2,))] * 100_000)
     assert isinstance(many, UnitLayout)
     assert many.end == 400_000
+
+
+def test_an_alignment_fills_up_to_the_next_multiple() -> None:
+    found = place([Slot((1,)), Slot((), align=8), Slot((1,)), Slot((), align=8), Slot((1,))])
+    assert found == UnitLayout([0, 1, 8, 9, 16], [1, 7, 1, 7, 1], 17, [])

@@ -162,3 +162,9 @@ def test_both_heaps_end_where_their_range_ends(session: Session, pointer: int) -
         heap.clear()
         with pytest.raises(CudaError):
             heap.alloc(heap.limit - heap.first)
+
+
+def test_the_range_of_an_address_ends_before_its_end(session: Session) -> None:
+    heap = session.heap
+    first = heap.alloc(100)
+    assert [heap.range_of(first + n) for n in (-1, 0, 99, 100)] == [None, *[(first, first + 100)] * 2, None]

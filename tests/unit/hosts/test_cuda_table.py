@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from isakit.errors import DefinitionError, IsakitError
-from isakit.hosts.cuda import table
+from isakit.hosts.cuda import handler_table, table
 from isakit.hosts.cuda.codes import CudaError, errors
 from isakit.hosts.cuda.device_facts import CARDS, attribute, card, properties
 from isakit.hosts.cuda.generate import PAGE, c_files, page
+from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers import registered_handlers
 from isakit.machine.tesla.chips import CHIPS
 
@@ -20,12 +21,22 @@ def test_every_message_has_a_handler() -> None:
     assert len(registered_handlers()) == sum(f.kind in ("call", "wire") for f in table.functions().values())
 
 
-def test_handlers_take_what_the_table_says() -> None:
-    for name, function in registered_handlers().items():
-        f = table.functions()[name]
-        wanted = 1 + len(f.sent) + (f.tail is not None)
-        code = function.__code__
-        assert code.co_argcount == wanted or (code.co_flags & 4 and code.co_argcount <= wanted), name
+def test_a_handler_with_other_parameters_is_refused_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handler_table, "_handlers", {})
+
+    def right(session, number, device):
+        """As the table says."""
+
+    def wrong(session):
+        """One parameter less."""
+
+    def open_(session, *numbers):
+        """Any number of them."""
+
+    assert handler("cudaDeviceGetAttribute")(right) is right
+    assert handler("cuDeviceGetAttribute")(open_) is open_
+    with pytest.raises(DefinitionError, match=r"table\.py, line \d+: the handler of cudaSetDeviceFlags takes .* flags"):
+        handler("cudaSetDeviceFlags")(wrong)
 
 
 def test_the_reference_page_is_what_the_table_says() -> None:

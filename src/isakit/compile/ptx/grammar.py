@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 
+from isakit.errors import DefinitionError
+
 SETS: dict[str, str] = {
     "int": "u16 s16 u32 s32 u64 s64",
     "bits": "b16 b32 b64",
@@ -227,14 +229,16 @@ def _row(line: str) -> GrammarRow:
     sets = dict(SETS)
     if " = " in rest:
         m = re.search(r"\s{2,}(\w+ = .*)$", rest)
-        assert m is not None, line
+        if m is None:
+            raise DefinitionError(f"PTX grammar, `{line}`: two blanks stand before `NAME = WORDS`")
         rest = rest[: m.start()]
         for part in m[1].split(";"):
             name, words = part.split(" = ")
             sets[name.strip()] = words
     opcode, _, operands = rest.strip().partition(" ")
     base = re.match(r"\w+", opcode)
-    assert base is not None, line
+    if base is None or rest.count("{") != rest.count("}"):
+        raise DefinitionError(f"PTX grammar, `{line}`: this is not an opcode with its operands")
     slots = [
         (m[1] or m[2], frozenset(sets.get(m[1] or m[2], m[1] or m[2]).split()), bool(m[1]))
         for m in _SLOT.finditer(opcode)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from isakit.compile.ir import Block, Const, Function
 from isakit.compile.layout import VariableLayout
 from isakit.compile.ops import BRKPT, CMP, FENCE, OR, PMEVENT, PNOT, POR, SHL, SHR, TRAP, VOTE, ZEXT16
@@ -29,7 +31,7 @@ from isakit.compile.translate.base import Unsupported
 from isakit.compile.translate.floats import Floats
 from isakit.compile.translate.integer import Integer
 from isakit.compile.translate.memory import Place
-from isakit.errors import did_you_mean
+from isakit.errors import DefinitionError, did_you_mean
 
 Mods = dict[str, str]
 Args = tuple[Operand, ...]
@@ -47,6 +49,10 @@ _LACKING = {
     "__isakit_lacks_random_generator": "of cuRAND's generators there is XORWOW in kernels; use curandStateXORWOW_t",
 }
 """Messages for calls of what only later chips have; our headers call some of it by these names."""
+
+
+_ENDS = ("exit", "ret")
+"""Instructions that end a function, which are not translated by a method of their own."""
 
 
 class Translator(Integer, Floats, Barriers):
@@ -355,7 +361,7 @@ class Translator(Integer, Floats, Barriers):
             after, block = self.new_block(), self.new_block()
             if s.inverted:
                 p = self.b.op(PNOT, p)
-            if key in ("exit", "ret"):
+            if key in _ENDS:
                 self.b.block.term = ("branch", p, False, block, after)
                 self.go(block)
                 self._end(key)
@@ -363,7 +369,7 @@ class Translator(Integer, Floats, Barriers):
                 return True
             self.b.block.term = ("branch", p, False, block, after)
             self.go(block)
-        if key in ("exit", "ret"):
+        if key in _ENDS:
             self._end(key)
             return False
         getattr(self, f"do_{key}")(got.mods, s.operands)
@@ -482,6 +488,11 @@ def named_registers(entry: PtxFunction) -> dict[int, PtxRegister]:
             for o in item.operands:
                 visit(o)
     return out
+
+
+for _row in chain.from_iterable(grammar.rows().values()):
+    if _row.key not in ("bra", *_ENDS) and not hasattr(Translator, f"do_{_row.key}"):
+        raise DefinitionError(f"PTX grammar, `{_row.text}`: nothing translates it; Translator has no `do_{_row.key}`")
 
 
 def translate(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from inspect import CO_VARARGS
+from typing import Any, TypeVar
 
 from isakit.errors import DefinitionError, IsakitError
 from isakit.hosts.cuda.table import ApiFunction, by_number, functions
 from isakit.sem.value import mask, signed
 
 Handler = Callable[..., Any]
+T = TypeVar("T", bound=Handler)
 _handlers: dict[str, Handler] = {}
 
 
@@ -30,19 +32,29 @@ def calling(number: int) -> ApiFunction:
     return found
 
 
-def handler(*names: str) -> Callable[[Handler], Handler]:
+def handler(*names: str) -> Callable[[T], T]:
     """Register a function as the handler of these messages. It takes the session and the parameters of the table.
 
-    Raises DefinitionError for a name that is not a message of the table, or has a handler already.
+    Raises DefinitionError for a name that is not a message of the table, or has a handler already, and for a function
+    with other parameters.
     """
 
-    def register(function: Handler) -> Handler:
+    def register(function: T) -> T:
         for name in names:
             found = functions().get(name)
             if found is None or found.kind not in ("call", "wire"):
                 raise DefinitionError(f"{name} is not a message of the table")
             if name in _handlers:
                 raise DefinitionError(f"{name} has two handlers")
+            code, sent = function.__code__, [p.name for p in (*found.sent, *filter(None, [found.tail]))]
+            fits = (
+                code.co_argcount <= 1 + len(sent) if code.co_flags & CO_VARARGS else code.co_argcount == 1 + len(sent)
+            )
+            if not fits:
+                raise DefinitionError(
+                    f"{code.co_filename}, line {code.co_firstlineno}: the handler of {name} takes the session and "
+                    f"{', '.join(sent) or 'nothing else'}; it has {code.co_argcount} parameters"
+                )
             _handlers[name] = function
         return function
 
