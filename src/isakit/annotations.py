@@ -23,6 +23,8 @@ LARGEST = 16 << 20
 """Bytes of the largest project file that is read."""
 _LONGEST = 4000
 """Characters of the longest text."""
+_MOST_BREAKPOINTS = 256
+"""Breakpoints of a program: each is a request to the debugger when a launch begins."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _TYPE = re.compile(r"(?:[usf](?:8|16|32|64)|b(?:8|16|32|64)|ptr)(?:\[\d{1,6}\])?\*?|")
 _SCALAR = re.compile(r"[usfb](\d+)(?:\[(\d+)\])?")
@@ -176,6 +178,8 @@ def _check(project: Project) -> None:
         for k, p in program.params.items():
             if not _TYPE.fullmatch(p.type):
                 raise ValueError(f"{at}.params.{k}.type: {p.type!r} is neither a type such as u32 nor f32*")
+        if len(program.breakpoints) > _MOST_BREAKPOINTS:
+            raise ValueError(f"{at}.breakpoints: a program has at most {_MOST_BREAKPOINTS}")
         for n, b in enumerate(program.breakpoints):
             _texts(f"{at}.breakpoints[{n}]", [b.where, b.condition])
 

@@ -805,6 +805,10 @@ def test_notes_of_a_file_are_kept_taken_back_saved_and_opened_again(page, runnin
     until(page, "!document.querySelector('#line-2 .bookmark')")
     page.press("#listing", "Control+y")
     page.wait_for_selector("#line-2 .bookmark")
+    for key in "zzyy":  # faster than anything is answered
+        page.keyboard.press(f"Control+{key}")
+    until(page, "document.body.dataset.busy !== 'yes'")
+    page.wait_for_selector("#line-2 .bookmark")
     page.click("#tab-notes")
     page.fill("#view-notes [aria-label='name of parameter 0']", "result")
     page.press("#view-notes [aria-label='name of parameter 0']", "Tab")
@@ -862,3 +866,21 @@ def test_a_long_task_leaves_room_for_the_text(page):
 @pytest.mark.parametrize("name", ["To the start", "One step back", "Step", "Run", "Interrupt"])
 def test_buttons_with_signs_have_names(page, name):
     assert page.get_by_role("button", name=name, exact=True).count() == 1
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor"])
+def test_notes_of_a_program_with_an_odd_name_are_of_that_program_only(page, tmp_path, name):
+    for kernel in (name, "other"):
+        program = isakit.isa("tesla", "gt200").assemble(f".kernel {kernel}\n    mov b32 $r0 0x5\n    exit nop\n")
+        (tmp_path / f"{kernel}.cubin").write_bytes(write(program, "elf"))
+    page.set_input_files("#file", str(tmp_path / f"{name}.cubin"))
+    status(page, f"{name}: 2 instructions")
+    page.click("#line-1")
+    noted(page, ";", "what is said")
+    page.wait_for_selector("#line-1 .comment:has-text('what is said')")
+    assert page.evaluate("[({}).comments, Object.comments]") == [None, None]
+    page.set_input_files("#file", str(tmp_path / "other.cubin"))
+    status(page, "other: 2 instructions")
+    page.click("#tab-notes")
+    page.wait_for_selector("#view-notes p:has-text('Select an instruction')")
+    assert page.locator("#line-1 .comment").count() == 0

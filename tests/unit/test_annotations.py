@@ -104,6 +104,7 @@ def test_a_project_knows_its_file():
         ({"programs": {"k": {"params": {"0": {"type": "int"}}}}}, "neither a type such as u32"),
         ({"programs": {"k": {"comments": {"1": "\x1b[2J"}}}}, "no control characters"),
         ({"programs": {"k": {"comments": {"1": "x" * 4001}}}}, "at most 4000 characters"),
+        ({"programs": {"k": {"breakpoints": [{"where": "0"}] * 257}}}, "breakpoints: a program has at most 256"),
         ({"programs": {"k": {"breakpoints": [{"condition": "1"}]}}}, "breakpoints[0].where: missing"),
     ],
 )

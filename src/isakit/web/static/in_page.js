@@ -54,7 +54,7 @@ export async function interrupt() {
 }
 
 export async function lesson(name) {
-  const found = lessons.lessons[name];
+  const found = Object.hasOwn(lessons.lessons, name) && lessons.lessons[name];
   if (!found) throw new Failure({error: "there is no such lesson"});
   return structuredClone(found);
 }

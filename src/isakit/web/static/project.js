@@ -14,7 +14,16 @@ function entry(file) {
   return page.projects.get(file);
 }
 
-const program = (project, name) => ((project.programs ??= {})[name] ??= {});
+// Names come from files: `__proto__` and `constructor` are names like others.
+const said = (of, name) => of && Object.hasOwn(of, name) ? of[name] : undefined;
+
+const put = (of, name, value) => Object.defineProperty(of, name, {value, configurable: true, enumerable: true, writable: true});
+
+function program(project, name) {
+  const programs = project.programs ??= {};
+  if (!Object.hasOwn(programs, name)) put(programs, name, {});
+  return programs[name];
+}
 
 // The worker checks a project and gives the programs of the file again, with what it says of them.
 async function adopted(file, project) {
@@ -37,7 +46,15 @@ async function adopted(file, project) {
 // Whether notes can be kept of what is in view: those of a text stand in the text.
 const kept = () => page.unit && page.unit.file !== "editor" && !page.unit.launch;
 
-async function change(edit) {
+let last = Promise.resolve();
+
+// Changes come one after the other: keys may be pressed faster than the worker answers.
+function inTurn(what) {
+  last = last.catch(() => {}).then(what);
+  return last;
+}
+
+const change = (edit) => inTurn(async () => {
   if (!kept()) throw new api.Failure({error: page.unit ? "names and comments of a text stand in the text; notes are kept of a file" : "open a file first"});
   const {file} = page.unit;
   const found = entry(file);
@@ -47,9 +64,9 @@ async function change(edit) {
   found.past.push(before);
   found.future = [];
   await showNotes();
-}
+});
 
-async function step(from, to) {
+const step = (from, to) => inTurn(async () => {
   const found = page.unit && entry(page.unit.file);
   if (!found?.[from].length) { say(from === "past" ? "nothing to undo" : "nothing to redo"); return; }
   const before = found.now;
@@ -57,7 +74,7 @@ async function step(from, to) {
   found[from].pop();
   found[to].push(before);
   await showNotes();
-}
+});
 
 export const undo = () => step("past", "future");
 export const redo = () => step("future", "past");
@@ -68,8 +85,8 @@ const KINDS = {
   labels: ["Name of this place", "name", false], comments: ["Comment", "comment", true], bookmarks: ["Bookmark", "bookmark", false],
 };
 
-function put(of, key, text) {
-  if (text) of[key] = text;
+function keep(of, key, text) {
+  if (text) put(of, key, text);
   else delete of[key];
 }
 
@@ -79,12 +96,12 @@ export async function annotate(kind) {
   const line = listing.selected >= 0 && await listing.whole(listing.selected);
   if (!line) { say("select an instruction in the listing first", true); return; }
   const [title, label, several] = KINDS[kind];
-  const before = entry(page.unit.file).now.programs?.[page.unit.name]?.[kind]?.[line.address] ?? "";
+  const before = said(entry(page.unit.file).now.programs, page.unit.name)?.[kind]?.[line.address] ?? "";
   const input = make(several ? "textarea" : "input", {value: before, "aria-label": label, id: "note-text", ...several ? {rows: 4, cols: 60} : {size: 40}});
   const form = make("form", {class: "bar", onsubmit: (e) => {
     e.preventDefault();
     $("dialog").close();
-    trying(() => change((_, own) => put(own[kind] ??= {}, line.address, several ? input.value.trimEnd() : input.value.trim()))).then(() => listing.place.focus());
+    trying(() => change((_, own) => keep(own[kind] ??= {}, line.address, several ? input.value.trimEnd() : input.value.trim()))).then(() => listing.place.focus());
   }}, input, make("button", {}, "Keep"));
   tell(`${title} at ${hex(line.address)}`, form);
   input.focus();
@@ -104,9 +121,9 @@ function parameters(own) {
   const params = page.unit.params ?? [];
   if (!params.length) return [];
   const field = (k, what, shown) => make("input", {value: own.params?.[k]?.[what] ?? "", placeholder: shown || "", size: 12, "aria-label": `${what} of parameter ${k}`, onchange: (e) => trying(() => change((_, of) => {
-    const said = (of.params ??= {})[k] ??= {};
-    said[what] = e.target.value.trim();
-    if (!said.name && !said.type) delete of.params[k];
+    const param = (of.params ??= {})[k] ??= {};
+    param[what] = e.target.value.trim();
+    if (!param.name && !param.type) delete of.params[k];
   }))});
   return [make("h3", {}, "Parameters"), make("table", {}, heads("parameter", "name", "type"), make("tbody", {}, ...params.map((p, k) => make("tr", {}, make("th", {scope: "row"}, `#${k}, ${p.size} bytes`), make("td", {}, field(k, "name", p.name)), make("td", {}, field(k, "type", p.kind))))))];
 }
@@ -115,20 +132,20 @@ async function names(project) {
   if (page.unit.isa !== "usse") return [];
   const known = (await api.ask("glsl", {unit: page.unit.unit})).names;
   return [make("h3", {}, "Names of the shader"), make("table", {}, heads("in the file", "here"), make("tbody", {}, ...known.map((n) => make("tr", {}, make("th", {scope: "row"}, n),
-    make("td", {}, make("input", {value: project.names?.[n] ?? "", size: 20, "aria-label": `Name for ${n}`, onchange: (e) => trying(() => change((whole) => put(whole.names ??= {}, n, e.target.value.trim())))})))))) ];
+    make("td", {}, make("input", {value: said(project.names, n) ?? "", size: 20, "aria-label": `Name for ${n}`, onchange: (e) => trying(() => change((whole) => keep(whole.names ??= {}, n, e.target.value.trim())))})))))) ];
 }
 
 export async function showNotes() {
   const unit = page.unit;
   if (!kept()) { panes.notes.replaceChildren(make("p", {}, "Open a file: names, comments and bookmarks of its programs are kept here, and saved as a project file.")); return; }
-  const project = entry(unit.file).now, own = project.programs?.[unit.name] ?? {};
+  const project = entry(unit.file).now, own = said(project.programs, unit.name) ?? {};
   const action = (text, what, key = "") => make("button", {type: "button", title: key, onclick: () => trying(what)}, text);
-  const said = Object.keys(KINDS).flatMap((kind) => Object.entries(own[kind] ?? {}).map(([a, text]) => [Number(a), row(kind, a, text)])).sort(([a], [b]) => a - b);
+  const rows = Object.keys(KINDS).flatMap((kind) => Object.entries(own[kind] ?? {}).map(([a, text]) => [Number(a), row(kind, a, text)])).sort(([a], [b]) => a - b);
   const parts = [
     make("div", {class: "bar"}, action("Name", () => annotate("labels"), "F2"), action("Comment", () => annotate("comments"), ";"), action("Bookmark", () => annotate("bookmarks"), "M"),
       action("Undo", undo, "Ctrl+Z"), action("Redo", redo, "Ctrl+Y"), action("Save project", saveProject)),
     make("label", {class: "wide"}, "About the file ", make("textarea", {rows: 3, cols: 50, value: project.notes ?? "", onchange: (e) => trying(() => change((whole) => { whole.notes = e.target.value; }))})),
-    said.length ? make("table", {}, heads("at", "what", "text", "remove"), make("tbody", {}, ...said.map(([, r]) => r))) : make("p", {class: "quiet"}, "Select an instruction: F2 gives its place a name, ; a comment, M a bookmark."),
+    rows.length ? make("table", {}, heads("at", "what", "text", "remove"), make("tbody", {}, ...rows.map(([, r]) => r))) : make("p", {class: "quiet"}, "Select an instruction: F2 gives its place a name, ; a comment, M a bookmark."),
     ...parameters(own),
   ];
   panes.notes.replaceChildren(...parts);
@@ -151,7 +168,7 @@ export async function saveProject() {
   const next = structuredClone(entry(file).now);
   for (const unit of page.units.filter((u) => u.file === file)) {
     const stops = stopsOf(unit).filter(({kind}) => kind === "breakpoint").map(({where, condition}) => ({where, condition}));
-    if (stops.length || next.programs?.[unit.name]) program(next, unit.name).breakpoints = stops;
+    if (stops.length || said(next.programs, unit.name)) program(next, unit.name).breakpoints = stops;
   }
   const {text} = await adopted(file, next);
   download(text, "application/json", `${file}.project.json`);
@@ -166,7 +183,7 @@ export async function openProject(project, name) {
   const {fits} = await adopted(file, project);
   Object.assign(entry(file), {past: [...entry(file).past, before], future: []});
   for (const unit of page.units.filter((u) => u.file === file)) {
-    const stops = project.programs?.[unit.name]?.breakpoints ?? [];
+    const stops = said(project.programs, unit.name)?.breakpoints ?? [];
     if (stops.length) page.stops.set(unit.unit, stops.map(({where, condition}) => ({kind: "breakpoint", where, condition: condition ?? "", addresses: /^(0x[0-9a-f]+|\d+)$/i.test(where) ? [Number(where)] : []})));
   }
   if (!page.state) await showState();
