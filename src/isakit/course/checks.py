@@ -9,7 +9,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,16 @@ from isakit.errors import FormatError, IsakitError
 from isakit.instruction_sets import isa
 from isakit.lean import dataclass
 
+if TYPE_CHECKING:
+    from isakit.runtime import Device, LoadedKernel
+
 Words = npt.NDArray[np.uint32]
 MOST_INSTRUCTIONS = 2_000_000
 """Instructions that a run of a student's program may take."""
+AROUND_LOOP = 60
+"""Cycles that the program of the exercise `pipeline` may take besides those of its cells."""
+WARP = 32
+"""Threads of a warp."""
 
 
 def _assembled(path: Path, name: str, variant: str) -> Program:
@@ -69,46 +76,62 @@ def _checks(name: str) -> Callable[[Check], Check]:
 
 
 class _Kernel:
-    """The one kernel of an assembly text or a file, ready to be launched, profiled and sanitized."""
+    """The one kernel of an assembly text or a file, to be launched, profiled and sanitized.
+
+    Every run has a card of its own and copies of the arrays: nothing tells a kernel that it runs the second time, when
+    only its costs count.
+    """
 
     def __init__(self, source: Path | Program) -> None:
         from isakit import load
-        from isakit.runtime import Device
 
+        self._path = str(source)
+        self._picture: Array | None = None
         if not isinstance(source, Path):
-            loaded = source
+            self._loaded = source
         elif source.suffix == ".s":
-            loaded = _assembled(source, "tesla", "gt200")
+            self._loaded = _assembled(source, "tesla", "gt200")
         else:
-            loaded = load(source)
-        self.device = Device("gt200")
-        kernels = self.device.load(loaded)
-        if len(kernels) != 1:
-            raise FormatError(str(source), 0, f"has {len(kernels)} kernels, not one")
-        (self._kernel,) = kernels.values()
+            self._loaded = load(source)
 
-    def run(self, grid: int, block: int | tuple[int, ...], *args: object) -> None:
-        """Launch the kernel; arrays are changed in place."""
-        self._kernel.launch(grid, block, *args, max_instructions=MOST_INSTRUCTIONS)
+    def _fresh(self) -> tuple[Device, LoadedKernel]:
+        from isakit.runtime import Device
+        from isakit.texture import Sampler
+
+        device = Device("gt200")
+        kernels = device.load(self._loaded)
+        if len(kernels) != 1:
+            raise FormatError(self._path, 0, f"has {len(kernels)} kernels, not one")
+        (kernel,) = kernels.values()
+        if self._picture is not None:
+            kernel.bind(0, self._picture, Sampler(mag="linear", min="linear"))
+        return device, kernel
+
+    def run(self, grid: int, block: int | tuple[int, ...], *args: Array) -> Array:
+        """Launch the kernel; return what has become of the last array."""
+        _, kernel = self._fresh()
+        copies = [a.copy() for a in args]
+        kernel.launch(grid, block, *copies, max_instructions=MOST_INSTRUCTIONS)
+        return copies[-1]
 
     def texture(self, picture: Array) -> None:
         """Bind a picture to texture unit 0, with linear filtering."""
-        from isakit.texture import Sampler
+        self._picture = picture
 
-        self._kernel.bind(0, picture, Sampler(mag="linear", min="linear"))
-
-    def counters(self, grid: int, block: int | tuple[int, ...], *args: Any, capability: str = "1.0") -> dict[str, int]:
+    def counters(self, grid: int, block: int | tuple[int, ...], *args: Array) -> dict[str, int]:
         """Return the counters of `isakit profile`."""
         from isakit.debug.profile import profile
 
-        machine = self.device.machine(self._kernel, grid, block, list(args))
-        return profile(machine, capability=capability, max_instructions=MOST_INSTRUCTIONS).counters
+        device, kernel = self._fresh()
+        machine = device.machine(kernel, grid, block, [a.copy() for a in args])
+        return profile(machine, capability="1.0", max_instructions=MOST_INSTRUCTIONS).counters
 
-    def complaint(self, grid: int, block: int | tuple[int, ...], *args: object) -> str:
+    def complaint(self, grid: int, block: int | tuple[int, ...], *args: Array) -> str:
         """Return the first finding of `isakit sanitize`, or nothing."""
         from isakit.debug.sanitize import sanitize
 
-        machine = self.device.machine(self._kernel, grid, block, list(args))
+        device, kernel = self._fresh()
+        machine = device.machine(kernel, grid, block, [a.copy() for a in args])
         report = sanitize(machine, max_instructions=MOST_INSTRUCTIONS)
         return "" if report.clean else str(next(iter(report.findings.values())))
 
@@ -138,8 +161,8 @@ def diverge(folder: Path) -> Iterator[Verdict]:
     kernel = _Kernel(folder / "collatz.s")
     x = _random(256, 1 << 30)
     out = np.zeros_like(x)
-    kernel.run(1, 256, x, out)
-    yield _equal("the numbers are right", out, np.where(x & 1, 3 * x + 1, x >> 1).astype(np.uint32))
+    wanted = np.where(x & 1, 3 * x + 1, x >> 1).astype(np.uint32)
+    yield _equal("the numbers are right", kernel.run(1, 256, x, out), wanted)
     counters = kernel.counters(1, 256, x, out)
     yield _most("divergent branches", counters["divergent_branch"], 0)
     yield _most("instructions of warps", counters["instructions"], 128)
@@ -150,9 +173,7 @@ def coalesce(folder: Path) -> Iterator[Verdict]:
     """Check that every access of a half-warp is one transaction."""
     kernel = _Kernel(folder / "scale.s")
     data = _random(256, 1 << 30)
-    wanted = data * np.uint32(2)
-    kernel.run(1, 64, data)
-    yield _equal("all 256 numbers are doubled", data, wanted)
+    yield _equal("all 256 numbers are doubled", kernel.run(1, 64, data), data * np.uint32(2))
     counters = kernel.counters(1, 64, data)
     for short, what in (("gld", "loads"), ("gst", "stores")):
         yield _most(f"{what} that are not coalesced", counters[f"{short}_incoherent"], 0)
@@ -164,8 +185,7 @@ def banks(folder: Path) -> Iterator[Verdict]:
     kernel = _Kernel(folder / "transpose.s")
     x = _random(256, 1 << 32).reshape(16, 16)
     out = np.zeros_like(x)
-    kernel.run(1, (16, 16), x, out)
-    yield _equal("the matrix is transposed", out, x.T)
+    yield _equal("the matrix is transposed", kernel.run(1, (16, 16), x, out), x.T)
     counters = kernel.counters(1, (16, 16), x, out)
     yield _most("steps lost by conflicts of banks", counters["shared_conflict_steps"], 0)
     yield _most("accesses to g[] that are not coalesced", counters["gld_incoherent"] + counters["gst_incoherent"], 0)
@@ -175,12 +195,11 @@ def banks(folder: Path) -> Iterator[Verdict]:
 def reduce(folder: Path) -> Iterator[Verdict]:
     """Check the sum, its cost, and that nothing races."""
     kernel = _Kernel(folder / "sum.s")
+    x, out = _random(256, 1 << 32), np.zeros(1, np.uint32)
     for seed in (1, 2):
-        x, out = _random(256, 1 << 32, seed), np.zeros(1, np.uint32)
-        kernel.run(1, 256, x, out)
-        yield _equal(
-            f"the sum of 256 random numbers is right ({seed} of 2)", out, x.sum(dtype=np.uint32, keepdims=True)
-        )
+        x = _random(256, 1 << 32, seed)
+        wanted = x.sum(dtype=np.uint32, keepdims=True)
+        yield _equal(f"the sum of 256 random numbers is right ({seed} of 2)", kernel.run(1, 256, x, out), wanted)
     yield _most("instructions of warps", kernel.counters(1, 256, x, out)["instructions"], 640)
     yield _quiet(kernel.complaint(1, 256, x, out))
 
@@ -193,14 +212,14 @@ def _quiet(complaint: str) -> Verdict:
 def race(folder: Path) -> Iterator[Verdict]:
     """Check blocks of four sizes, and that the sanitizer is content."""
     kernel = _Kernel(folder / "rotate.s")
-    complaint = ""
+    complaint, barriers = "", 0
     for n in (32, 64, 256, 512):
         x, out = _random(n, 1 << 32, n), np.zeros(n, np.uint32)
-        kernel.run(1, n, x, out)
-        yield _equal(f"right for {n} threads", out, np.roll(x, -2))
+        yield _equal(f"right for {n} threads", kernel.run(1, n, x, out), np.roll(x, -2))
         complaint = complaint or kernel.complaint(1, n, x, out)
+        barriers = max(barriers, -(-kernel.counters(1, n, x, out)["barriers"] * WARP // n))
     yield _quiet(complaint)
-    yield _most("barriers that a warp meets", kernel.counters(1, 32, x, out)["barriers"], 3)
+    yield _most("barriers that a warp meets", barriers, 3)
 
 
 @_checks("texture")
@@ -210,9 +229,9 @@ def texture(folder: Path) -> Iterator[Verdict]:
     picture = np.random.default_rng(6).random((16, 16), dtype=np.float32)
     kernel.texture(picture)
     out = np.zeros((8, 8), np.float32)
-    kernel.run(1, (8, 8), out)
+    got = kernel.run(1, (8, 8), out)
     wanted = picture.reshape(8, 2, 8, 2).mean(axis=(1, 3))
-    yield _most("largest error, in 1/256", int(np.ceil(np.abs(out - wanted).max() * 256)), 1)
+    yield _most("largest error, in 1/256", int(np.ceil(np.abs(got - wanted).max() * 256)), 1)
     yield _most("fetches of 64 threads", kernel.counters(1, (8, 8), out)["tex_fetches"], 64)
 
 
@@ -267,7 +286,8 @@ def pipeline(folder: Path) -> Iterator[Verdict]:
             f"the sum of {n} cells is right", right, "" if right else f"D[1] is {int(core.data[1])}, not {sum_}"
         )
         cycles[n] = stop.cycles
-    each = (cycles[150] - cycles[50]) / 100
+    # Time that the shorter sum is made to take must not make the cells of the longer one cheap.
+    each = max((cycles[150] - cycles[50]) / 100, (cycles[150] - AROUND_LOOP) / 150)
     yield Verdict("cycles per cell: at most 6", each <= 6, f"{each:g}")
 
 
@@ -311,8 +331,7 @@ def lost(folder: Path) -> Iterator[Verdict]:
     first, added, last, of_1 = (numbers[name] for name in asked)
     x = _random(512, 1 << 32, 10)
     x[0] = 1
-    out = np.zeros_like(x)
-    _Kernel(given.lost()).run(1, 512, x, out)
+    out = _Kernel(given.lost()).run(1, 512, x, np.zeros_like(x))
     yield Verdict("what becomes of 1", of_1 == int(out[0]), hex(of_1))
     if not 0 <= first < 32 or not 0 <= last < 32:
         yield Verdict("shifts are from 0 to 31", False, f"{first} and {last}")
@@ -329,8 +348,7 @@ def patch(folder: Path) -> Iterator[Verdict]:
     path = folder / "limit.cubin"
     kernel = _Kernel(path)
     x = np.arange(0, 512, dtype=np.uint32)
-    kernel.run(1, 512, x)
-    yield _equal("numbers are cut at 255", x, np.minimum(np.arange(512, dtype=np.uint32), 255))
+    yield _equal("numbers are cut at 255", kernel.run(1, 512, x), np.minimum(x, 255))
     before, after = given.made("patch")["limit.cubin"], path.read_bytes()
     changed = sum(a != b for a, b in zip(before, after, strict=False)) + abs(len(before) - len(after))
     yield Verdict("nothing else of the file has changed: at most 2 bytes", changed <= 2, f"{changed} bytes")

@@ -76,6 +76,57 @@ def test_an_answer_with_a_mistake_is_not_enough(name: str, file: str, old: str, 
     assert not all(v.passed for v in check(exercise(name), tmp_path / "x"))
 
 
+DONE = """
+    add b32 $r6 b32 s[out] $r0
+    ld b32 $r7 g14[$r6]
+    and b32 $c0 # $r7 $r7
+    (lg $c0) ret
+"""
+"""A kernel that has been here before has nothing to do."""
+SLOW = """
+    nop
+    setgt $p3 $r1 0x32
+    $p3 bra #loop
+    nop
+    mov  $r5 0x60
+wait:
+    sub  $r5 $r5 0x1
+    setgt $p3 $r5 0x0
+    $p3 bra #wait
+    nop
+"""
+"""The shorter sums take longer, so that the longer ones have cheap cells."""
+MORE = """
+    shr u32 $c0 $r6 $r1 0x5
+    (e $c0) bra #few
+    bar inc wait 0x0 0xfff
+few:
+"""
+"""A barrier more where there are several warps."""
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "after", "trick", "complaint"),
+    [
+        ("diverge", "collatz.s", "shl b32 $r0 $r0 0x2\n", DONE, "divergent branches"),
+        ("pipeline", "sum.s", "mov  $r3 0x0\n", SLOW, "cycles per cell"),
+        ("race", "rotate.s", "add b32 $r1 $r1 -0x1\n", MORE, "barriers that a warp meets"),
+    ],
+)
+def test_a_trick_is_not_enough(name: str, file: str, after: str, trick: str, complaint: str, tmp_path: Path) -> None:
+    if name == "race":
+        path = answered(name, tmp_path / "x") / file
+    else:
+        start(exercise(name), tmp_path / "x")
+        path = tmp_path / "x" / file
+    text = path.read_text(encoding="utf-8")
+    assert after in text
+    path.write_text(text.replace(after, after + trick, 1), encoding="utf-8")
+    verdicts = check(exercise(name), tmp_path / "x")
+    assert all(v.passed for v in verdicts if v.asked.startswith(("the numbers", "the sum", "right")))
+    assert any(v.asked.startswith(complaint) and not v.passed for v in verdicts), verdicts
+
+
 def test_a_file_patched_in_more_than_one_place_is_not_enough(tmp_path: Path) -> None:
     folder = answered("patch", tmp_path / "x")
     text = str(limit()).replace("0x64", "0xff").replace("$r3", "$r2", 1)
