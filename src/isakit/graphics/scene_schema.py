@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from isakit.json_text import JsonObject
 from isakit.results import mismatches
@@ -12,12 +12,12 @@ MOST_TARGETS = 8
 _CLEAR = (0.0, 0.0, 0.0, 0.0)
 
 _ARRAY = {"file": str, "dtype": str, "shape": [int], "data": list}
-_PROGRAM: dict[str, Any] = {
+_PROGRAM: dict[str, object] = {
     "words": [str | int], "asm": str, "gxp": str, "max_gpr": int, "local_bytes": int, "position": [int],
     "point_size": int | None,
     "o_words": [{"sem": str, "comp": str, "o_word": int}],
 }  # fmt: skip
-_PROGRAMS: dict[str, Any] = {
+_PROGRAMS: dict[str, object] = {
     "VERT": {
         **_PROGRAM, "vertex_id": bool, "instance_id": bool,
         "a_words": [{"a_word": int, "attrib": int, "comp": str, "builtin": str | None}],
@@ -33,7 +33,7 @@ _PROGRAMS: dict[str, Any] = {
     },
     "result_map": [int],
 }  # fmt: skip
-_DRAW: dict[str, Any] = {
+_DRAW: dict[str, object] = {
     "mode": str, "instances": int, "vertices": int, "count": int | None, "restart_index": int | None,
     "state": {
         "blend": list[object] | None, "cull": str | None, "depth": str | None, "depth_write": bool, "restart": bool,
@@ -54,7 +54,7 @@ _DRAW: dict[str, Any] = {
     # Where a scene came from; nothing here reads it.
     "provoking": str, "glsl": {"*": str}, "tgsi": {"*": str}, "vs_outputs": dict,
 }  # fmt: skip
-SCENE: dict[str, Any] = {
+SCENE: dict[str, object] = {
     "format": str, "name": str, "width": int, "height": int, "clear": [float], "render_targets": int,
     "target_formats": [str], "draws": [_DRAW], "row_order": str, "depth_format": str, "suggested_use": str,
 }  # fmt: skip
