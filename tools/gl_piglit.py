@@ -131,8 +131,9 @@ class Runner:
                     yield part[done], found[1]
                     done += 1
                     break
-            if not done:
-                yield part[0], "crash"
+            if not done:  # it ended before the first headline
+                found = RESULT.findall(text)
+                yield part[0], found[0] if found else "crash"
                 done = 1
             left = left[done:]
 
