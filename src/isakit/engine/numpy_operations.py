@@ -217,26 +217,23 @@ def _with_payload(r: Array, a: Array, b: Array) -> Array:
     return out
 
 
-@native("f64_add")
-def _f64_add(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
-    if statics.get("rounding", "rn") != "rn":
-        return None
+def _of_two_doubles(apply: Callable[[Array, Array], Array]) -> Factory:
+    """Return the lowering of a sum or product of Tesla's f64."""
 
-    def add(a: Array, b: Array) -> Array:
-        return _with_payload(a.view(f64) + b.view(f64), a, b)
+    def factory(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
+        if statics.get("rounding", "rn") != "rn":
+            return None
 
-    return add
+        def both(a: Array, b: Array) -> Array:
+            return _with_payload(apply(a.view(f64), b.view(f64)), a, b)
+
+        return both
+
+    return factory
 
 
-@native("f64_mul")
-def _f64_mul(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
-    if statics.get("rounding", "rn") != "rn":
-        return None
-
-    def mul(a: Array, b: Array) -> Array:
-        return _with_payload(a.view(f64) * b.view(f64), a, b)
-
-    return mul
+native("f64_add")(_of_two_doubles(np.add))
+native("f64_mul")(_of_two_doubles(np.multiply))
 
 
 _IEEE = {"f32": (f32, np.array(0x7FC0_0000, u32)), "f64": (f64, np.array(0x7FF8_0000_0000_0000, u64))}
@@ -246,30 +243,25 @@ def _ieee_type(statics: Statics) -> tuple[Type, Array] | None:
     return _IEEE.get(statics.get("format", "f32")) if statics.get("rounding", "rn") == "rn" else None
 
 
-@native("ieee_add")
-def _ieee_add(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
-    found = _ieee_type(statics)
-    if found is None:
-        return None
-    dtype, nan = found
+def _of_two_ieee(apply: Callable[[Array, Array], Array]) -> Factory:
+    """Return the lowering of a sum or product of IEEE 754."""
 
-    def add(a: Array, b: Array) -> Array:
-        return _with_nan(a.view(dtype) + b.view(dtype), nan)
+    def factory(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
+        found = _ieee_type(statics)
+        if found is None:
+            return None
+        dtype, nan = found
 
-    return add
+        def both(a: Array, b: Array) -> Array:
+            return _with_nan(apply(a.view(dtype), b.view(dtype)), nan)
+
+        return both
+
+    return factory
 
 
-@native("ieee_mul")
-def _ieee_mul(statics: Statics, widths: tuple[int, ...]) -> Lowered | None:
-    found = _ieee_type(statics)
-    if found is None:
-        return None
-    dtype, nan = found
-
-    def mul(a: Array, b: Array) -> Array:
-        return _with_nan(a.view(dtype) * b.view(dtype), nan)
-
-    return mul
+native("ieee_add")(_of_two_ieee(np.add))
+native("ieee_mul")(_of_two_ieee(np.multiply))
 
 
 @native("ieee_fma")

@@ -138,24 +138,23 @@ class Transfers:
     # --- joins ----------------------------------------------------------------------------------------------
     def join(self, step: Step) -> None:
         """Write the `join` tail before the instruction: pop until the join is complete or another path is found."""
+        self._pop(step)
+        self._joined(step)
+
+    def _join_after(self, step: Step) -> None:
+        """Write the `join` tail after the instruction; nothing in it may stop."""
+        self.code.settle()
+        self._pop(step)
+        self.code.goto(step.op.following)
+
+    def _pop(self, step: Step) -> None:
+        """Pop until the join is complete; where another path is found, go there."""
         b = self.code.body
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
         assert done is not None
         complete = b.fresh("complete")
         b.branch(done, complete, "dispatch")
         b.label(complete)
-        self._joined(step)
-
-    def _join_after(self, step: Step) -> None:
-        """Write the `join` tail after the instruction; nothing in it may stop."""
-        c, b = self.code, self.code.body
-        c.settle()
-        done = self.rule(step, stack.join, {"here": self._address(step.pc)})
-        assert done is not None
-        complete = b.fresh("complete")
-        b.branch(done, complete, "dispatch")
-        b.label(complete)
-        c.goto(step.op.following)
 
     # --- requests -------------------------------------------------------------------------------------------
     def perform(self, step: Step, request: Effect | None, low: ValueLowering, plan: Plan, executing: Ref) -> bool:
