@@ -19,6 +19,7 @@ from isakit import usse
 from isakit.debug.compare_shaders import random_inputs
 from isakit.decompile import expressions, glsl
 from isakit.decompile.glsl import Decompiled
+from support.farm import campaign
 from support.oracles import shader_gl
 from support.oracles.term_evaluator import evaluate
 
@@ -128,3 +129,17 @@ def test_glsl_leaves_what_the_vertex_shaders_compute(shaders: dict[str, Any], op
         assert list(found) == list(expected)
         wrong += [(name, o) for o in found if not close(found[o], expected[o], of_f16=False).all()]
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "covered"),
+    [
+        ("glsl-llvmpipe", 424986940108, "packUnorm4x8 of a product that f32 rounds to a tie"),
+        ("shader-glsl", 927491652356, "vertex vfrc.f32"),
+    ],
+)
+def test_campaigns_know_where_llvmpipe_rounds_otherwise(name: str, seed: int, covered: str) -> None:
+    if why := shader_gl.missing():
+        pytest.skip(why)
+    one = campaign(name)
+    assert covered in set(one.check(one.make(seed)))

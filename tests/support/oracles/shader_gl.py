@@ -7,6 +7,7 @@ Needs the package moderngl and an OpenGL with EGL.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -52,12 +53,18 @@ def _number_type(ty: str) -> tuple[Any, str]:
     return (np.uint32, "u4") if ty.startswith("u") else (np.float32, "f4")
 
 
+def with_zero_unknown(text: str) -> str:
+    """GLSL in which `0.0 - x` subtracts from a uniform that is 0: of the constant llvmpipe makes -x, of +0 a -0."""
+    changed = re.sub(r"(?<![\w.])0\.0 - ", "zero_ - ", text)
+    return text if changed == text else changed.replace("\n", "\nuniform float zero_;\n", 1)
+
+
 class Program:
     """A shader with its uniforms and textures bound, as an OpenGL program."""
 
     def __init__(self, shader: Shader, given: dict[str, Any], count: int) -> None:
         self.gl, self.count, self.given = context(), count, given
-        self.text = glsl(shader)
+        self.text = with_zero_unknown(glsl(shader))
         self.decompiled = Decompiled(shader, exact=True)
         # The place of a pixel is no input of OpenGL's.
         place = "position" if shader.stage == "fragment" else ""

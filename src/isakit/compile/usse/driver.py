@@ -114,6 +114,8 @@ REMEDIES: tuple[Pass, ...] = (
     compute_again(SAMPLE, near=3),
 )
 """The passes for a program that needs more registers than there are, tried one after the other."""
+HOPELESS = 3
+"""How many times as many registers as there are may be live in the best order before computing again is not tried."""
 ROUNDS = 40
 PATIENCE = (1 << 30, 16, 4, 0)
 """For how many operations a copy of an operand may wait for its next reader, until everything finds a register."""
@@ -188,8 +190,9 @@ def compile_program(
     for remedy in (*REMEDIES, None):
         try:
             return _attempt(f, plan, registers, literals, evicted)
-        except RegisterPressureError:
-            if remedy is None:
+        except RegisterPressureError as e:
+            hopeless = remedy is not REMEDIES[0] and e.needed > HOPELESS * e.there
+            if remedy is None or hopeless:
                 raise
             evicted.clear()
             remedy(f)

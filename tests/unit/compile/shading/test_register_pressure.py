@@ -155,3 +155,12 @@ def test_a_constant_beside_a_scalar_that_may_lie_in_either_half() -> None:
     got = isakit.usse.run(shader, varyings={"texcoord0": at, "texcoord1": at / 8}, uniforms={"cut": np.float32(1.5)},
                           textures={"t": np.full((4, 4, 4), 0.5, np.float32)})  # fmt: skip
     np.testing.assert_allclose(got["color"][0], [5 / 9, 5 / 9, 5 / 9, 1], rtol=1e-6)
+
+
+def test_what_cannot_fit_is_refused_before_anything_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+    monkeypatch.setattr(driver, "recompute", lambda *given: tried.append(given))
+    text = "float4 main(float4 v : COLOR) : COLOR { float4 z[120]; for (int q = 0; q < 120; q++) z[q] = v * q;"
+    with pytest.raises(CompileError, match="the shader needs too many registers"):
+        isakit.compile_shader(text + " return z[int(v.x)]; }", stage="fragment", language="cg")
+    assert not tried
