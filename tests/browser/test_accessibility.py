@@ -71,9 +71,10 @@ def test_views_of_a_kernel_that_is_stepped(chromium: Any, running: Any, scheme: 
     page.context.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["12-vuc-delay-slot", "13-usse-swizzle", "15-pixel", "14-python"])
-def test_lessons_with_views_of_their_own(chromium: Any, running: Any, name: str) -> None:  # noqa: F811
-    page = opened(chromium, running, size=(1500, 900))
+def test_lessons_with_views_of_their_own(chromium: Any, running: Any, name: str, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, running, size=(1500, 900), color_scheme=scheme)
     lesson(page, name)
     if name != "15-pixel":
         page.click("#launch")

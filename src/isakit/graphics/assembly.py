@@ -85,7 +85,7 @@ def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Arra
             key = divisor, len(rows)
             if key not in places:
                 row = vertex if divisor == 0 else instance // divisor
-                places[key] = np.minimum(row, len(rows) - 1)
+                places[key] = np.minimum(row, len(rows) - 1).astype(np.intp, copy=False)
             np.take(rows[:, component], places[key], out=out[k], mode="wrap")  # as quick as for indices in range
     return out
 

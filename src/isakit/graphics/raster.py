@@ -313,7 +313,7 @@ def rasterize_lines(
     low, high = low - np.where(forward, entered, -1 * left), high + np.where(forward, -1 * left, entered)
     first = np.maximum(low, np.where(steep, bounds[1], bounds[0]))
     last = np.minimum(high, np.where(steep, bounds[3], bounds[2]))
-    counts = np.where(chosen, np.maximum(last - first, 0), 0)
+    counts = np.where(chosen, np.maximum(last - first, 0), 0).astype(np.intp, copy=False)
     number = np.repeat(n, counts)
     offset = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     major = np.where(forward[number], first[number] + offset, last[number] - 1 - offset)

@@ -131,7 +131,8 @@ def arranged(
     if instances != 1 or not 0 < len(order) <= LONGEST_KEPT:
         return _arranged(mode, order, restart, instances, last, quads)
     first = int(order[0]) if restart is None else 0
-    fetched, made = _kept(mode, (order - first).tobytes(), restart, last, quads)
+    # As it is kept, whatever NumPy's usual integer is: it has 32 bits in a browser.
+    fetched, made = _kept(mode, (order - first).astype(np.int64).tobytes(), restart, last, quads)
     return (fetched if not first else replace(fetched, numbers=fetched.numbers + first)), made
 
 

@@ -17,6 +17,6 @@ export function comparison(data, follow) {
   return [
     make("p", {}, make("strong", {}, data.identical ? "The programs are the same. " : data.equal ? "Only registers, addresses or encodings differ. " : "The programs differ. "), counts),
     data.facts.length ? make("ul", {}, ...data.facts.map((f) => make("li", {}, `${f.what}: ${f.a} → ${f.b}`))) : null,
-    make("table", {}, make("thead", {}, make("tr", {}, ...["", data.a, data.b, "why"].map((t) => make("th", {}, t)))), make("tbody", {}, ...rows)),
+    make("table", {}, make("thead", {}, make("tr", {}, ...["change", data.a, data.b, "why"].map((t) => make("th", {}, t)))), make("tbody", {}, ...rows)),
   ].filter(Boolean);
 }

@@ -29,11 +29,13 @@ function picture(data, follow) {
   data.issues.forEach((i, k) => {
     const y = (k + 1) * ROW;
     const text = i.text ? `${i.slot ? "↳ " : ""}${i.executed ? i.text : `(${i.text})`}` : i.fault || "waits";
+    const address = (i.address >> 2).toString(16).padStart(3, "0");
+    const seen = `${address} ${text.length > 25 ? text.slice(0, 24) + "…" : text}`;
     const row = draw("g", {class: `issue ${i.cycle === data.now ? "present" : ""} ${i.notes.length || i.fault ? "hazard" : ""} ${i.cycle > data.now ? "future" : ""}`,
-      tabindex: 0, role: "button", "aria-label": [`cycle ${i.cycle}: ${text}`, i.slot ? "in a delay slot" : "", ...i.writes.map((w) => `${w.register} from cycle ${w.cycle} on`), ...i.notes].filter(Boolean).join("; "),
+      tabindex: 0, role: "button", "aria-label": [seen, `cycle ${i.cycle}`, text.length > 25 ? text : "", i.slot ? "in a delay slot" : "", ...i.writes.map((w) => `${w.register} from cycle ${w.cycle} on`), ...i.notes].filter(Boolean).join("; "),
       onclick: () => follow(i.address), onkeydown: (e) => { if (e.key === "Enter") follow(i.address); }},
     draw("rect", {x: 0, y: y + 1, width: TEXT - 4, height: ROW - 2, class: "back"}),
-    draw("text", {x: 2, y: y + 13, "font-size": 11}, `${(i.address >> 2).toString(16).padStart(3, "0")} ${text.length > 25 ? text.slice(0, 24) + "…" : text}`));
+    draw("text", {x: 2, y: y + 13, "font-size": 11}, seen));
     if (i.text) row.append(draw("rect", {x: x(i.cycle) + 2, y: y + 4, width: CELL - 5, height: ROW - 8, class: i.executed ? "issued" : "skipped"}));
     for (const w of i.writes) {
       if (w.cycle > i.cycle + 1) row.append(draw("path", {d: `M${x(i.cycle) + CELL - 2} ${y + ROW / 2}H${x(w.cycle) + 2}`, class: "way"}));
@@ -54,7 +56,7 @@ function around(data) {
   return [
     data.waits ? make("p", {}, make("strong", {}, data.waits)) : null,
     make("h2", {}, "Rings"),
-    make("table", {}, make("thead", {}, make("tr", {}, ...["ring", "", "at", "bytes", "position", "filled", ""].map((t) => make("th", {}, t)))), make("tbody", {}, ...data.rings.map((r) => make("tr", {},
+    make("table", {}, make("thead", {}, make("tr", {}, ...["ring", "direction", "at", "bytes", "position", "filled", "about"].map((t) => make("th", {}, t)))), make("tbody", {}, ...data.rings.map((r) => make("tr", {},
       make("td", {class: "mono"}, r.name), make("td", {}, r.direction === "in" ? "→ core" : "core →"), make("td", {class: "mono"}, hex(r.offset, 1)), make("td", {class: "mono"}, hex(r.size, 1)),
       make("td", {class: "mono"}, hex(r.position, 1)), make("td", {}, make("meter", {min: 0, max: Math.max(1, r.size), value: Math.min(r.filled, r.size), title: `${r.filled} bytes`}), ` ${r.filled}`), make("td", {}, r.more))))),
     make("table", {}, ...data.surfaces.map((s) => make("tr", {}, make("td", {class: "mono"}, s.name), make("td", {class: "mono"}, hex(s.offset, 1)), make("td", {}, `${s.left} records left`)))),
