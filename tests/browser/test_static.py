@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import http.server
 import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,9 @@ import pytest
 from tests.browser.test_workbench import chromium, noted, until  # noqa: F401  (a fixture)
 
 import isakit
+from isakit.course.given import lost
 from isakit.programs import write
+from isakit.web.addresses import fragments_of_example
 from isakit.web.site import ARCHIVES, write_site
 from support.clients.browser import watched_page
 
@@ -91,7 +94,17 @@ def test_an_endless_program_is_ended_and_the_page_goes_on(page: Any) -> None:
     assert page.inner_text("#verdict") == "assembles"
 
 
-@pytest.mark.parametrize("name", ["race", "pixel", "pipeline"])
+def test_a_scene_is_drawn_and_a_pixel_of_it_stepped(page: Any) -> None:
+    page.click("#lessons [data-lesson='15-pixel']")
+    page.click("#tab-picture", timeout=300_000)
+    page.wait_for_selector("#view-picture img", timeout=300_000)
+    page.wait_for_timeout(500)  # it is drawn again when the view opens
+    box = page.locator("#view-picture img").bounding_box()
+    page.locator("#view-picture img").click(position={"x": box["width"] / 2, "y": box["height"] * 0.6})
+    page.wait_for_selector("#view-picture li:has-text('the pixel became')", timeout=300_000)
+
+
+@pytest.mark.parametrize("name", ["race", "pixel", "pipeline", "driver"])
 def test_an_exercise_is_checked_in_the_page(page: Any, name: str) -> None:
     page.click(f"#exercises [data-lesson='exercise-{name}']")
     page.wait_for_selector("#check", timeout=300_000)
@@ -125,3 +138,37 @@ def test_what_is_shared_is_an_address_that_anybody_can_open(page: Any, chromium:
     other.wait_for_selector("body[data-ready]", timeout=300_000)
     assert other.inner_text("#verdict") == "assembles"
     other.context.close()
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLES = [
+    pytest.param(opens, id=f"{path.stem}-{k}")
+    for path in sorted(DOCS.rglob("*.md"))
+    if "generated" not in path.parts
+    for k, block in enumerate(re.findall(r"^```(\w+)\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S))
+    for opens in fragments_of_example(*block)
+]
+
+
+@pytest.mark.parametrize("opens", EXAMPLES)
+def test_an_example_of_the_documentation_is_run(chromium: Any, address: str, opens: str) -> None:  # noqa: F811
+    page = watched_page(chromium)
+    page.goto(f"{address}#{opens}")
+    page.wait_for_selector("body[data-ready]", timeout=300_000)
+    assert page.inner_text("#verdict") == "assembles"
+    assert page.locator("#listing .row").count() > 0
+    page.click("#launch")
+    until(page, "() => !['', 'launching …'].includes(document.getElementById('status').textContent)", seconds=300)
+    assert "internal" not in page.inner_text("#status")
+    assert page.problems == []
+    page.context.close()
+
+
+def test_a_dropped_file_with_large_numbers_is_launched(page: Any, tmp_path: Path) -> None:
+    """Bounds of its numbers need 64 bits; NumPy's usual integers have 32 here."""
+    (tmp_path / "lost.cubin").write_bytes(write(lost(), "elf"))
+    page.set_input_files("#file", str(tmp_path / "lost.cubin"))
+    page.wait_for_selector("#programs button:has-text('lost.cubin')", timeout=300_000)
+    until(page, IDLE, seconds=300)
+    page.click("#launch")
+    page.wait_for_selector("#listing .row.here", timeout=300_000)

@@ -35,8 +35,6 @@ WIDEST = 62
 HEADER = 0x10
 """Bytes of the launch header in s[]."""
 
-_where: Callable[..., Array] = np.where
-
 Token = tuple[str, int]
 """An entry of the divergence stack: what pushed it, and where its lanes go on."""
 Tokens = tuple[Token, ...]
@@ -354,6 +352,11 @@ def _maximum(a: Bound, b: Bound) -> Bound:
     return np.maximum(a, b, dtype=np.int64)
 
 
+def _where(when: Bound | Array, a: Bound | Array, b: Bound | Array) -> Array:
+    """Choose bounds, which have 64 bits, also where NumPy's usual integer has 32: in a browser."""
+    return np.where(when, np.asarray(a, np.int64), np.asarray(b, np.int64))
+
+
 def _chosen(when: Interval, a: Interval, b: Interval) -> Interval:
     """Return `a` where a condition holds, else `b`."""
     low = _where(when.low != 0, a.low, _where(when.high == 0, b.low, _minimum(a.low, b.low)))
@@ -487,7 +490,7 @@ def _and(v: Value, x: Args, alike: bool) -> Interval | None:
                 return _wrapped(value.low, value.high, m.bit_length(), alike, value.step)
             if rest & (rest + 1) == 0:
                 return Interval(value.low & m, value.high & m, alike)
-    return Interval(np.zeros_like(np.asarray(a.low)), _minimum(a.high, b.high), alike)
+    return Interval(np.zeros_like(np.asarray(a.low, np.int64)), _minimum(a.high, b.high), alike)
 
 
 def _or(v: Value, x: Args, alike: bool) -> Interval | None:
@@ -501,7 +504,7 @@ def _xor(v: Value, x: Args, alike: bool) -> Interval | None:
     a, b = x
     if a.exact and b.exact:
         return Interval(a.low ^ b.low, a.low ^ b.low, alike)
-    return Interval(np.zeros_like(np.asarray(a.low)), _minimum(a.high + b.high, mask(v.width)), alike)
+    return Interval(np.zeros_like(np.asarray(a.low, np.int64)), _minimum(a.high + b.high, mask(v.width)), alike)
 
 
 def _not(v: Value, x: Args, alike: bool) -> Interval | None:
