@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from pygments.token import String
@@ -50,6 +51,21 @@ def other_versions(app: object, page: str, template: str, context: dict[str, Any
         context["theme_announcement"] = f"isakit {release}. Other versions: {links}"
 
 
+# Where a static workbench lies, from the top of these pages, as tools/build_docs.py writes it; "": nothing leads there.
+workbench = os.environ.get("ISAKIT_DOCS_WORKBENCH", "")
+
+
+def run_links(app: object, doctree: nodes.document, page: str) -> None:
+    """Lead from each program in assembly to the workbench, which opens with it."""
+    from isakit.web.addresses import fragments_of_example
+
+    for block in list(doctree.findall(nodes.literal_block)) if workbench else []:
+        for opens in fragments_of_example(block.get("language", ""), block.astext()):
+            address = f"{'../' * page.count('/')}{workbench}#{opens}"
+            link = nodes.reference("", "Run it in the workbench", refuri=address)
+            block.parent.insert(block.parent.index(block) + 1, nodes.paragraph("", "", link))
+
+
 API = {
     "isakit": "Instruction sets, programs, files and devices.",
     "isakit.tesla": "Tesla: machine, device, textures, drawing.",
@@ -79,7 +95,9 @@ def generate() -> None:
         docsgen.write(made)
         if not (made / "index.md").is_file():
             raise ConfigError("isakit.docsgen.write() made no index.md, so the instruction pages cannot be reached")
-        (made / "api.md").write_text(api_page(), encoding="utf-8")
+        for path, text in api_pages().items():
+            (made / path).parent.mkdir(exist_ok=True)
+            (made / path).write_text(text, encoding="utf-8")
         (made / "json.md").write_text(json_page(), encoding="utf-8")
         renew(made, GENERATED)
 
@@ -96,19 +114,26 @@ def renew(made: Path, there: Path) -> None:
             target.write_bytes(content)
 
 
-def api_page() -> str:
-    """All public names with signature and text."""
-    out = [
+def api_pages() -> dict[str, str]:
+    """All public names with signature and text: a page of each module, and one that leads to them, by path."""
+    index = [
         "# Python: all names",
         "",
-        "Every public name with its signature and its text, as the sources have them.",
+        "Every public name with its signature and its text, as the sources have them, by module.",
         "[](../python.md) is the overview to read first; [errors](../errors.md) have a page of their own.",
         "",
+        *(f"- [{module}](api/{module}.md): {about}" for module, about in API.items()),
+        "",
+        "```{toctree}\n:hidden:\n",
+        *(f"api/{module}" for module in API),
+        "```",
+        "",
     ]
+    pages = {"api.md": "\n".join(index)}
     told: dict[int, str] = {}
     for module, about in API.items():
         names = getattr(importlib.import_module(module), "__all__", ())
-        out += [f"## {module}", "", about, "", "```{eval-rst}"]
+        out = [f"# {module}", "", about, "", "```{eval-rst}"]
         for name in sorted(names, key=str.lower):
             thing = getattr(importlib.import_module(module), name)
             if told.setdefault(id(thing), f"{module}.{name}") != f"{module}.{name}":
@@ -119,8 +144,8 @@ def api_page() -> str:
                 out += [f".. autofunction:: {module}.{name}", ""]
             elif not inspect.ismodule(thing):
                 out += [f"``{module}.{name}``: a {type(thing).__name__}.", ""]
-        out += ["```", ""]
-    return "\n".join(out)
+        pages[f"api/{module}.md"] = "\n".join([*out, "```", ""])
+    return pages
 
 
 def json_page() -> str:
@@ -183,6 +208,7 @@ def setup(app: Any) -> None:
         app.add_lexer(name, lexer)
     app.add_lexer("gdb", TextLexer)
     app.connect("html-page-context", other_versions)
+    app.connect("doctree-resolved", run_links)
     app.add_lexer("python", python_and_assembly(lexers))
 
 

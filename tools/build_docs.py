@@ -31,11 +31,22 @@ def tags() -> list[str]:
     return sorted(known, key=lambda t: [int(n) for n in TAG.fullmatch(t).groups()], reverse=True)  # type: ignore[union-attr]
 
 
+def workbench(to: Path, environment: dict[str, str]) -> bool:
+    """Write the workbench that runs the examples of a version; whether it could be, which needs npm."""
+    command = [sys.executable, "-m", "isakit", "web", "--static", str(to)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"no workbench beside the pages: {done.stderr.strip()}", flush=True)
+    return not done.returncode
+
+
 def build(sources: Path, out: Path, name: str, links: dict[str, str]) -> bool:
     """Build the pages of one checkout; whether that went well. Warnings are errors."""
     environment = os.environ | {
         "PYTHONPATH": str(sources / "src"), "ISAKIT_DOCS_VERSION": name, "ISAKIT_DOCS_VERSIONS": json.dumps(links),
     }  # fmt: skip
+    if workbench(out / "workbench", environment):
+        environment["ISAKIT_DOCS_WORKBENCH"] = "workbench/index.html"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(sources / "docs"), str(out)]
     return subprocess.run(command, env=environment, cwd=sources, check=False).returncode == 0
 

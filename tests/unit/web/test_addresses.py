@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from isakit.web.addresses import fragments_of_example
 from support.clients.node_tools import needs_node, node
 
 SCRIPT = """
@@ -73,3 +74,15 @@ def test_an_address_that_holds_no_page_is_refused_and_never_waited_for(tmp_path:
         assert text.startswith("the address cannot be read: ")
     (text,) = decoded(tmp_path, [fragment({"v": 1, "source": "x" * (1 << 22)})])
     assert "more than a page takes" in text
+
+
+@needs_node()
+def test_examples_of_documentation_are_opened_as_they_stand(tmp_path: Path) -> None:
+    kernel = ".isa tesla g80\n.kernel k\n    exit nop\n"
+    code = f'isa.assemble("""{kernel}""")\nprint("""no program""")\n'
+    (opened,) = fragments_of_example("tesla", kernel)
+    assert fragments_of_example("python", code) == [opened]
+    assert fragments_of_example("usse", "     0 000 .... a trace\n") == fragments_of_example("bash", kernel) == []
+    (state,) = decoded(tmp_path, [opened])
+    assert (state["source"], state["isa"], state["variant"]) == (kernel, "tesla", "g80")
+    assert (state["language"], state["odd"]) == ("asm", [])
