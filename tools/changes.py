@@ -44,7 +44,8 @@ def with_importers(files: Iterable[str]) -> list[str]:
 
 def _path(module: str) -> str:
     path = Path("src", *module.split("."))
-    return str(path / "__init__.py" if (bootstrap.ROOT / path).is_dir() else path.with_suffix(".py"))
+    file = path.with_suffix(".py")  # also where a folder of data has the name of a module
+    return str(file if (bootstrap.ROOT / file).is_file() else path / "__init__.py")
 
 
 def main() -> int:
