@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from isakit.compile.check import verify
-from isakit.compile.ir import Function, Loc
+from isakit.compile.ir import Block, Function, IrValue, Loc
 from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction
@@ -18,6 +18,7 @@ from isakit.compile.passes.addresses import assign_address_registers
 from isakit.compile.passes.conditions import lower_predicates
 from isakit.compile.passes.edges import split_critical_edges
 from isakit.compile.passes.offsets import add_global_offsets
+from isakit.compile.passes.schedule import RegisterNeeds, schedule_for_registers
 from isakit.compile.passes.spaces import SpaceError, infer_address_spaces
 from isakit.compile.passes.ssa import construct_ssa
 from isakit.compile.passes.uniform import divergent_values
@@ -61,6 +62,10 @@ PASSES: tuple[Callable[[Function], None], ...] = (
     split_critical_edges,
 )
 """The passes before instructions are selected, in this order; each says what holds after it."""
+
+CROWDED = 32
+"""The registers of a thread above which other orders of its operations are tried: 512 threads can have as many on the
+chips of compute capability 1.2 and 1.3."""
 
 CHECK_EVERY_PASS = False
 """True to verify the form after every pass instead of after the last: tests want to know which pass broke it."""
@@ -224,10 +229,64 @@ def _machine_code(
 ) -> tuple[MFunction, MachineCode, int]:
     """Return the code of a kernel, and the bytes of local memory before its spill slots. Raises PtxSyntaxError.
 
-    Where instructions do not reach all literals in memory, most of them are put into registers, and then all.
+    Where it needs many registers, its operations are tried in the order that leaves few of them live at a time, and
+    that is what becomes of it if it helps.
     """
     _, divergent = divergent_values(f)
     local = -(-f.local // 4) * 4
+
+    def attempt() -> tuple[MFunction, MachineCode, list[Loc]]:
+        return _select_and_allocate(entry, f, chip, divergent, local, textures, max_registers, watch)
+
+    failed: PtxSyntaxError | None = None
+    found = None
+    try:
+        found = attempt()
+    except PtxSyntaxError as e:
+        failed = e
+    if (found is None or found[0].registers > CROWDED) and not any(b.marks for b in f.blocks):
+        schedule_for_registers(f, RegisterNeeds(_registers, (), lambda _: None))
+        if watch:
+            watch("schedule_for_registers", f.dump())
+        with suppress(PtxSyntaxError):
+            other = attempt()
+            if found is None or _pressure(other) < _pressure(found):
+                found = other
+    if found is None:
+        assert failed is not None
+        raise failed
+    m, emitted, unmet = found
+    _warn(ptx, entry, unmet)
+    return m, emitted, local
+
+
+def _registers(v: IrValue) -> int:
+    """Return how many general registers a value takes."""
+    cls, size = TESLA.kinds[v.kind]
+    return size if cls is TESLA.general else 0
+
+
+def _pressure(code: tuple[MFunction, MachineCode, list[Loc]]) -> tuple[int, int, int]:
+    """Return what the fewest registers are wanted in: spills first, as they cost time as well."""
+    m, emitted, _ = code
+    return m.spilled, m.registers, len(emitted.code)
+
+
+def _select_and_allocate(
+    entry: PtxFunction,
+    f: Function,
+    chip: Chip,
+    divergent: set[Block],
+    local: int,
+    textures: list[str],
+    max_registers: int,
+    watch: Watch | None,
+) -> tuple[MFunction, MachineCode, list[Loc]]:
+    """Return the code of a kernel in the order it stands in, and where lanes may miss a barrier.
+
+    Where instructions do not reach all literals in memory, most of them are put into registers, and then all. Raises
+    PtxSyntaxError.
+    """
     for moved in ("", "most", "all"):
         m = TeslaSelection(f, TESLA, chip, divergent).run()
         if watch:
@@ -249,12 +308,8 @@ def _machine_code(
         fuse_exits_into_stores(m)
         if watch:
             watch("allocated", m.dump())
-        try:
-            emitted = Emitter(m, chip.variant, local, textures, m.registers).run()
-        except OutOfConstantsError:
-            continue
-        _warn(ptx, entry, unmet)
-        return m, emitted, local
+        with suppress(OutOfConstantsError):
+            return m, Emitter(m, chip.variant, local, textures, m.registers).run(), unmet
     raise PtxSyntaxError(
         entry.pos, f"`{entry.name}` has more constants than instructions reach in c1[]", len(entry.name)
     )

@@ -1,4 +1,4 @@
-"""Order of operations inside blocks, for programs that need more registers than there are.
+"""Order of operations inside blocks, for programs that need many registers.
 
 From the end of a block towards its beginning the operation is taken next that leaves the fewest registers live. Source:
 list scheduling in reverse, as in Goodman and Hsu, "Code scheduling and register allocation in large basic blocks".
@@ -6,7 +6,10 @@ list scheduling in reverse, as in Goodman and Hsu, "Code scheduling and register
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable
+from heapq import heappop, heappush
+from itertools import pairwise
 
 from isakit.compile.ir import AnyOp, Block, Const, Effect, Function, Ins, IrValue, Operation
 
@@ -40,19 +43,24 @@ class RegisterNeeds:
 
 
 def schedule_for_registers(f: Function, needs: RegisterNeeds) -> None:
-    """Order the operations of every block so that few registers are live; those with effects stay where they are."""
+    """Order the operations of every block so that few registers are live; those with effects stay where they are.
+
+    What reads memory moves between those, in the order in which it stood.
+    """
     across = _read_elsewhere(f)
     for b in f.blocks:
         done: list[Ins] = []
         live = {r: n for v in across[b] for r, n in needs.roots(v).items()}
         region: list[Ins] = []
         for i in reversed(b.ins):
-            if i.op.effect is Effect.NONE:
+            if i.op.effect in (Effect.NONE, Effect.READS):
                 region.append(i)
                 continue
             done += _region(region, live, needs)
             region = []
             done.append(i)
+            for v in i.outs:
+                live.pop(v, None)
             for a in i.args:
                 live |= needs.roots(a)
         done += _region(region, live, needs)
@@ -78,19 +86,23 @@ def _read_elsewhere(f: Function) -> dict[Block, list[IrValue]]:
 
 
 def _region(backwards: list[Ins], live: dict[Hashable, int], needs: RegisterNeeds) -> list[Ins]:
-    """Return operations without effects in a better order, last ones first, as they are given.
+    """Return operations that change nothing in a better order, last ones first, as they are given.
 
-    `live` is what is live after them, and becomes what is live before them.
+    Those that read memory keep their order. `live` is what is live after them, and becomes what is live before them.
     """
     place = {i: k for k, i in enumerate(backwards)}
-    readers = dict.fromkeys(backwards, 0)
-    for i in backwards:
-        for j in {a.ins for a in i.args}:
-            if j is not None and j in readers:
-                readers[j] += 1
+    before: dict[Ins, list[Ins]] = {i: [j for j in {a.ins: None for a in i.args} if j in place] for i in backwards}
+    reads = [i for i in backwards if i.op.effect is Effect.READS]
+    for later, earlier in pairwise(reads):
+        if earlier not in before[later]:
+            before[later].append(earlier)
+    waits = Counter(j for js in before.values() for j in js)
     since: dict[Hashable, int] = {}
     """The step at which a value became live: chains are followed before others are begun."""
-    ready = {i for i in backwards if not readers[i]}
+    readers: dict[Hashable, list[Ins]] = {}
+    """Operations in the queue by what they read and is not live: they cost less once it is."""
+    queue: list[tuple[int, int, int]] = []
+    taken: set[Ins] = set()
     out: list[Ins] = []
 
     def price(i: Ins) -> tuple[int, int, int]:
@@ -100,9 +112,20 @@ def _region(backwards: list[Ins], live: dict[Hashable, int], needs: RegisterNeed
         freed = sum(live.get(v, 0) for v in i.outs)
         return more - freed, -max((since.get(v, 0) for v in i.outs), default=0), place[i]
 
-    while ready:
-        i = min(ready, key=price)
-        ready.discard(i)
+    def offer(i: Ins) -> None:
+        heappush(queue, price(i))
+        for r in _read(i, needs):
+            if r not in live:
+                readers.setdefault(r, []).append(i)
+
+    for i in backwards:
+        if not waits[i]:
+            offer(i)
+    while queue:
+        i = backwards[heappop(queue)[2]]
+        if i in taken:
+            continue  # it was cheaper since, and came before
+        taken.add(i)
         out.append(i)
         if i.op not in needs.views:
             for v in i.outs:
@@ -111,11 +134,13 @@ def _region(backwards: list[Ins], live: dict[Hashable, int], needs: RegisterNeed
                 if r not in live:
                     live[r] = n
                     since[r] = len(out)
-        for j in {a.ins for a in i.args}:
-            if j is not None and j in readers:
-                readers[j] -= 1
-                if not readers[j]:
-                    ready.add(j)
+                    for j in readers.pop(r, ()):
+                        if j not in taken:
+                            heappush(queue, price(j))
+        for j in before[i]:
+            waits[j] -= 1
+            if not waits[j]:
+                offer(j)
     return out
 
 
