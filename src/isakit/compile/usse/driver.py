@@ -115,7 +115,7 @@ REMEDIES: tuple[Pass, ...] = (
 )
 """The passes for a program that needs more registers than there are, tried one after the other."""
 HOPELESS = 3
-"""How many times as many registers as there are may be live in the best order before computing again is not tried."""
+"""Factor from live registers to those there are above which nothing is computed again: it could not help enough."""
 ROUNDS = 40
 PATIENCE = (1 << 30, 16, 4, 0)
 """For how many operations a copy of an operand may wait for its next reader, until everything finds a register."""
