@@ -31,16 +31,14 @@ from isakit.hosts.drm.engines.framebuffer import (
 )
 from isakit.hosts.drm.engines.programs import Programs
 from isakit.hosts.drm.engines.stream_output import StreamOutput
-from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, AttributeFormat, Inline, constant, from_memory
+from isakit.hosts.drm.engines.vertex_input import AttributeFormat, Inline, constant, from_memory
 
 P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, DrawStats], None]
 """Called after a draw with its frame and number, its primitives, and what it counted."""
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
-SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
-LEAST_LOCAL = 1 << 10
 G80 = 0x5097
 """The class of the first chip's 3D engine."""
 
@@ -144,19 +142,15 @@ class Drawing:
     # --- programs -----------------------------------------------------------------------------------------------------
     def _program(self, kind: str, cls: Any, **options: Any) -> Any:
         e = self.engine
-        stage = SEGMENT[kind]
-        registers = max(1, e.get(f"{stage}_REG_ALLOC_TEMP") & 0xFF)
-        flags = ("mul_zero_wins",) if e.get("ISA_FLAGS").MUL_ZERO_WINS else ()
-        local = max(LEAST_LOCAL, 8 << (e.get("LOCAL_SIZE_LOG") & 15))
-        start, segment = e.get(f"{stage}_START_ID"), e.address(f"{stage}_ADDRESS")
+        p = e.program_places[kind]
 
         def make(words: list[int], uses_local: bool) -> Any:
             return cls(
-                words, e.chip.name, registers=registers, local_bytes=local if uses_local else 0, flags=flags,
-                address=start, **options,
+                words, e.chip.name, registers=p.registers, local_bytes=p.local if uses_local else 0, flags=p.flags,
+                address=p.start, **options,
             )  # fmt: skip
 
-        shader = self.programs.find(kind, segment, start, (registers, flags, local), make)
+        shader = self.programs.find(kind, p.segment, p.start, (p.registers, p.flags, p.local), make)
         shader.constants.clear()
         shader.constants.update(e.constants.banks(CONSTANTS_OF[kind]))
         return shader
@@ -164,14 +158,9 @@ class Drawing:
     def _vertex(self, attributes: list[int], batch: Batch) -> VertexShader:
         e = self.engine
         shader: VertexShader = self._program("vertex", VertexShader)
-        enabled = e.get("VP_ATTR_EN", 0) | e.get("VP_ATTR_EN", 1) << 32
-        inputs: list[Input] = []
-        for i in range(ATTRIBUTES):
-            mask = enabled >> 4 * i & 15
-            if mask:
-                attributes.append(i)
-                inputs += [(len(attributes) - 1, c) for c in range(4) if mask >> c & 1]
-        return self._with_inputs(shader, inputs, attributes, batch)
+        used, inputs = e.vertex_inputs
+        attributes += used
+        return self._with_inputs(shader, [*inputs], attributes, batch)
 
     def vertex_id_base(self) -> int:
         """Return VERTEX_ID_BASE; the first chip has none."""
@@ -230,20 +219,9 @@ class Drawing:
         e = self.engine
         shader: FragmentShader = self._program("fragment", FragmentShader)
         shader.inputs = e.fragment_inputs
-        results = e.get("FP_CONTROL")
-        several = bool(results.MULTIPLE_RESULTS)
-        colors_of = [tuple(range(4 * k, 4 * k + 4)) for k in range(targets)]
-        dual = any(
-            b is not None and any("src1" in (f or "") for f in (b.src, b.dst, b.src_alpha, b.dst_alpha))
-            for b in e.blends[:1]
-        )
-        shader.colors = colors_of if several and not dual else [(0, 1, 2, 3)] * min(1, targets)
-        shader.second = (4, 5, 6, 7) if dual else None
-        count = e.get("FP_RESULT_COUNT")
-        shader.depth = count - 1 if results.EXPORTS_Z and count else None
-        shader.sample_mask = None
-        if e.chip.at_least_gt215 and e.get("FP_MULTISAMPLE").EXPORT_SAMPLE_MASK and count:
-            shader.sample_mask = count - 1 - results.EXPORTS_Z
+        results = e.fragment_results
+        shader.colors = [(4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3) for k in range(min(results.colors, targets))]
+        shader.second, shader.depth, shader.sample_mask = results.second, results.depth, results.sample_mask
         return shader
 
     # --- attributes ---------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Engine, derived, number, signed
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, color_image, depth_image
 from isakit.hosts.drm.engines.shared import ConstantBuffers
-from isakit.hosts.drm.engines.vertex_input import Current
+from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, Current
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import ENG3D
@@ -34,6 +34,8 @@ LOGIC = (
     "copy_inverted", "or_inverted", "nand", "set",
 )  # fmt: skip
 POLYGON_MODES = {0x1B00: "point", 0x1B01: "line", 0x1B02: "fill"}
+SEGMENT = {"vertex": "VP", "geometry": "GP", "fragment": "FP"}
+LEAST_LOCAL = 1 << 10
 VIEWPORTS = 16
 SHADE_FLAT = 0x1D00
 COUNTERS = ("VFETCH_VERTICES", "VFETCH_PRIMITIVES", "VP_LAUNCHES", "GP_LAUNCHES", "GP_PRIMITIVES_OUT",
@@ -66,6 +68,27 @@ class ResultMap:
         """Return the output word of a slot, 0x40 (0.0) outside of the map."""
         w = self.slots[slot] if 0 <= slot < len(self.slots) else 0x40
         return 0x40 | w & 1 if w >= 0x40 else w
+
+
+@dataclass(frozen=True)
+class ProgramPlace:
+    """Place of a program and what its registers say of it: `local` bytes of each thread, if it uses any."""
+
+    segment: int
+    start: int
+    registers: int
+    flags: tuple[str, ...]
+    local: int
+
+
+@dataclass(frozen=True)
+class FragmentResults:
+    """Registers of a fragment program that hold its results: of how many `colors` from 0 on, and the others."""
+
+    colors: int
+    second: tuple[int, ...] | None
+    depth: int | None
+    sample_mask: int | None
 
 
 class State3D(Engine):
@@ -320,6 +343,48 @@ class State3D(Engine):
             else:
                 inputs.append(varying)
         return inputs
+
+    @derived(
+        "VP_REG_ALLOC_TEMP", "VP_START_ID", "VP_ADDRESS_*", "GP_REG_ALLOC_TEMP", "GP_START_ID", "GP_ADDRESS_*",
+        "FP_REG_ALLOC_TEMP", "FP_START_ID", "FP_ADDRESS_*", "ISA_FLAGS", "LOCAL_SIZE_LOG",
+    )  # fmt: skip
+    def program_places(self) -> dict[str, ProgramPlace]:
+        """Return the place of the program of each kind."""
+        flags = ("mul_zero_wins",) if self.get("ISA_FLAGS").MUL_ZERO_WINS else ()
+        local = max(LEAST_LOCAL, 8 << (self.get("LOCAL_SIZE_LOG") & 15))
+        return {
+            kind: ProgramPlace(
+                self.address(f"{stage}_ADDRESS"),
+                self.get(f"{stage}_START_ID"),
+                max(1, self.get(f"{stage}_REG_ALLOC_TEMP") & 0xFF),
+                flags,
+                local,
+            )
+            for kind, stage in SEGMENT.items()
+        }
+
+    @derived("VP_ATTR_EN")
+    def vertex_inputs(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+        """Return the attributes that are enabled, and of each word of a[] the place of its attribute and component."""
+        enabled = self.get("VP_ATTR_EN", 0) | self.get("VP_ATTR_EN", 1) << 32
+        used = tuple(i for i in range(ATTRIBUTES) if enabled >> 4 * i & 15)
+        return used, tuple((k, c) for k, i in enumerate(used) for c in range(4) if enabled >> 4 * i + c & 1)
+
+    @derived("FP_CONTROL", "FP_RESULT_COUNT", "FP_MULTISAMPLE", "BLEND_*", "IBLEND_*")
+    def fragment_results(self) -> FragmentResults:
+        """Return the registers that fragment programs leave their results in."""
+        results, count = self.get("FP_CONTROL"), self.get("FP_RESULT_COUNT")
+        dual = any(
+            b is not None and any("src1" in (f or "") for f in (b.src, b.dst, b.src_alpha, b.dst_alpha))
+            for b in self.blends[:1]
+        )
+        masked = self.chip.at_least_gt215 and self.get("FP_MULTISAMPLE").EXPORT_SAMPLE_MASK and count
+        return FragmentResults(
+            TARGETS if results.MULTIPLE_RESULTS and not dual else 1,
+            (4, 5, 6, 7) if dual else None,
+            count - 1 if results.EXPORTS_Z and count else None,
+            count - 1 - results.EXPORTS_Z if masked else None,
+        )
 
     @derived("RT_*")
     def color_images(self) -> tuple[ColorImage | None, ...]:
