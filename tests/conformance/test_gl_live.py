@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ import pytest
 
 from isakit.hosts.drm.chips import CHIPS
 from support.clients.gl_live import compiled, isakit, on_llvmpipe, ppm
-from support.patience import PATIENCE
+from support.patience import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "gl"
@@ -97,6 +98,53 @@ def test_ctrl_c_ends_a_program_that_waits_for_an_endless_draw(tmp_path: Path, sh
     assert running.wait(PATIENCE) == 128 + signal.SIGINT
     running.stdout.close()
     assert not list(short_path.iterdir())
+
+
+def debugged(place: Path, *commands: str) -> list[str]:
+    """What a debugger that attaches at a place is answered."""
+    options = [word for command in commands for word in ("-e", command)]
+    done = isakit("debug", "--attach", place, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_debugger_stops_in_the_programs_of_a_draw(programs: Path, tmp_path: Path, short_path: Path) -> None:
+    line = [sys.executable, "-m", "isakit", "gl", "--debug", short_path / "g", "--", programs / "triangle", "64"]
+    with subprocess.Popen([*line, tmp_path / "a.ppm"], stdout=subprocess.DEVNULL) as running:
+        assert until((short_path / "g").exists)
+        said = debugged(short_path / "g", "b fragment if block.x == 0", "c", "p $r0", "s", "d", "bt")
+        assert any(line.startswith("breakpoint 1: block (0, 0)") for line in said)
+        assert running.wait(PATIENCE) == 0
+    assert isakit("gl", "--", programs / "triangle", "64", tmp_path / "b.ppm").returncode == 0
+    assert np.array_equal(ppm(tmp_path / "a.ppm"), ppm(tmp_path / "b.ppm"))
+    assert not list(short_path.iterdir())
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
+def test_a_program_that_is_ended_while_it_stands_leaves_nothing(
+    programs: Path, tmp_path: Path, short_path: Path, how: signal.Signals
+) -> None:
+    line = [sys.executable, "-m", "isakit", "gl", "--debug", short_path / "g", "--", programs / "triangle", "64"]
+    attach = [sys.executable, "-m", "isakit", "debug", "--attach", short_path / "g", "--json"]
+    with subprocess.Popen(
+        [*line, tmp_path / "a.ppm"],
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as running:
+        assert until((short_path / "g").exists)
+        with subprocess.Popen(attach, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as debugger:
+            assert debugger.stdout is not None
+            assert debugger.stdin is not None
+            assert "vertex begins" in debugger.stdout.readline()
+            running.send_signal(how)
+            assert running.wait(PATIENCE) in (128 + how, -how)
+            with contextlib.suppress(BrokenPipeError):
+                debugger.stdin.write("s\n")
+                debugger.stdin.close()
+            assert debugger.wait(PATIENCE) == 1
+    assert until(lambda: not (short_path / "g").exists())
+    assert until(lambda: not list(tmp_path.glob("isakit-*")))
 
 
 @pytest.mark.parametrize("flags", [("-fsanitize=address,undefined",)])

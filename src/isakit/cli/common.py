@@ -18,6 +18,7 @@ from isakit.registry import VARIANTS
 
 if TYPE_CHECKING:
     from isakit.annotations import Project
+    from isakit.debug.attach import AttachServer
 
 BAD_INPUT, USAGE, NO = 1, 2, 3
 """Exit codes besides 0 (fine): the input cannot be used; wrong usage; the answer is no (the simulated program faulted,
@@ -116,6 +117,30 @@ def socket_place(context: click.Context, option: click.Parameter, value: str | N
     if not 0 <= int(value) <= 65535:
         raise click.BadParameter(f"{value} is not a port: ports go from 0 to 65535", context, option)
     return int(value)
+
+
+def debug_option(what: str) -> Callable[[F], F]:
+    """Return the decorator that adds `--debug` to a command that runs a program; its first `what` waits."""
+    return click.option("--debug", "debug_place", callback=socket_place, metavar="PORT|SOCKET",
+                        help=f"Let debuggers attach there; the first {what} waits for one.")  # fmt: skip
+
+
+@contextmanager
+def attach_server(place: int | str | None, chip: str) -> Generator[AttachServer | None]:
+    """Listen at a place for debuggers of a program on a chip; without a place, yield None.
+
+    Raises LaunchError for a place not to be had.
+    """
+    if place is None:
+        yield None
+        return
+    from isakit.debug.attach import AttachServer
+
+    server = AttachServer(place, chip, waits=True, tell=lambda line: echo(f"isakit: {line}", err=True))
+    try:
+        yield server
+    finally:
+        server.close()
 
 
 def dimensions(text: str, option: str) -> tuple[int, ...]:

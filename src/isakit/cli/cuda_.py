@@ -6,17 +6,14 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo, echo_json, engine_options, json_option, socket_place
+from isakit.cli.common import attach_server, debug_option, echo, echo_json, engine_options, json_option
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
-    from isakit.debug.attach import AttachServer
     from isakit.hosts.cuda.statistics import Statistics
 
 
@@ -62,8 +59,7 @@ The program runs with your rights and is not confined: run only programs you tru
 @click.option("--trace", is_flag=True, help="Show every call on standard error.")
 @click.option("--capture", type=click.Path(file_okay=False), metavar="DIR", help="Write each distinct launch to DIR.")
 @click.option("--gl", is_flag=True, help="Draw on the simulated chip as well, through Mesa's nv50 driver.")
-@click.option("--debug", "debug_place", callback=socket_place, metavar="PORT|SOCKET",
-              help="Let debuggers attach there; the first launch waits for one.")  # fmt: skip
+@debug_option("launch")
 @json_option
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -87,7 +83,9 @@ def command(
         from isakit.hosts.drm.report import Report
 
         report = Report()
-    with _debugger(debug_place, options["device"]) as debugger:
+    from isakit.hosts.cuda.device_facts import card
+
+    with attach_server(debug_place, card(options["device"]).chip) as debugger:
         status, statistics = run(program, arguments, gl=report, debugger=debugger, **options)
     sys.stdout.flush()
     if as_json:
@@ -101,23 +99,6 @@ def command(
         for line in lines(report, stats, False):
             echo(line, err=True)
     _end_like(status)
-
-
-@contextmanager
-def _debugger(place: int | str | None, device: str) -> Generator[AttachServer | None]:
-    """Listen for debuggers at a place. Raises LaunchError for one not to be had."""
-    if place is None:
-        yield None
-        return
-    from isakit.debug.attach import AttachServer
-    from isakit.hosts.cuda.device_facts import card
-    from isakit.hosts.cuda.process_device import tell
-
-    server = AttachServer(place, card(device).chip, waits=True, tell=tell)
-    try:
-        yield server
-    finally:
-        server.close()
 
 
 def _report_json(status: int, statistics: Statistics) -> None:

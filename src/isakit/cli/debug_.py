@@ -80,7 +80,7 @@ Arguments are those of `isakit run`. Some commands:
 @click.option("--gdb-file", metavar="OUT",
               help="With --gdb: write an ELF file with lines and variables, which gdb loads.")  # fmt: skip
 @click.option("--attach", "attached", callback=socket_place, metavar="PORT|SOCKET",
-              help="Debug the program that `isakit cuda --debug` runs there, in place of a FILE.")  # fmt: skip
+              help="Debug what `isakit cuda --debug` or `gl --debug` runs there, in place of a FILE.")  # fmt: skip
 @json_option
 @click.argument("file", metavar="[FILE]", required=False)
 def command(

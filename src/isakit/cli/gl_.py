@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import echo, echo_json, engine_options, json_option
+from isakit.cli.common import attach_server, debug_option, echo, echo_json, engine_options, json_option
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
+    from isakit.debug.attach import AttachServer
+    from isakit.hosts.drm.card import Channel
     from isakit.hosts.drm.report import Report
 
 
@@ -34,6 +37,7 @@ Examples:
   isakit gl --chip 50 --stats --unsupported -- eglinfo
   isakit gl -- glxgears
   isakit gl --capture frame.glc -- ./gears; isakit replay frame.glc -o gears.png
+  isakit gl --debug ./g.sock -- ./gears & isakit debug --attach ./g.sock
 \b
 Linux with Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1). The program runs with your rights and
 is not confined: run only programs you trust.""",
@@ -46,6 +50,7 @@ is not confined: run only programs you trust.""",
 @click.option("--capture", type=click.Path(dir_okay=False), metavar="FILE", help="Record for `isakit replay`.")
 @click.option("--mesa", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Use the Mesa unpacked in DIR, not the installed one.")  # fmt: skip
+@debug_option("program of a draw")
 @engine_options(1, "Threads that run fragments.")
 @json_option
 @click.argument("program")
@@ -60,6 +65,7 @@ def command(
     stats: bool,
     capture: str | None,
     mesa: str | None,
+    debug_place: int | str | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -73,7 +79,7 @@ def command(
     from isakit.hosts.drm.session import run
 
     made = chip_named(chip)
-    with _opened(log) as stream:
+    with _opened(log) as stream, attach_server(debug_place, made.variant) as debugger:
         report = Report(log=stream)
         code = run(
             (program, *arguments),
@@ -83,6 +89,7 @@ def command(
             capture=None if capture is None else Path(capture),
             dump=None if dump is None else Path(dump),
             mesa=None if mesa is None else Path(mesa),
+            on_channel=None if debugger is None else partial(_debugged, debugger),
         )
     sys.stdout.flush()
     if as_json:
@@ -91,6 +98,14 @@ def command(
         for line in lines(report, stats, unsupported):
             echo(line, err=True)
     click.get_current_context().exit(code)
+
+
+def _debugged(debugger: AttachServer, channel: Channel) -> None:
+    """Let debuggers see the programs of a channel's draws."""
+    from isakit.debug.debugged_stages import DebuggedStages
+
+    pipeline = channel.engine3d.drawing.pipeline
+    pipeline.engine = DebuggedStages(pipeline.engine, debugger)
 
 
 def _opened(log: str | None) -> AbstractContextManager[IO[str] | None]:

@@ -25,12 +25,14 @@ from isakit.json_text import JsonObject, parse_object
 
 if TYPE_CHECKING:
     from isakit.asm import Program
-    from isakit.machine.tesla import Machine, Stats
+    from isakit.machine.tesla import Machine
 
 _LONGEST = 1 << 16
 """Bytes of a line of ours."""
 _FIRST_SECONDS = 10.0
 """Seconds in which a client must say what it speaks."""
+_LOOK_SECONDS = 0.1
+"""Seconds between two looks whether a program that waits for its turn is still there."""
 _LAST_SECONDS = 1.0
 """Seconds that a debugger has to hear that the program has ended."""
 
@@ -124,15 +126,26 @@ class AttachServer:
         self.place = loopback.place_of(self._listening)
         self._running = RunningProgram(_nothing(chip), waits)
         self._running.interrupt = self._hang_up
-        self._running.waiting = lambda: tell(f"a kernel begins and waits: isakit debug --attach {self.place}")
+        self._running.waiting = lambda: tell(f"the program waits: isakit debug --attach {self.place}")
+        self._turn = threading.Lock()  # a program's threads launch side by side
         self._client: socket.socket | None = None
         self._clients = loopback.SingleClientServer(self._listening, self._serve)
         self._thread = threading.Thread(target=self._clients.run, name="isakit-attach", daemon=True)
         self._thread.start()
 
-    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Stats:
-        """Run a launch; see `RunningProgram.launch`."""
-        return self._running.launch(machine, program, kernel, there)
+    @property
+    def wanted(self) -> bool:
+        """True while a debugger is attached, or awaited."""
+        return self._running.wanted
+
+    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Machine:
+        """Run a launch, one at a time; see `RunningProgram.launch`."""
+        while not self._turn.acquire(timeout=_LOOK_SECONDS):
+            there()
+        try:
+            return self._running.launch(machine, program, kernel, there)
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         """Tell the debugger that the program has ended, and close the place."""

@@ -23,7 +23,7 @@ from isakit.debug.tesla_execution import TeslaExecution
 from isakit.errors import IsakitError, LaunchError
 
 if TYPE_CHECKING:
-    from isakit.machine.tesla import Machine, Stats
+    from isakit.machine.tesla import Machine
 
 _LOOK_SECONDS = 0.1
 """Seconds between two looks whether the other side is still there."""
@@ -238,11 +238,17 @@ class RunningProgram:
         self.interrupt: Callable[[], object] = lambda: None
         self.waiting: Callable[[], object] = lambda: None
 
+    @property
+    def wanted(self) -> bool:
+        """True while launches are to be run here: a debugger is attached, or awaited."""
+        return (self._attached or self._waits) and not self.over
+
     # --- the program's side ---
-    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Stats:
+    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Machine:
         """Run a launch that has not begun, as the debugger wants it; `there` is called while it lasts.
 
-        What `there` raises ends the launch. Raises MachineFault, NotModelled.
+        Returns the machine that has run it, another one than that given. What `there` raises ends the launch. Raises
+        MachineFault, NotModelled.
         """
         with self._turn:
             self._until_mine(there)
@@ -258,7 +264,7 @@ class RunningProgram:
                 self.session.leave()
                 self._turn.notify_all()
 
-    def _to_its_end(self, there: Callable[[], object]) -> Stats:
+    def _to_its_end(self, there: Callable[[], object]) -> Machine:
         execution = cast(TeslaExecution, self.session.execution)
         while not self._outcome:
             with self._turn:
@@ -277,7 +283,7 @@ class RunningProgram:
         (fault,) = self._outcome
         if fault is not None:
             raise fault
-        return execution.machine.stats
+        return execution.machine
 
     def _looked(self, there: Callable[[], object]) -> bool:
         there()

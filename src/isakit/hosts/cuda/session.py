@@ -55,8 +55,11 @@ def _configuration(why: str, driver: int | None = None) -> CudaError:
 class LaunchDebugger(Protocol):
     """Runs the launches of a program in the place of its devices."""
 
-    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Stats:
-        """Run a launch to its end; `there` is called meanwhile, and what it raises ends it. Raises MachineFault."""
+    def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Machine:
+        """Run a launch to its end; `there` is called meanwhile, and what it raises ends it. Raises MachineFault.
+
+        Returns the machine that has run it.
+        """
         ...
 
 
@@ -314,9 +317,10 @@ class Session(ProcessDevice):
                 shape = launch.grid[:2], launch.block
                 machine = kernel.machine(*shape, param_bytes=launch.params, dynamic_shared=launch.shared)
                 told = watcher()
-                return self.debugger.launch(
+                done = self.debugger.launch(
                     machine, kernel.info.program, kernel.name, lambda: told and told(0, machine.launch.blocks)
                 )
+                return done.stats
             if kernel.samplers:
                 grid, shared = launch.grid[:2], launch.shared
                 return kernel.launch(grid, launch.block, param_bytes=launch.params, dynamic_shared=shared)

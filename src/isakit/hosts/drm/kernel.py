@@ -42,6 +42,8 @@ NVIF_NEW = struct.Struct("<B6xBQQIi")
 DEVICE_INFO = struct.Struct("<BBHBB2xQQ16s64s")
 
 Handler = Callable[["Client", bytearray], int]
+OnChannel = Callable[[Channel], object]
+"""Called with every channel before anything is done in it."""
 
 
 class Client:
@@ -57,7 +59,9 @@ class Client:
         settings: CardSettings,
         recorder: Recorder | None = None,
         dump: Dump | None = None,
+        on_channel: OnChannel | None = None,
     ) -> None:
+        self.on_channel = on_channel
         self.chip, self.report, self.settings, self.recorder, self.dump = chip, report, settings, recorder, dump
         self.memory = VideoMemory()
         self.channels: dict[int, Channel] = {}
@@ -175,6 +179,8 @@ class Client:
         made = Channel(self.memory, self.chip, self.report, self.settings, self.classes)
         if self.dump is not None:
             made.engine3d.drawing.on_draw = partial(self.dump.after_draw, made.engine3d)
+        if self.on_channel is not None:
+            self.on_channel(made)
         self.channels[number] = made
         notifier = self.memory.allocate(0x1000, 1, GART)
         if self.recorder is not None:

@@ -16,7 +16,7 @@ from isakit.hosts.drm.capture import Recorder
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
-from isakit.hosts.drm.kernel import Client
+from isakit.hosts.drm.kernel import Client, OnChannel
 from isakit.hosts.drm.protocol import Closed, Opcode
 from isakit.hosts.drm.report import Report
 from isakit.processes import Reaper, TemporaryFolder
@@ -43,6 +43,7 @@ class DrmServer:
         capture: a file for the first process; further ones get a number after the name.
         dump: writes programs and pictures.
         reaper: removes the socket when this process is killed.
+        on_channel: called with every channel before anything is done in it.
 
     Attributes: `path` of the socket, for the environment of programs; `clients` that
     are connected; `opened`: cards that were asked for.
@@ -56,9 +57,10 @@ class DrmServer:
         capture: Path | None = None,
         dump: Dump | None = None,
         reaper: Reaper | None = None,
+        on_channel: OnChannel | None = None,
     ) -> None:
         self.chip, self.report, self.settings, self.capture = chip, report, settings, capture
-        self.dump = dump
+        self.dump, self.on_channel = dump, on_channel
         self.opened = 0
         self._connections: dict[socket.socket, Client | None] = {}
         """All of them, also those that have not said yet what they want."""
@@ -190,7 +192,7 @@ class DrmServer:
         if version != protocol.VERSION:
             raise HostError(f"protocol version {version}; this is {protocol.VERSION}")
         with self._lock:
-            client = Client(self.chip, self.report, self.settings, self._recorder(), self.dump)
+            client = Client(self.chip, self.report, self.settings, self._recorder(), self.dump, self.on_channel)
             self._connections[connection] = client
             self.opened += 1
         welcome = protocol.WELCOME.pack(protocol.VERSION, self.chip.pci_device, client.memory.size)

@@ -12,6 +12,7 @@ from isakit.errors import HostError
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.dump import Dump
+from isakit.hosts.drm.kernel import OnChannel
 from isakit.hosts.drm.mesa import variables
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.server import DrmServer
@@ -57,10 +58,12 @@ def run(
     capture: Path | None = None,
     dump: Path | None = None,
     mesa: Path | None = None,
+    on_channel: OnChannel | None = None,
 ) -> int:
     """Run a program to its end; returns its exit code, 128 + n where signal n ended it.
 
-    `mesa`: a folder with a Mesa that takes the installed one's place.
+    `mesa`: a folder with a Mesa that takes the installed one's place. `on_channel`: called with every channel of the
+    card before anything is done in it.
 
     Where the card was never opened that is a fault in the report, and 1 instead of 0.
 
@@ -70,7 +73,7 @@ def run(
         raise HostError("GL programs run on a simulated card on Linux only")
     with ProgramSignals() as signals, Reaper() as reaper:
         shim = LIBRARY.path()
-        server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump), reaper)
+        server = DrmServer(chip, report, settings, capture, None if dump is None else Dump(dump), reaper, on_channel)
         try:
             try:
                 around = environment(server, shim, mesa) | reaper.environment
