@@ -132,7 +132,7 @@ __ISAKIT_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned s)
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(y) : "r"(a), "r"(b), "r"(s & 0x7777));
     return y;
 }
-template <class T> static inline __attribute__((device, always_inline)) T __ldg(const T *p) { return *p; }
+template <class T> static inline __ISAKIT_INLINED T __ldg(const T *p) { return *p; }
 
 /* --- the names of the first versions ------------------------------------------------------------------------------------ */
 enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };

@@ -4,17 +4,17 @@
 #include "vector_types.h"
 
 #ifdef __CUDACC__
-#define __ISAKIT_SPECIAL(NAME, REGISTER)                                                                              \
-    struct __isakit_##NAME {                                                                                          \
-        __declspec(property(get = __x)) unsigned x;                                                                   \
-        __declspec(property(get = __y)) unsigned y;                                                                   \
-        __declspec(property(get = __z)) unsigned z;                                                                   \
-        __attribute__((device, always_inline)) unsigned __x() const { return __nvvm_read_ptx_sreg_##REGISTER##_x(); } \
-        __attribute__((device, always_inline)) unsigned __y() const { return __nvvm_read_ptx_sreg_##REGISTER##_y(); } \
-        __attribute__((device, always_inline)) unsigned __z() const { return __nvvm_read_ptx_sreg_##REGISTER##_z(); } \
-        __attribute__((device, always_inline)) operator uint3() const { return make_uint3(__x(), __y(), __z()); }     \
-        __attribute__((device, always_inline)) operator dim3() const { return dim3(__x(), __y(), __z()); }            \
-    };                                                                                                                \
+#define __ISAKIT_SPECIAL(NAME, REGISTER)                                                        \
+    struct __isakit_##NAME {                                                                    \
+        __declspec(property(get = __x)) unsigned x;                                             \
+        __declspec(property(get = __y)) unsigned y;                                             \
+        __declspec(property(get = __z)) unsigned z;                                             \
+        __ISAKIT_INLINED unsigned __x() const { return __nvvm_read_ptx_sreg_##REGISTER##_x(); } \
+        __ISAKIT_INLINED unsigned __y() const { return __nvvm_read_ptx_sreg_##REGISTER##_y(); } \
+        __ISAKIT_INLINED unsigned __z() const { return __nvvm_read_ptx_sreg_##REGISTER##_z(); } \
+        __ISAKIT_INLINED operator uint3() const { return make_uint3(__x(), __y(), __z()); }     \
+        __ISAKIT_INLINED operator dim3() const { return dim3(__x(), __y(), __z()); }            \
+    };                                                                                          \
     extern const __attribute__((device, weak)) __isakit_##NAME NAME;
 __ISAKIT_SPECIAL(threadIdx, tid)
 __ISAKIT_SPECIAL(blockIdx, ctaid)

@@ -50,6 +50,8 @@
 #define __ISAKIT_DEVICE static inline __attribute__((device))
 #define __ISAKIT_BOTH static inline __attribute__((device, host))
 #define __ISAKIT_MEMBER inline __attribute__((device, host))
+/* Its instructions have the line of the call: nobody debugs it. */
+#define __ISAKIT_INLINED __attribute__((device, always_inline, nodebug))
 #elif defined __cplusplus
 #define __ISAKIT_BOTH static inline
 #define __ISAKIT_MEMBER inline

@@ -10,7 +10,7 @@ template <class T> struct __isakit_texel;
     template <> struct __isakit_texel<T> {                                                                  \
         typedef BASE word;                                                                                  \
         typedef F as_float;                                                                                 \
-        template <class W, class V> static inline __attribute__((device, always_inline)) T made(V v) { return __VA_ARGS__; } \
+        template <class W, class V> static inline __ISAKIT_INLINED T made(V v) { return __VA_ARGS__; } \
     };
 #define __ISAKIT_TEXELS(T, N, BASE)                                                                         \
     __ISAKIT_TEXEL(T, BASE, float, (T)v.x)                                                                  \
@@ -45,7 +45,7 @@ template <> struct __isakit_words<int> { typedef int4 type; };
 template <> struct __isakit_words<unsigned> { typedef uint4 type; };
 
 #define __ISAKIT_FETCH(NAME, W, V, KIND, LETTER, GEOMETRY, COORDINATE, PLACES, PARAMETERS, ...)              \
-    static inline __attribute__((device, always_inline)) V NAME(W, unsigned long long handle, PARAMETERS)   \
+    static inline __ISAKIT_INLINED V NAME(W, unsigned long long handle, PARAMETERS)   \
     {                                                                                                       \
         V v;                                                                                                \
         asm("tex." GEOMETRY ".v4." KIND "." COORDINATE " {%0, %1, %2, %3}, [%4, {" PLACES "}];"             \
@@ -69,7 +69,7 @@ __ISAKIT_FETCHES(unsigned, uint4, "u32", "r")
 
 #define __ISAKIT_TEXTURE(NAME, D, CALL, ...)                                                                \
     template <class T, cudaTextureReadMode mode>                                                            \
-    static inline __attribute__((device, always_inline)) typename __isakit_fetched<T, mode>::type           \
+    static inline __ISAKIT_INLINED typename __isakit_fetched<T, mode>::type           \
     NAME(texture<T, D, mode> t, __VA_ARGS__)                                                                \
     {                                                                                                       \
         typedef __isakit_fetched<T, mode> fetched;                                                          \
