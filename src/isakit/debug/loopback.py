@@ -147,6 +147,7 @@ class SingleClientServer:
                         pass
                     if not free:
                         client.close()
+                        self._turn_away()
                         continue
                     self._free.clear()
                     self._client = client
@@ -164,6 +165,12 @@ class SingleClientServer:
                 with client:
                     done = self._serve(client)
                 self._free.set()
+
+    def _turn_away(self) -> None:
+        """Turn away those that came while another client was waiting in vain: they would wait one after the other."""
+        with suppress(OSError, ValueError):  # closed: the session is over
+            while select.select([self._listening], [], [], 0)[0]:
+                self._listening.accept()[0].close()
 
     def _next(self, client: socket.socket | None) -> None:
         with self._here:

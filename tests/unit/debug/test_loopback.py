@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from isakit.debug import loopback
-from support.patience import PATIENCE
+from support.patience import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(
     not hasattr(select, "POLLRDHUP"), reason="the system does not say that a client has left"
@@ -48,3 +48,31 @@ def test_a_client_waits_for_one_that_has_left_however_busy_it_keeps_the_server(
     assert second.recv(1) == b"2"
     second.close()
     server.join(PATIENCE)
+
+
+def test_clients_that_come_together_are_turned_away_together() -> None:
+    """One wait for all of them: many would shut out the next client for as many seconds."""
+    all_here, waits = threading.Event(), list[float | None]()
+
+    class Free(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            all_here.wait(PATIENCE)
+            return self.is_set()
+
+    listening = loopback.listener(0)
+    served = loopback.SingleClientServer(listening, lambda client: bool(client.recv(1)))
+    server = threading.Thread(target=served.run)
+    server.start()
+    first = socket.create_connection(listening.getsockname(), PATIENCE)
+    assert until(lambda: served._client is not None)  # pyright: ignore[reportPrivateUsage]
+    served._free = Free()  # pyright: ignore[reportPrivateUsage]
+    others = [socket.create_connection(listening.getsockname(), PATIENCE) for _ in range(4)]
+    all_here.set()
+    assert [other.recv(1) for other in others] == [b""] * 4
+    for other in others:
+        other.close()
+    first.sendall(b"1")
+    server.join(PATIENCE)
+    first.close()
+    assert len(waits) == 1
