@@ -57,6 +57,7 @@ def _at_path(path: str) -> socket.socket:
     before = os.umask(0o177)  # others may not even connect between the making of the socket and a change of its mode
     try:
         made.bind(path)
+        made.listen(4)  # at once: who waits for the path to be there connects then
     except OSError as e:
         made.close()
         raise LaunchError(f"the socket {path} cannot be had: {e.strerror or e}") from None
@@ -64,7 +65,6 @@ def _at_path(path: str) -> socket.socket:
         os.umask(before)
     made.reaper = Reaper()  # from now on, not from the first client on: its path is said to others before that
     made.reaper.removes(Path(path).absolute())
-    made.listen(4)
     return made
 
 

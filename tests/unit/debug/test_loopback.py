@@ -5,10 +5,12 @@ from __future__ import annotations
 import select
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
 from isakit.debug import loopback
+from isakit.processes import Reaper
 from support.patience import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(
@@ -76,3 +78,20 @@ def test_clients_that_come_together_are_turned_away_together() -> None:
     server.join(PATIENCE)
     first.close()
     assert len(waits) == 1
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="the system has no sockets in folders")
+def test_a_socket_whose_path_is_there_takes_clients(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while the process that removes it starts, which takes long."""
+    place = str(short_path / "s")
+
+    class Meanwhile(Reaper):
+        def __init__(self) -> None:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(place)
+            super().__init__()
+
+    monkeypatch.setattr(loopback, "Reaper", Meanwhile)
+    with loopback.closing(loopback.listener(place)):
+        pass
+    assert not list(short_path.iterdir())
