@@ -18,7 +18,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from isakit.reap import DISMISSED
+from isakit.reap import DISMISSED, device_and_inode
 
 PREFIX = "isakit-tmp-"
 """The start of the names of temporary folders."""
@@ -53,8 +53,12 @@ class Reaper:
             )  # fmt: skip
 
     def removes(self, path: Path) -> None:
-        """Have it remove a folder or a socket, which need not be there yet."""
+        """Have it remove a folder, which need not be there yet."""
         self._tell(os.fsencode(path))
+
+    def removes_socket(self, path: Path) -> None:
+        """Have it remove a socket, unless something else has taken its place by then."""
+        self._tell(os.fsencode(f"{device_and_inode(str(path))}{path}"))
 
     def _tell(self, text: bytes) -> None:
         process = self._process

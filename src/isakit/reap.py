@@ -1,15 +1,14 @@
 """The process that outlives a command and takes away what the command could not: run as a script, see `processes`.
 
-The argument is the mark of the command's processes. Standard input names folders and sockets to remove, each with a
-zero byte after it, and says by DISMISSED that the command has ended in order and nothing is to be done; without that it
-was killed. Nothing of the package is imported, so that it starts in a few milliseconds.
+The argument is the mark of the command's processes. Standard input names folders to remove, and sockets as DEVICE:INODE
+before their path, each with a zero byte after it, and says by DISMISSED that the command has ended in order and nothing
+is to be done; without that it was killed. Nothing of the package is imported, so that it starts in a few milliseconds.
 """
 
 import contextlib
 import os
 import shutil
 import signal
-import stat
 import sys
 import time
 
@@ -27,12 +26,19 @@ def main() -> None:
     if DISMISSED in folders:
         return
     hunt(os.fsencode(sys.argv[1]))
-    for path in map(os.fsdecode, folders):
+    for name in map(os.fsdecode, folders):
+        place, _, path = name.partition("/")
         with contextlib.suppress(OSError):
-            if stat.S_ISSOCK(os.lstat(path).st_mode):
-                os.unlink(path)
-            else:
-                shutil.rmtree(path)
+            if not place:
+                shutil.rmtree(name)
+            elif place == device_and_inode(f"/{path}"):  # else somebody has put something in the socket's place
+                os.unlink(f"/{path}")
+
+
+def device_and_inode(path: str) -> str:
+    """Return what tells a file from another that has taken its name. Raises OSError."""
+    found = os.lstat(path)
+    return f"{found.st_dev}:{found.st_ino}"
 
 
 def hunt(mark: bytes, proc: str = "/proc") -> None:

@@ -76,8 +76,8 @@ def test_draw_tells_what_it_did(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mode": None}, "mode is not a text"),
-        ({"attribs": 3}, "attribs is not a list"),
+        ({"mode": None}, "mode: a text is expected"),
+        ({"attribs": 3}, "attribs: a list is expected"),
         ({"attribs": [{"data": [[1, 2]], "dtype": "f80"}]}, "f80"),
         ({"attribs": [{"file": "missing.bin", "shape": [1]}]}, "missing.bin"),
         ({"state": {"depth": "deeper"}}, "depth is one of never"),
@@ -101,6 +101,8 @@ def test_scenes_with_something_wrong_inside(change: dict[str, object], message: 
     [
         ("nonsense", "is not JSON"),
         ("{}", "lacks 'width'"),
+        ('{"width": 4, "height": 4, "draws": []}', "draws nothing"),
+        ('{"draws": [{"mode": "points", "code": {"g80": {}}, "attribs": []}]}', "lacks 'width'"),
         (
             '{"width": 4, "height": 4, "draws": [{"code": {"g80": {}}, "mode": "points", "attribs": []}]}',
             "vertex program",

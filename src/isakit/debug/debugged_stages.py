@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import Any
 
 from isakit.asm import Program
 from isakit.debug.attach import AttachServer
+from isakit.engine.protocol import Array
 from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
@@ -39,6 +41,20 @@ class DebuggedStages(StageEngine):
         done = self._server.launch(StageMachine(launch, stage), program, _kernel(stage), self._there)
         assert isinstance(done, StageMachine)
         return StageRun(done.state, done.stats)
+
+    @contextmanager
+    def running(self, stop: Array) -> Generator[None]:
+        """See `StageEngine`."""
+        with self._inner.running(stop):
+            yield
+
+    def count(self, launch: Launch, instructions: int) -> None:
+        """See `StageEngine`."""
+        self._inner.count(launch, instructions)
+
+    def finish(self, machine: StageMachine, stage: Stage) -> None:
+        """See `StageEngine`."""
+        self._inner.finish(machine, stage)
 
     def interrupt(self) -> None:
         """See `StageEngine`."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from isakit.errors import LaunchError
 from isakit.processes import Reaper
+from isakit.reap import device_and_inode
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
@@ -26,10 +27,11 @@ _GRACE = 1.0
 
 
 class _SocketFile(socket.socket):
-    """A socket in a folder, with the process that removes it when this one is killed."""
+    """A socket in a folder, with the process that removes it when this one is killed; `made`: its device and inode."""
 
-    __slots__ = ("reaper",)
+    __slots__ = ("made", "reaper")
     reaper: Reaper
+    made: str
 
 
 def listener(place: int | str) -> socket.socket:
@@ -63,8 +65,9 @@ def _at_path(path: str) -> socket.socket:
         raise LaunchError(f"the socket {path} cannot be had: {e.strerror or e}") from None
     finally:
         os.umask(before)
+    made.made = device_and_inode(path)
     made.reaper = Reaper()  # from now on, not from the first client on: its path is said to others before that
-    made.reaper.removes(Path(path).absolute())
+    made.reaper.removes_socket(Path(path).absolute())
     return made
 
 
@@ -85,7 +88,8 @@ def closing(listening: socket.socket) -> Generator[None]:
         if isinstance(listening, _SocketFile):
             listening.reaper.close()
             with suppress(OSError):
-                os.unlink(name)
+                if device_and_inode(name) == listening.made:  # else somebody has put something in its place
+                    os.unlink(name)
 
 
 class SocketWriter:

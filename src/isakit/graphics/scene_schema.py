@@ -71,7 +71,10 @@ def check_scene(data: object) -> tuple[JsonObject, list[str]]:
     said = scene.get("format", FORMAT)
     if said != FORMAT:
         raise ValueError(f"its format is {said!r}, not {FORMAT!r}")
-    if not scene.get("draws"):
+    for key in ("width", "height", "draws"):
+        if key not in scene:
+            raise ValueError(f"it lacks {key!r}")
+    if not scene["draws"]:
         raise ValueError("it draws nothing: `draws` is empty")
     if len(scene.get("clear", _CLEAR)) != len(_CLEAR):
         raise ValueError(f"`clear` has {len(scene['clear'])} components, not {len(_CLEAR)}")

@@ -41,6 +41,7 @@ class Drawing:
         self.stages = DebuggedStages(self.pipeline.engine, self.server)
         self.pipeline.engine = self.stages
         self.times, self.raised = times, ""
+        self.pipeline.make_all = True  # compiled code as soon as nobody looks
         self.thread = threading.Thread(target=self._draw, daemon=True)
         self.thread.start()
 
@@ -50,6 +51,8 @@ class Drawing:
                 self.pipeline.draw("triangles", VertexShader(VERTEX), FragmentShader(FRAGMENT), [CORNERS])
         except KeyboardInterrupt:
             self.raised = "KeyboardInterrupt"
+        except BaseException as e:
+            self.raised = repr(e)
         self.server.close()  # as `isakit gl` does: debuggers hear that the program has ended
 
     def attach(self) -> RemoteCommands:
@@ -59,6 +62,7 @@ class Drawing:
         """Wait for the end; returns the colour of all pixels."""
         self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
+        assert self.raised == ""
         (colour,) = np.unique(self.pipeline.image().reshape(-1, 4), axis=0)
         return colour.tolist()
 

@@ -95,3 +95,29 @@ def test_a_socket_whose_path_is_there_takes_clients(short_path: Path, monkeypatc
     with loopback.closing(loopback.listener(place)):
         pass
     assert not list(short_path.iterdir())
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_somebody_puts_in_the_place_of_a_socket_stays(short_path: Path, killed: bool) -> None:
+    """Also where the process is killed, and its reaper cleans up."""
+    place = short_path / "s"
+    listening = loopback.listener(str(place))
+    place.unlink()
+    place.mkdir()
+    (place / "kept").touch()
+    assert isinstance(listening, loopback._SocketFile)  # pyright: ignore[reportPrivateUsage]
+    if killed:
+        listening.reaper.close(orderly=False)
+    with loopback.closing(listening):
+        pass
+    assert (place / "kept").exists()
+    (place / "kept").unlink()
+    place.rmdir()
+    other = loopback.listener(str(place))
+    assert isinstance(other, loopback._SocketFile)  # pyright: ignore[reportPrivateUsage]
+    if killed:
+        other.reaper.close(orderly=False)
+        assert not place.exists()
+    with loopback.closing(other):
+        pass
+    assert not place.exists()
