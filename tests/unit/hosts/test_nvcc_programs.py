@@ -103,6 +103,21 @@ def test_device_code_is_written_in_every_form(kernel: Path) -> None:
     assert [(e.kind, e.arch, e.name) for e in entries] == [("elf", "sm_12", "k.cu"), ("ptx", "sm_12", "k.cu")]
 
 
+@pytest.mark.parametrize("option", ["-g", "-G"])
+def test_lines_are_those_of_the_user(tmp_path: Path, option: str) -> None:
+    """Not those of a header: what reads threadIdx has the line that reads it."""
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(int *x)\n{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    x[i] = i;\n}\n"
+    )
+    nvcc("-cubin", option, "k.cu", folder=tmp_path)
+    (found,) = read_elf_cubin((tmp_path / "k.cubin").read_bytes()).kernels.values()
+    lines = found.program.lines
+    assert lines is not None
+    where = {(at.path.rpartition("/")[2], at.line) for i in found.program if (at := lines.at(i.address))}
+    assert {("k.cu", 3), ("k.cu", 4)} <= where
+    assert {path for path, _ in where} <= {"k.cu", ""}
+
+
 def test_errors_stand_at_the_lines_of_the_user(kernel: Path) -> None:
     (kernel / "bad.cu").write_text("\n__global__ void k(float *o) { o[0] = sinf(o, 1); }\n")
     said = nvcc("-c", "bad.cu", folder=kernel, status=1).stderr
