@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from isakit.hosts.drm.shim_library import LIBRARY
 from isakit.hosts.program_signals import ProgramSignals
 from support.clients import cuda_build
 from support.patience import PATIENCE
@@ -54,3 +56,13 @@ def test_a_signal_while_the_program_starts_is_the_programs() -> None:
         finally:
             child.kill()
             child.wait()
+
+
+@pytest.mark.skipif(not cuda_build.has_compiler() or shutil.which("nm") is None, reason="needs `cc` and `nm`")
+def test_a_call_takes_no_memory_that_a_handler_could_wait_for(tmp_path: Path) -> None:
+    """A handler that makes a call of the card may have interrupted its own thread in malloc."""
+    line = ["cc", "-std=c11", "-c", "-I", str(LIBRARY.folder), str(LIBRARY.folder / "session.c"), "-o", "session.o"]
+    subprocess.run(line, check=True, cwd=tmp_path)
+    wanted = subprocess.run(["nm", "-u", "session.o"], check=True, cwd=tmp_path, capture_output=True, text=True).stdout
+    assert "pthread_sigmask" in wanted
+    assert not {"malloc", "calloc", "realloc", "free"} & set(wanted.split())
