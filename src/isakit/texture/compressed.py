@@ -31,7 +31,7 @@ def decompressed(made: ComponentLayout, blocks: Array, width: int, height: int, 
     out = np.zeros((len(flat), 16, 4), np.uint8)
     if made.kind.startswith("rgtc"):
         for k in range(1 if made.kind == "rgtc1" else 2):
-            out[:, :, k] = _interpolated(flat[:, 8 * k : 8 * k + 8], signed)
+            out[:, :, k] = interpolated(flat[:, 8 * k : 8 * k + 8], signed).astype(np.uint8)
     elif made.kind == "dxt1":
         out[:] = _colours(flat, opaque=False)
     else:
@@ -40,7 +40,7 @@ def decompressed(made: ComponentLayout, blocks: Array, width: int, height: int, 
             nibbles = np.stack((flat[:, :8] & 15, flat[:, :8] >> 4), axis=2).reshape(len(flat), 16)
             out[:, :, 3] = nibbles * 17
         else:
-            out[:, :, 3] = _interpolated(flat[:, :8])
+            out[:, :, 3] = interpolated(flat[:, :8]).astype(np.uint8)
     image = out.reshape(rows, columns, 4, 4, 4).transpose(0, 2, 1, 3, 4).reshape(4 * rows, 4 * columns, 4)
     return np.ascontiguousarray(image[:height, :width])
 
@@ -63,24 +63,25 @@ def _colours(block: Array, opaque: bool) -> Array:
     return np.take_along_axis(table, choice[:, :, None].astype(np.int64), axis=1).astype(np.uint8)
 
 
-def _interpolated(block: Array, signed: bool = False) -> Array:
-    """Decode two 8-bit ends and 3-bit choices between them; steps between signed ends round towards zero."""
-    ends = block[:, :2].copy().view(np.int8 if signed else np.uint8).astype(np.int64)
-    a, b = ends[:, 0], ends[:, 1]
-    table = np.zeros((len(block), 8), np.int64)
-    eight = a > b
+def _towards_zero(n: Array, d: int) -> Array:
+    return np.sign(n) * (np.abs(n) // d)
+
+
+def interpolated(block: Array, signed: bool = False, fractions: bool = False) -> Array:
+    """Decode blocks of two 8-bit ends and 3-bit choices between them, uint8 [blocks, 8], to texels [blocks, 16].
+
+    Texels are whole steps of 1/255, or of 1/127 if the ends are `signed`; or else exact `fractions`, f64.
+    """
+    a, b = block[:, :2].copy().view(np.int8 if signed else np.uint8).astype(np.int64).T
     lowest, highest = (-127, 127) if signed else (0, 255)
+    eight, divided = a > b, _towards_zero
     a, b = np.maximum(a, lowest), np.maximum(b, lowest)  # -128 is another name of -1.0
-    table[:, 0], table[:, 1] = a, b
-    for k in range(2, 8):
-        six = _quotient((6 - k) * a + (k - 1) * b, 5) if k < 6 else np.full(len(block), lowest if k == 6 else highest)
-        table[:, k] = np.where(eight, _quotient((8 - k) * a + (k - 1) * b, 7), six)
+    if fractions:
+        a, b, lowest, highest, divided = a / highest, b / highest, lowest / highest, 1.0, np.true_divide
+    six = [*(divided((6 - k) * a + (k - 1) * b, 5) for k in range(2, 6)), lowest, highest]
+    steps = [np.where(eight, divided((8 - k) * a + (k - 1) * b, 7), six[k - 2]) for k in range(2, 8)]
     wide = np.zeros((len(block), 8), np.uint8)
     wide[:, :6] = block[:, 2:8]
     codes = wide.view(np.uint64).ravel()
     choice = (codes[:, None] >> np.arange(0, 48, 3, dtype=np.uint64)[None, :]) & np.uint64(7)
-    return np.take_along_axis(table, choice.astype(np.int64), axis=1).astype(np.uint8)
-
-
-def _quotient(n: Array, d: int) -> Array:
-    return np.sign(n) * (np.abs(n) // d)
+    return np.take_along_axis(np.stack([a, b, *steps], axis=1), choice.astype(np.int64), axis=1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError, NotModelled
-from isakit.texture.compressed import decompressed
+from isakit.texture.compressed import decompressed, interpolated
 from isakit.texture.pvrtc import decode_pvrtc
 from isakit.texture.pvrtc2 import decode_pvrtc2
 from isakit.texture.swizzled_order import swizzle_index
@@ -338,22 +338,12 @@ def _blocks(f: GxmFormat, raw: Array, width: int, height: int, layout: Layouts) 
 
 def _signed_blocks(f: GxmFormat, blocks: Array, width: int, height: int) -> Array:
     """Decode SBC4 and SBC5: like their unsigned kin, with signed ends and -127 and 127 as outer values."""
-    parts: list[Array] = []
-    for k in range(blocks.shape[2] // 8):
-        half = blocks[..., 8 * k : 8 * k + 8]
-        ends = np.maximum(half[..., :2].view(np.int8).astype(np.float64), -127) / 127
-        a, b = ends[..., 0], ends[..., 1]
-        eight = half[..., 0].view(np.int8) > half[..., 1].view(np.int8)
-        table = np.zeros((*a.shape, 8))
-        table[..., 0], table[..., 1] = a, b
-        for n in range(2, 8):
-            six = ((6 - n) * a + (n - 1) * b) / 5 if n < 6 else np.full_like(a, -1 if n == 6 else 1)
-            table[..., n] = np.where(eight, ((8 - n) * a + (n - 1) * b) / 7, six)
-        bits = sum(half[..., 2 + n].astype(np.uint64) << np.uint64(8 * n) for n in range(6))
-        choice = np.stack([(bits >> np.uint64(3 * n) & np.uint64(7)).astype(np.int64) for n in range(16)], axis=-1)
-        texels = np.take_along_axis(table, choice, axis=-1).astype(np.float32)
-        rows, columns = a.shape
-        parts.append(texels.reshape(rows, columns, 4, 4).swapaxes(1, 2).reshape(4 * rows, 4 * columns)[:height, :width])
+    rows, columns, size = blocks.shape
+    flat, parts = blocks.reshape(-1, size), list[Array]()
+    for k in range(size // 8):
+        texels = interpolated(flat[:, 8 * k : 8 * k + 8], signed=True, fractions=True)
+        image = texels.astype(np.float32).reshape(rows, columns, 4, 4).swapaxes(1, 2)
+        parts.append(image.reshape(4 * rows, 4 * columns)[:height, :width])
     return _ordered(f.order, parts)
 
 
