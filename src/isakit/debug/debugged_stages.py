@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 from isakit.asm import Program
 from isakit.debug.attach import AttachServer
-from isakit.engine.protocol import Array
+from isakit.debug.watched_stages import WrappedStages
 from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
 
 
-class DebuggedStages(StageEngine):
+class DebuggedStages(WrappedStages):
     """Runs programs as another engine does; while a debugger is attached, on the reference machine before its eyes.
 
     A run is a launch of the kernel `vertex`, `geometry` or `fragment`: up to 16,384 vertices, primitives or fragments
@@ -22,52 +21,28 @@ class DebuggedStages(StageEngine):
     """
 
     def __init__(self, inner: StageEngine, server: AttachServer) -> None:
-        self._inner, self._server = inner, server
-        self.name, self.watchdog = inner.name, inner.watchdog
-        self.cancelled = inner.cancelled
+        super().__init__(inner)
+        self._server = server
 
     def prepared(self, *given: Any, **options: Any) -> Any:
         """Return nothing while a debugger looks: draws go batch by batch through `run` then."""
-        return None if self._server.wanted else self._inner.prepared(*given, **options)
+        return None if self._server.wanted else super().prepared(*given, **options)
 
     def run(
         self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
     ) -> StageRun:
         """See `StageEngine`."""
         if not self._server.wanted:
-            return self._inner.run(launch, stage, results, borrow=borrow)
+            return super().run(launch, stage, results, borrow=borrow)
         code = launch.code
         program = Program(code.decoder, code.units, code.address)
         done = self._server.launch(StageMachine(launch, stage), program, _kernel(stage), self._there)
         assert isinstance(done, StageMachine)
         return StageRun(done.state, done.stats)
 
-    @contextmanager
-    def running(self, stop: Array) -> Generator[None]:
-        """See `StageEngine`."""
-        with self._inner.running(stop):
-            yield
-
-    def count(self, launch: Launch, instructions: int) -> None:
-        """See `StageEngine`."""
-        self._inner.count(launch, instructions)
-
-    def finish(self, machine: StageMachine, stage: Stage) -> None:
-        """See `StageEngine`."""
-        self._inner.finish(machine, stage)
-
-    def interrupt(self) -> None:
-        """See `StageEngine`."""
-        self._inner.interrupt()
-
-    def cancel(self) -> None:
-        """See `StageEngine`."""
-        self.cancelled = True
-        self._inner.cancel()
-
     def _there(self) -> None:
         """Raise KeyboardInterrupt if the program has gone."""
-        if self.cancelled:
+        if self._inner.cancelled:
             raise KeyboardInterrupt
 
 

@@ -1,31 +1,47 @@
-"""A stage engine that shows the runs of programs to somebody who looks for a vertex or a pixel."""
+"""Stage engines around another one: what comes between it and a pipeline, and one that shows its runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any
 
-from isakit.graphics.stage import Stage, StageRun
+from isakit.engine.protocol import Array
+from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
 
 
-class WatchedStages(StageEngine):
-    """Runs programs as another engine does, and calls `seen` with each launch, its stage and what the run left."""
+class WrappedStages(StageEngine):
+    """Does what another engine does; subclasses come between."""
 
-    def __init__(self, inner: StageEngine, seen: Callable[[Launch, Stage, StageRun], None]) -> None:
-        self._inner, self._seen = inner, seen
+    def __init__(self, inner: StageEngine) -> None:
+        self._inner = inner
         self.name, self.watchdog = inner.name, inner.watchdog
 
-    def prepared(self, *_: object, **__: object) -> None:
-        """Watch every run: draws go batch by batch through `run`."""
+    def prepared(self, *given: Any, **options: Any) -> Any:
+        """See `StageEngine`."""
+        return self._inner.prepared(*given, **options)
 
     def run(
         self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
     ) -> StageRun:
         """See `StageEngine`."""
-        done = self._inner.run(launch, stage, results, borrow=borrow)
-        self._seen(launch, stage, done)
-        return done
+        return self._inner.run(launch, stage, results, borrow=borrow)
+
+    @contextmanager
+    def running(self, stop: Array) -> Generator[None]:
+        """See `StageEngine`."""
+        with self._inner.running(stop):
+            yield
+
+    def count(self, launch: Launch, instructions: int) -> None:
+        """See `StageEngine`."""
+        self._inner.count(launch, instructions)
+
+    def finish(self, machine: StageMachine, stage: Stage) -> None:
+        """See `StageEngine`."""
+        self._inner.finish(machine, stage)
 
     def interrupt(self) -> None:
         """See `StageEngine`."""
@@ -36,4 +52,23 @@ class WatchedStages(StageEngine):
         self._inner.cancel()
 
 
-__all__ = ["WatchedStages"]
+class WatchedStages(WrappedStages):
+    """Runs programs as another engine does, and calls `seen` with each launch, its stage and what the run left."""
+
+    def __init__(self, inner: StageEngine, seen: Callable[[Launch, Stage, StageRun], None]) -> None:
+        super().__init__(inner)
+        self._seen = seen
+
+    def prepared(self, *_: object, **__: object) -> None:
+        """Watch every run: draws go batch by batch through `run`."""
+
+    def run(
+        self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
+    ) -> StageRun:
+        """See `StageEngine`."""
+        done = super().run(launch, stage, results, borrow=borrow)
+        self._seen(launch, stage, done)
+        return done
+
+
+__all__ = ["WatchedStages", "WrappedStages"]

@@ -63,17 +63,22 @@ class Batch:
         self.vertices.append(tuple(attributes))
         self.count += 1
 
+    @property
+    def word_count(self) -> int:
+        """The words of vertices in the command stream so far."""
+        return sum(map(len, self.words))
+
     def mark_edge(self, flag: bool) -> None:
         """Set the edge flag of the vertices that follow."""
-        self.edges.append((sum(map(len, self.words)), flag))
+        self.edges.append((self.word_count, flag))
 
     def mark_id(self, base: int) -> None:
         """Set the id of the next vertex; those that follow count on."""
-        self.ids.append((sum(map(len, self.words)), base))
+        self.ids.append((self.word_count, base))
 
     def vertex_ids(self, words: int) -> Array:
         """Return the ids of the vertices of `words` words in the command stream, u32."""
-        out = self.first_id + np.arange(sum(map(len, self.words)) // max(1, words))
+        out = self.first_id + np.arange(self.word_count // max(1, words))
         for at, number in self.ids:
             first = at // max(1, words)
             out[first:] = np.arange(number, number + len(out) - first)
@@ -83,7 +88,7 @@ class Batch:
         """Return a flag for each vertex of `words` words in the command stream; None if all edges are boundaries."""
         if all(flag for _, flag in self.edges):
             return None
-        count = sum(map(len, self.words)) // max(1, words)
+        count = self.word_count // max(1, words)
         out = np.ones(count, bool)
         for at, flag in self.edges:
             out[at // max(1, words) :] = flag
@@ -296,7 +301,7 @@ class Drawing:
         edges: Array | None = None
         if batch.words:
             inline = Inline(e)
-            count = sum(map(len, batch.words)) // max(1, inline.words)
+            count = batch.word_count // max(1, inline.words)
             order = np.arange(count)
             edges = batch.edge_flags(inline.words)
         elif batch.vertices:
