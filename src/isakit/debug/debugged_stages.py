@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from isakit.asm import Program
 from isakit.debug.attach import AttachServer
 from isakit.debug.watched_stages import WrappedStages
+from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 
 
 class DebuggedStages(WrappedStages):
@@ -24,9 +28,11 @@ class DebuggedStages(WrappedStages):
         super().__init__(inner)
         self._server = server
 
-    def prepared(self, *given: Any, **options: Any) -> Any:
+    def prepared(
+        self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices, eager: bool | None = None
+    ) -> tuple[Launch, CompiledKernel] | None:
         """Return nothing while a debugger looks: draws go batch by batch through `run` then."""
-        return None if self._server.wanted else super().prepared(*given, **options)
+        return None if self._server.wanted else super().prepared(launch, lanes, results, choices, eager)
 
     def run(
         self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from isakit.engine.protocol import Array
+from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 
 
 class WrappedStages(StageEngine):
@@ -19,9 +23,11 @@ class WrappedStages(StageEngine):
         self._inner = inner
         self.name, self.watchdog = inner.name, inner.watchdog
 
-    def prepared(self, *given: Any, **options: Any) -> Any:
+    def prepared(
+        self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices, eager: bool | None = None
+    ) -> tuple[Launch, CompiledKernel] | None:
         """See `StageEngine`."""
-        return self._inner.prepared(*given, **options)
+        return self._inner.prepared(launch, lanes, results, choices, eager)
 
     def run(
         self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
