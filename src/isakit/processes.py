@@ -26,6 +26,8 @@ FRESH_SECONDS = 60.0
 """A folder younger than this may not have been locked yet."""
 MARK = "ISAKIT_OWNER"
 """The variable by which processes that descend from a command are found."""
+NOTICE_SECONDS = 0.25
+"""The longest wait of a main thread: a signal that arrives just before a thread falls asleep does not wake it."""
 _REAP = Path(__file__).with_name("reap.py")
 
 

@@ -25,6 +25,7 @@ from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Breakpoint, Stop
 from isakit.errors import IsakitError, LaunchError, described_bug
 from isakit.json_text import JsonObject
+from isakit.processes import NOTICE_SECONDS
 
 LONGEST = 1 << 20
 """Bytes of a message that is taken."""
@@ -134,7 +135,7 @@ class Adapter:
         """Answer requests until the client disconnects, which is True, or goes away."""
         threading.Thread(target=self._read, name="isakit-dap", daemon=True).start()
         while not self._ended:
-            received = self._held.pop(0) if self._held else self._inbox.get()
+            received = self._held.pop(0) if self._held else self._received()
             if received is None:
                 break
             message, size = received
@@ -145,6 +146,12 @@ class Adapter:
         for kind in list(self._set):
             self._forget(kind)
         return self._said_so
+
+    def _received(self) -> tuple[Message, int] | None:
+        """Wait for a message; None at the end of what the client sends."""
+        while True:
+            with suppress(queue.Empty):
+                return self._inbox.get(timeout=NOTICE_SECONDS)
 
     def _read(self) -> None:
         try:

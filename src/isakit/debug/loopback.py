@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from isakit.errors import LaunchError
-from isakit.processes import Reaper
+from isakit.processes import NOTICE_SECONDS, Reaper
 from isakit.reap import device_and_inode
 
 LOOPBACK = "127.0.0.1"
@@ -162,7 +162,7 @@ class SingleClientServer:
             while not done:
                 with self._here:
                     while not self._waiting:
-                        self._here.wait()
+                        self._here.wait(NOTICE_SECONDS)
                     client = self._waiting.pop(0)
                 if client is None:
                     return

@@ -298,7 +298,7 @@ class RunningProgram:
         except BaseException:
             self.interrupt()
             while self._held:  # its moves end soon, and it finds its client gone
-                self._turn.wait()
+                self._turn.wait(_LOOK_SECONDS)
             raise
 
     def end(self) -> None:
@@ -309,7 +309,7 @@ class RunningProgram:
             if self._held:
                 self.interrupt()
             while self._held:
-                self._turn.wait()
+                self._turn.wait(_LOOK_SECONDS)
 
     # --- the debugger's side ---
     def attach(self) -> bool:
@@ -318,7 +318,7 @@ class RunningProgram:
             self._attached = True
             self._turn.notify_all()
             while (self._waits or self._in_launch) and not self._held and not self.over:
-                self._turn.wait()
+                self._turn.wait(_LOOK_SECONDS)
             self._held = not self.over
             return self._held
 
@@ -349,7 +349,7 @@ class RunningProgram:
             if asked is not None and asked():
                 with self._turn:
                     while self._in_launch and not self._held:  # one has begun: it comes to us at once
-                        self._turn.wait()
+                        self._turn.wait(_LOOK_SECONDS)
                     found, self._held = self._held, not self.over
                     return found
 

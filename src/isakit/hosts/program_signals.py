@@ -9,9 +9,9 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from isakit.processes import NOTICE_SECONDS
+
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-NOTICE_SECONDS = 0.25
-"""The longest sleep while a program runs: a signal just before a blocking call is handled only after the call."""
 
 
 @dataclass

@@ -12,10 +12,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isakit.engine.protocol import Array
+from isakit.processes import NOTICE_SECONDS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -168,6 +170,13 @@ class allowed:  # noqa: N801 - used like a function
                 found.keep(e)
 
 
+def _await(future: Future[Any]) -> None:
+    """Wait for the end of one, in less time than `concurrent.futures.wait` takes to begin."""
+    while not future.done():
+        with suppress(TimeoutError):
+            future.exception(NOTICE_SECONDS)
+
+
 def wait_stoppable(
     futures: Sequence[Future[Any]], stop: Array, told: Callable[[], object] | None = None, every: float = 0.2
 ) -> None:
@@ -185,7 +194,7 @@ def wait_stoppable(
             while told is not None and wait(futures, every).not_done:
                 told()
             for f in futures:
-                f.exception()  # waits, in less time than `wait` takes to begin
+                _await(f)
         except BaseException:
             stop[0] = 1
             wait(futures)

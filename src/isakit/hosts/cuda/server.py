@@ -26,9 +26,9 @@ from isakit.hosts.cuda.process_device import DeviceOptions
 from isakit.hosts.cuda.session import LaunchDebugger, Session
 from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
-from isakit.hosts.program_signals import NOTICE_SECONDS
 from isakit.machine.interrupts import deferred
 from isakit.machine.progress import watching
+from isakit.processes import NOTICE_SECONDS
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import LaunchRecorder
