@@ -133,9 +133,9 @@ class Project:
         return json.dumps(_filled(whole), indent=1, ensure_ascii=False) + "\n"
 
 
-def project_of(data: bytes, name: str = "", isa: str = "", variant: str = "") -> Project:
+def project_of(data: bytes, name: str = "") -> Project:
     """Return an empty project for a file of this content."""
-    return Project(file=name, sha256=hashlib.sha256(data).hexdigest(), isa=isa, variant=variant)
+    return Project(file=name, sha256=hashlib.sha256(data).hexdigest())
 
 
 def read_project(source: str | Path | bytes, path: str = "<data>") -> Project:

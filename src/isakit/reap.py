@@ -41,12 +41,12 @@ def device_and_inode(path: str) -> str:
     return f"{found.st_dev}:{found.st_ino}"
 
 
-def hunt(mark: bytes, proc: str = "/proc") -> None:
+def hunt(mark: bytes) -> None:
     """Kill the processes with the mark until there are none."""
-    own, bare_since = _start(proc, "self"), dict[int, float]()
+    own, bare_since = _start("/proc", "self"), dict[int, float]()
     until = time.monotonic() + SECONDS
     while (now := time.monotonic()) < until:
-        found, bare = marked(mark, own, proc)
+        found, bare = marked(mark, own)
         for pid in found:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)

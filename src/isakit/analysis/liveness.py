@@ -110,14 +110,11 @@ class Liveness:
         return sum(1 << k for k, (f, n) in enumerate(self.numbers.items) if f == file and n <= end)
 
 
-def liveness(flow: ControlFlow, live_at_end: Iterable[RegisterId] | None = None) -> Liveness:
+def liveness(flow: ControlFlow) -> Liveness:
     """Find the live registers of a program.
 
-    Args:
-        flow: its control-flow graph.
-        live_at_end: registers that are read after the program's end, as (file, index). None: those files that the
-            instruction set says a program of this type hands on (`InstructionSet.results`), all registers the program
-            names of them.
+    At its end those registers are live that the program names in the files that a program of its type hands on
+    (`InstructionSet.results`).
     """
     numbers = BitNumbers[RegisterId]()
     masks: dict[InstructionFacts, tuple[int, int]] = {}
@@ -130,9 +127,8 @@ def liveness(flow: ControlFlow, live_at_end: Iterable[RegisterId] | None = None)
                 known = masks[of] = numbers.mask(of.uses), numbers.mask(of.kills)
                 numbers.mask(of.defs)
             facts[i.address] = known
-    if live_at_end is None:
-        handed = flow.program.decoder.isa.results.get(flow.program.program_type, frozenset())
-        live_at_end = [p for p in numbers.items if p[0] in handed]
+    handed = flow.program.decoder.isa.results.get(flow.program.program_type, frozenset())
+    live_at_end = [p for p in numbers.items if p[0] in handed]
     at_end = numbers.mask(live_at_end)
     lost = {flow.block_at(a).number for a in flow.unresolved}
     summaries = [

@@ -62,7 +62,7 @@ def lines(
         yield from _body(part, words, labels, notes, before, collapse, code or instruction_lines)
 
 
-def module_text(module: Module, *, words: bool = True, labels: bool = True) -> Iterator[str]:
+def module_text(module: Module) -> Iterator[str]:
     """Yield the listing of a file of kernels: the lines of the module, then those of its kernels.
 
     Assembling it gives a module that says the same; what a text cannot carry is named with `.omitted`. Kernels of
@@ -73,7 +73,7 @@ def module_text(module: Module, *, words: bool = True, labels: bool = True) -> I
     yield from module_header(module)
     for kernel in module.kernels.values():
         yield ""
-        yield from lines(kernel.program, words=words, labels=labels, header=False)
+        yield from lines(kernel.program, header=False)
 
 
 def module_header(module: Module) -> Iterator[str]:

@@ -71,11 +71,11 @@ def _swizzle(op: AnyOp, args: Args, values: Values, attrs: Pattern) -> Better | 
         inner = SWIZZLE.of(i).pattern
         return SWIZZLE("".join(c if c in CONSTANTS else inner[CHANNELS.index(c)] for c in pattern)), [i.args[0]]
     if i.op is JOIN:
-        return _of_parts(i.args, pattern, of)
+        return _of_parts(i.args, pattern)
     return None
 
 
-def _of_parts(parts: Args, pattern: str, of: str) -> Better | None:
+def _of_parts(parts: Args, pattern: str) -> Better | None:
     """Return channels of a vector as channels of its parts: of one of them, or each a whole part."""
     where = [(p, k) for p in parts for k in range(count(p.kind))]
     chosen = [None if c in CONSTANTS else where[CHANNELS.index(c)] for c in pattern]

@@ -244,7 +244,6 @@ def watched_through(session: SessionView, watched: Sequence[Breakpoint]) -> list
     step: Callable[[], object] = session.timeline.step
     who = execution.following or 0
     defs = _writes_here(session, who)
-    block = execution.facts(who).get("block")
     lanes = execution.lanes(who)
     touches: Sequence[MemoryAccess] = ()
     if needs_touches and execution.target.isa != "vuc":
@@ -253,7 +252,7 @@ def watched_through(session: SessionView, watched: Sequence[Breakpoint]) -> list
         step()
     out: list[tuple[Breakpoint, str]] = []
     for b, old in zip(watched, before, strict=True):
-        text = _happened(session, b, old, touches, defs, lanes, block)
+        text = _happened(session, b, old, touches, defs, lanes)
         if text:
             out.append((b, text))
     return out
@@ -281,7 +280,7 @@ def _content(session: SessionView, b: Breakpoint) -> bytes:
 
 
 def _happened(session: SessionView, b: Breakpoint, old: bytes, touches: Sequence[MemoryAccess],
-              defs: Sequence[tuple[str, int]], lanes: Sequence[int], block: int | None) -> str:  # fmt: skip
+              defs: Sequence[tuple[str, int]], lanes: Sequence[int]) -> str:  # fmt: skip
     """Describe what an instruction did to what is watched; empty if nothing that counts."""
     new = _content(session, b)
     change = f"{_shown(old)} to {_shown(new)}" if old != new else f"{_shown(new)} again"

@@ -28,7 +28,6 @@ DEFAULT_BUFFER, TEXTURE_BUFFER, LITERAL_BUFFER, THREAD_BUFFER, DATA = 14, 15, 16
 ATTRIBUTE, UNIFORM, SAMPLER, AUXILIARY_SURFACE, UNIFORM_BUFFER = range(5)
 """Numbers of the categories of parameters."""
 
-CATEGORIES = ("attribute", "uniform", "sampler", "auxiliary surface", "uniform buffer")
 TYPES = ("f32", "f16", "c10", "u32", "s32", "u16", "s16", "u8", "s8", "aggregate")
 SEMANTICS = (
     "none", "ATTR", "BCOL", "BINORMAL", "BLENDINDICES", "BLENDWEIGHT", "COLOR", "DIFFUSE", "FOGCOORD", "NORMAL",

@@ -381,7 +381,7 @@ def gxp_lines(gxp: GxpFile, primary: Program, secondary: Program) -> Iterator[st
     for at in range(0, len(words), 8):
         yield _line(".literal_data", words=words[at : at + 8])
     if isinstance(gxp.varyings, FragmentVaryings):
-        yield from _fragment_lines(gxp, gxp.varyings)
+        yield from _fragment_lines(gxp.varyings)
     elif gxp.varyings is not None:
         yield from _vertex_lines(gxp, gxp.varyings)
     else:
@@ -487,7 +487,7 @@ def _vertex_lines(gxp: GxpFile, v: VertexVaryings) -> Iterator[str]:
         yield _line(".vertex_bits", **vars(rules.flipped(v, said)))
 
 
-def _fragment_lines(gxp: GxpFile, v: FragmentVaryings) -> Iterator[str]:
+def _fragment_lines(v: FragmentVaryings) -> Iterator[str]:
     last = rules.last_iterated(v.inputs)
     for k, d in enumerate(v.inputs):
         f = rules.input_facts(d)

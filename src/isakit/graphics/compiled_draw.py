@@ -179,7 +179,7 @@ class _Batches:
         self.launch.stopped_by(work.stop)
         put_columns(self.inputs, work.inputs.slots, d.corners)
         put_columns(self.merger, work.merger.slots, d.corners)
-        put_state(self.merger, work.question, d.state, d.targets, d.depth)
+        put_state(self.merger, d.state, d.targets, d.depth)
         low, high = sorted(d.depth_range)
         self.merger.set_slot("low", float(np.float32(low)))
         self.merger.set_slot("high", float(np.float32(high)))

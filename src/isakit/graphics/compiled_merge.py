@@ -264,9 +264,7 @@ def fits(image: Array, nbytes: int, width: int, height: int) -> bool:
     return inside and whole and image.strides[1] == nbytes and image.flags.writeable
 
 
-def put_state(
-    job: JobSlots, q: MergeKey, state: DrawState, targets: list[RenderTarget], depth: DepthBuffer | None
-) -> None:
+def put_state(job: JobSlots, state: DrawState, targets: list[RenderTarget], depth: DepthBuffer | None) -> None:
     """Fill the slots of a job that are the same for all batches of a draw."""
     for k, target in enumerate(targets):
         job.set_slot(f"target{k}", target.pixels)

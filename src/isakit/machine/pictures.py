@@ -63,17 +63,17 @@ def registers(target: Target, thread: int) -> Mapping[str, int]:
     return out
 
 
-def html_of(machine: object, first: int = 0, count: int | None = None) -> str:
-    """Return a machine, or some of its threads, as HTML: the lanes, and the registers of the first active one."""
+def html_of(machine: object) -> str:
+    """Return a machine as HTML: the lanes, and the registers of the first active one."""
     try:
         target = target_of(machine)
     except LaunchError as e:
         return f"<p>{escape(str(e))}</p>"
-    shown = rows(target, first, count)
+    shown = rows(target)
     lines = "".join(
         f"<tr><td>{escape(r.name)}</td><td><code>{r.picture}</code></td><td>{r.where}</td></tr>" for r in shown
     )
-    more = target.thread_count - first - SHOWN * ROW if count is None else 0
+    more = target.thread_count - SHOWN * ROW
     lines += f"<tr><td colspan=3>and {more} more threads</td></tr>" if more > 0 else ""
     thread = next((r.first + r.picture.index("#") for r in shown if "#" in r.picture), None)
     values: Mapping[str, int] = dict[str, int]() if thread is None else registers(target, thread)

@@ -177,7 +177,7 @@ def _edits(program: Program, original: Module, notes: list[str]) -> Edits:
         if len(found) != 1:
             what = f"no kernel {part.kernel.name!r}" if part.kernel else f"{len(found)} kernels"
             raise FormatError(original.path, 0, f"the file has {what}; it has {', '.join(by_spelling) or 'none'}")
-        edits.kernels[found[0].name] = _kernel_edit(part, found[0], notes)
+        edits.kernels[found[0].name] = _kernel_edit(part, found[0])
     for bank, segments in program.constants.items():
         content = formats.merge_segments(segments)
         if content != original.constant_bytes(bank):
@@ -230,7 +230,7 @@ def _fixed(original: Module, what: str) -> FormatError:
     return FormatError(original.path, 0, f"{what} is not in the file like that; --like changes values only")
 
 
-def _kernel_edit(part: Program, old: Kernel, notes: list[str]) -> KernelEdit:
+def _kernel_edit(part: Program, old: Kernel) -> KernelEdit:
     edit = KernelEdit()
     code = part.to_bytes()
     if part.address != old.address:

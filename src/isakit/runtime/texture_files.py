@@ -222,7 +222,7 @@ def _gxt(f: _File) -> list[Levels]:
         raise f.bad(4, f"GXT version {f.u32(4):#x} is not supported")
     if not count:
         raise f.bad(8, "a GXT file without textures")
-    at, size, index = f.u32(32), f.u32(36), struct.unpack("<i", struct.pack("<I", f.u32(40)))[0]
+    at, index = f.u32(32), struct.unpack("<i", struct.pack("<I", f.u32(40)))[0]
     if version == 3:
         dims, kind, number = f.u32(56), f.u32(48) >> 29, f.u32(52)
         width, height = dims & 0xFFFF, dims >> 16
@@ -239,7 +239,7 @@ def _gxt(f: _File) -> list[Levels]:
     if kind not in TEXTURE_TYPES:
         raise f.bad(48, f"there is no texture type {kind}")
     layout, cube = TEXTURE_TYPES[kind]
-    palette = _gxt_palette(f, at, size, index, format, p4, p8) if format.base in ("P4", "P8") else None
+    palette = _gxt_palette(f, index, format, p4, p8) if format.base in ("P4", "P8") else None
     out: list[Levels] = []
     for _ in range(6 if cube else 1):
         found: Levels = []
@@ -256,7 +256,7 @@ def _plain(format: GxmFormat) -> bool:
     return not format.base.startswith(("UBC", "SBC", "PVRT", "YUV420"))
 
 
-def _gxt_palette(f: _File, at: int, size: int, index: int, format: GxmFormat, p4: int, p8: int) -> Array:
+def _gxt_palette(f: _File, index: int, format: GxmFormat, p4: int, p8: int) -> Array:
     """Read a palette: those of 16 colours, then those of 256 lie at the end of the file's data."""
     end = f.u32(12) + f.u32(16)
     start = end - 1024 * p8 - 64 * p4

@@ -141,15 +141,13 @@ def _nested_deeper(value: object, levels: int) -> bool:
     return not levels or any(_nested_deeper(v, levels - 1) for v in inner)
 
 
-def make_app(
-    hosts: frozenset[str], token: str, limits: Limits | None = None, given: Mapping[str, bytes] | None = None
-) -> Starlette:
+def make_app(hosts: frozenset[str], token: str, given: Mapping[str, bytes] | None = None) -> Starlette:
     """Make the application.
 
     `hosts`: values of the Host header that are answered; `token`: what addresses begin with; `given`: files that every
     page opens, by name.
     """
-    limits = limits or Limits()
+    limits = Limits()
     tabs = Tabs(limits)
     found = files()
 

@@ -254,7 +254,7 @@ def _element(src, ty: str, k: int) -> Value:
     return src.at.byte(k) if ty in ("u8", "s8", "o8") else src.at.half(k)
 
 
-def _selected(dst, src1, scale: bool, sty: str, dty: str) -> dict[int, int]:
+def _selected(dst, scale: bool, sty: str, dty: str) -> dict[int, int]:
     """Return the selector of each channel that is written."""
     channels = dst.channels
     direct = (sty in PACK_FLOATS and dty in PACK_FLOATS) or (scale and "u8" in (sty, dty))
@@ -268,7 +268,7 @@ def _selected(dst, src1, scale: bool, sty: str, dty: str) -> dict[int, int]:
 def _pack(name, sty, dty, dst, src1, scale, src2: Any = None):
     letters = src1.swizzle
     values: dict[int, Value] = {}
-    for channel, selector in _selected(dst, src1, scale, sty, dty).items():
+    for channel, selector in _selected(dst, scale, sty, dty).items():
         if channel not in (dst.written if dty == "f32" else dst.channels):
             continue
         k = "xyzw".index(letters[selector])

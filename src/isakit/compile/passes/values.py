@@ -68,7 +68,7 @@ def _once(f: Function) -> bool:
             if i.op.effect is not Effect.NONE:
                 new.append(i)
                 continue
-            changed |= _simplified(i, replaced, new)
+            changed |= _simplified(i, replaced)
             if i.out in replaced:
                 continue
             key = (i.op, i.attrs, *((a.value, a.kind) if isinstance(a, Const) else a for a in i.args))
@@ -106,7 +106,7 @@ def _same(a: IrValue, b: IrValue) -> bool:
     return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value and a.kind == b.kind)
 
 
-def _simplified(i: Ins, replaced: dict[IrValue, IrValue], new: list[Ins]) -> bool:
+def _simplified(i: Ins, replaced: dict[IrValue, IrValue]) -> bool:
     changed = False
     for _ in range(8):
         better = simplify(i.op, i.args, i.attrs)

@@ -106,7 +106,7 @@ class Parser(DeclarationReader):
             m.target, m.options = names[0], tuple(names[1:])
         elif word == "address_size":
             self.k += 1
-            m.address_size = integer(self.take("number", "32 or 64").text)
+            self.take("number", "32 or 64")
         elif word == "file":
             self._file()
         elif word == "section":

@@ -259,7 +259,6 @@ class PtxModule:
     version: tuple[int, int] = (1, 0)
     target: str = ""
     options: tuple[str, ...] = ()
-    address_size: int = 0
     variables: dict[str, PtxVariable] = field(default_factory=dict[str, PtxVariable])
     entries: dict[str, PtxFunction] = field(default_factory=dict[str, PtxFunction])
     functions: dict[str, PtxFunction] = field(default_factory=dict[str, PtxFunction])

@@ -487,7 +487,7 @@ class ExpressionCheck:
         kind = self.type_of(s.type)
         width = len(s.type.name)
         if s.bits:
-            return self.bit_cast(kind, s, width)
+            return self.bit_cast(kind, s)
         if isinstance(kind, ArrayType | StructType):
             if isinstance(kind, ArrayType) and not kind.count:
                 kind = ArrayType(kind.of, len(s.arguments))
@@ -533,7 +533,7 @@ class ExpressionCheck:
             return TypedConstant(pos, kind, values[: kind.components])
         return TypedConstruct(pos, kind, parts)
 
-    def bit_cast(self, kind: Type, s: ConstructSyntax, width: int) -> Typed:
+    def bit_cast(self, kind: Type, s: ConstructSyntax) -> Typed:
         """Check `bit_cast<type>(value)`."""
         if len(s.arguments) != 1:
             raise ShadingError(s.pos, "`bit_cast` takes one value", 8)

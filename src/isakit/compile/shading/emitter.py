@@ -42,7 +42,7 @@ from isakit.compile.vector_ops import (
 
 Values = list[IrValue]
 LETTERS = "xyzw"
-TRUE, FALSE = Const(1, "p"), Const(0, "p")
+TRUE = Const(1, "p")
 _CONDITIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _INTEGER_CONDITIONS = {"==": "e", "!=": "lg", "<": "l", "<=": "le", ">": "g", ">=": "ge"}
 

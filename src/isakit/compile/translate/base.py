@@ -199,7 +199,7 @@ class Base:
             return Const(self.literal(operand, ty))
         if isinstance(operand, Name):
             if isinstance(operand.what, PtxRegister):
-                return self._word_of(operand, operand.what, ty)
+                return self._word_of(operand, operand.what)
             if isinstance(operand.what, PtxVariable):
                 return self._pointer_to(operand.what, operand)[0]
             return self._number_of(operand) or self.special(operand)
@@ -224,7 +224,7 @@ class Base:
         low, high = self._pointer_to(operand.base.what, operand.base)
         return self.b.op(ADD, low, Const(operand.offset)), high
 
-    def _word_of(self, operand: Operand, r: PtxRegister, ty: str) -> IrValue:
+    def _word_of(self, operand: Operand, r: PtxRegister) -> IrValue:
         if r.type == "pred":
             raise self.refuse(f"`{r.name}` is a predicate", operand)
         if r.type[0] == "v":

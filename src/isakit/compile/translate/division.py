@@ -46,7 +46,7 @@ class Division(Base):
         q = self._unsigned(op(ABS, x), op(ABS, y), None, remainder)
         s = op(SAR, x if remainder else op(XOR, x, y), Const(31))
         signed = op(SUB, op(XOR, q, s), s)
-        return self._or_all_ones(signed, y, x if remainder else None)
+        return self._or_all_ones(signed, y)
 
     def _signed_power(self, x: IrValue, v: int, remainder: bool) -> IrValue:
         """Divide by a power of two: towards zero."""
@@ -59,7 +59,7 @@ class Division(Base):
             return op(SUB, x, op(AND, rounded, Const(-v)))
         return op(SAR, rounded, Const(n))
 
-    def _or_all_ones(self, q: IrValue, y: IrValue, x: IrValue | None) -> IrValue:
+    def _or_all_ones(self, q: IrValue, y: IrValue) -> IrValue:
         if isinstance(y, Const) and y.value:
             return q
         zero = self.b.op(CMP(cond="e", ty="u32"), y, Const(0))
@@ -79,7 +79,7 @@ class Division(Base):
         rest = op(SUB, x, op(MUL, q, y))
         more = op(MASK, op(CMP(cond="ge", ty="u32"), rest, y))
         out = op(SUB, rest, op(AND, y, more)) if remainder else op(SUB, q, more)
-        return out if divisor is None else self._or_all_ones(out, divisor, None)
+        return out if divisor is None else self._or_all_ones(out, divisor)
 
     # --- 64 bits: one bit at a time ---------------------------------------------------------------------------------
     def divide64(self, x: Pair, y: Pair, sign: bool, remainder: bool) -> Pair:

@@ -67,9 +67,9 @@ class Floats(Exact):
         """Return whether an instruction works on f32 registers."""
         return not self.is_double(m.get("flt", "f32"))
 
-    def _rounding(self, m: Mods, single: bool, allowed: tuple[str, ...] = ("", "rn", "rz")) -> bool:
+    def _rounding(self, m: Mods, single: bool) -> bool:
         rnd = m.get("rnd", "")
-        if single and rnd not in allowed:
+        if single and rnd not in ("", "rn", "rz"):
             raise self.refuse(
                 f"{self.chip.variant} cannot round f32 sums and products with .{rnd}",
                 notes=("gt200 does it in double precision",),
@@ -223,10 +223,10 @@ class Floats(Exact):
         self.write_predicate(a[0], values[kind])
 
     # --- reciprocals, roots, transcendentals ------------------------------------------------------------------------
-    def _approximate(self, m: Mods, full: bool = False) -> bool:
+    def _approximate(self, m: Mods) -> bool:
         """Return whether an approximation is asked for; PTX before 1.4 asks for one where it says nothing."""
         how = m.get("approx", "")
-        if how == "approx" or (how == "full" and full) or (not how and (self.old or self.demoted)):
+        if how == "approx" or (not how and (self.old or self.demoted)):
             return True
         if how == "full":
             raise self.refuse("`.full` is for `div`")

@@ -621,9 +621,9 @@ def _output(s: UsseSelection, i: Ins, a: OutputName) -> None:
     if a.name == s.plan.native:
         op = hw.BYTES[element(v.kind)]
         source = s.legal(op.reach("src1"), s.source(v), op.lanes([]))
-        s.emit(op, dst=OperandReg(s.fixed_register("output", a.name, 1), view=View((0,))), src1=source)
+        s.emit(op, dst=OperandReg(s.fixed_register("output", a.name), view=View((0,))), src1=source)
         return
-    reg = s.fixed_register("output", a.name, 0)
+    reg = s.fixed_register("output", a.name)
     d = Dest(reg, 0, count(v.kind), element(v.kind))
     source = s.source(v)
     if len(s.chunks(d)) > 1 and _lies_otherwise(source, reg):  # none may be written before all of them are read

@@ -32,7 +32,7 @@ from isakit.compile.usse.operands import (
     swizzle,
 )
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
-from isakit.compile.usse.registers import Registers, words
+from isakit.compile.usse.registers import Registers
 from isakit.compile.usse.target import UsseTarget
 from isakit.compile.vector_ops import (
     BITS,
@@ -240,7 +240,7 @@ class UsseSelection(Selection):
             v, offset = self.parts[v]
             at += offset
         name = self.outputs.get(v)
-        reg = self.fixed_register("output", name, words(v.kind)) if name is not None else self.vreg(v)
+        reg = self.fixed_register("output", name) if name is not None else self.vreg(v)
         return Dest(reg, at, n, ty, at + n == count(v.kind))
 
     def homes(self, v: IrValue) -> Iterator[tuple[IrValue, Home]]:
@@ -261,7 +261,7 @@ class UsseSelection(Selection):
         """Return where the result of an operation goes."""
         return self.place(i.out)
 
-    def fixed_register(self, what: str, name: str, size: int) -> VReg:
+    def fixed_register(self, what: str, name: str) -> VReg:
         """Return the register that an input or output has."""
         got = self.fixed.get((what, name))
         if got is None:
@@ -295,7 +295,7 @@ class UsseSelection(Selection):
                 return Source(inner.v, (inner.first,), "f32", extent=(inner.first, 1))
             return replace(self.source(i.args[0]), ty="f32")
         if i.op is INPUT:
-            reg = self.fixed_register("input", INPUT.of(i).name, words(v.kind))
+            reg = self.fixed_register("input", INPUT.of(i).name)
             return Source(reg, tuple(range(n)), ty, extent=(0, n), reads=self.reads.get(v, 1))
         if i.op is UNIFORM:
             once = self.plan.once.get(UNIFORM.of(i).name)
@@ -582,7 +582,7 @@ class UsseSelection(Selection):
         if i is not None and i.op is UNIFORM:
             return FixedView(Fixed("sa", self.plan.uniform(UNIFORM.of(i))), View((0,)))
         if i is not None and i.op is INPUT:
-            return OperandReg(self.fixed_register("input", INPUT.of(i).name, 1), 0, 1, view=View((0,)))
+            return OperandReg(self.fixed_register("input", INPUT.of(i).name), 0, 1, view=View((0,)))
         if i is not None and i.op is COPY:
             return self.word(i.args[0], immediates)
         return OperandReg(self.vreg(v), 0, 1, view=View((0,)))

@@ -126,18 +126,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def object_code_elsewhere(ir: str, target: Host, level: int = 2, quick: bool = False) -> bytes:
+def object_code_elsewhere(ir: str, target: Host, quick: bool = False) -> bytes:
     """Return `object_code` without the cache, from another process; from this one where there can be no other.
 
     Raises Ending, and CompileError.
     """
     text = with_attributes(ir, target)
     try:
-        code, error = pickle.loads(_server.request(pickle.dumps((text, target, level, quick))))
+        code, error = pickle.loads(_server.request(pickle.dumps((text, target, 2, quick))))
     except OSError:
         if _server.ending:
             raise Ending from None
-        return compile_text(text, target, level, quick)
+        return compile_text(text, target, 2, quick)
     if error:
         raise CodegenError(error)
     return code

@@ -289,11 +289,11 @@ class Builder:
         made = self._value(f"alloca {type.text}" + (f", align {align}" if align else ""), PTR)
         return self.named(name, made) if name else made
 
-    def set_bytes(self, p: Ref, nbytes: Ref, value: int = 0, align: int = 0) -> None:
-        """Set bytes from an address on."""
+    def clear_bytes(self, p: Ref, nbytes: Ref, align: int = 0) -> None:
+        """Set bytes from an address on to 0."""
         f = self.module.declare("llvm.memset.p0.i64", "void @(ptr, i8, i64, i1)")
         where = f"align {align} {p.text}" if align else p.text
-        self.do(f"call void {f}(ptr {where}, i8 {value}, i64 {_text(nbytes, I64)}, i1 false)")
+        self.do(f"call void {f}(ptr {where}, i8 0, i64 {_text(nbytes, I64)}, i1 false)")
 
     def copy_bytes(self, to: Ref, p: Ref, nbytes: Ref) -> None:
         """Copy bytes to where they do not overlap."""

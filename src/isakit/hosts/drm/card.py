@@ -53,7 +53,6 @@ class Channel:
         self._subchannels: list[Engine | None] = [None] * SUBCHANNELS
         self._subchannels[6] = engines[3]
         self._fifo = Fifo(self.write)
-        self._semaphore = [0] * 3
         self.failed = False
 
     def write(self, subchannel: int, method: int, data: Array, increment: bool) -> None:

@@ -32,7 +32,7 @@ def perform(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Cont
     return handler(machine, gang, op, lanes, asked)
 
 
-def regroup(machine: MachineState, gang: Gang, warps: Iterable[Warp]) -> list[Gang]:
+def regroup(machine: MachineState, warps: Iterable[Warp]) -> list[Gang]:
     """Return gangs of warps that were changed one by one, by their new pc; retires those that finished."""
     by_pc: dict[int, list[Warp]] = {}
     out: list[Gang] = []
@@ -55,9 +55,9 @@ def each(machine: MachineState, gang: Gang, action: Callable[[Warp, int], None],
         try:
             action(w, mask)
         except StackFault as e:
-            machine.split_at_fault(gang, regroup(machine, gang, warps[:k]), k)
+            machine.split_at_fault(gang, regroup(machine, warps[:k]), k)
             raise machine.fault(e.kind, gang.pc, warp=w, detail=e.detail) from None
-    return regroup(machine, gang, warps)
+    return regroup(machine, warps)
 
 
 def _executing(gang: Gang, lanes: Lanes) -> list[int]:

@@ -284,7 +284,7 @@ class Machine(MachineState):
         requests: list[Control] = []
         if body is not None and has_effect(op, executing):
             if op.fixed_a:
-                self._check_address_registers(op, executing)
+                self._check_address_registers(op)
             requests = body.run(self.state, executing, op.params)
             for n in op.fixed_a:
                 self.state.files["a"][n, lanes.sel] = 0
@@ -331,7 +331,7 @@ class Machine(MachineState):
                 block.end_turn(w)
         return self.released(self._whose_turn(w.block for w in warps))
 
-    def _check_address_registers(self, op: Op, lanes: Lanes) -> None:
+    def _check_address_registers(self, op: Op) -> None:
         for n in op.fixed_a:
             if n and self.launch.choices.nonzero_a56 == "fault":
                 lane = int(self.state.lanes.numbers[0])

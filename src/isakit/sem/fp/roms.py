@@ -85,15 +85,15 @@ def derive(name: str, points: int = 2049) -> list[tuple[int, int, int]]:
     return [(int(a[r]), int(b[r]), int(cc[r])) for r in range(rom.rows)]
 
 
-def remez(f: Callable[[Array], Array], t: Array, rounds: int = 8) -> Array:
-    """Minimax parabolas, one per row of f(t), by exchange of four reference points; columns c0, c1, c2."""
+def remez(f: Callable[[Array], Array], t: Array) -> Array:
+    """Return minimax parabolas, one per row of f(t), by exchange of four reference points; columns c0, c1, c2."""
     import numpy as np
 
     rows = f(t).shape[0]
     reference = np.tile((1 - np.cos(np.pi * np.arange(4) / 3)) / 2, (rows, 1))
     alternating = np.array([1.0, -1.0, 1.0, -1.0])
     c = np.zeros((rows, 3))
-    for _ in range(rounds):
+    for _ in range(8):
         system = np.stack([reference**0, reference, reference**2, np.tile(alternating, (rows, 1))], axis=2)
         solution = np.linalg.solve(system, f(reference)[:, :, None])[:, :, 0]
         c = solution[:, :3]

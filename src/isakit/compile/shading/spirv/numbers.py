@@ -84,9 +84,9 @@ class NumberInstructions(MemoryInstructions):
             values = [self.narrow(v, result.base) for v in values]
         self.keep(i, result, values)
 
-    def _expanded(self, i: SpirvInstruction, name: str, bases: list[str], at: int = 2) -> None:
-        """Emit a function of the languages on all operands from a word on."""
-        found = [self.numbers(n) for n in i.rest(at)]
+    def _expanded(self, i: SpirvInstruction, name: str, bases: list[str]) -> None:
+        """Emit a function of the languages on all operands."""
+        found = [self.numbers(n) for n in i.rest(2)]
         if not found or any(t.numeric.base.kind not in bases for t in found):
             raise ShadingError(self.pos, f"{said(i)} is of other numbers")
         self.keep(i, self.kind_of(i), self._call(name, found, self.kind_of(i)))

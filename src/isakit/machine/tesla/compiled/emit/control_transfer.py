@@ -398,10 +398,10 @@ class KernelTransfers(Transfers):
         self.saving.leave(step.op.following, state_layout.WAITING, is_set=True)
 
     # --- blocks that all share ------------------------------------------------------------------------------
-    def unwinding(self, name: str = "unwind") -> None:
-        """Write the block `name`, which unwinds the stack and goes to `dispatch` or `finished`."""
+    def unwinding(self) -> None:
+        """Write the block `unwind`, which unwinds the stack and goes to `dispatch` or `finished`."""
         c, b = self.code, self.code.body
-        b.label(name)
+        b.label("unwind")
         self.rule(None, stack.unwind, odd="odd")
         b.branch(b.eq(c.load32("mask"), 0), "finished", "dispatch")
 

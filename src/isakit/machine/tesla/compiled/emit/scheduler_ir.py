@@ -39,23 +39,23 @@ def _field(b: Builder, block: RecordStorage, name: str) -> Ref:
 def _clear_shared(low: Lowering, args: CallArguments) -> None:
     b, block = low.body, args.record(0)
     shared = _field(b, block, "shared")
-    b.set_bytes(shared, _field(b, block, "shared_limit"))
+    b.clear_bytes(shared, _field(b, block, "shared_limit"))
     b.copy_bytes(shared, _field(b, block, "header"), _field(b, block, "header_bytes"))
 
 
 def _clear_local(low: Lowering, args: CallArguments) -> None:
     b, block = low.body, args.record(0)
     threads = b.mul(_field(b, block, "block_warps"), 32)
-    b.set_bytes(_field(b, block, "local"), b.mul(threads, _field(b, block, "local_limit")))
+    b.clear_bytes(_field(b, block, "local"), b.mul(threads, _field(b, block, "local_limit")))
 
 
 def _clear_warp(low: Lowering, args: CallArguments) -> None:
     b, block, w = low.body, args.record(0), args.record(1).whole(low.body)
     nbytes = _field(b, block, "register_bytes")
-    b.set_bytes(w, I64(state_layout.CONDITIONS), align=64)
+    b.clear_bytes(w, I64(state_layout.CONDITIONS), align=64)
     with b.unless(b.eq(nbytes, 0), "some"):
-        b.set_bytes(w, I64(state_layout.STACK))
-        b.set_bytes(b.offset(w, state_layout.REGISTERS), nbytes)
+        b.clear_bytes(w, I64(state_layout.STACK))
+        b.clear_bytes(b.offset(w, state_layout.REGISTERS), nbytes)
 
 
 def _set_thread_numbers(low: Lowering, args: CallArguments) -> None:

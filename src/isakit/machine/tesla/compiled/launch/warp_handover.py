@@ -21,8 +21,6 @@ from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.rules.state import BlockState
 from isakit.machine.tesla.stack import Kind, Stack
 
-_LANES = np.arange(32, dtype=np.uint32)
-
 
 def lanes_of(masks: Array) -> Array:
     """Return lane masks [n] as bools [n, 32]."""
