@@ -225,7 +225,7 @@ class Drawing:
         shader: FragmentShader = self._program("fragment", FragmentShader)
         shader.inputs = e.fragment_inputs
         results = e.fragment_results
-        shader.colors = [(4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3) for k in range(min(results.colors, targets))]
+        shader.colors = list(results.colors[:targets])
         shader.second, shader.depth, shader.sample_mask = results.second, results.depth, results.sample_mask
         return shader
 

@@ -83,9 +83,13 @@ class ProgramPlace:
 
 @dataclass(frozen=True)
 class FragmentResults:
-    """Registers of a fragment program that hold its results: of how many `colors` from 0 on, and the others."""
+    """Registers of a fragment program that hold its results; `colors` of each target.
 
-    colors: int
+    A program of one result writes it to every target. Source: fbo-drawbuffers-fragcolor of piglit; "MrtEnable" in
+    NVIDIA's Shader Program Header of later chips.
+    """
+
+    colors: tuple[tuple[int, int, int, int], ...]
     second: tuple[int, ...] | None
     depth: int | None
     sample_mask: int | None
@@ -379,8 +383,9 @@ class State3D(Engine):
             for b in self.blends[:1]
         )
         masked = self.chip.at_least_gt215 and self.get("FP_MULTISAMPLE").EXPORT_SAMPLE_MASK and count
+        first = [4 * k if results.MULTIPLE_RESULTS else 0 for k in range(1 if dual else TARGETS)]
         return FragmentResults(
-            TARGETS if results.MULTIPLE_RESULTS and not dual else 1,
+            tuple((r, r + 1, r + 2, r + 3) for r in first),
             (4, 5, 6, 7) if dual else None,
             count - 1 if results.EXPORTS_Z and count else None,
             count - 1 - results.EXPORTS_Z if masked else None,
