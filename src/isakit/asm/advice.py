@@ -41,6 +41,10 @@ class Suggestions:
 
     def notes(self, p: Parsed, text: str, symbol: Symbol, address: int) -> tuple[str, ...]:
         """Return advice on a statement that does not encode at a unit address; empty where there is none."""
+        question = f"advice on {text}"
+        return self.statements.remembered(question, p, symbol, address, lambda: self._notes(p, text, symbol, address))
+
+    def _notes(self, p: Parsed, text: str, symbol: Symbol, address: int) -> tuple[str, ...]:
         known = [advice for pattern, advice in self.decoder.isa.advice if re.match(pattern, text)]
         if known:
             return tuple(known)

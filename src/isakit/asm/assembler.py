@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,9 +23,6 @@ from isakit.description import ConstantSegment, Module, named_segments
 from isakit.errors import AsmError, did_you_mean
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
-_NAME = re.compile(r"[A-Za-z_.][\w.$]*")
-_MOST_WORDS = 32
-"""More different words than any instruction has."""
 _MOST_COMPARED = 20_000
 """Errors times names up to which a misspelt name is compared with all others, which is slow."""
 _MOST_ADVISED = 8
@@ -276,18 +272,11 @@ class _Resolver:
 
     def _undefined(self, parsed: Parsed, symbol: Symbol, at: int) -> Miss | None:
         """Return the error about a word that, if it were the name of a number, would make the statement right."""
-        places: dict[str, int] = {}
-        for k, token in enumerate(parsed.tokens):
-            places.setdefault(token.text, k)
-        for name, k in itertools.islice(places.items(), _MOST_WORDS):
-            if _NAME.fullmatch(name) and symbol(name) is None and name in parsed.words:
-
-                def guess(word: str, name: str = name) -> int | None:
-                    return 0 if word == name else symbol(word)
-
-                if self.encoder.encode(parsed, guess, at):
-                    return Miss(k, f"`{name}` is not defined", self._similar(name))
-        return None
+        name = self.encoder.undefined(parsed, symbol, at)
+        if not name:
+            return None
+        k = next(k for k, token in enumerate(parsed.tokens) if token.text == name)
+        return Miss(k, f"`{name}` is not defined", self._similar(name))
 
     def _values(self, item: Data, symbol: Symbol) -> list[int]:
         """Return the numbers of a `.word` with names in it."""

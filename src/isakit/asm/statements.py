@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from isakit.codec import Decoder, Encoded, Miss, Token, tokenize
 from isakit.lean import dataclass
 from isakit.spec import Form
 
+T = TypeVar("T")
+
 _FLIP = re.compile(r"\{\s*(0[xX][0-9a-fA-F]+)\s*\}$")
+_NAME = re.compile(r"[A-Za-z_.][\w.$]*")
+_MOST_WORDS = 32
+"""More different words than any instruction has."""
 _MEMO_LIMIT = 1 << 17
 _NAMED_LIMIT = 64
 _IMPLIED_REACH = 4
@@ -23,8 +30,8 @@ class Parsed:
     """A statement that was taken apart: tokens without markers, the bits to flip, whether `long` was written.
 
     `forms` can match its operation; `addressed` ones depend on where the instruction stands. `words` are all its words
-    and `choices` its encodings when none of them is a name. `named` are those with names that were found so far, by
-    place and values.
+    and `choices` its encodings when none of them is a name. `found` is what was found out so far where some are, by the
+    question, the place and their values.
     """
 
     tokens: list[Token]
@@ -34,7 +41,7 @@ class Parsed:
     addressed: bool
     words: frozenset[str]
     choices: tuple[Encoded, ...] | None
-    named: dict[tuple[object, ...], tuple[Encoded, ...]]
+    found: dict[tuple[object, ...], Any]
 
 
 class StatementEncoder:
@@ -81,15 +88,22 @@ class StatementEncoder:
         return tuple(found[n] for n in sorted(found))
 
     def encode_named(self, p: Parsed, symbol: Symbol, address: int) -> tuple[Encoded, ...]:
-        """Return what `encode` does, remembered: a text is assembled again and again while it is written."""
+        """Return what `encode` does, remembered."""
+        return self.remembered("encode", p, symbol, address, lambda: self.encode(p, symbol, address))
+
+    def remembered(self, question: str, p: Parsed, symbol: Symbol, address: int, find: Callable[[], T]) -> T:
+        """Return what `find` finds out about a statement in a place, where names have the values of `symbol`.
+
+        It is found out once: a text is assembled again and again while it is written.
+        """
         values = tuple((w, v) for w in p.words if (v := symbol(w)) is not None)
-        key = (address if p.addressed else None, values)
-        found = p.named.get(key)
-        if found is None:
-            if len(p.named) >= _NAMED_LIMIT:
-                p.named.clear()
-            found = p.named[key] = self.encode(p, symbol, address)
-        return found
+        depends_on_place = p.addressed or p.long or not p.forms  # of the last two other forms are looked at, too
+        key = (question, address if depends_on_place else None, values)
+        if key not in p.found:
+            if len(p.found) >= _NAMED_LIMIT:
+                p.found.clear()
+            p.found[key] = find()
+        return p.found[key]
 
     def _encode(
         self, p: Parsed, tokens: list[Token], symbol: Symbol | None, address: int, forms: list[Form] | None = None
@@ -128,8 +142,27 @@ class StatementEncoder:
         for at in range(k + 1, min(k + _IMPLIED_REACH, len(tokens))):
             yield wanting, [*tokens[:at], Token(implied, "word", tokens[at].column, True), *tokens[at:]]
 
-    def explain_miss(self, p: Parsed, symbol: Symbol | None, address: int) -> Miss:
+    def undefined(self, p: Parsed, symbol: Symbol, address: int) -> str:
+        """Return the word that, if it were the name of a number, would make the statement right; else an empty text."""
+
+        def find() -> str:
+            for name in itertools.islice(dict.fromkeys(t.text for t in p.tokens), _MOST_WORDS):
+                if _NAME.fullmatch(name) and symbol(name) is None and name in p.words:
+
+                    def guess(word: str, name: str = name) -> int | None:
+                        return 0 if word == name else symbol(word)
+
+                    if self.encode(p, guess, address):
+                        return name
+            return ""
+
+        return self.remembered("undefined", p, symbol, address, find)
+
+    def explain_miss(self, p: Parsed, symbol: Symbol, address: int) -> Miss:
         """Return the reason why a statement does not encode."""
+        return self.remembered("miss", p, symbol, address, lambda: self._miss(p, symbol, address))
+
+    def _miss(self, p: Parsed, symbol: Symbol, address: int) -> Miss:
         encoder = self.decoder.encoder
         if p.long and not p.forms and encoder.forms(p.tokens):
             return Miss(0, "there is no long form of this instruction")

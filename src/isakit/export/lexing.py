@@ -28,8 +28,8 @@ _SCOPES = {
 }  # fmt: skip
 
 
-def words_of(isa: Isa) -> tuple[list[str], list[str], list[str]]:
-    """Return (mnemonics, other words, registers without the number) of an instruction set, in all variants."""
+def words_of(isa: Isa, variant: str = "") -> tuple[list[str], list[str], list[str]]:
+    """Return (mnemonics, other words, registers without the number) of a variant of an instruction set, or of all."""
     mnemonics: set[str] = set()
     words: set[str] = set()
     registers: set[str] = set()
@@ -52,7 +52,7 @@ def words_of(isa: Isa) -> tuple[list[str], list[str], list[str]]:
             for w in subsets(possible_bits(part)):
                 words.update(t for t in text_of(part, w).replace(":", " ").split() if _SIMPLE.fullmatch(t))
 
-    for view in _views(isa):
+    for view in _views(isa, variant):
         for form in view.forms:
             mnemonics.update(form.mnemonics)
             for part in form.parts.values():
@@ -63,8 +63,9 @@ def words_of(isa: Isa) -> tuple[list[str], list[str], list[str]]:
     return sorted(mnemonics), sorted(words - mnemonics), sorted(r for r in registers if r)
 
 
-def _views(isa: Isa) -> list[View]:
-    return [isa.records.view(v, p) for v in isa.records.variants for p in isa.records.programs]
+def _views(isa: Isa, variant: str) -> list[View]:
+    variants = [variant] if variant else isa.records.variants
+    return [isa.records.view(v, p) for v in variants for p in isa.records.programs]
 
 
 def rules(isa: Isa) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import gc
 from pathlib import PurePosixPath
 
 from lsprotocol import types as lsp
@@ -17,9 +17,7 @@ from isakit.lsp.documents import ASSEMBLY, LARGEST, Assembly, compiled_diagnosti
 from isakit.lsp.names import NAME, Definition
 
 PAUSE = 0.02
-"""Seconds without typing after which a text is looked at."""
-QUICK, LONGEST = 0.1, 0.5
-"""A text whose last look took longer than the first is left alone for as long as that, up to the second."""
+"""Seconds between two looks at a text that is being written."""
 _COMPILED = {".ptx": "ptx", ".py": "python"}
 """Endings of texts that are compiled, to their languages."""
 _COMPLETIONS = {
@@ -42,8 +40,10 @@ class Server(LanguageServer):
         super().__init__("isakit", __version__)  # pyright: ignore[reportUnknownMemberType]
         self.isa_name = isa_name
         self._documents: dict[str, tuple[int | None, Assembly]] = {}
-        self._waiting: dict[str, asyncio.Task[None]] = {}
-        self._took: dict[str, float] = {}
+        self._changed: set[str] = set()
+        self._checks: dict[str, asyncio.Task[None]] = {}
+        self._looking: dict[str, asyncio.Lock] = {}
+        self._met: set[str] = set()
         _register(self)
 
     def assembly(self, uri: str) -> tuple[TextDocument, Assembly] | None:
@@ -58,53 +58,78 @@ class Server(LanguageServer):
             self._documents[uri] = document.version, known
         return document, known
 
-    def changed(self, uri: str, pause: float | None = None) -> None:
-        """Have a document checked once nobody has typed for a moment."""
-        if pause is None:
-            took = self._took.get(uri, 0.0)
-            pause = PAUSE if took < QUICK else min(took, LONGEST)
-        if (earlier := self._waiting.pop(uri, None)) is not None:
-            earlier.cancel()
-        self._waiting[uri] = asyncio.ensure_future(self._check(uri, pause))
+    def changed(self, uri: str) -> None:
+        """Have a document checked, after the look at it that is under way."""
+        self._changed.add(uri)
+        if uri not in self._checks:
+            self._checks[uri] = asyncio.ensure_future(self._check(uri))
+
+    async def prepare(self) -> None:
+        """Get ready for texts of the instruction set that is taken where a text names none."""
+        await asyncio.to_thread(Assembly("", "", self.isa_name).prepare)
+        gc.freeze()
 
     def closed(self, uri: str) -> None:
         """Forget a document, and what was wrong with it."""
-        if (waiting := self._waiting.pop(uri, None)) is not None:
-            waiting.cancel()
+        self._changed.discard(uri)
+        if (check := self._checks.pop(uri, None)) is not None:
+            check.cancel()
         self._documents.pop(uri, None)
-        self._took.pop(uri, None)
+        self._looking.pop(uri, None)
+        self._met.discard(uri)
         self._publish(uri, None, [])
 
-    async def _check(self, uri: str, pause: float) -> None:
-        await asyncio.sleep(pause)
-        start = time.perf_counter()
-        document = self.workspace.get_text_document(uri)
-        version, source = document.version, document.source
+    def looking(self, uri: str) -> asyncio.Lock:
+        """Return the lock that one look at a document has: two would do the same work."""
+        return self._looking.setdefault(uri, asyncio.Lock())
+
+    async def _check(self, uri: str) -> None:
+        """Say what is wrong with a document, as often as it has changed meanwhile."""
+        while uri in self._changed:
+            self._changed.discard(uri)
+            document = self.workspace.get_text_document(uri)
+            version = document.version
+            async with self.looking(uri):
+                found = await self._mistakes(document)
+            self._publish(uri, version, self._diagnostics(document, found))
+            if uri not in self._met and (assembly := self.assembly(uri)) is not None:
+                self._met.add(uri)
+                await asyncio.to_thread(assembly[1].prepare)
+                gc.freeze()  # what is known of instructions and statements is many objects, which stay
+            await asyncio.sleep(PAUSE)
+        del self._checks[uri]
+
+    async def _mistakes(self, document: TextDocument) -> list[Diagnostic]:
         language = _COMPILED.get(PurePosixPath(document.path or "").suffix, "")
-        if (found := self.assembly(uri)) is not None:
-            diagnostics = await asyncio.to_thread(lambda: found[1].diagnostics)
-        elif language and len(source) <= LARGEST and (language == "ptx" or "@isakit.kernel" in source):
-            diagnostics = await asyncio.to_thread(compiled_diagnostics, source, language, document.filename or uri)
-        else:
-            diagnostics = []
-        self._publish(uri, version, [self._diagnostic(document, d) for d in diagnostics])
-        self._took[uri] = time.perf_counter() - start
-        if found is not None:
-            await asyncio.to_thread(found[1].prepare)
+        source = document.source
+        if (found := self.assembly(document.uri)) is not None:
+            return await asyncio.to_thread(lambda: found[1].diagnostics)
+        if language and len(source) <= LARGEST and (language == "ptx" or "@isakit.kernel" in source):
+            return await asyncio.to_thread(compiled_diagnostics, source, language, document.filename or document.uri)
+        return []
 
     def _publish(self, uri: str, version: int | None, found: list[lsp.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
-    def _diagnostic(self, document: TextDocument, d: Diagnostic) -> lsp.Diagnostic:
-        where = self.range_of(document, SourceSpan(d.line, d.column - 1, max(1, d.width)))
-        message = "\n".join((d.message, *d.notes))
-        return lsp.Diagnostic(where, message, severity=lsp.DiagnosticSeverity.Error, source="isakit")
+    def _diagnostics(self, document: TextDocument, found: list[Diagnostic]) -> list[lsp.Diagnostic]:
+        where = self.ranges_of(document, [SourceSpan(d.line, d.column - 1, max(1, d.width)) for d in found])
+        return [
+            lsp.Diagnostic(r, "\n".join((d.message, *d.notes)), severity=lsp.DiagnosticSeverity.Error, source="isakit")
+            for r, d in zip(where, found, strict=True)
+        ]
 
     def range_of(self, document: TextDocument, place: SourceSpan) -> lsp.Range:
         """Return a place of a text in the units that the editor counts in."""
-        start = lsp.Position(place.line - 1, place.column)
-        end = lsp.Position(place.line - 1, place.column + place.width)
-        return document.position_codec.range_to_client_units(document.lines or [""], lsp.Range(start, end))
+        return self.ranges_of(document, [place])[0]
+
+    def ranges_of(self, document: TextDocument, places: list[SourceSpan]) -> list[lsp.Range]:
+        """Return places of a text in the units that the editor counts in."""
+        lines = document.lines or [""]  # made anew at every look
+        codec = document.position_codec
+        ranges = [
+            lsp.Range(lsp.Position(p.line - 1, p.column), lsp.Position(p.line - 1, p.column + p.width)) for p in places
+        ]
+        return [codec.range_to_client_units(lines, r) for r in ranges]
 
     def place_of(self, document: TextDocument, position: lsp.Position) -> tuple[int, int]:
         """Return the line, from 1, and the column, from 0, of a position of the editor."""
@@ -126,9 +151,13 @@ def _register(server: Server) -> None:
         at = found[1].names.at(*server.place_of(found[0], position))
         return None if at is None else (*found, *at)
 
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(params: lsp.InitializedParams) -> None:
+        await server.prepare()
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
-        server.changed(params.text_document.uri, 0)
+        server.changed(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: lsp.DidChangeTextDocumentParams) -> None:
@@ -139,13 +168,14 @@ def _register(server: Server) -> None:
         server.closed(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+    async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         found = server.assembly(params.text_document.uri)
         if found is None:
             return None
         document, assembly = found
         line, column = server.place_of(document, params.position)
-        shown = assembly.hover(line, column)
+        async with server.looking(params.text_document.uri):
+            shown = await asyncio.to_thread(assembly.hover, line, column)
         if shown is None:
             return None
         where = server.range_of(document, SourceSpan(line, shown.column, shown.width))
@@ -172,14 +202,14 @@ def _register(server: Server) -> None:
             return None
         document, assembly, d, _ = found
         places = [p for p in assembly.names.references(d) if params.context.include_declaration or p != d.place]
-        return [lsp.Location(params.text_document.uri, server.range_of(document, p)) for p in places]
+        return [lsp.Location(params.text_document.uri, r) for r in server.ranges_of(document, places)]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight] | None:
         found = named(params.text_document.uri, params.position)
         if found is None:
             return None
-        return [lsp.DocumentHighlight(server.range_of(found[0], p)) for p in found[1].names.references(found[2])]
+        return [lsp.DocumentHighlight(r) for r in server.ranges_of(found[0], found[1].names.references(found[2]))]
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:
@@ -193,7 +223,8 @@ def _register(server: Server) -> None:
             return None
         document, assembly, d, _ = found
         _check_new_name(params.new_name, assembly, d)
-        edits = [lsp.TextEdit(server.range_of(document, p), params.new_name) for p in assembly.names.references(d)]
+        where = server.ranges_of(document, assembly.names.references(d))
+        edits = [lsp.TextEdit(r, params.new_name) for r in where]
         return lsp.WorkspaceEdit(changes={params.text_document.uri: edits})
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
@@ -201,7 +232,8 @@ def _register(server: Server) -> None:
         found = server.assembly(params.text_document.uri)
         if found is None:
             return []
-        ranges = [(d, server.range_of(found[0], d.place)) for d in found[1].names.definitions]
+        definitions = found[1].names.definitions
+        ranges = zip(definitions, server.ranges_of(found[0], [d.place for d in definitions]), strict=True)
         return [lsp.DocumentSymbol(d.name, _SYMBOLS[d.kind], where, where) for d, where in ranges]
 
 

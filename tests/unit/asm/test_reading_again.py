@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import isakit
-from isakit.asm import assemble
+from isakit.asm import Program, assemble
+from isakit.asm.assembler import Assembler
 from isakit.asm.source import Source
 from isakit.asm.statements import StatementEncoder
+from isakit.codec.encoder import Encoder
 from isakit.errors import AsmError
 from isakit.instruction_sets import file_directives
 from isakit.lsp.documents import Assembly
@@ -63,6 +65,62 @@ def test_one_edit_of_a_long_text_is_one_line_of_work(monkeypatch: pytest.MonkeyP
     new = assemble("\n".join(lines), isakit.isa("tesla", "gt200").decoder(), "<text>", directives)
     assert not isinstance(right.assembled, AsmError)
     assert right.assembled.to_bytes() == new.to_bytes()
+
+
+EDITED = {
+    "tesla": [
+        *LINES, "a.b: nop", ".word L0", "    add b32 $r1 $r1 L2", "L2:", "bra #L1", "long nop", "$p1.eq bra L0",
+        "y: mov b32 $r1 x", "    joinat L2", ".align 8", "mov b32 r1 $r2", "mov.u32 %r1, %r2;", "ldgb u32 $r1 $r2",
+    ],
+    "vuc": ["nop", "L0: bra L0", "bra L1", "L1:", "mov $r1 $r2", "mov $r1 L0", "x = 3", "add $r1 $r2 x", "mv $r1 $r2"],
+    "usse": [
+        *["nop", "br L0", "vpck.f32.f32 i0.xyzw pa0.xyzw pa2", "vmul.f32 i0.xyzw i0.zyxw sa0.xyzw"] * 3,
+        "L0: br L0", "br L1", "L1:", "x = 3", "nopx", "vmov.f32 i0.xyzw #x",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("isa_name", EDITED)
+def test_a_text_checked_after_edits_is_what_it_is_checked_alone(isa_name: str) -> None:
+    """Whatever is remembered of statements, errors with all their advice and code are those of a first look."""
+    rng = random.Random(isa_name)
+    lines = rng.choices(EDITED[isa_name], k=10)
+    known: Assembly | None = None
+    good = 0
+    for _ in range(300):
+        at = rng.randrange(len(lines))
+        lines[at : at + rng.randrange(3)] = rng.choices(EDITED[isa_name], k=rng.randrange(3))
+        lines = lines[:20] or ["nop"]
+        text = "\n".join(lines)
+        known = Assembly(text, "<text>", isa_name, known)
+        alone = Assembler(isakit.isa(isa_name).decoder())
+        told, found = known.assembled, result(alone, text, isa_name)
+        if isinstance(told, AsmError) or isinstance(found, AsmError):
+            assert isinstance(found, AsmError), text
+            assert known.diagnostics == list(found.diagnostics), text
+            continue
+        assert told.to_bytes() == found.to_bytes(), text
+        good += 1
+    assert good >= 2
+
+
+def result(assembler: Assembler, text: str, isa_name: str) -> Program | AsmError:
+    """Return what an assembler makes of a text."""
+    try:
+        return assembler.assemble(text, "<text>", file_directives(isa_name))
+    except AsmError as e:
+        return e
+
+
+def test_errors_of_a_long_text_are_explained_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [".isa tesla gt200", *(f"    add b32 $r1 $r2 $r{200 + k}" for k in range(300))]
+    before = Assembly("\n".join(lines), "<text>")
+    assert len(before.diagnostics) == 300
+    work = {"explained": 0}
+    count(monkeypatch, Encoder, "diagnose", work, "explained")
+    lines[100] = "    mov b32 $r7 $r1001"
+    assert len(Assembly("\n".join(lines), "<text>", earlier=before).diagnostics) == 300
+    assert work["explained"] == 1
 
 
 def count(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, work: dict[str, int], key: str) -> None:
