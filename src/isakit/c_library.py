@@ -38,7 +38,7 @@ def _nothing() -> dict[str, str]:
 
 
 def _run(line: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
-    """Run a compiler; gives its exit status and what it said. Interrupted, it ends its own processes."""
+    """Run a compiler; returns its exit status and output. When interrupted, it ends its own child processes."""
     around = {**os.environ, **environment}
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=around) as compiler:
         try:

@@ -45,7 +45,7 @@ class ConstantSegment:
 
 @dataclass(frozen=True)
 class Param:
-    """One kernel parameter; its index is its place in `Kernel.params`.
+    """One kernel parameter; its index is its position in `Kernel.params`.
 
     Attributes:
         name: as the source says it, or "".

@@ -24,7 +24,7 @@ def did_you_mean(name: str, words: Iterable[str]) -> tuple[str, ...]:
 
 
 def described_bug(error: BaseException) -> str:
-    """Return what a server says of an error that is a mistake of isakit's own: its kind, its text and its place.
+    """Return a server's message about an internal error of isakit: exception type, text and place.
 
     The place is the innermost function of isakit on the way, and where the error was raised if that is elsewhere.
     """
@@ -74,7 +74,7 @@ class NoSuchFile(FormatError, FileNotFoundError):
 
 
 class CompileWarning(UserWarning):
-    """A kernel that compiles may not do what its text says."""
+    """A warning: a kernel compiles, and may not do what its source says."""
 
 
 class FormatWarning(UserWarning):

@@ -299,7 +299,7 @@ def keys(kind: str, suffix: str = "") -> list[str]:
 
 
 def remove_objects(kind: str, keys: Iterable[str]) -> None:
-    """Remove objects of a kind, those that are there."""
+    """Remove the objects of a kind that have these keys; missing ones are skipped."""
     with suppress(OSError), _folder(kind) as folder:
         for key in keys:
             with suppress(OSError):
@@ -332,7 +332,7 @@ class Contents:
 
 
 class _Cache:
-    """The files of the cache that are its own: those that begin as objects do, and objects under construction.
+    """The cache's own files: objects, recognised by how they begin, and temporary files of unfinished ones.
 
     Whatever else is in its folders stays as it is, and links are not followed. Its folders are open until the `with`
     ends.

@@ -70,7 +70,7 @@ class Reaper:
                 process.stdin.flush()
 
     def close(self, orderly: bool = True) -> None:
-        """Send it away; in an `orderly` end there is nothing for it to do. Returns when it is gone."""
+        """Stop the process; in an `orderly` end it has nothing left to do. Returns when it has ended."""
         if orderly:
             self._tell(DISMISSED)
         process, self._process = self._process, None

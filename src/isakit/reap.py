@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def device_and_inode(path: str) -> str:
-    """Return what tells a file from another that has taken its name. Raises OSError."""
+    """Return a file's identity, which another file of the same name does not have. Raises OSError."""
     found = os.lstat(path)
     return f"{found.st_dev}:{found.st_ino}"
 

@@ -30,7 +30,7 @@ _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 # --- what the system offers ---------------------------------------------------------------------------------------
 def absent() -> list[str]:
-    """Return the parts of the confinement that this system does not offer, each with what that leaves open."""
+    """Return the parts of the confinement that this system lacks, each with what stays open because of it."""
     out: list[str] = []
     abi = _landlock_abi()
     if abi == 0:
@@ -89,7 +89,7 @@ def _landlock(readable: Iterable[str | Path], writable: Iterable[str | Path]) ->
 
 
 def _allow(ruleset: int, path: str | Path, rights: int) -> None:
-    """Open a file or folder, and what is below it; one that does not exist stays closed."""
+    """Allow access to a file or to a folder and all below it; skips those that do not exist."""
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -182,7 +182,7 @@ def _seccomp() -> None:
 
 # --- this process ---------------------------------------------------------------------------------------------------
 def confine(readable: Iterable[str | Path], writable: Iterable[str | Path] = ()) -> None:
-    """Shut this process in, and all that it starts: it can open these files and folders and no others.
+    """Confine this process and its children: they can open these files and folders and no others.
 
     Files of `readable` may be executed as well; what is written cannot be. Does what the system offers. Raises OSError
     where it offers something and refuses it, and RuntimeError in a process with threads, which would stay outside.

@@ -280,4 +280,4 @@ def test_the_function_that_is_the_program_has_a_name(folder: Path) -> None:
 def test_files_of_spir_v(folder: Path) -> None:
     (folder / "x.spv").write_text("float4 main() { return 1; }")
     assert "does not begin as SPIR-V does" in run("cc", folder / "x.spv", code=1).stderr
-    assert "-D and -I are for texts" in run("cc", folder / "x.spv", "-D", "X", code=2).stderr
+    assert "-D and -I apply to source texts only" in run("cc", folder / "x.spv", "-D", "X", code=2).stderr

@@ -59,7 +59,7 @@ class Chains:
 
     @cached_property
     def derived(self) -> Sequence[Sequence[int]]:
-        """For each value those that it may be instead, see `Ssa.inputs`."""
+        """For each value, those it may flow into at a join: the inverse of `Ssa.inputs`."""
         out: list[list[int]] = [[] for _ in self.ssa.inputs]
         for v, inputs in enumerate(self.ssa.inputs):
             for w in inputs:

@@ -62,7 +62,7 @@ class LiveColumns:
 
 
 class BlockHeadings:
-    """A blank line and a comment before each block: its number, where it comes from, what it is."""
+    """A blank line and a comment before each block: its number, its predecessors, its loop depth."""
 
     def __init__(self, flow: ControlFlow) -> None:
         self._lines: dict[int, tuple[str, ...]] = {}

@@ -193,7 +193,7 @@ def _facts(a: Kernel, b: Kernel) -> Iterator[tuple[str, Any, Any]]:
 
 
 class _Side:
-    """One of the two programs, and what is known of it on demand."""
+    """One of the two programs, and facts about it that are computed on demand."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -355,7 +355,7 @@ class FileDiff:
 
 
 def diff_kernels(a: Sequence[tuple[str, Program]], b: Sequence[tuple[str, Program]]) -> FileDiff:
-    """Compare named programs: those of one name, then those whose code is most alike.
+    """Compare named programs: pairs of equal names first, then those whose code is most alike.
 
     Where a name occurs several times, programs of one variant belong together, then in their order.
     """

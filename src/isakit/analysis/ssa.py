@@ -98,7 +98,7 @@ class Ssa:
                 self.inputs[v] += [names.leaving(m, place) for m in before]
 
     def _roots(self, after: Mapping[int, Sequence[int]]) -> tuple[list[int], list[int]]:
-        """Return the blocks that control comes to from elsewhere, and one of each cycle that nothing leads to."""
+        """Return the blocks without predecessors, and one block of each cycle that cannot be reached from them."""
         flow = self.flow
         first = {flow.functions[0].entry} if flow.functions else set[int]()
         roots = [b.number for b in flow.blocks if not flow.predecessors[b.number] or b.address in first]
@@ -109,7 +109,7 @@ class Ssa:
         return self._numbers.mask(p for p in found if self._only is None or p == self._only)
 
     def _rename(self, block: int, entering: Callable[[RegisterId], int]) -> dict[RegisterId, int]:
-        """Give the registers in a block their values, and return those that it writes; `entering` gives the others."""
+        """Rename the registers in a block to SSA values and return those it defines; `entering` gives the others."""
         only = self._only
         state: dict[RegisterId, int] = {}
 

@@ -257,7 +257,7 @@ class _Resolver:
             self.source.error(statement.place(token), miss.message, *notes)
 
     def _no_label(self, parsed: Parsed) -> Miss | None:
-        """Return the mistake of a `#name` that names nothing; None where there is none."""
+        """Return the error for a `#name` that is not a label; None where there is none."""
         for k, token in enumerate(parsed.tokens):
             m = _REFERENCE.fullmatch(token.text)
             if m is not None:
@@ -313,7 +313,7 @@ class _Resolver:
 
 
 def _predefine(section: Section, names: Mapping[str, Mapping[str, int]]) -> None:
-    """Give a section the names of its code that it does not define itself."""
+    """Define the given names of a section's code, except those it defines itself."""
     key = section.kernel.name if section.kernel is not None else section.decoder.view.program or "main"
     scale = address_scale(section.decoder)
     for name, address in names.get(key, {}).items():

@@ -60,7 +60,7 @@ def _number(r: Reader, s: Statement, args: list[Token], low: int, high: int, wha
 def _numbers(
     r: Reader, s: Statement, args: list[Token], read: Callable[[int], tuple[int, T] | None], what: str = "a number"
 ) -> list[tuple[int, T]]:
-    """Return (token it starts with, value) of every argument; nothing after a complaint about one of them.
+    """Return (first token, value) of every argument; an empty list after an error in one of them.
 
     `read` gives the token after a value that starts at a token, and the value.
     """

@@ -56,7 +56,7 @@ class Program(Sequence[Instruction]):
 
     @classmethod
     def from_bytes(cls, decoder: Decoder, data: bytes, address: int = 0) -> Program:
-        """Return the program in `data`; nothing of it is lost, whatever its length."""
+        """Return the program in `data`; bytes at the end that fill no word are kept."""
         units, tail = split_units(data, decoder.view.variant)
         return cls(decoder, units, address, tail)
 
@@ -130,7 +130,7 @@ class Program(Sequence[Instruction]):
 
     @cached_property
     def stretches(self) -> list[tuple[Instruction, int]]:
-        """(instruction, how often it stands there one after the other): long runs of equal words are one entry."""
+        """(instruction, number of times it is repeated): runs of equal words are one entry."""
         return list(self.decoder.stretches(self.units, self.address))
 
     @property

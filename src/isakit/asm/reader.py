@@ -19,7 +19,7 @@ _PTX_DIRECTIVES = (".version", ".target", ".address_size", ".entry", ".visible",
 
 @dataclass(frozen=True)
 class Directive:
-    """A directive: its name with the dot, how it is written, what it does."""
+    """A directive: its name with the dot, its usage, its documentation, its action."""
 
     name: str
     usage: str

@@ -54,7 +54,7 @@ class Arguments:
         return self.tokens[self.k - 1].text
 
     def key(self, *names: str) -> str:
-        """Take the next word if it is one of these, else nothing."""
+        """Take the next word if it is one of these, and return it; otherwise return ""."""
         return self.take() if self.text in names else ""
 
     def number(self, what: str, low: int = 0, high: int = U32) -> int:
@@ -197,7 +197,7 @@ Run = Callable[[Any, Values], Any]
 
 
 class Line:
-    """A directive: what it is written like, and what it does to a builder.
+    """A directive: its usage, and the action it carries out on a builder.
 
     Attributes:
         each: the whole usage is repeated for every value.

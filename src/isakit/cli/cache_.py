@@ -66,7 +66,7 @@ def command(action: str, as_json: bool) -> None:
 
 
 def _say(action: str, folder: Path, found: Contents, refused: str | None) -> None:
-    """Say what is there, or what was done."""
+    """Print the content of the cache, or what was removed."""
     from isakit import object_cache
 
     size = f"{found.objects} objects, {found.bytes / (1 << 20):.1f} MiB"

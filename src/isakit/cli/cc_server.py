@@ -55,7 +55,7 @@ class Request:
 
 @cache
 def warm() -> None:
-    """Compile something, so that the processes that begin as copies of this one have all that a compilation loads."""
+    """Compile a small program, so that processes forked from this one have loaded all that a compilation needs."""
     for stage, semantic in (("vertex", "POSITION"), ("fragment", "COLOR")):
         text = b"float4 main(float4 c, uniform float4 t[2]) : %s { return mul(float4x4(c, t[0], c, t[1]), c); }"
         compiled(Request({**DEFAULTS, "stage": stage}, {}, 0), text % semantic.encode())
@@ -124,7 +124,7 @@ class Client:
 
 @dataclass(eq=False)
 class Compilation:
-    """A process that compiles for a client, and what it has answered so far."""
+    """A process that compiles for a client, and its answer so far."""
 
     client: Client
     process: int
@@ -219,7 +219,7 @@ class CompileServer:
         self._next(client)
 
     def _next(self, client: Client) -> None:
-        """Take the next request from what has come, if it is all there."""
+        """Take the next complete request out of the received bytes, if there is one."""
         if client.request is None:
             end = client.got.find(b"\n", 0, MOST_HEADER)
             if end < 0 and len(client.got) < MOST_HEADER and GREETING.startswith(bytes(client.got[: len(GREETING)])):

@@ -66,7 +66,7 @@ def compile_file(
 
     binary = language == "spirv"
     if binary and (defines or folders):
-        raise click.UsageError("-D and -I are for texts")
+        raise click.UsageError("-D and -I apply to source texts only")
     text = read_bytes(file) if binary else read_text(file)
     try:
         made = build_shader(text, stage=stage, language=language, path=shown(file), target=target,

@@ -120,7 +120,7 @@ def socket_place(context: click.Context, option: click.Parameter, value: str | N
 
 
 def debug_option(what: str) -> Callable[[F], F]:
-    """Return the decorator that adds `--debug` to a command that runs a program; its first `what` waits."""
+    """Return a decorator that adds `--debug` to a command that runs a program; its first `what` waits."""
     return click.option("--debug", "debug_place", callback=socket_place, metavar="PORT|SOCKET",
                         help=f"Let debuggers attach there; the first {what} waits for one.")  # fmt: skip
 

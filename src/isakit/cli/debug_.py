@@ -268,7 +268,7 @@ def _chip_is_given() -> bool:
 
 
 def _carry_out(commands: Terminal, lines: Iterator[str], as_json: bool, strict: bool) -> None:
-    """Answer lines until one says `quit`; `strict`: the first that fails ends it all."""
+    """Execute command lines until `quit`; with `strict` the first failure ends the run."""
     from isakit.debug.terminal import ProgramGoneError
     from isakit.debug.terminal import Reply as Answer
 

@@ -114,7 +114,7 @@ def _opened(log: str | None) -> AbstractContextManager[IO[str] | None]:
 
 
 def lines(report: Report, stats: bool, unsupported: bool) -> list[str]:
-    """Report what a run did, what it lacked, and what the card reported."""
+    """Return the report of a run: counts, missing features, errors of the card."""
     out: list[str] = []
     if stats:
         out += [f"{n:12}  {what}" for what, n in report.counts.items()]

@@ -29,7 +29,7 @@ _LEFT_OUT = ("limit", "stats", "as_json", "file")
 
 
 def launch_options(function: F) -> F:
-    """Add the options of `run` to a command, without those that say what it shows."""
+    """Add the options of `run` to a command, without those about output."""
     params: list[click.Parameter] = function.__dict__.setdefault("__click_params__", [])
     params += [p for p in reversed(run_.command.params) if p.name not in _LEFT_OUT]
     about = "FILE is a capture of `isakit cuda`: its launch N.  [default: the only one]"

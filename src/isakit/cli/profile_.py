@@ -69,7 +69,7 @@ def command(
 
 
 def _behind(lines: list[str]) -> list[str]:
-    """Return lines with an empty one after them, if there are any."""
+    """Return lines followed by an empty one, if there are any."""
     return [*lines, ""] if lines else []
 
 

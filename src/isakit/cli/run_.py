@@ -45,7 +45,7 @@ _SOURCE = re.compile(rb"^[ \t]*\.(kernel|isa|program|regs|param)\b", re.MULTILIN
 
 @record
 class ReturnedArgument:
-    """An argument that came back: its elements, or the file they were saved in."""
+    """An output argument: its elements, or the file they were saved in."""
 
     index: int
     dtype: str
@@ -99,7 +99,7 @@ class ShaderRun:
 
 @record
 class FaultedRun:
-    """The fault that ended a run: its kind, and what is known of its place."""
+    """The fault that ended a run: its kind, and its place as far as it is known."""
 
     fault: dict[str, Any]
 

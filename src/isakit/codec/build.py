@@ -244,7 +244,7 @@ class Builder:
 
 @dataclass(frozen=True)
 class _Obstacle:
-    """The reason why a form does not take some operands: the number it took, the one it refused, what it wanted."""
+    """The reason why a form does not take some operands: how many it took, the refused one, the expected one."""
 
     form: Form
     taken: int

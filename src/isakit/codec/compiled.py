@@ -79,7 +79,7 @@ class CompiledForm:
 
     @cached_property
     def unexplained(self) -> Callable[[int], int]:
-        """The bits no field explains that differ from what they usually are."""
+        """The bits that no field explains and that differ from their default."""
         form, space = self.form, _Namespace()
         claims = [claimed_source(p, space.keep) for p in form.parts.values()]
         constant = form.fixed.mask

@@ -74,7 +74,7 @@ class Encoder:
         return forms
 
     def one_size(self, form: Form) -> bool:
-        """Return true if all forms that share a mnemonic with this one have its size."""
+        """Return true if all forms with this one's mnemonic have its size."""
         known = self._one_size.get(form)
         if known is None:
             known = self._one_size[form] = all(f.units == form.units for m in form.mnemonics for f in self.named(m))

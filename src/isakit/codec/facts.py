@@ -56,7 +56,7 @@ NOTHING = InstructionFacts()
 
 
 def places(registers: Iterable[Register], isa: InstructionSet) -> tuple[RegisterId, ...]:
-    """Return registers as (file, index), wide ones spelled out, without those that are constants."""
+    """Return registers as (file, index), wide ones expanded to single ones, without constant registers."""
     files = isa.registers
     out: dict[RegisterId, None] = {}
     for r in registers:

@@ -181,7 +181,7 @@ class Instruction:
 
     @property
     def registers(self) -> tuple[Register, ...]:
-        """The register operands, and those that form addresses, without what stands with them in the text."""
+        """The register operands, and the registers that form addresses, without modifiers of the text."""
         reads, writes = self.accesses
         return tuple(dict.fromkeys((*reads, *writes)))
 

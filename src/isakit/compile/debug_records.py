@@ -72,7 +72,7 @@ class _IrBlock:
 
 
 class _Metadata:
-    """The nodes of a module: what variables are called and what they hold."""
+    """The debug metadata of a module: names and types of variables."""
 
     def __init__(self, ir: str) -> None:
         self.nodes = {m[1]: (m[2], dict(_FIELD.findall(m[3]))) for m in _NODE.finditer(ir)}

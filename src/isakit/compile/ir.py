@@ -82,7 +82,7 @@ class NoAttributes(NamedTuple):
 
 
 class IrOp(Generic[P, A]):
-    """An operation: one row of the table in `ops`. Called with its attributes, it is an operation that has them.
+    """An operation of the IR: one row of the table in `ops`. Calling it with attributes gives the operation with these.
 
     Attributes:
         args, outs: kinds of arguments and results; `*` any number of any kind.

@@ -250,7 +250,7 @@ def plain(
     f2: Callable[[int, int], int] | None = None, f3: Callable[[int, int, int], int] | None = None,
     commutes: bool = False, flushes: bool = False, tests_zero: str = "",
 ) -> IrOp[[], NoAttributes]:  # fmt: skip
-    """Return a new row of an operation that computes: its results depend on nothing but its arguments."""
+    """Return a new row for a pure operation: its results depend on its arguments only."""
     fold = f1 or f2 or f3
     return row(name, args, outs, SAME, NONE, points_to, NoAttributes, fold, commutes=commutes, flushes=flushes,
                tests_zero=tests_zero)  # fmt: skip

@@ -92,7 +92,7 @@ def _constant(v: IrValue) -> int | None:
 
 
 def simplify(op: AnyOp, args: Args, attrs: Attrs) -> Better | None:
-    """Return a value that is equal, or an operation that is; None where there is nothing better."""
+    """Return an equal value or a cheaper equal operation; None if there is neither."""
     values = [_constant(a) for a in args]
     if args and None not in values:
         got = fold(op, [v for v in values if v is not None], attrs)
@@ -139,7 +139,7 @@ def _mul(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _narrow_product(args: list[IrValue]) -> Better | None:
-    """Mark factors that are known to be narrow: one instruction does it, and takes a sum with it."""
+    """Mark products whose factors fit 24 bits: one instruction multiplies, and can add as well."""
     known = upper_bits(args[0]) & upper_bits(args[1])
     if known >> 16 == 0xFFFF:
         return MUL16(s1=False, s2=False), args

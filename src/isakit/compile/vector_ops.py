@@ -141,7 +141,7 @@ def _dot(kinds: Kinds, attrs: Attrs) -> Kinds:
 def _swizzle(kinds: Kinds, attrs: Pattern) -> Kinds:
     n = count(_float(kinds[0]))
     if any(c not in CONSTANTS and c not in CHANNELS[:n] for c in attrs.pattern):
-        raise KindError(f"{kinds[0]} has not all of {attrs.pattern}")
+        raise KindError(f"{kinds[0]} lacks channels of {attrs.pattern}")
     return (vector(element(kinds[0]), len(attrs.pattern)),)
 
 

@@ -21,7 +21,7 @@ _MOST_KNOWN = 1 << 20
 
 @dataclass(frozen=True)
 class FoundInstruction:
-    """An instruction that was found, and a program that has it.
+    """An instruction that matches, and a program that contains it.
 
     `path` and `member` name the file, `offset` is where the program starts in it, `kernel` its kernel.
     """

@@ -225,7 +225,7 @@ def _archive(head: bytes) -> str:
 
 
 def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
-    """Yield (name, function that opens it) of what an archive holds."""
+    """Yield (name, function that opens it) of each member of an archive."""
     if kind in ("gz", "bz2", "xz"):
         unpack: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": _open_xz}
         yield "", lambda: unpack[kind](f)

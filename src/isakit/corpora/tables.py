@@ -228,7 +228,7 @@ def _merged(pa: Any, parts: Sequence[tuple[list[str], Any]]) -> Any:
 
 
 class IndexWriter:
-    """Writes an index; nothing is there under its name before it is complete. Usable once, with a `with`."""
+    """Writes an index under its name once it is complete. To be used once, in a `with`."""
 
     def __init__(self, path: str) -> None:
         self.pa = arrow()
@@ -240,7 +240,7 @@ class IndexWriter:
 
     @property
     def places(self) -> tuple[str, str]:
-        """The folders it writes: the finished one, and the one before it is finished."""
+        """The folders it writes: the final one, and the temporary one used until the index is complete."""
         return self.path, f"{self.path}.part"
 
     def __enter__(self) -> Self:
@@ -267,7 +267,7 @@ class IndexWriter:
         }
 
     def add(self, tables: dict[str, Any]) -> None:
-        """Put rows after those there are; instructions of code that is there already are left out."""
+        """Append rows to the existing ones, without instructions of code that is already in the index."""
         for name, table in tables.items():
             if name == "instructions":
                 table = self._fresh(table)

@@ -44,7 +44,7 @@ def _assembled(path: Path, name: str, variant: str) -> Program:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One thing that was looked at: what is asked, whether it is so, and what was found."""
+    """The result of one check: the requirement, whether it is met, and the finding."""
 
     asked: str
     passed: bool
@@ -193,7 +193,7 @@ def banks(folder: Path) -> Iterator[Verdict]:
 
 @_checks("reduce")
 def reduce(folder: Path) -> Iterator[Verdict]:
-    """Check the sum, its cost, and that nothing races."""
+    """Check the sum, its cost, and that there are no races."""
     kernel = _Kernel(folder / "sum.s")
     x, out = _random(256, 1 << 32), np.zeros(1, np.uint32)
     for seed in (1, 2):
@@ -224,7 +224,7 @@ def race(folder: Path) -> Iterator[Verdict]:
 
 @_checks("texture")
 def texture(folder: Path) -> Iterator[Verdict]:
-    """Check the means, and that there is one fetch for each."""
+    """Check the means, and that each takes one fetch."""
     kernel = _Kernel(folder / "shrink.s")
     picture = np.random.default_rng(6).random((16, 16), dtype=np.float32)
     kernel.texture(picture)

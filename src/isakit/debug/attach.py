@@ -190,7 +190,7 @@ class AttachServer:
 
     @staticmethod
     def _first(client: socket.socket) -> bytes:
-        """Return the first byte that a client sends; nothing for one that goes or says nothing."""
+        """Return the first byte that a client sends; b"" if it disconnects or sends nothing."""
         if not select.select([client], [], [], _FIRST_SECONDS)[0]:
             return b""
         with suppress(OSError):
@@ -199,7 +199,7 @@ class AttachServer:
 
 
 def _nothing(chip: str) -> tuple[Machine, Program]:
-    """Return a machine that does nothing, and its program."""
+    """Return a machine without instructions, and its empty program."""
     from isakit.instruction_sets import isa
     from isakit.runtime import Device
 
@@ -269,7 +269,7 @@ class RemoteCommands:
         return reply
 
     def completions(self, text: str) -> list[str]:
-        """Return nothing: what there is to complete is in the other process."""
+        """Return nothing: the names that could be completed are in the other process."""
         return []
 
     def close(self) -> None:

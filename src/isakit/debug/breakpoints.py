@@ -281,7 +281,7 @@ def _content(session: SessionView, b: Breakpoint) -> bytes:
 
 def _happened(session: SessionView, b: Breakpoint, old: bytes, touches: Sequence[MemoryAccess],
               defs: Sequence[tuple[str, int]], lanes: Sequence[int]) -> str:  # fmt: skip
-    """Describe what an instruction did to what is watched; empty if nothing that counts."""
+    """Describe an instruction's effect on a watched value; returns "" if the watch does not count it."""
     new = _content(session, b)
     change = f"{_shown(old)} to {_shown(new)}" if old != new else f"{_shown(new)} again"
     if b.access == "change":

@@ -17,7 +17,7 @@ CONTEXT = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """A result that differs: its name, how many of its values do, and the first of them."""
+    """A result that differs: its name, the number of differing values, and the first of them."""
 
     name: str
     count: int

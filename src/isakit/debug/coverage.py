@@ -179,7 +179,7 @@ def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collect
 
 @dataclass
 class Coverage:
-    """Items that were executed, and those that were not.
+    """The items that were executed, and those that were not.
 
     `executed`: items seen so far. `note` adds what a word has.
     """

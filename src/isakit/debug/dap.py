@@ -108,7 +108,7 @@ def _parsed(data: bytes) -> Message:
 
 
 class Adapter:
-    """One conversation about one session; `serve` carries it on to its end."""
+    """One client's conversation about one session; `serve` answers its requests until it ends."""
 
     def __init__(self, session: Session, source: BinaryIO, to: MessageSink) -> None:
         self.session, self._source, self._to = session, source, to

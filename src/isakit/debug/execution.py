@@ -100,7 +100,7 @@ class Execution(ABC):
 
     @property
     def sub(self) -> int:
-        """Steps since the position was reached that were not counted: at a join that only takes up another path."""
+        """Uncounted steps since the position was reached: joins that only switch to another path."""
         return 0
 
     @property

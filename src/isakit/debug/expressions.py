@@ -30,7 +30,7 @@ TYPES: dict[str, tuple[int, str]] = {
 
 
 class ExpressionError(IsakitError):
-    """A text that is no expression, or one that names something there is not; says where."""
+    """An expression that cannot be parsed or names something unknown; the message has the place."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class _Parser:
                 continue
             m = _TOKEN.match(text, at)
             if m is None:
-                raise self._error(f"`{text[at:].strip()[:1]}` means nothing here", at)
+                raise self._error(f"`{text[at:].strip()[:1]}` was not expected here", at)
             kind = m.lastgroup or ""
             word = _WORDS.get(m[kind])
             self.tokens.append((kind, m[kind], m.start(kind)) if word is None else ("sign", word, m.start(kind)))

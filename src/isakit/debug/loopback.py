@@ -54,7 +54,7 @@ def listener(place: int | str) -> socket.socket:
 
 def _at_path(path: str) -> socket.socket:
     if not hasattr(socket, "AF_UNIX"):
-        raise LaunchError(f"{path}: this system has no sockets in folders; give a port")
+        raise LaunchError(f"{path}: this system has no Unix-domain sockets; give a port")
     made = _SocketFile(socket.AF_UNIX)
     before = os.umask(0o177)  # others may not even connect between the making of the socket and a change of its mode
     try:
@@ -127,7 +127,7 @@ def _has_left(client: socket.socket | None) -> bool:
 
 
 class SingleClientServer:
-    """Serves clients one after the other; those that come while there is one are turned away."""
+    """Serves one client at a time; turns others away while one is connected."""
 
     def __init__(self, listening: socket.socket, serve: Callable[[socket.socket], bool]) -> None:
         self._listening, self._serve = listening, serve

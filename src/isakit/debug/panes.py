@@ -49,7 +49,7 @@ def source_line(session: SessionView, address: int) -> str:
 
 
 def lanes(session: SessionView) -> list[str]:
-    """Show the lanes: a row per group, `#` for active ones, `.` for those that wait, `-` for those that have ended."""
+    """Show the lanes, a row per group: `#` active, `.` waiting, `-` ended."""
     target = session.target
     count = target.thread_count
     if count == 1:

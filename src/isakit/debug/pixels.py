@@ -79,7 +79,7 @@ class Pixel:
 
     @property
     def last(self) -> int:
-        """The number of the fragment that made the pixel what it is, as far as one changed it. Raises LaunchError."""
+        """The number of the last fragment that changed the pixel, of the very last if none did. Raises LaunchError."""
         if not self.fragments:
             raise LaunchError(f"no primitive covers the pixel ({self.x}, {self.y}){self.elsewhere}")
         changed = [n for n, f in enumerate(self.fragments) if f.color is not None and f.before != f.after]

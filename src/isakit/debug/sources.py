@@ -78,7 +78,7 @@ class Sources:
         return f"{spelled}:{lines[k]}"
 
     def _known(self, path: str) -> str:
-        """Return the path that the table has for a file; one that it does not have stays as it is."""
+        """Return the path that the table has for a file; `path` itself if it has none."""
         wanted = os.path.realpath(path) if path else ""
         return next((p for p in self._lines if p and os.path.realpath(p) == wanted), path)
 

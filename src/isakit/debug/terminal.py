@@ -32,7 +32,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its names, the arguments it takes, and what it does, in a line."""
+    """A command: its names, the arguments it takes, and one line of help."""
 
     names: tuple[str, ...]
     takes: str

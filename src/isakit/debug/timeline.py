@@ -37,7 +37,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A kept state: its moment, the events of the journal that are part of it, and what it takes."""
+    """A saved state: its moment, the number of journal events before it, and the state."""
 
     moment: tuple[int, int]
     events: int

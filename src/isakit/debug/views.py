@@ -128,7 +128,7 @@ def holds(execution: Execution, node: Node, thread: int) -> bool:
 
 
 def untold(execution: Execution, node: Node, thread: int) -> str:
-    """Return why it cannot be told whether a condition holds for a thread: what it reads is not there. "" if it can."""
+    """Return why a condition cannot be evaluated for a thread, as a value it reads does not exist; "" if it can."""
     try:
         _told(execution, node, thread)
     except OptimisedOutError:

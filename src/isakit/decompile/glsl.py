@@ -45,7 +45,7 @@ class LoopVariable:
 
 @dataclass(frozen=True)
 class LoopTerms:
-    """A loop: whether it begins, its variables, the loops inside of it, whether there is another iteration."""
+    """A loop: its entry condition, its variables, its inner loops, and the condition of another iteration."""
 
     entered: Term
     variables: list[LoopVariable]
@@ -68,7 +68,7 @@ class LoopTerms:
         return [*self.outside, *self.body, *(t for x in self.inner for t in x.everything)]
 
     def used(self, names: set[str]) -> LoopTerms:
-        """Return the loop with those variables only that `names` depend on; adds to `names` what they read."""
+        """Return the loop with only the variables that `names` depend on; adds to `names` what these read."""
         chosen: dict[str, LoopVariable] = {}
         terms = [self.again]
         inner: list[LoopTerms] = []

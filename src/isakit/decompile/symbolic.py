@@ -219,7 +219,7 @@ class SymbolicExecution:
         return self._register(("p", number), 1)
 
     def _register(self, key: tuple[str, int], width: int) -> Value:
-        """Return a register as it is on the path that reads it."""
+        """Return a register's value on the path that reads it."""
         value = self.now.registers.get(key, const(0, width))
         while value.op == "select" and id(value.args[0]) in self._paths:
             decided = self._path.decides(self._paths[id(value.args[0])])

@@ -14,7 +14,7 @@ from isakit.spec.parts import accepted_text
 
 
 def records_named(isas: Sequence[InstructionSet], name: str) -> list[tuple[InstructionSet, Record]]:
-    """Return instructions with that name: of the family if there is one, else of an operation in it."""
+    """Return the instructions of a family of that name if there is one, else those with an operation of that name."""
     exact = [(isa, r) for isa in isas for r in isa.records if r.name == name]
     return exact or [(isa, r) for isa in isas for r in isa.records if name in r.mnemonics]
 

@@ -82,7 +82,7 @@ class OperandModel:
 
 @dataclass(frozen=True, eq=False)
 class FormDetails:
-    """The details of one form: all it has besides its text.
+    """The details of one form: everything except its text.
 
     Attributes:
         operands: in the order of the text.
@@ -196,7 +196,7 @@ class Details:
             return self.model.switch(part, self._error)
         if isinstance(part, Template):
             return first_set([self._error(p) for p in part.children])
-        raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
+        raise CannotExport(f"{type(part).__name__} has errors that cannot be exported")
 
     # --- registers -------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def operands_of(shown: str, pattern: str) -> frozenset[str]:
-    """Return the operands of a constructor: those its text shows and those its pattern names without a value."""
+    """Return the operands of a constructor: those in its text, and those its pattern names without a value."""
     pattern = _CONSTRAINT.sub("", pattern.split("[")[0])
     return frozenset(_NAME.findall(_TEXT.sub(" ", shown))) | (set(_NAME.findall(pattern)) - {"epsilon"})
 

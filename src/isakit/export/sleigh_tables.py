@@ -121,7 +121,7 @@ class Constructors:
         return (*atoms[:at], SleighOperand(self.table([self.constructor(atoms[at:], EVERYTHING)])))
 
     def _together(self, hidden: Sequence[str]) -> Sequence[str]:
-        """Join hidden operands that only check into one table if there are several."""
+        """Join several hidden operands that only check bits into one table."""
         checks = [h for h in hidden if h in self._checks]
         if len(checks) < 2:
             return hidden

@@ -82,7 +82,7 @@ class Tables(Constructors):
         raise TypeError(type(node).__name__)
 
     def cases(self, node: Select | TableLookup) -> list[tuple[Cubes, Node]]:
-        """Return the branches of a node with the words that take them, including those of choices within it."""
+        """Return the branches of a node with the words that select them, nested choices included."""
         found = self._cases.get(id(node))
         if found is None:
             self._keep.append(node)

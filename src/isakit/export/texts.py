@@ -45,7 +45,7 @@ UNREADABLE = "???"
 
 
 class CannotExport(IsakitError):
-    """A part whose text cannot be told without the library."""
+    """A part whose text cannot be exported as data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,7 +332,7 @@ class Model:
             return self.switch(part, self.error)
         if isinstance(part, Template):
             return _any([self.error(p) for p in part.children])
-        raise CannotExport(f"{type(part).__name__} has errors that cannot be told without the library")
+        raise CannotExport(f"{type(part).__name__} has errors that cannot be exported")
 
     def claimed(self, part: Part) -> Node:
         """Return the bits that a part's text shows."""
@@ -357,7 +357,7 @@ class Model:
             return self.switch(part, self.claimed)
         if possible_bits(part).bit_count() <= TABLE_BITS:
             return self.tabulated(part, lambda w: claimed_bits(part, w))
-        raise CannotExport(f"{type(part).__name__} claims bits in a way that cannot be told without the library")
+        raise CannotExport(f"{type(part).__name__} matches bits in a way that cannot be exported")
 
     # --- whether a shorter form has the same text -------------------------------------------------------------------
 

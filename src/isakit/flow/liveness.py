@@ -33,7 +33,7 @@ def live_sets(graph: FlowGraph[N], uses: Sequence[int], kills: Sequence[int], en
 
 
 def uses_and_kills(steps: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Return the variables a block reads before it overwrites them, and those it overwrites; `steps`: last first."""
+    """Return the variables a block reads before writing, and those it overwrites; `steps`: last one first."""
     used = killed = 0
     for uses, kills in steps:
         used = used & ~kills | uses

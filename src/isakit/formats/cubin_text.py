@@ -63,7 +63,7 @@ class TextBlock:
         return next((i.value for i in self.items if isinstance(i, Pair) and i.key == key), default)
 
     def blocks(self, name: str | None = None) -> Iterator[TextBlock]:
-        """Yield child blocks, all of them or those of one name."""
+        """Yield child blocks, optionally only those of one name."""
         return (i for i in self.items if isinstance(i, TextBlock) and name in (None, i.name))
 
 

@@ -178,7 +178,7 @@ class FragmentVaryings:
 
 @dataclass(frozen=True)
 class GxpPiece:
-    """One part of the file in file order: what it is, the unexplained bytes before it, whether it was aligned."""
+    """One part of the file, in file order: its kind, the unexplained bytes before it, whether it was aligned."""
 
     kind: str
     index: int = 0
@@ -313,7 +313,7 @@ def vertex_bytes(version: tuple[int, int]) -> int:
 
 
 def gxp_extent(data: bytes, start: int = 0) -> int | None:
-    """Return the length of the GXP file that starts there, with its padding; None when there is none."""
+    """Return the length of the GXP file at `start`, padding included; None if there is none."""
     if data[start : start + 4] != MAGIC or len(data) - start < _MIN_HEADER:
         return None
     if (data[start + 4], data[start + 5]) not in HEADER_SIZES:
@@ -351,7 +351,7 @@ class _Parser:
         start, count = record[kind], record[f"{kind}_count"]
         if start is None:
             if count:
-                raise self.error(pointer_at, f"{count} entries of {kind}, but no place for them")
+                raise self.error(pointer_at, f"{count} entries of {kind}, but their offset is 0")
             return []
         self.span(start, count * records.size, kind)
         return records.array(self.data, start, count)

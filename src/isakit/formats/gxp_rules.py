@@ -402,7 +402,7 @@ def _buffer_sizes(gxp: GxpFile, code: CodeFacts) -> tuple[int, ...]:
 
 
 def _queries(gxp: GxpFile, code: CodeFacts) -> tuple[int, ...]:
-    """Return per unit what its samples are: the format, and above it the components less one."""
+    """Return the query word of each texture unit: sample format, and number of components - 1 in bits 15:8."""
     samplers = [p for p in gxp.parameters if p.category == SAMPLER and 0 <= p.resource_index < UNITS]
     if not samplers or gxp.version < (1, 5):
         return ()

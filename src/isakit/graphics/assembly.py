@@ -40,7 +40,7 @@ class Attribute:
             raise LaunchError(f"an attribute goes on after {self.divisor} instances")
 
     def words(self) -> tuple[Array, int]:
-        """Return u32 [rows, components], and what a fourth one that is missing reads; others that are missing read 0.
+        """Return u32 [rows, components], and what a missing fourth component reads; other missing ones read 0.
 
         Raises LaunchError for another shape.
         """

@@ -188,7 +188,7 @@ class _Batches:
             self.inputs.set_slot(name, value)
 
     def shade(self, start: int, stop: int) -> StageMachine | None:
-        """Run the program; None if the records have what it leaves, else the reference machine that did it."""
+        """Run the program; returns None if the records hold its results, else the reference machine that ran it."""
         work, launch = self.work, self.launch
         d = work.drawing
         groups = -(-(stop - start) // (4 * GROUP_QUADS))

@@ -57,7 +57,7 @@ class SetupKey:
 
 
 def written(q: SetupKey) -> QuadFunction:
-    """Write the text of the function: it returns (drawn triangles) * 2**32 + those that it cannot set up."""
+    """Emit the function: it returns (triangles drawn) * 2**32 + (triangles it cannot set up)."""
     f = QuadFunction()
     code = f.code
     number: Numbers = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)

@@ -179,7 +179,7 @@ class StageLaunch(ServedWarps):
 
 
 def stage_key(launch: Launch, kernel: CompiledKernel, stage: Stage, room: int) -> Hashable:
-    """Return a key that is the same for launches that one `StageLaunch` can be."""
+    """Return a key that is equal for launches which can share one `StageLaunch`."""
     words = tuple(None if rows is None else len(rows) for rows in (stage.attributes, stage.primitive))
     sizes = tuple((k, len(data)) for k, data in launch.constants.items())
     return kernel, launch.local_limit, launch.choices, stage.choices, room, words, stage.varyings is None, sizes

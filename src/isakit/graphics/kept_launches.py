@@ -34,5 +34,5 @@ def keep(key: object, some: object) -> None:
 
 
 def forget() -> None:
-    """Forget what this thread has kept: the memory of a card that is closed is held by nothing else."""
+    """Forget the launches this thread has kept, which would keep the memory of a closed card alive."""
     _own.launches.clear()

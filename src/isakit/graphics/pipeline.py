@@ -305,7 +305,7 @@ class Pipeline(Framebuffer):
             self.depth_buffer.load(box)
 
     def _triangles(self) -> Compiled | None:
-        """Return what sets triangles up and rasterizes them, where that is compiled."""
+        """Return the compiled setup and rasterizer of triangles; None on the reference engine."""
         if self.engine.name != "llvm":
             return None
         from isakit.graphics.compiled_setup import CompiledTriangles

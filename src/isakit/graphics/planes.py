@@ -170,7 +170,7 @@ class Corners:
         return found
 
     def make_planes(self, names: Iterable[Column]) -> None:
-        """Make those of the columns that are planes, all of them together."""
+        """Compute the plane equations of all given columns that are planes, in one go."""
         missing = list(dict.fromkeys(n[1] for n in names if n[0] == "plane" and n not in self._columns))
         if missing and self.planes is not None:
             rows = None if self.compiled is None else self.compiled(missing)
@@ -300,7 +300,7 @@ class Fragments:
         return self._at(slice(None)).over(("over_w",))
 
     def perspective(self, o_word: int) -> Array:
-        """Interpolate an output word of the stage before at all lanes, f32: in perspective, and rounded once."""
+        """Interpolate an output word of the previous stage in perspective at all lanes: f32, rounded once."""
         at = self._at(slice(None))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return (at.over(("perspective", o_word)) / at.over(("over_w",))).astype(np.float32)

@@ -94,7 +94,7 @@ class SceneFile:
         try:
             targets.clear(self.data.get("clear", (0, 0, 0, 0)))
         except (ValueError, OverflowError) as e:
-            raise self.wrong(f"its clear colour is none of {targets.targets[0].format}: {e}") from None
+            raise self.wrong(f"its clear colour is not one of {targets.targets[0].format}: {e}") from None
 
     def common(self, draw: JsonObject) -> dict[str, Any]:
         """Return the arguments of a draw that all pipelines share: items, their number, and state."""

@@ -121,14 +121,14 @@ class StageEngine:
             stop[0] = 1
 
     def cancel(self) -> None:
-        """Cancel all runs, those that are still to come included: they raise KeyboardInterrupt."""
+        """Cancel all runs, later ones included: they raise KeyboardInterrupt."""
         self.cancelled = True
         self.interrupt()
 
     def prepared(
         self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices, eager: bool | None = None
     ) -> tuple[Launch, CompiledKernel] | None:
-        """Return the launch with the answers that its program sees, and its code.
+        """Return the launch with the settings its program depends on, and its code.
 
         None where the reference machine must run it, or does so sooner. `lanes`: of the draw; `eager`: make code
         whatever their number, by default as the engine was asked for.

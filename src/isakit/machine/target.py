@@ -28,7 +28,7 @@ Reason = Literal["finished", "until", "budget", "asleep"]
 
 
 class RegisterRef(NamedTuple):
-    """A reference to a register: its file, and its number there."""
+    """A reference to a register: its file and its number in that file."""
 
     file: str
     number: int
@@ -191,7 +191,7 @@ class Target(ABC):
     # --- execution --------------------------------------------------------------------------------------------------
     @abstractmethod
     def step(self, thread: int | None = None) -> int | None:
-        """Execute one instruction of one group, and return one of its threads; None when everything has ended.
+        """Execute one instruction of one group; returns one of the group's threads, or None after the end.
 
         The group is that of `thread`, or the one of `position`.
         """
@@ -209,4 +209,4 @@ class Target(ABC):
 
     @abstractmethod
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this machine or of one made alike."""
+        """Restore a snapshot of this machine, or of another one with the same settings."""

@@ -179,7 +179,7 @@ def _array_buffer(memory: DeviceMemory, array: Array, what: str, passed: Passed,
 
 
 def _check_element(array: Array, param: Param | None, what: str) -> None:
-    """Compare an array's elements with those a kernel says it takes, where it does.
+    """Check an array's dtype against the kernel's parameter, where that has one.
 
     Signed and unsigned integers of one size are the same to a kernel, and bytes are raw memory. Raises LaunchError.
     """

@@ -169,7 +169,7 @@ class Script:
         return True
 
     def _pass(self, cycles: int) -> None:
-        """Let cycles pass, also those that a sleeping core does nothing in."""
+        """Let cycles pass, including those of a sleeping core."""
         end = self.core.cycle + cycles
         while self.core.cycle < end and not self.core.halted:
             before = self.core.cycle

@@ -33,7 +33,7 @@ class Fault:
     framed: Raised | None = None
 
     def by(self, form: Form, word: int, rule: Raised | None) -> bool:
-        """Return true if this instruction can raise it, by one of the two rules."""
+        """Return true if either rule lets this instruction raise the fault."""
         if rule is None:
             return False
         try:

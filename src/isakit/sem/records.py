@@ -56,7 +56,7 @@ R = TypeVar("R", bound="StateRecord")
 
 @dataclass(frozen=True)
 class RecordField:
-    """A field of a record: where it is, and what it holds.
+    """A field of a record: its offset in bytes and its type.
 
     `width`: bits of a number, or of each number where there are `many`; `element`: the record that the elements are, or
     that the field is where there are not `many`.

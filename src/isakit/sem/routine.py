@@ -126,7 +126,7 @@ class Routine(Translatable, Generic[P, T]):
 
     @property
     def width(self) -> int:
-        """Bits of what it returns; 0 for nothing."""
+        """Width of the returned value in bits; 0 if nothing is returned."""
         return self._look()[2]
 
     # --- what it does -----------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Routine(Translatable, Generic[P, T]):
 
     @contextmanager
     def rewritten(self, old: str, new: str) -> Generator[Routine[P, T]]:
-        """Yield for tests: another text, with all engines that hold nothing of the old one (see `on_change`).
+        """Replace the routine's text within a `with` block, for tests; engines drop what they made from the old text.
 
         Raises DefinitionError where the text does not have `old` exactly once.
         """
@@ -234,7 +234,7 @@ class External(Callee, Generic[P, T]):
 
     @property
     def width(self) -> int:
-        """Bits of what it returns; 0 for nothing."""
+        """Width of the returned value in bits; 0 if nothing is returned."""
         return self._width
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:

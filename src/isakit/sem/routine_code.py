@@ -146,7 +146,7 @@ class Callee:
     @property
     @abstractmethod
     def width(self) -> int:
-        """Bits of what it returns; 0 for nothing."""
+        """Width of the returned value in bits; 0 if nothing is returned."""
 
 
 class Translatable(Callee):
@@ -201,7 +201,7 @@ class RoutineCode:
 
     @property
     def raises(self) -> bool:
-        """True if it may end with an exception, itself or in what it calls."""
+        """True if the routine, or one that it calls, may raise an exception."""
         return any(
             isinstance(s, RaiseStatement)
             or (

@@ -40,7 +40,7 @@ class Effect:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """The values it needs: its arguments, then its condition if it has one."""
+        """The values this effect reads: its arguments, then its condition if it has one."""
         return self.args if self.when is None else (*self.args, self.when)
 
     def get(self, key: str, default: Any = None) -> Any:

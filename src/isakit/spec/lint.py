@@ -35,7 +35,7 @@ class KnownForms:
         self._forms.setdefault((units, form.fixed.value & common), []).append(form)
 
     def like(self, form: Form) -> list[Form]:
-        """Return the forms whose fixed bits do not contradict those of this one."""
+        """Return the forms whose fixed bits are compatible with this one's."""
         units, mask, value = form.units, form.fixed.mask, form.fixed.value
         common = self._common.get(units, 0)
         if common & ~mask:

@@ -166,7 +166,7 @@ class Form:
         return out
 
     def __repr__(self) -> str:
-        """Return a short text: a form knows its record, and this one all forms."""
+        """Return a short text, as the full one would contain the record and with it all forms."""
         name = self.record.name if self.record is not None else "?"
         return f"<form of {name}: {' '.join(self.syntax)}>"
 
@@ -313,7 +313,7 @@ class Form:
 
     @cached_property
     def mnemonics(self) -> list[str]:
-        """Words that can start this form's operation, for finding it by name."""
+        """Words that this form's operation can begin with, to find it by name."""
         from isakit.spec.parts import Choice, Enum, Literal
 
         def of(part: Part) -> list[str]:

@@ -82,7 +82,7 @@ class Shape:
 
 
 class Encoding:
-    """The bits of one form: what is fixed, what has no effect, and its fields by letter."""
+    """The bits of one form: fixed bits, ignored bits, and its fields by letter."""
 
     def __init__(
         self, shape: Shape, pattern: str, row: Mapping[str, str], unit_bits: int, kinds: Mapping[str, Part | Maker]
@@ -269,7 +269,7 @@ class FormTable:
 
 
 class _Declarations:
-    """The forms of one table, and which of its operands they have."""
+    """The forms of one table, and the operands that each of them has."""
 
     def __init__(self, text: str, operands: set[str]) -> None:
         self.text, self.idle, self.left = text, operands, 0
@@ -302,7 +302,7 @@ class Declared:
         assert self.encoding is not None
         with self:
             if self.encoding.unused():
-                raise DefinitionError(f"nothing says what {', '.join(self.encoding.unused())} of the pattern mean")
+                raise DefinitionError(f"the pattern has letters without a meaning: {', '.join(self.encoding.unused())}")
         table = self._table
         table.idle -= self.encoding.used
         table.left -= 1

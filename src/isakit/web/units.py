@@ -75,7 +75,7 @@ class PageUnits:
         """Return the units of a file again, with what a project says of them. Raises IsakitError for another file."""
         modules = self._modules.get(file)
         if modules is None:
-            raise IsakitError(f"{file} holds no programs that notes can be kept of")
+            raise IsakitError(f"{file} has no programs to keep notes on")
         stored = next((u.stored for u in self.of(file)), "")
         made = self.add_module(file, [m.annotated(project) for m in modules], stored)
         self._modules[file] = modules  # as they were read: what is taken back is gone

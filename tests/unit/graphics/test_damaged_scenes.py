@@ -33,7 +33,7 @@ from support.farm.structures import HEAD, capture, numbers, records, with_other_
         ({"render_targets": -1}, "-1 render targets"),
         ({"target_formats": ["rgba8"] * 9}, "9 render targets"),
         ({"clear": [0.0, 0.0, 0.0]}, "`clear` has 3 components, not 4"),
-        ({"clear": [float("nan"), 0, 0, 0], "target_formats": ["rgba8ui"]}, "its clear colour is none of rgba8ui"),
+        ({"clear": [float("nan"), 0, 0, 0], "target_formats": ["rgba8ui"]}, "its clear colour is not one of rgba8ui"),
     ],
 )
 def test_impossible_scenes_are_refused(tmp_path: Path, changes: dict[str, Any], says: str) -> None:

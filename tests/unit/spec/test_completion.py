@@ -40,7 +40,7 @@ def test_records_that_overlap_fail_the_import_and_are_named() -> None:
 
 
 def test_a_letter_without_a_meaning_fails_the_import() -> None:
-    with pytest.raises(DefinitionError, match="nothing says what x of the pattern mean"):
+    with pytest.raises(DefinitionError, match="the pattern has letters without a meaning: x"):
         declared("0000 xxxx").complete()
 
 

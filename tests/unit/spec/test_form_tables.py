@@ -83,7 +83,7 @@ def test_cases_choose_by_letters() -> None:
     ("text", "message"),
     [
         ("word go\n     .... ...", "7 bits in a pattern of 8"),
-        ("word go\n     .... ...a", "nothing says what a of the pattern mean"),
+        ("word go\n     .... ...a", "the pattern has letters without a meaning: a"),
         ("word go {on:b}\n     .... ...a", "the pattern has no letter 'b'"),
         ("word go {onn:a}\n     .... ...a", "no operand 'onn'; did you mean"),
         ("work go\n     .... ....", "no shape 'work'"),

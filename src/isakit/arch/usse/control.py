@@ -67,7 +67,7 @@ def _distance(e: Encoding, letter: str) -> Part:
 
 
 def _branch(line: str, kind: str, target: str = 20 * "t", **operands: Any) -> list[Form]:
-    """Return the form of a branch: its name and target, the bits that tell it from others, those of the target."""
+    """Return the form of a branch: its name and target, its opcode bits, its target bits."""
     return forms(
         f"""
         branch  {line} {{syncend=flag:s,syncend}} {{exception=flag:x,exception}} {{pwait=flag:p,pwait}}

@@ -44,7 +44,7 @@ ANYBODYS = Bounds(memory=1 << 30, seconds=20)
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of a bounded command: its status, what it wrote, and which bound ended it (empty: none)."""
+    """The end of a bounded command: its exit status, its output, and the bound that ended it (empty: none)."""
 
     status: int
     output: str

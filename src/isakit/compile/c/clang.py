@@ -139,7 +139,7 @@ _PATIENCE = 120.0
 
 @cache
 def _zig_includes() -> list[str]:
-    """Return what `zig c++` gives its clang for headers: it says so when it compiles what it has not seen."""
+    """Return the header options that `zig c++` passes to its clang; it prints them when it compiles an unknown file."""
     with TemporaryFolder() as folder:
         source = folder / "headers.cpp"
         source.write_text(f"// {folder}\n")

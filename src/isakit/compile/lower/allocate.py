@@ -280,7 +280,7 @@ def allocate(m: MFunction, target: Target, limit: int = 0) -> None:
 
 
 def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]) -> None:
-    """Keep registers elsewhere: of those that are in the way the ones that cost least."""
+    """Spill registers: of those that interfere, the ones with the lowest cost."""
     depth = loop_depths(m)
     cost: dict[VReg, float] = {}
     for b in m.blocks:

@@ -47,7 +47,7 @@ class BlockLiveness:
         return i.guard is not None and any(self.writes[u] > 1 for u in self.units(r))
 
     def step(self, i: MIns, live: set[int]) -> None:
-        """Go from what is live after an instruction to what is live before it."""
+        """Turn the registers live after an instruction into those live before it."""
         for r in i.defs():
             if not r.half and not self.keeps(i, r):
                 live.difference_update(self.units(r))

@@ -58,7 +58,7 @@ class Selection(ABC):
         return mark
 
     def taken_over(self, i: Ins) -> bool:
-        """Return whether the instructions of others do an operation, so that it needs none."""
+        """Return whether other operations' instructions cover an operation, so that it needs none of its own."""
         return False
 
     # --- what rules use ---------------------------------------------------------------------------------------------

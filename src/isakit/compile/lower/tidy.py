@@ -38,7 +38,7 @@ def remove_empty_blocks(m: MFunction) -> None:
 
 
 def _append(m: MFunction, targets: set[MBlock]) -> None:
-    """Merge each block into its only predecessor where it is that block's only successor, wherever it stands."""
+    """Merge each block into its only predecessor, if it is that block's only successor."""
     gone: set[MBlock] = set()
     for b in m.blocks:
         if b in gone:
@@ -62,7 +62,7 @@ def _append(m: MFunction, targets: set[MBlock]) -> None:
 
 
 def lay_out_blocks(m: MFunction) -> None:
-    """Move blocks that nothing falls into after one that jumps there, where that saves the jump."""
+    """Move blocks without fall-through predecessor behind a block that jumps to them, where that saves the jump."""
     after = dict(zip(m.blocks, [*m.blocks[1:], None], strict=True))
     before = dict(zip(m.blocks, [None, *m.blocks[:-1]], strict=True))
     for y in m.blocks:

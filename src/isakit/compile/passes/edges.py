@@ -25,7 +25,7 @@ def split_critical_edges(f: Function) -> None:
 
 
 def merge_straight_blocks(f: Function) -> None:
-    """Append to each block the one it always leads to, where nothing else leads there."""
+    """Merge each block with its only successor, if that has no other predecessor."""
     gone: set[Block] = set()
     for b in f.blocks:
         while b not in gone and b.term[0] == "jump":

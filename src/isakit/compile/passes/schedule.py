@@ -68,7 +68,7 @@ def schedule_for_registers(f: Function, needs: RegisterNeeds) -> None:
 
 
 def _read_elsewhere(f: Function) -> dict[Block, list[IrValue]]:
-    """Return, for every block, the values of it that other blocks read, and what its branch and its edges read."""
+    """Return, for every block, its values that other blocks, its branch or the phis of its successors read."""
     out: dict[Block, list[IrValue]] = {b: [] for b in f.blocks}
     for b in f.blocks:
         for i in b.ins:
@@ -86,7 +86,7 @@ def _read_elsewhere(f: Function) -> dict[Block, list[IrValue]]:
 
 
 def _region(backwards: list[Ins], live: dict[Hashable, int], needs: RegisterNeeds) -> list[Ins]:
-    """Return operations that change nothing in a better order, last ones first, as they are given.
+    """Reorder operations without side effects to need fewer registers; takes and returns them last one first.
 
     Those that read memory keep their order. `live` is what is live after them, and becomes what is live before them.
     """

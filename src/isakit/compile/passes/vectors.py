@@ -60,7 +60,7 @@ ELEMENTWISE: tuple[IrOp[..., NoAttributes], ...] = (
 
 # --- operations that targets have not --------------------------------------------------------------------------------
 def lower_vectors(f: Function) -> None:
-    """Replace operations for which there is no instruction by those that compute them."""
+    """Expand vector operations that the target has no instruction for."""
     replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
         old, b.ins = b.ins, []
@@ -161,7 +161,7 @@ _LOWER: dict[object, Callable[[IrBuilder, list[IrValue]], IrValue]] = {
 
 # --- products and sums -----------------------------------------------------------------------------------------------
 def fuse_products(f: Function) -> None:
-    """Make a product that one sum reads part of it, which rounds once less."""
+    """Fuse a product into the only sum that reads it, which saves one rounding."""
     uses = count_uses(f)
     for b in f.blocks:
         for i in b.ins:
@@ -358,7 +358,7 @@ def narrow_vectors(f: Function) -> None:
 
 
 def _origin(v: IrValue, channel: int) -> tuple[IrValue, int]:
-    """Return the value that has a channel of another one, and which of its channels it is."""
+    """Return the value a channel was taken from, and its channel number there."""
     while v.ins is not None and v.ins.op in (SWIZZLE, JOIN):
         if v.ins.op is SWIZZLE:
             letter = SWIZZLE.of(v.ins).pattern[channel]
@@ -408,7 +408,7 @@ def _widened(build: IrBuilder, v: IrValue, mine: list[int], kind: str) -> IrValu
 
 
 def predicate_discards(f: Function) -> None:
-    """Make a block that does nothing but discard a discard under the condition that leads to it."""
+    """Replace a branch around a block that only discards by a predicated discard."""
     for b in f.blocks:
         if b.term[0] != "branch":
             continue

@@ -75,7 +75,7 @@ class OperandReader:
         return False
 
     def directive(self, *names: str) -> str:
-        """Take the next token if it is one of these directives; its name without the dot, else nothing."""
+        """Take the next token if it is one of these directives: returns its name without the dot, else ""."""
         t = self.toks[self.k]
         if t.kind == "directive" and (not names or t.text[1:] in names):
             self.k += 1

@@ -112,7 +112,7 @@ class Parser(DeclarationReader):
         elif word == "section":
             while not self.has("}"):
                 if self.toks[self.k].kind == "end":
-                    raise self.fail("a section that does not end")
+                    raise self.fail("a section without its closing `}`")
                 self.k += 1
         elif word in ("loc", "pragma"):
             self._loc() if word == "loc" else self._pragma()

@@ -82,7 +82,7 @@ class ConstantFolding:
 
 
 def _plain(value: Number) -> Number:
-    """Return a number as a plain one, whatever class of it the surroundings define."""
+    """Return a number as Python's own int, float or bool, whatever its class."""
     return int(value) if isinstance(value, int) else float(value)
 
 

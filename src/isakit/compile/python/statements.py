@@ -14,7 +14,7 @@ UNROLLED = 16
 
 
 def wider(kind: Scalar, v: TypedValue) -> Scalar | None:
-    """Return the type of a variable that holds both what it did and a value; None if it is the one it has."""
+    """Return the type that holds a variable's old values and a new one; None if that is its present type."""
     if (
         isinstance(v.type, Pointer)
         or v.type is boolean

@@ -11,7 +11,7 @@ from isakit.description import Param
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number: its name, how LLVM calls it, and its bytes."""
+    """A scalar type: its name, its LLVM type, and its size in bytes."""
 
     name: str
     llvm: str

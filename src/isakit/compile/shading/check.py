@@ -374,7 +374,7 @@ class Check(ExpressionCheck):
                 raise ShadingError(s.pos, f"`{self.function.name}` gives a {self.language.say(result)}", 6)
             return TypedReturn(s.pos, None)
         if result is VOID:
-            raise ShadingError(s.pos, f"`{self.function.name}` gives nothing", 6)
+            raise ShadingError(s.pos, f"`{self.function.name}` returns no value", 6)
         return TypedReturn(s.pos, self.wanted(s.value, result, "the result"))
 
     def do_LeaveSyntax(self, s: LeaveSyntax) -> TypedStatement:

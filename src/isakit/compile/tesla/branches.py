@@ -362,7 +362,7 @@ def _region(
 
 
 def _preheaders(m: MFunction) -> None:
-    """Give every loop one block before it that leads nowhere else."""
+    """Give every loop a preheader: a block whose only successor is the loop's header."""
     before: dict[MBlock, list[MBlock]] = {}
     for head, body in natural_loops(Dominators(m.blocks[0], lambda b: b.succs)).items():
         outside = [p for p in head.preds if p not in body]

@@ -299,7 +299,7 @@ class Emitter:
         return place.after
 
     def _fold_joins(self) -> None:
-        """Fold a join into the instruction after it, where that one's encoding has room for it."""
+        """Fold a join into the next instruction, if its encoding has a join bit."""
         for b in self.m.blocks:
             kept: list[MIns] = []
             for i in b.ins:
@@ -384,7 +384,7 @@ _SETS: dict[str, Isa] = {}
 
 
 def instruction_set(variant: str) -> Isa:
-    """Return the instruction set, one object per variant so that its caches are kept."""
+    """Return the instruction set; the same object for every call with a variant, so that its caches are kept."""
     got = _SETS.get(variant)
     if got is None:
         got = _SETS[variant] = isa("tesla", variant)

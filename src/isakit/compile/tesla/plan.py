@@ -112,7 +112,7 @@ class FoldingPlan:
 
     # --- several operations in one instruction ----------------------------------------------------------------------
     def _single(self, v: IrValue, b: Block | None) -> Ins | None:
-        """Return the operation of a value that only one operation of its block reads."""
+        """Return the operation that computes a value, if its only reader is in the same block."""
         i = v.ins
         if i is None or i.block is not b or self.uses[v] != 1 or i in self.skipped or len(i.outs) != 1:
             return None

@@ -184,7 +184,7 @@ class Integer(Division, BitInstructions):
             return high if part == "hi" else (self.b.op(MUL, x, y), high)
         x64, y64 = self.pair(a), self.pair(b)
         if part == "wide":
-            raise self.refuse("there are no products of 128 bits")
+            raise self.refuse("128-bit products are not supported")
         return self.low64(x64, y64) if part == "lo" else self.high64(x64, y64, sign)
 
     def low64(self, x: Pair, y: Pair) -> Pair:

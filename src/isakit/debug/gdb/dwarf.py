@@ -207,7 +207,7 @@ class Dwarf:
         return place
 
     def _whole(self, parts: list[SourceVariable]) -> bytes:
-        """Return where a variable is, from where its numbers are; b"" where none of them has a place."""
+        """Return the location of a variable, composed of the locations of its numbers; b"" if none has one."""
         texts = [self._expression(v) for v in parts]
         if len(parts) == 1 or not any(texts):
             return texts[0] if len(parts) == 1 else b""

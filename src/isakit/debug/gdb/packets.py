@@ -24,7 +24,7 @@ Event = tuple[Literal["packet"], bytes] | tuple[Literal["interrupt", "again", "d
 
 
 class PacketReader:
-    """Takes bytes as they come; `event` gives what they say."""
+    """Collects received bytes; `event` returns the next packet or acknowledgement among them."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -36,7 +36,7 @@ class PacketReader:
         What comes between packets means nothing, so that a request of HTTP would pass with packets in its body.
         """
         if not self._begun and data[:1] not in _FIRST:
-            raise PacketError(f"{data[:20]!r} is not how a client of the protocol begins")
+            raise PacketError(f"{data[:20]!r} is not the beginning of a gdb packet")
         self._begun = True
         self._data += data
         if len(self._data) > 8 * LONGEST:

@@ -44,7 +44,7 @@ _MOST = {"r": 128}
 
 @dataclass(frozen=True)
 class GdbRegister:
-    """A register as gdb knows it: its name, its bytes, and ours that it holds; `rip` is the address of code."""
+    """A register as gdb sees it: its name, its size in bytes, and our registers in it; `rip` is the code address."""
 
     name: str
     size: int

@@ -45,7 +45,7 @@ class GdbServer:
 
 
 class Conversation:
-    """One client's conversation; others that come to `listener` meanwhile are turned away."""
+    """One client's conversation; clients that connect to `listener` meanwhile are turned away."""
 
     def __init__(self, session: Session, client: socket.socket, listener: socket.socket | None = None) -> None:
         self._session, self._client, self._listener = session, client, listener
@@ -56,7 +56,7 @@ class Conversation:
         self._is_gone = False
 
     def run(self) -> bool:
-        """Answer until the client is gone; whether it said that it is done."""
+        """Answer packets until the client disconnects; returns whether it detached."""
         stub = Stub(self._session, lambda text: self._send(packet(b"O" + text.hex().encode())))
         before, self._session.asked = self._session.asked, self._asked
         try:

@@ -18,7 +18,7 @@ MAX_CYCLES = 1_000_000
 def sanitize(
     machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_instructions: int | None = None
 ) -> SanitizerReport:
-    """Run a program to its end and report what it does wrong.
+    """Run a program to its end and report its errors.
 
     Args:
         machine: a Tesla `Machine` that has not begun (it stays where it is; another one runs the launch on the same

@@ -144,7 +144,7 @@ class SanitizedMachine(ObservedMachine):
                 f"${file}{n} of {self._who(numbers[0])}, which has {count} registers; it reads 0"))  # fmt: skip
 
     def _dropped(self, op: Op, lanes: Lanes) -> None:
-        """Report an instruction that does nothing because its destination is not allocated."""
+        """Report an instruction without effect because its destination is not allocated."""
         assert op.instruction is not None
         count = len(self._written["r"])
         named = [n for file, n in op.instruction.defs if file == "r" and n >= count and n not in ZERO_SOURCES]

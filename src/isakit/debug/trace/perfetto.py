@@ -142,7 +142,7 @@ class _Blocks:
         self._known: dict[int, tuple[str, bool]] = {}
 
     def at(self, address: int) -> tuple[str, bool]:
-        """Return the name of the block that an instruction is in, and whether it is its first one."""
+        """Return the name of the block of an instruction, and whether it is the block's first one."""
         found = self._known.get(address)
         if found is None:
             try:

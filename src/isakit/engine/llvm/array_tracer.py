@@ -51,7 +51,7 @@ Scalar = float | int | bool
 
 
 class TracedArray(NDArrayOperatorsMixin):
-    """One number per lane of a function that is being written: its name there, and its dtype.
+    """One number per lane of a function under construction: its name in the IR, and its dtype.
 
     `narrow`: the f32 lanes it was widened from; `powers_of_two`: whether all lanes are known to be; `same`: the scalar
     that all lanes are, where it is known; `small`: whether all lanes are known to be finite and below 2**31; `low`:
@@ -218,7 +218,7 @@ class Tracer:
         return out
 
     def cast(self, a: TracedArray, to: DType) -> TracedArray:
-        """Convert numbers to another type, as NumPy casts those that are in its range."""
+        """Convert numbers to another type, as NumPy converts values within that type's range."""
         source, target = _TYPES[a.dtype], _TYPES[to]
         if a.dtype == to:
             return a
@@ -495,7 +495,7 @@ class Tracer:
         b.store(b.or_(now, b.bitcast(lanes.ref, I16)), cannot)
 
     def seldom(self, lanes: TracedArray, write: Callable[[], None]) -> None:
-        """Write code that runs where some lane needs it; nothing it computes is used after it."""
+        """Emit code to run where at least one lane needs it; its results cannot be used after it."""
         b = self.body
         with b.if_(b.ne(b.bitcast(lanes.ref, I16), 0), "seldom", weights=RARELY):
             before, self._done = self._done, dict(self._done)

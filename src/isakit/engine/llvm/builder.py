@@ -338,7 +338,7 @@ class Builder:
 
     # --- calls ------------------------------------------------------------------------------------------------------
     def call(self, f: IrFunction, *arguments: Operand, tail: bool = False) -> Ref:
-        """Call a function that gives a value; `tail`: its frame may take the place of this one."""
+        """Call a function and return its result; with `tail` the callee may reuse this frame."""
         text = self._call(f, arguments)
         return self._value(f"tail {text}" if tail else text, f.result)
 
@@ -430,7 +430,7 @@ class Builder:
         self.lines.append("  unreachable")
 
     def phi(self, ways: Iterable[tuple[Ref, str]], name: str = "") -> Ref:
-        """Choose the value that belongs to the block from which this one was entered."""
+        """Choose the value that belongs to the predecessor from which this block was entered."""
         listed = [*ways]
         type = listed[0][0].type
         text = ", ".join([f"[ {_text(value, type)}, %{label} ]" for value, label in listed])

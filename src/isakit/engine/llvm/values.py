@@ -166,7 +166,7 @@ class ValueLowering:
         return self._bit_leaf(n.args[0], n.attr) if n.op == "extract" and n.width == 1 else None
 
     def fork(self) -> ValueLowering:
-        """Return a lowering for one branch: it knows what is lowered here, and what it lowers is not used elsewhere."""
+        """Return a lowering for one branch: it inherits what is lowered so far, and keeps its own results to itself."""
         other = ValueLowering(self.body, self._leaf, self.natives, self._bit_leaf)
         other._done = dict(self._done)
         other.habit = self.habit
@@ -306,7 +306,7 @@ class ValueLowering:
         return self._function(op, statics, widths, scalar=False)
 
     def one_lane(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> IrFunction:
-        """Return the function that computes an operation by its integer definition, on one lane."""
+        """Return a function that computes an operation on one lane by its integer definition."""
         width = expansion(op, statics, widths)[1].width
         name = self._function(op, statics, widths, scalar=True)
         return IrFunction(name, integer(width), tuple(integer(w) for w in widths))

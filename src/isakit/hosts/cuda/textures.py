@@ -50,7 +50,7 @@ def check_state(state: TextureState) -> None:
     channel = state.channel.check()
     numbers = channel.kind == FLOAT or (state.as_float and channel.bits[0] < 32)
     if state.as_float and channel.bits[0] == 32 and channel.kind != FLOAT:
-        raise CudaError("cudaErrorInvalidNormSetting", "32-bit integers cannot be read as numbers from 0 to 1")
+        raise CudaError("cudaErrorInvalidNormSetting", "32-bit integers cannot be read as normalized floats")
     if state.filter and not numbers:
         raise CudaError("cudaErrorInvalidFilterSetting", "integers cannot be filtered")
 

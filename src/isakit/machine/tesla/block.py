@@ -20,7 +20,7 @@ STATUS = READY, WAITING, FINISHED = "ready", "waiting", "finished"
 
 
 class Warp:
-    """One warp. Arrays are views of the machine's state: writing them changes it.
+    """One warp. Its arrays are views of the machine's state: writing to them changes the machine.
 
     Attributes: `number` (on the machine's lane axis), `index` (in its block), `control` (lanes, pc and stack).
     """
@@ -157,7 +157,7 @@ class ThreadBlock(BlockState):
         return self._released(arrive)
 
     def end(self, warp: Warp) -> None:
-        """Finish a warp; barriers are not looked at."""
+        """Finish a warp, without checking whether barriers open."""
         warp.set_status(FINISHED)
         self.ended += 1
 

@@ -33,7 +33,7 @@ def perform(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Cont
 
 
 def regroup(machine: MachineState, warps: Iterable[Warp]) -> list[Gang]:
-    """Return gangs of warps that were changed one by one, by their new pc; retires those that finished."""
+    """Group warps that were changed one by one by their new pc; retires those that have finished."""
     by_pc: dict[int, list[Warp]] = {}
     out: list[Gang] = []
     for w in warps:

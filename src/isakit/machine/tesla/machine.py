@@ -91,7 +91,7 @@ class Machine(MachineState):
     # --- running ----------------------------------------------------------------------------------------------------
     @property
     def ready_warps(self) -> list[Warp]:
-        """The warps that can execute an instruction; where `ordered`, those whose turn it is."""
+        """The warps that can execute an instruction; with `ordered`, only those whose turn it is."""
         return [self.warps[n] for n in sorted(n for g in self.ready.gangs for n in g.numbers.tolist())]
 
     @property
@@ -136,7 +136,7 @@ class Machine(MachineState):
             self._stop(started)
 
     def _stop(self, started: float) -> None:
-        """Stop after a run or step: no gang is running, and the warps' own state is up to date."""
+        """Flush the running gang after a run or step, so that the warps' own state is up to date."""
         if self._running is not None:
             self.ready.add(self._running)
             self._running = None

@@ -19,7 +19,7 @@ from isakit.sem.routine import AnyRoutine, on_change
 
 
 class Entry(NamedTuple):
-    """One stack entry: what pushed it, where its lanes continue, which lanes they are."""
+    """One entry of the divergence stack: its kind, its return address, and the mask of its lanes."""
 
     kind: Kind
     pc: int

@@ -337,7 +337,7 @@ class Machine:
             self.notes[record.name] = f"{step.instruction.mnemonic} is modelled on inferred knowledge{why}"
 
     def own_shared(self) -> None:
-        """Give every lane its own copy of sa, so that it can be written."""
+        """Give every lane its own copy of the registers sa, so that they can be written."""
         if not self._files["sa"].flags.writeable:
             old = self._files["sa"]
             self._files["sa"] = self._file(len(old), np.uint32)

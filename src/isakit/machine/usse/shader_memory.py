@@ -32,7 +32,7 @@ class Memory:
         return list(self._buffers)
 
     def set_buffers(self, buffers: Sequence[tuple[int, NDArray[np.uint8]]]) -> None:
-        """Give the buffers this content. Raises LaunchError where they are not those of `buffers`."""
+        """Set the content of the buffers. Raises LaunchError where `buffers` are others, or of another size."""
         if [(a, len(d)) for a, d in buffers] != [(a, len(d)) for a, d in self._buffers]:
             raise LaunchError("the snapshot is of a memory with other buffers")
         for (_, own), (_, content) in zip(self._buffers, buffers, strict=True):

@@ -197,7 +197,7 @@ class CoreMachine(CoreState):
         return any(f is not None for f in (self.on_io_load, self.on_io_store, self.host.on_interrupt))
 
     def _remember(self, before: list[int]) -> None:
-        """Note that an instruction has written predicates; `before` are those that it found."""
+        """Note that an instruction has written predicates; `before` are their values before it."""
         now = self.pred[:]
         self.pred[:] = before
         self.rules.remember_predicates(self)

@@ -128,7 +128,7 @@ class CoreState(CoreRecord):
     # --- counters -----------------------------------------------------------------------------------------------------
     @property
     def issued(self) -> int:
-        """Instructions that have issued, and stalled cycles that count as such."""
+        """Number of issued instructions, and of stalled cycles that count as instructions."""
         return self.cycle - self.stalled
 
     @property

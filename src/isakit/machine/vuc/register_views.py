@@ -13,7 +13,7 @@ from isakit.errors import LaunchError
 
 
 class RegisterView(MutableSequence[int]):
-    """A row of numbers that keeps its length and the width of its elements.
+    """A fixed-length array of numbers of a fixed width.
 
     Negative numbers become the two's complement. Raises LaunchError for a number that does not fit, and for slices
     that would change the length.

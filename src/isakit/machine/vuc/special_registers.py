@@ -135,7 +135,7 @@ class SpecialRegisters:
             self.poke(n, value)
 
     def poke(self, n: int, value: int) -> None:
-        """Set the value; for registers that are computed, what they are computed from."""
+        """Set the value; for a computed register, the state it is computed from."""
         core = self.core
         if n == PARM:
             core.parm = value

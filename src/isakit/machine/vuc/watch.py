@@ -63,7 +63,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Cycle:
-    """One cycle: what issued (`text`, empty in a stall), whether its guard let it act, what became visible after it."""
+    """One cycle: the issued instruction (`text`, empty in a stall), whether its guard held, writes now visible."""
 
     number: int
     pc: int

@@ -96,7 +96,7 @@ def needs_set(needs: str | Sequence[str] | frozenset[str]) -> frozenset[str]:
 
 
 class Part:
-    """A node of the tree that an operand is: data, and nothing that it does.
+    """A node of the tree that describes an operand: data without behaviour.
 
     Text, reading, bits, values and explanation of an operand are functions over the tree, one each, in the modules
     beside this one.

@@ -97,7 +97,7 @@ def _selectors(part: Choice) -> int:
 
 
 def static_word(part: Part, word: int) -> int:
-    """Return the bits of `word` that select what the semantics does, the others 0.
+    """Return `word` with all bits cleared that do not select the semantics.
 
     Narrower than `static_bits` where only some values of a field matter (register numbers that alias another file).
     Words with equal static bits have the same meaning apart from field values.

@@ -401,7 +401,7 @@ class _Stem:
         self.number, self.float_number, self.fail, self.address = s.number, s.float_number, s.fail, s.address
 
     def text(self, k: int) -> str:
-        """Return token `k`, of that one what stands before the dot."""
+        """Return the text of token `k`, of the first one only what stands before its dot."""
         t = self.s.text(k)
         return t.partition(".")[0] if k == self.k else t
 

@@ -103,7 +103,7 @@ class Illegal(Bitless):
 
 @dataclass(frozen=True)
 class Silent(OfField):
-    """A field that no text of its own tells: what is read after it decides. `meanings` explain its values."""
+    """A field that the text does not show: the parts after it determine its value. `meanings` explain its values."""
 
     field: Field
     meanings: Mapping[int, str] = member(default_factory=dict[int, str])

@@ -88,7 +88,7 @@ class NumberInstructions(MemoryInstructions):
         """Emit a function of the languages on all operands."""
         found = [self.numbers(n) for n in i.rest(2)]
         if not found or any(t.numeric.base.kind not in bases for t in found):
-            raise ShadingError(self.pos, f"{said(i)} is of other numbers")
+            raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, self.kind_of(i), self._call(name, found, self.kind_of(i)))
 
     def _call(self, name: str, found: list[Typed], result: Numeric) -> Values:
@@ -108,7 +108,7 @@ class NumberInstructions(MemoryInstructions):
         """Emit a function of operands that all are of the result's type."""
         kind = self.kind_of(i)
         if kind.base.kind != base or kind.is_matrix or len(i.words) != 2 + count:
-            raise ShadingError(self.pos, f"{said(i)} is of other numbers")
+            raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, kind, self._call(name, [self.numbers(n, kind) for n in i.rest(2)], kind))
 
     def op_SMod(self, i: SpirvInstruction) -> None:
@@ -125,7 +125,7 @@ class NumberInstructions(MemoryInstructions):
     def op_FNegate(self, i: SpirvInstruction) -> None:
         kind = self.kind_of(i)
         if not kind.is_float:
-            raise ShadingError(self.pos, f"{said(i)} is of other numbers")
+            raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, kind, [self.op(VNEG, v) for v in self.given(i, 2, kind)])
 
     def op_SNegate(self, i: SpirvInstruction) -> None:
@@ -138,7 +138,7 @@ class NumberInstructions(MemoryInstructions):
         """Do something with each of some integers."""
         kind, found = self.kind_of(i), self.numbers(i.word(2))
         if kind.base.kind not in ("int", "uint") or found.numeric.base.kind not in ("int", "uint"):
-            raise ShadingError(self.pos, f"{said(i)} is of other numbers")
+            raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, kind, [self.narrow(do(v), kind.base) for v in self.value(found)])
 
     def _converted(self, i: SpirvInstruction, have: tuple[str, ...], want: tuple[str, ...]) -> None:
@@ -191,7 +191,7 @@ class NumberInstructions(MemoryInstructions):
         kind = self.kind_of(i)
         (s,) = self.given(i, 3, Numeric(kind.base))
         if not kind.is_float:
-            raise ShadingError(self.pos, f"{said(i)} is of other numbers")
+            raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, kind, [self.mul(v, self.spread(s, kind.size)) for v in self.given(i, 2, kind)])
 
     def _matrix(self, i: SpirvInstruction, k: int) -> Typed:
@@ -309,7 +309,7 @@ class NumberInstructions(MemoryInstructions):
         at = self.numbers(i.word(3))
         size = 3 if image.type.kind == "cube" or _SAMPLES[name] else 2
         if not at.numeric.is_float or at.numeric.is_matrix or at.numeric.size < size or kind != kind.of(kind.base):
-            raise ShadingError(self.pos, f"a texel at {at.type}")
+            raise ShadingError(self.pos, f"the coordinate of a texel cannot be {at.type}")
         mask = i.word(4) if len(i.words) > 4 else 0
         more = [self.numbers(n) for n in i.rest(5)]
         levels = {0: ("sample", 0), 1: ("bias", 1), 2: ("lod", 1), 4: ("sample", 2)}.get(mask)
@@ -342,10 +342,10 @@ class NumberInstructions(MemoryInstructions):
         base = spv.INTEGERS.get(number, "uint" if name.startswith("unpack") else "float")
         wanted = ("int", "uint") if base != "float" else ("float",)
         if not found or any(t.numeric.base.kind not in wanted for t in found) or len(found) != spv.COUNTS.get(name, 1):
-            raise ShadingError(self.pos, f"instruction {number} of GLSL.std.450 is of other numbers")
+            raise ShadingError(self.pos, f"instruction {number} of GLSL.std.450 does not take operands of these types")
         matrices = name in ("determinant", "inverse")
         if any(t.numeric.is_matrix != matrices for t in found):
-            raise ShadingError(self.pos, f"instruction {number} of GLSL.std.450 is of other numbers")
+            raise ShadingError(self.pos, f"instruction {number} of GLSL.std.450 does not take operands of these types")
         result = kind if base == "float" else kind.of({"int": INT}.get(base, UINT))
         self.keep(i, kind, self._call(name, found, result))
 
@@ -353,7 +353,7 @@ class NumberInstructions(MemoryInstructions):
         kind = self.kind_of(i)
         (x,) = self.given(i, 4, kind)
         if not kind.is_float or kind.is_matrix:
-            raise ShadingError(self.pos, f"{said(i)} is of other numbers")
+            raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         whole = self.trunc(x)
         self._stored_to(self.place(i.word(5)), Lowered(self.pos, kind, [whole]))
         self.keep(i, kind, [self.sub(x, whole)])

@@ -203,7 +203,7 @@ def _dotc(o: Operands) -> Scalar:
 
 
 def _one(o: Operands) -> Array:
-    """Return the vector of a routine that takes one; of one that cannot be, nothing."""
+    """Return the vector of a routine with one; an empty vector where `n` or `incx` is not positive."""
     return o.vector("x", o.n) if o.n > 0 and o.incx > 0 else np.empty(0, o.dtype)
 
 

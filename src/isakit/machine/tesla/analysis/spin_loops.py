@@ -15,7 +15,7 @@ _READS = ("load", "atomic")
 
 
 def spin_loops(flow: Flow, spaces: str = "g") -> list[tuple[int, int]]:
-    """Return (first, last) address of each such loop; `spaces`: what others may write."""
+    """Return (first, last) address of each spin loop; `spaces`: memory that other warps may write."""
     places = {pc: k for k, pc in enumerate(flow.order)}
     out: list[tuple[int, int]] = []
     for pc in flow.order:
@@ -29,7 +29,7 @@ def spin_loops(flow: Flow, spaces: str = "g") -> list[tuple[int, int]]:
 
 
 def _spins(steps: list[Step], spaces: str) -> bool:
-    """Return true if these instructions read memory that others write, and take nothing along."""
+    """Return true if these instructions poll memory that others write, and carry no values to the next iteration."""
     reads = False
     before: set[RegisterKey] = set()  # registers read before they are written
     written: set[RegisterKey] = set()

@@ -83,7 +83,7 @@ def anything(width: int, alike: bool) -> Interval | None:
 
 @dataclass
 class Reached:
-    """A node as threads come to it: which of them may, and what they have."""
+    """A node as threads reach it: which threads may, and their register values."""
 
     runs: Array
     known: KnownIntervals

@@ -44,7 +44,7 @@ def arrive(block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, 
 
 @shared_routine
 def open_if_reached(block: BlockState, number: u32, choices: Choices) -> None:
-    """Reset a counter that has reached its target, and let the warps that wait for it go on."""
+    """Reset a barrier counter that has reached its target, and release the warps that wait at it."""
     barrier = block.barriers[number]
     target = barrier.target if barrier.target != 0 else everyone(block, choices)
     if barrier.count != 0 and barrier.count >= target:

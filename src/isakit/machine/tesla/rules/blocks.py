@@ -44,7 +44,7 @@ def clear_local(block: BlockState) -> None:
 
 @external
 def clear_warp(block: BlockState, w: WarpState) -> None:
-    """Clear the counters of a warp, and the registers that its program reads before it writes them."""
+    """Clear the counters of a warp, and the registers that its program may read before writing."""
 
 
 @external

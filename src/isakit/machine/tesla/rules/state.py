@@ -45,7 +45,7 @@ class WarpStatus(IntEnum):
 
 
 class StackEntry(StateRecord):
-    """One entry of a divergence stack: where its lanes continue, which lanes they are, what pushed it (`Kind`)."""
+    """One entry of a divergence stack: return address, lane mask, and kind (`Kind`)."""
 
     pc: u32
     mask: u32

@@ -51,7 +51,7 @@ def write_outside(core: CoreRecord, number: u32, value: u32) -> None:
 # --- predicates -----------------------------------------------------------------------------------------------------
 @routine
 def remember_predicates(core: CoreRecord) -> None:
-    """Note that an instruction will write predicates: $pred shows them one cycle later than other readers see them."""
+    """Note that an instruction will write predicates: $pred shows them one cycle after other readers see them."""
     for n in range(16):
         core.before[n] = core.pred[n]
     core.lagging = core.cycle + 1
@@ -141,7 +141,7 @@ def special(core: CoreRecord, number: Static[int], vp2: Static[bool]) -> u32:
 # --- writing --------------------------------------------------------------------------------------------------------
 @routine
 def set_special(core: CoreRecord, number: u32, value: u32) -> None:
-    """Set a register that is storage, or what a computed one is computed from."""
+    """Write a special register that is storage, or the state that a computed one is derived from."""
     if number < VECTORS:
         if number == SPIDX:
             core.plain[SPIDX] = value & 15

@@ -114,7 +114,7 @@ class Handlers:
                     self._compile(batch, choices)
 
     def fetch(self, wanted: Sequence[str]) -> bool:
-        """Return whether handlers of all keys are there, in this process after that."""
+        """Load the handlers of all keys into this process; returns whether all are there."""
         with using_llvm:
             return self.has(wanted) and not self._fetch({k: None for k in wanted if k not in self.known})
 

@@ -138,7 +138,7 @@ class StateSaving:
             self.finish(status)
 
     def end(self) -> None:
-        """End the warp: `blocks.next_block` wants its lanes and its stack as they were when it began."""
+        """End the warp; keeps lanes and stack as at its start, as `blocks.next_block` expects them."""
         if self.chained and not self.code.flow.results:
             self._save_counts()
         else:

@@ -169,7 +169,7 @@ class WarpCode(InstructionCode):
             b.store(I64(0), pointer("%" + name))
 
     def _further_warps(self) -> None:
-        """Run the warps behind one that has finished and that have not begun, and those of next blocks.
+        """Run the next warps of the block that have not begun after one has finished, then those of the next blocks.
 
         They would have them from `rules.blocks.run_blocks`, in the same order, each of them to its end: no warp of such
         a kernel waits for another one, and with no budget nothing has to be counted in between. A bound that need not
@@ -235,7 +235,7 @@ class WarpCode(InstructionCode):
 
     # --- blocks ---------------------------------------------------------------------------------------------
     def _before_access(self, pc: int) -> None:
-        """End the turn before a racing access that meets one made in it: `rules.turns.meets`."""
+        """End the turn before a racing access that conflicts with one made earlier in it: `rules.turns.meets`."""
         bits = self.races.get(pc, 0)
         if not bits >> 16:
             return

@@ -177,7 +177,7 @@ class CompiledLaunch:
             todo = self._run_chunks(todo, threads, told)
 
     def _run_chunks(self, todo: list[tuple[int, int]], threads: int, told: Watcher | None) -> list[tuple[int, int]]:
-        """Run ranges of blocks; returns those that are left after blocks that waited for others have finished."""
+        """Run ranges of blocks; returns the blocks left over after those that wait for others have finished."""
         ranges = iter(todo)
         lock = threading.Lock()
         failed: list[tuple[int, BaseException]] = []

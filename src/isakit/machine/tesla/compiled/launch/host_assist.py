@@ -135,7 +135,7 @@ class ServedWarps:
 
     # --- one instruction ------------------------------------------------------------------------------------
     def _serve(self, pc: int, warps: Array) -> None:
-        """Execute the instruction at `pc` for warps that ask for it; where it faults they stop."""
+        """Execute the instruction at `pc` for the warps that requested it; stops those that fault."""
         step, op = self.kernel.flow.steps[pc], self.launch.code.at(pc)
         states, state = self.states, self.state
         where = _compact(warps)

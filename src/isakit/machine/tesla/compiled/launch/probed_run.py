@@ -140,7 +140,7 @@ def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: Conditions, ce
 
 
 def _look(b: Builder, here: _Progress, k: int, probe: Probe) -> None:
-    """Write one probe: count a hit, and ask for a stop if it is one of those that count."""
+    """Emit one probe: count the hit, and request a stop if it counts."""
     b.label(f"look{k}")
     holds = I1(1)
     if probe.condition is not None:

@@ -30,7 +30,7 @@ Key = tuple[Any, ...]
 
 
 class RepeatedLaunch:
-    """A launch that has run, with the worker that ran it.
+    """A launch that has run before, with the worker that ran it.
 
     `largest`: warp instructions of a launch of the shape that is still small.
     """

@@ -44,7 +44,7 @@ Range = tuple[int, int]
 
 
 class _Block:
-    """A block that has begun: its machine, and its warps on the interpreter."""
+    """A resident block: its machine, and its warps on the interpreter."""
 
     def __init__(self, machine: Machine, bound: Bound, kernel: CompiledKernel) -> None:
         self.machine = machine
