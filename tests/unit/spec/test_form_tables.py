@@ -6,7 +6,7 @@ import pytest
 
 from isakit.arch.tesla.forms import forms
 from isakit.errors import DefinitionError
-from isakit.spec import Bits, Encoding, Flag, FormTable, Layout, Part, Shape, cases, flag, number, words
+from isakit.spec import Bits, Encoding, Flag, FormTable, Layout, Part, Shape, cases, flag, number, template, words
 from isakit.spec.parts import possible_bits
 
 TINY = FormTable({"word": Shape(Layout("tiny", 1, Bits(0x80, 0x80)), {}, {})}, {"on": flag("on")}, unit_bits=8)
@@ -97,6 +97,15 @@ def test_mistakes_are_named_with_the_line(text: str, message: str) -> None:
     with pytest.raises(DefinitionError, match=message) as caught:
         made(TINY, text)
     assert text.splitlines()[0].strip() in str(caught.value)
+
+
+def test_a_hole_that_the_class_of_operand_has_not_is_a_mistake() -> None:
+    def bits(e: Encoding, letters: str) -> Part:
+        return template("bits[{low}]", low=number("a bit", 8)(e, letters))
+
+    with pytest.raises(DefinitionError, match="Flag has no low; it has value") as caught:
+        made(TINY, "word go {range=bits:n}\n     .... .nnn", bits=bits)
+    assert "word go {range=bits:n}" in str(caught.value)
 
 
 def test_an_operand_that_no_form_has_is_a_mistake() -> None:

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import takewhile
 from typing import Any
 
+from isakit.errors import DefinitionError
 from isakit.lean import cached_property, dataclass
 from isakit.spec.fields import Bits, Field, where
 from isakit.spec.operands import Compound, Operand, Register, SpecialRegister
@@ -634,4 +635,11 @@ def template(
                 holes[name] = Numbered(f, names)
                 spelling = spelling.replace(word, f"{{{name}}}")
     parts = {n: p for n, p in holes.items() if isinstance(p, Part)}
+    modified = kind is Register and isinstance(parts.get("register"), Reg)
+    unknown = [] if kind is Compound or modified else [n for n in (*parts, *(facts or ())) if n not in kind.__slots__]
+    if unknown:
+        raise DefinitionError(
+            f"{spelling!r}: {kind.__name__} has no {', '.join(unknown)}; it has {', '.join(kind.__slots__)}."
+            " Name a class of operands with these attributes: Compound where each hole is an operand"
+        )
     return Template(spelling, kind, parts, facts or {}, hints or {}, make, hint, meanings or {}, fits)
