@@ -148,10 +148,10 @@ def compile_ptx(
     if ptx.errors:
         raise CompileError(ptx.errors)
     chip = chip_of(variant or variant_for(ptx))
-    bank = ConstantBank(ptx)
     out = Compiled(Module("ptx", "tesla", chip.variant, path if path != "<text>" else None), dict(ptx.failures))
     textures = [v.unique for v in ptx.variables.values() if v.space == "tex" or v.type == "texref"]
     try:
+        bank = ConstantBank(ptx)
         _variables(ptx, bank, out.module)
     except PtxSyntaxError as e:
         raise CompileError([ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]) from None

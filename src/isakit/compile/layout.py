@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from isakit.compile.ptx.syntax import PtxFunction, PtxModule, PtxSyntaxError, PtxVariable
+from isakit.compile.ptx.syntax import PtxFunction, PtxModule, PtxSyntaxError, PtxVariable, source_name
 from isakit.description import PARAM_BASE
 
 CONSTANT_BYTES = 0x10000
 LOCAL_BYTES = 0x10000
+SHARED_BYTES = 0x4000
+PARAM_BYTES = 256
+"""Bytes of a block and of a kernel's parameters. Source: the CUDA guide, compute capability 1.x."""
 OPEN_ALIGN = 16
 """NVIDIA's compiler puts arrays whose size the launch decides at multiples of 16. Source: [corpus]."""
 
@@ -22,6 +25,10 @@ class ConstantBank:
                 at = -(-self.size // v.align) * v.align
                 self.offsets[v.unique] = at
                 self.size = at + v.size
+                if self.size > CONSTANT_BYTES:
+                    name = source_name(v.name)
+                    why = f"constant memory has {CONSTANT_BYTES:,} bytes; with `{name}` it is {self.size:,}"
+                    raise PtxSyntaxError(v.pos, why, len(v.name), ("read it from global memory or through a texture",))
 
 
 class VariableLayout:
@@ -40,6 +47,9 @@ class VariableLayout:
             self.params[p.name] = at
             at += p.size
         self.param_bytes = at
+        if at > PARAM_BYTES:
+            why = f"the parameters of `{source_name(entry.name)}` have {at:,} bytes; a kernel's may have {PARAM_BYTES}"
+            raise PtxSyntaxError(entry.pos, why, len(entry.name), ("pass a pointer, or use __constant__ memory",))
         self.shared = PARAM_BASE + at
         self.local = 0
         self.globals: list[str] = []
@@ -55,8 +65,12 @@ class VariableLayout:
                 at = -(-self.shared // align) * align
                 self._placed[v.unique] = at
                 self.shared = at + v.size
-                if self.shared > CONSTANT_BYTES:
-                    raise PtxSyntaxError(v.pos, f"`{v.name}` does not fit into shared memory", len(v.name))
+                if self.shared > SHARED_BYTES:
+                    why = (
+                        f"a block has {SHARED_BYTES:,} bytes of shared memory, parameters included; with "
+                        f"`{source_name(v.name)}` it is {self.shared:,}"
+                    )
+                    raise PtxSyntaxError(v.pos, why, len(v.name))
             elif v.space == "local":
                 at = -(-self.local // v.align) * v.align
                 self._placed[v.unique] = at

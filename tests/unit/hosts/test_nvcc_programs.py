@@ -248,3 +248,55 @@ def test_nothing_but_the_wheel_is_needed(kernel: Path) -> None:
     assert got.returncode == 0, got.stderr
     assert "headers and linker of the host: the wheel ziglang" in got.stderr
     assert "libcxx/include" in got.stderr
+
+
+def said_of(text: str, kernel: Path, *options: str) -> str:
+    """What nvcc says of a source that it refuses."""
+    (kernel / "m.cu").write_text(text)
+    return nvcc("-c", *options, "m.cu", folder=kernel, status=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "why"),
+    [
+        ("#include <helper_cuda.h>\n", "1:10", "belongs to NVIDIA's samples"),
+        ("#include <cutil_inline.h>\n", "1:10", "give the folder of yours"),
+        ("#include <cusparse_v2.h>\n", "1:10", "there are cuBLAS, cuFFT and cuRAND"),
+        ("#include <CL/cl.h>\n", "1:10", "`isakit cc` compiles the kernels of a .cl file"),
+        ("#include <thrust/sort.h>\n", "1:10", "there is no Thrust"),
+        ("#include <cuda_fp16.h>\n", "1:10", "sm_53"),
+        ("__global__ void k(int *o) {\n  __syncwarp();\n}\n", "2:3", "run in step"),
+        ("__global__ void k(cudaTextureObject_t t) {}\n", "1:19", "texture objects need sm_30"),
+        ("int main() { void *p; cudaMallocManaged(&p, 4); }\n", "1:23", "managed memory needs sm_30"),
+        ("int f() { return 1; }\n__global__ void k(int *o) {\n  o[0] = f();\n}\n", "3:10", "__device__ before 'f'"),
+        ("#include <vector>\n__global__ void k(int *o) {\n  std::vector<int> v(3);\n}\n", "3:20", "the host's"),
+        ("__global__ void c() {}\n__global__ void k() {\n  c<<<1, 1>>>();\n}\n", "3:4", "from sm_35 on"),
+        ("void k();\n__global__ void k() {}\n", "2:17", "__global__ also where 'k' is declared"),
+        ("__global__ void k(unsigned long long *o) {\n  atomicMax(o, 1ull);\n}\n", "2:3", "int and unsigned"),
+        ("texture<float, 0xF2> t;\n__global__ void k(float *o) {\n  o[0] = tex2DLayered(t, 1, 2, 3);\n}\n", "3:10",
+         "layered textures, cube maps"),
+        ("__device__ int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
+         "__global__ void k(int *o) { o[0] = f(o[1]); }\n", "1:46", "`f` calls itself"),
+        ("__global__ void k(float *o) {\n  __shared__ float s[5000];\n  s[threadIdx.x] = 1;\n  o[0] = s[9];\n}\n",
+         "2:20", "a block has 16,384 bytes of shared memory"),
+        ("__constant__ float c[20000];\n__global__ void k(float *o) { o[0] = c[threadIdx.x]; }\n", "1:20",
+         "constant memory has 65,536 bytes; with `c` it is 80,000"),
+        ("struct S { int v[65]; };\n__global__ void k(S s, int *o) { o[0] = s.v[threadIdx.x]; }\n", "2:1",
+         "a kernel's may have 256"),
+    ],
+)  # fmt: skip
+def test_refusals_name_the_line_and_what_to_write_instead(text: str, place: str, why: str, kernel: Path) -> None:
+    said = said_of(text, kernel)
+    assert f"m.cu:{place}: error: " in said
+    assert why in said
+    assert "isakit/compile" not in said
+    assert "did you mean" not in said
+
+
+def test_programs_mention_surfaces_and_the_driver_s_part_of_opengl(kernel: Path) -> None:
+    (kernel / "m.cu").write_text(
+        "#include <cudaGL.h>\nsurface<void, 2> s;\n"
+        "int main() { cudaArray *a = 0; return cudaBindSurfaceToArray(s, a) == 30 && cuGLInit() >= 0 ? 0 : 1; }\n"
+    )
+    nvcc("-o", "m", "m.cu", "-lcuda", folder=kernel)
+    isakit("cuda", "--", "./m", folder=kernel)

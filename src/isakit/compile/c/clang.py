@@ -12,9 +12,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from isakit.c_library import ZIG_TARGETS, has_zig, zig
+from isakit.compile.c.advice import advice
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
@@ -31,6 +33,7 @@ OPENCL_HEADER = HEADERS / "opencl.h"
 OLDEST, NEWEST = 11, 30
 _MESSAGE = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?error: (.*)$")
 _NOTE = re.compile(r"^(.*?):(\d+):(\d+): note: in instantiation ")
+_CANDIDATE = re.compile(r": note: candidate [^:]*?not viable: (.*)$")
 _FAILURE = re.compile(r"^(?:[\w.+-]+: |LLVM )?(?:fatal )?error: (.*)$", re.IGNORECASE)
 
 COMMON = ("-O2", "-ffp-contract=off", "-fno-crash-diagnostics", "-fno-color-diagnostics")
@@ -268,6 +271,11 @@ def _run(command: list[str], folder: Path, alone: bool) -> Finished:
         raise IsakitError(f"{command[0]} cannot be run: {e}") from e
 
 
+def _goes_on(line: str) -> bool:
+    """Say whether a line of a compiler belongs to the error before it."""
+    return _MESSAGE.match(line) is None
+
+
 def messages(stderr: str, path: str, source: str) -> list[Diagnostic]:
     """Return the errors of a compiler, at their places; `source` is what it was given for the file `path`."""
     out: list[Diagnostic] = []
@@ -283,7 +291,10 @@ def messages(stderr: str, path: str, source: str) -> list[Diagnostic]:
         shown = lines[at + 1] if at + 1 < len(lines) else ""
         shown = shown.split("|", 1)[1][1:] if "|" in shown[:10] else shown
         name = path if place[1] == source else place[1]
-        out.append(Diagnostic(int(place[2]), int(place[3]), m[4], shown, path=name))
+        candidates = [n[1] for line in takewhile(_goes_on, lines[k + 1 :]) if (n := _CANDIDATE.search(line))]
+        notes = advice(m[4], candidates)
+        said = m[4].partition("; did you mean")[0] if notes else m[4]
+        out.append(Diagnostic(int(place[2]), int(place[3]), said, shown, notes=notes, path=name))
     if not out:  # it has not come to the text
         said = (m[1] for line in lines if (m := _FAILURE.match(line)))
         out.append(Diagnostic(1, 1, f"the compiler failed: {next(said, 'it does not say why')}", path=path))

@@ -15,8 +15,24 @@ SIZES = {"pred": 0, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f1
 
 
 _LOC = re.compile(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)", re.M)
+_DECLARED = re.compile(r"[ \t]*(?:\.\w+ )*\.(?:const|shared|global) [^;={]*?([A-Za-z_$][\w$]*)(?:\[\d*\])?(?: *=.*)?;")
 _INLINED = re.compile(r"@\[ ([^\n:\[]+):(\d+):(\d+)")
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
+
+
+def source_name(symbol: str) -> str:
+    """Return the name that C++ source has for a symbol, without types; the symbol itself where that is not seen."""
+    if symbol.startswith("_ZZ"):  # within a function, whose symbol goes first; a number may follow
+        m = re.search(r"E(?:NKUlv)?(\d+)([A-Za-z_]\w*?)(?:_\d+_?)?$", symbol)
+        return m[2][: int(m[1][:4])] if m is not None else symbol
+    m = re.match(r"_Z(?:N[KV]*)?L?(?=\d)", symbol)
+    at, parts = m.end() if m is not None else 0, list[str]()
+    while at and (m := re.compile(r"L?(\d{1,4})").match(symbol, at)) is not None:
+        at = m.end() + int(m[1])
+        parts.append(symbol[m.end() : at])
+        if not symbol.startswith("_ZN"):
+            break
+    return "::".join(parts) or symbol
 
 
 def _base(path: str) -> str:
@@ -71,6 +87,8 @@ class PtxSource:
         """Return line, column from 0, and text of that line in `origin` of what an offset was made from."""
         if self.origin is None:
             return None
+        if (declared := self._declared_in_origin(pos)) is not None:
+            return declared
         name = _base(self.path)
         files = {m[1] for m in _FILE.finditer(self.text) if _base(m[2]) == name}
         lines = self.origin.splitlines()
@@ -86,6 +104,20 @@ class PtxSource:
                 text = lines[line - 1]
                 best = line, min(max(0, int(place[1][:8]) - 1), len(text)), text
         return best
+
+    def _declared_in_origin(self, pos: int) -> tuple[int, int, str] | None:
+        """Return where `origin` declares the variable whose line of PTX an offset is in: variables have no `.loc`."""
+        assert self.origin is not None
+        end = self.text.find("\n", pos)
+        names = _DECLARED.match(self.text[self._starts[self.line(pos) - 1] : end if end >= 0 else len(self.text)])
+        if names is None:
+            return None
+        found = re.search(rf"\b{source_name(names[1]).rpartition('::')[2]}\b(?=\s*[\[;={{])", self.origin)
+        if found is None:
+            return None
+        line = self.origin.count("\n", 0, found.start())
+        start = self.origin.rfind("\n", 0, found.start()) + 1
+        return line + 1, found.start() - start, self.origin.splitlines()[line]
 
 
 class PtxSyntaxError(Exception):

@@ -24,6 +24,7 @@ from isakit.compile.ptx.syntax import (
     PtxStatement,
     PtxVariable,
     Vector,
+    source_name,
 )
 from isakit.compile.tesla.chip import Chip
 from isakit.compile.translate.barriers import VOTES, Barriers, reduces
@@ -44,6 +45,7 @@ _LACKING = {
     "__isakit_lacks_shuffles": "lanes exchange registers from sm_30 on; exchange the values in shared memory",
     "__isakit_lacks_ballots": "masks of votes need sm_20; use __any and __all, or atomicOr in shared memory",
     "__isakit_lacks_surfaces": "surfaces need sm_20; read through a texture, write to linear memory",
+    "__isakit_lacks_layers": "layered textures, cube maps and tex2Dgather need sm_20; put layers into a 3-D texture",
     "__isakit_lacks_random_doubles": "how cuRAND makes a double of its bits is not published; use curand_uniform",
     "__isakit_lacks_random_poisson": "how cuRAND makes Poisson's numbers is not published; use curand_uniform",
     "__isakit_lacks_random_generator": "of cuRAND's generators there is XORWOW in kernels; use curandStateXORWOW_t",
@@ -218,7 +220,7 @@ class Translator(Integer, Floats, Barriers):
     def _inline(self, callee: PtxFunction, name: Name, given: Args, results: Args) -> None:
         """Translate the statements of a function, with its parameters set to the arguments."""
         if callee.name in self.calls:
-            raise self.refuse(f"`{callee.name}` calls itself; these chips have no stack for that", name)
+            raise self.refuse(f"`{source_name(callee.name)}` calls itself; these chips have no stack for that", name)
         self.inlined += 1
         if self.inlined > MAX_CALLS:
             raise self.refuse("too many calls to inline")

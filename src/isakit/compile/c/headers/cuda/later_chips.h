@@ -12,6 +12,7 @@ __attribute__((device)) void free(void *);
 __attribute__((device)) void __isakit_lacks_shuffles(void);
 __attribute__((device)) void __isakit_lacks_ballots(void);
 __attribute__((device)) void __isakit_lacks_surfaces(void);
+__attribute__((device)) void __isakit_lacks_layers(void);
 }
 /* Templates give way to functions of these names that a program defines itself. */
 #define __ISAKIT_LATER template <class T> __attribute__((device)) inline

@@ -41,6 +41,18 @@ __ISAKIT_SURFACE(surf2DLayered, int, int, int)
 __ISAKIT_SURFACE(surfCubemap, int, int, int)
 __ISAKIT_SURFACE(surfCubemapLayered, int, int, int)
 #undef __ISAKIT_SURFACE
+extern "C" cudaError_t cudaBindSurfaceToArray(const surfaceReference *, cudaArray_const_t,
+                                              const cudaChannelFormatDesc *);
+template <class T, int D> inline cudaError_t cudaBindSurfaceToArray(const surface<T, D> &s, cudaArray_const_t array)
+{
+    return cudaBindSurfaceToArray(&s, array, &s.channelDesc);
+}
+template <class T, int D>
+inline cudaError_t cudaBindSurfaceToArray(const surface<T, D> &s, cudaArray_const_t array,
+                                          const cudaChannelFormatDesc &channel)
+{
+    return cudaBindSurfaceToArray(&s, array, &channel);
+}
 }
 #endif
 

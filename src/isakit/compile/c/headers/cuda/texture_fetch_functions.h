@@ -1,6 +1,7 @@
 /* What kernels read of textures. */
 #ifndef ISAKIT_TEXTURE_FETCH_FUNCTIONS_H
 #define ISAKIT_TEXTURE_FETCH_FUNCTIONS_H
+#include "later_chips.h"
 #include "texture_types.h"
 
 #ifdef __CUDACC__
@@ -81,6 +82,19 @@ __ISAKIT_TEXTURE(tex1D, 1, __isakit_tex1(typename fetched::word(), handle, x), f
 __ISAKIT_TEXTURE(tex2D, 2, __isakit_tex2(typename fetched::word(), handle, x, y), float x, float y)
 __ISAKIT_TEXTURE(tex3D, 3, __isakit_tex3(typename fetched::word(), handle, x, y, z), float x, float y, float z)
 #undef __ISAKIT_TEXTURE
+
+#define __ISAKIT_LAYERS(NAME, ...)                                                                           \
+    template <class T, int D, cudaTextureReadMode M>                                                         \
+    __device__ inline typename __isakit_fetched<T, M>::type NAME(texture<T, D, M>, __VA_ARGS__)              \
+    {                                                                                                        \
+        return __isakit_lacks_layers(), typename __isakit_fetched<T, M>::type();                             \
+    }
+__ISAKIT_LAYERS(tex1DLayered, float, int)
+__ISAKIT_LAYERS(tex2DLayered, float, float, int)
+__ISAKIT_LAYERS(texCubemap, float, float, float)
+__ISAKIT_LAYERS(texCubemapLayered, float, float, float, int)
+__ISAKIT_LAYERS(tex2Dgather, float, float, int = 0)
+#undef __ISAKIT_LAYERS
 #endif
 
 #endif
