@@ -70,10 +70,16 @@ class Surface:
         across, down = width // BLOCK_BYTES, rows // high
         if not 0 <= self.z < max(1, self.depth):
             raise GpuFault(self.address, self.z, f"slice {self.z} of {self.depth}")
-        layer = self.z // deep
-        size = across * down * BLOCK_BYTES * high * deep
-        data = self.memory.view(self.address + layer * size, size, "image")
-        return data.reshape(down, across, deep, high, BLOCK_BYTES)[:, :, self.z % deep].transpose(0, 2, 1, 3)
+        layer, slice_in_block = divmod(self.z, deep)
+        plane = high * BLOCK_BYTES
+        block = plane * deep
+        # From this slice of the first block to the same slice of the last one: an address may itself be that of a slice
+        # further down in a block, and then the memory may end before whole blocks do.
+        start = self.address + layer * across * down * block + slice_in_block * plane
+        data = self.memory.view(start, (across * down - 1) * block + plane if across * down else 0, "image")
+        return np.lib.stride_tricks.as_strided(
+            data, (down, high, across, BLOCK_BYTES), (across * block, BLOCK_BYTES, block, 1)
+        )
 
     def read(self) -> Array:
         """Return a copy as u8 `shape`."""

@@ -96,6 +96,20 @@ def test_blocks_lie_as_defined(memory: VideoMemory, block_y: int, block_z: int) 
         assert raw[block_offset(x, y, z, width, rows, block_y, block_z)] == data[z, y, x]
 
 
+def test_an_image_may_begin_at_a_slice_of_a_block_where_its_memory_ends_with_the_block(memory: VideoMemory) -> None:
+    width, rows, slices = 256, 32, 8  # drivers bind a slice of a volume as a target by the address of the slice
+    o = memory.allocate(width * rows * slices, 1)
+    assert o.size == width * rows * slices
+    data = np.random.default_rng(3).integers(0, 256, (slices, rows, width), np.uint8)
+    for z in range(slices):
+        Surface(memory, o.address + z * 16 * 64, width, rows, block_y=2, block_z=3).write(data[z])
+    for z in range(slices):
+        s = Surface(memory, o.address, width, rows, block_y=2, block_z=3, depth=slices, z=z)
+        assert np.array_equal(s.read(), data[z])
+    with pytest.raises(GpuFault):
+        Surface(memory, o.address + slices * 16 * 64, width, rows, block_y=2, block_z=3).view()
+
+
 @pytest.mark.parametrize("pitch", [0, 200])
 def test_a_rectangle_comes_back_and_nothing_else_changes(memory: VideoMemory, pitch: int) -> None:
     o = memory.allocate(1 << 16, 1)
