@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from isakit.compile.ir import Const, IrValue, Operation, PlainOp
@@ -90,7 +91,7 @@ def _number(e: Emitter, value: float, like: IrValue) -> IrValue:
 
 # --- component by component ------------------------------------------------------------------------------------------
 for _name, _row in {"floor": VFLOOR, "frac": VFRC, "rsqrt": VRSQ, "exp2": VEXP2, "log2": VLOG2, "sin": VSIN,
-                    "cos": VCOS, "saturate": VSAT, "ddx": VDSX, "ddy": VDSY, "dot": VDOT}.items():  # fmt: skip
+                    "cos": VCOS, "saturate": VSAT, "ddx": VDSX, "ddy": VDSY}.items():  # fmt: skip
     EXPANSIONS[_name] = _op(_row)
 
 
@@ -162,15 +163,7 @@ def _round(e: Emitter, v: IrValue) -> IrValue:
     return e.add(low, e.op(VCSEL("gt"), beyond, one, e.op(VCSEL("eq"), beyond, odd, zero)))
 
 
-@_defines("rcp")
-@_one
-def _rcp(e: Emitter, v: IrValue) -> IrValue:
-    return e.rcp(v)
-
-
-@_defines("sqrt")
-@_one
-def _sqrt(e: Emitter, v: IrValue) -> IrValue:
+def _square_root(e: Emitter, v: IrValue) -> IrValue:
     """Compute the square root as the reciprocal of the reciprocal root, so that it is 0 for 0."""
     return e.rcp(e.op(VRSQ, v))
 
@@ -184,6 +177,8 @@ def _scaled(op: PlainOp, before: float | None = None, after: float | None = None
     return _one(expand)
 
 
+EXPANSIONS["rcp"] = _one(lambda e, v: e.rcp(v))
+EXPANSIONS["sqrt"] = _one(_square_root)
 EXPANSIONS["exp"] = _scaled(VEXP2, before=math.log2(math.e))
 EXPANSIONS["log"] = _scaled(VLOG2, after=math.log(2))
 EXPANSIONS["log10"] = _scaled(VLOG2, after=math.log10(2))
@@ -267,12 +262,8 @@ def _polynomial(e: Emitter, x: IrValue, terms: Sequence[float]) -> IrValue:
 
 def _acos_of_magnitude(e: Emitter, x: IrValue) -> IrValue:
     """Compute the arc cosine between 0 and 1, to 7e-5: Abramowitz and Stegun 4.4.45."""
-    root = _sqrt_value(e, e.sub(_number(e, 1, x), x))
+    root = _square_root(e, e.sub(_number(e, 1, x), x))
     return e.mul(root, _polynomial(e, x, (-0.0187293, 0.0742610, -0.2121144, 1.5707288)))
-
-
-def _sqrt_value(e: Emitter, v: IrValue) -> IrValue:
-    return e.rcp(e.op(VRSQ, v))
 
 
 @_defines("acos")
@@ -346,12 +337,12 @@ def _log_of(e: Emitter, v: IrValue) -> IrValue:
 
 def _asinh(e: Emitter, v: IrValue) -> IrValue:
     size = e.op(VABS, v)
-    got = _log_of(e, e.add(size, _sqrt_value(e, e.add(e.mul(size, size), _number(e, 1, v)))))
+    got = _log_of(e, e.add(size, _square_root(e, e.add(e.mul(size, size), _number(e, 1, v)))))
     return e.op(VCSEL("lt"), v, e.op(VNEG, got), got)
 
 
 def _acosh(e: Emitter, v: IrValue) -> IrValue:
-    return _log_of(e, e.add(v, _sqrt_value(e, e.sub(e.mul(v, v), _number(e, 1, v)))))
+    return _log_of(e, e.add(v, _square_root(e, e.sub(e.mul(v, v), _number(e, 1, v)))))
 
 
 def _atanh(e: Emitter, v: IrValue) -> IrValue:
@@ -371,17 +362,12 @@ def _dot(e: Emitter, a: IrValue, b: IrValue) -> IrValue:
 EXPANSIONS["dot"] = _two(_dot)
 
 
-@_defines("length")
-@_one
 def _length(e: Emitter, v: IrValue) -> IrValue:
-    return e.op(VABS, v) if count(v.kind) == 1 else _sqrt_value(e, _dot(e, v, v))
+    return e.op(VABS, v) if count(v.kind) == 1 else _square_root(e, _dot(e, v, v))
 
 
-@_defines("distance")
-@_two
-def _distance(e: Emitter, a: IrValue, b: IrValue) -> IrValue:
-    v = e.sub(a, b)
-    return e.op(VABS, v) if count(v.kind) == 1 else _sqrt_value(e, _dot(e, v, v))
+EXPANSIONS["length"] = _one(_length)
+EXPANSIONS["distance"] = _two(lambda e, a, b: _length(e, e.sub(a, b)))
 
 
 @_defines("normalize")
@@ -410,7 +396,7 @@ def _refract(e: Emitter, i: IrValue, n: IrValue, eta: IrValue) -> IrValue:
     size, one = count(i.kind), float_const(1, element(i.kind))
     d = _dot(e, n, i)
     k = e.sub(one, e.mul(e.mul(eta, eta), e.sub(one, e.mul(d, d))))
-    root = _sqrt_value(e, e.op(VMAX, k, float_const(0, element(i.kind))))
+    root = _square_root(e, e.op(VMAX, k, float_const(0, element(i.kind))))
     along = e.add(e.mul(eta, d), root)
     got = e.sub(e.mul(e.spread(eta, size), i), e.mul(e.spread(along, size), n))
     return e.op(VCSEL("lt"), e.spread(k, size), e.constant(0, i.kind), got)
@@ -454,12 +440,7 @@ def combined(e: Emitter, v: IrValue, rows: Values) -> IrValue:
     """
     factors = [(e.spread(e.part(v, k), count(row.kind)), row) for k, row in enumerate(rows)]
     factors.sort(key=lambda f: same_number(f[0]) != 1)
-    out: IrValue | None = None
-    for factor, row in factors:
-        term = e.mul(factor, row)
-        out = term if out is None else e.add(term, out)
-    assert out is not None
-    return out
+    return reduce(lambda out, term: e.add(term, out), (e.mul(factor, row) for factor, row in factors))
 
 
 def dotted(e: Emitter, rows: Values, v: IrValue) -> IrValue:
@@ -514,12 +495,7 @@ def _inverse(e: Emitter, a: list[Values], call: Call) -> Values:
     n = len(grid)
     factors = [[_determinant(e, _minor(grid, r, c)) for c in range(n)] for r in range(n)]
     signed = [[e.op(VNEG, v) if r + c & 1 else v for c, v in enumerate(row)] for r, row in enumerate(factors)]
-    total: IrValue | None = None
-    for v, f in zip(grid[0], signed[0], strict=True):
-        term = e.mul(v, f)
-        total = term if total is None else e.add(total, term)
-    assert total is not None
-    inverse = e.rcp(total)
+    inverse = e.rcp(reduce(e.add, (e.mul(v, f) for v, f in zip(grid[0], signed[0], strict=True))))
     return [e.join([e.mul(signed[c][r], inverse) for c in range(n)]) for r in range(n)]
 
 
@@ -542,36 +518,22 @@ EXPANSIONS["not"] = lambda e, a, call: [e.opposite(v) for v in a[0]]
 EXPANSIONS["all"] = lambda e, a, call: [e.every(a[0])]
 
 
-@_defines("any")
-def _any(e: Emitter, a: list[Values], call: Call) -> Values:
-    out = a[0][0]
-    for v in a[0][1:]:
-        out = e.either(out, v)
-    return [out]
+EXPANSIONS["any"] = lambda e, a, call: [reduce(e.either, a[0])]
 
 
-@_defines("isnan")
-def _isnan(e: Emitter, a: list[Values], call: Call) -> Values:
-    return [e.compare("!=", v, v) for v in e.parts(a[0][0])]
+def _per_part(f: Callable[[Emitter, IrValue], IrValue]) -> Expansion:
+    """Make an expansion with a scalar result for each component."""
+    return lambda e, a, call: [f(e, v) for v in e.parts(a[0][0])]
 
 
-def _infinite(e: Emitter, v: IrValue) -> IrValue:
-    return e.compare("==", e.op(VABS, v), float_const(math.inf, v.kind))
+def _against_infinity(op: str) -> Expansion:
+    return _per_part(lambda e, v: e.compare(op, e.op(VABS, v), float_const(math.inf, v.kind)))
 
 
-@_defines("isinf")
-def _isinf(e: Emitter, a: list[Values], call: Call) -> Values:
-    return [_infinite(e, v) for v in e.parts(a[0][0])]
-
-
-@_defines("isfinite")
-def _isfinite(e: Emitter, a: list[Values], call: Call) -> Values:
-    return [e.compare("<", e.op(VABS, v), float_const(math.inf, v.kind)) for v in e.parts(a[0][0])]
-
-
-@_defines("floatbits", "floatubits")
-def _floatbits(e: Emitter, a: list[Values], call: Call) -> Values:
-    return [e.op(BITS("r"), e.as_f32(v)) for v in e.parts(a[0][0])]
+EXPANSIONS["isnan"] = _per_part(lambda e, v: e.compare("!=", v, v))
+EXPANSIONS["isinf"] = _against_infinity("==")
+EXPANSIONS["isfinite"] = _against_infinity("<")
+EXPANSIONS["floatbits"] = EXPANSIONS["floatubits"] = _per_part(lambda e, v: e.op(BITS("r"), e.as_f32(v)))
 
 
 @_defines("bitsfloat")
