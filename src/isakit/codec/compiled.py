@@ -22,7 +22,7 @@ class _Namespace:
     """Objects the generated source refers to, by name."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {}
+        self.names: dict[str, object] = {}
         self._known: dict[Hashable, str] = {}
 
     def keep(self, obj: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from isakit.corpora.sources import FileSource, sources
 from isakit.corpora.tables import IndexWriter, Rows, arrow
@@ -74,7 +73,7 @@ def _batches(found: Iterable[FileSource]) -> Iterator[Batch]:
         yield tuple(batch)
 
 
-def index_batch(batch: Batch) -> tuple[dict[str, Any], int, int]:
+def index_batch(batch: Batch) -> tuple[dict[str, object], int, int]:
     """Return (tables, files, bytes) of some files."""
     rows = Rows()
     for source in batch:
@@ -82,7 +81,7 @@ def index_batch(batch: Batch) -> tuple[dict[str, Any], int, int]:
     return rows.tables(), len(batch), rows.bytes
 
 
-def _lost(batch: Batch, why: BaseException) -> tuple[dict[str, Any], int, int]:
+def _lost(batch: Batch, why: BaseException) -> tuple[dict[str, object], int, int]:
     """Return the tables of files that ended every process which looked at them."""
     rows = Rows()
     for source in batch:

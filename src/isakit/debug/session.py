@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from html import escape
-from typing import Any, cast
+from typing import cast
 
 from isakit.asm import Program
 from isakit.debug import breakpoints
@@ -56,7 +56,7 @@ class Session(SessionView):
 
     def __init__(
         self,
-        machine: Any,
+        machine: object,
         program: Program | None = None,
         *,
         labels: Mapping[str, int] | None = None,

@@ -8,7 +8,6 @@ names, fields of the word their values. `u32(x)` and `s32(x)` widen with zeros a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from isakit.errors import NotModelled
 from isakit.export.json_ import legal_word
@@ -273,7 +272,7 @@ def explained(isa: InstructionSet, form: Form | None, word: int) -> list[str]:
         return []
     try:
         lines = pseudocode(isa, form, word)
-        named: dict[str, Any] = operations(form, word)
+        named = operations(form, word)
     except NotModelled as e:
         return [str(e)]
     return lines + ([""] if named else []) + [f"{name}: {rule}" for name, rule in named.items() if rule]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -96,7 +95,7 @@ class SceneFile:
         except (ValueError, OverflowError) as e:
             raise self.wrong(f"its clear colour is not one of {targets.targets[0].format}: {e}") from None
 
-    def common(self, draw: JsonObject) -> dict[str, Any]:
+    def common(self, draw: JsonObject) -> dict[str, object]:
         """Return the arguments of a draw that all pipelines share: items, their number, and state."""
         state = draw.get("state", {})
         return {

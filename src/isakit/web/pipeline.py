@@ -8,6 +8,7 @@ from isakit.errors import IsakitError, MachineFault
 from isakit.json_text import JsonObject
 
 if TYPE_CHECKING:
+    from isakit.codec import Instruction
     from isakit.debug import Session
     from isakit.machine.vuc import CoreMachine
     from isakit.machine.vuc.watch import Cycle
@@ -90,7 +91,7 @@ def _watched(core: CoreMachine, end: int) -> list[Issue]:
     return out
 
 
-def _operation(core: CoreMachine) -> Any:
+def _operation(core: CoreMachine) -> Instruction | None:
     try:
         return core.op(core.pc).instruction
     except MachineFault:

@@ -6,7 +6,7 @@ import base64
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from isakit.errors import FormatError, IsakitError
 from isakit.json_text import JsonObject, parse_json
@@ -75,6 +75,6 @@ def _check(value: object) -> None:
         if isinstance(v, str) and _leads_elsewhere(v):
             raise IsakitError(f"{v[:60]!r}: files are named as they were dropped, without a folder")
         if isinstance(v, dict):
-            stack += [*cast("dict[Any, Any]", v).values()]
+            stack += [*cast("dict[object, object]", v).values()]
         elif isinstance(v, list):
-            stack += cast("list[Any]", v)
+            stack += cast("list[object]", v)

@@ -15,12 +15,15 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from isakit.errors import described_bug
 from isakit.json_text import JsonObject
 from isakit.sandbox import end_with_parent
 from isakit.web.limits import LARGEST_FILE, Limits
+
+if TYPE_CHECKING:
+    from isakit.web.verbs import Workbench
 
 IDLE = 0.3
 """Seconds without a request after which a worker prepares for launches."""
@@ -96,7 +99,7 @@ def warm_up() -> Iterator[None]:
     Stepping(Session(machine, program.kernels["k"]), IDLE, Prepared("tesla", machine)).move("step")
 
 
-def reply(bench: Any, request: JsonObject, limits: Limits) -> bytes:
+def reply(bench: Workbench, request: JsonObject, limits: Limits) -> bytes:
     """Carry out one request, and return the answer as JSON."""
     from isakit.web.verbs import answer
 

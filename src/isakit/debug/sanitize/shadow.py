@@ -8,7 +8,7 @@ value that is there already with other writes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class Shadow:
         self._write, self._read, self._more = (_LastAccesses(places) for _ in range(3))
         self._pending: list[tuple[_Span, Accesses, int]] = []
         self._waiting = 0
-        self._epochs: tuple[Any, int, int] = (None, 0, 0)
+        self._epochs: tuple[object, int, int] = (None, 0, 0)
 
     def places(self, at: Array, size: int) -> tuple[Array, int]:
         """Return the places of accesses of `size` bytes at byte offsets, and how many each access has."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from isakit.engine.llvm.builder import (
     I1,
@@ -368,7 +368,7 @@ class Lowering:
 
 
 def emit(
-    body: Builder, around: InlineSite, routine: AnyRoutine, given: Mapping[str, Ref | RecordStorage], **statics: Any
+    body: Builder, around: InlineSite, routine: AnyRoutine, given: Mapping[str, Ref | RecordStorage], **statics: object
 ) -> tuple[bool, Ref | None]:
     """Write a routine here; returns whether what follows is reached, and the result. A shared one is called."""
     code = routine.code(**statics)
@@ -381,7 +381,7 @@ def emit(
     return low.run()
 
 
-def expression(low: ValueLowering, routine: AnyRoutine, given: Mapping[str, Ref], **statics: Any) -> Ref:
+def expression(low: ValueLowering, routine: AnyRoutine, given: Mapping[str, Ref], **statics: object) -> Ref:
     """Emit a routine that only computes something, on numbers or on one number per lane."""
     statements = routine.code(**statics).statements
     result = statements[0]

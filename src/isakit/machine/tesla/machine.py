@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -66,10 +66,10 @@ class Machine(MachineState):
         """
         return frozen("tesla", self._content())
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, object]:
         return content_of(self)
 
-    def _put_back(self, content: dict[str, Any]) -> None:
+    def _put_back(self, content: dict[str, object]) -> None:
         put_back(self, content)
 
     def restore(self, snapshot: Snapshot) -> None:

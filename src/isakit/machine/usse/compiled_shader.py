@@ -13,7 +13,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -304,7 +303,7 @@ class Runner:
         self._mask = np.zeros(machine.pitch, bool)
         self._flags = np.zeros(LONGEST, np.uint8)
         self._facts: dict[bool, ShaderFacts] = {}
-        self._contexts: dict[bool, Any] = {}
+        self._contexts: dict[bool, Array] = {}
         self._partial = machine.lanes % LANES != 0
 
     def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:

@@ -14,7 +14,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
 from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.launch.compiled_kernels import kernel_of
+from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.compiled_launch import CompiledLaunch, acquire_worker, release_worker
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_machine, to_machine
@@ -389,7 +389,7 @@ class ProbedRun:
 class _Served(ServedWarps):
     """The warps of the resident block."""
 
-    def go(self, how: Any) -> None:
+    def go(self, how: Executable) -> None:
         """Let the warps have their turns until one stops, or none can go on."""
         self._run_block(how, 0)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_launch import CompiledLaunch, Worker
@@ -26,7 +25,7 @@ It takes some milliseconds, in which an interrupt waits.
 KEPT = 256
 """Launches, told apart by program and shape, that are kept for a device's memory."""
 
-Key = tuple[Any, ...]
+Key = tuple[object, ...]
 
 
 class RepeatedLaunch:
